@@ -16,11 +16,19 @@ demo: build
 	target/release/gentle compare --html demo/compare.html --csv demo/compare.csv
 	@echo
 	@echo "The same with plots: $(CURDIR)/demo/compare.html (one file, opens in any browser)"
+	@echo "Packet by packet, in a browser: target/release/gentle lab (make lab && make build it with the page)"
+
+# The page of gentle lab, static files in lab/dist, which the next build of gentle has within it.
+.PHONY: lab
+lab:
+	scripts/bootstrap lab
+	lab/build
 
 .PHONY: test
 test:
 	scripts/bootstrap test
 	$(MAKE) -j2 test-lints test-environments
+	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	GENTLE_TESTBED=required cargo test --workspace --locked $$(scripts/without-wasm)
 	cargo test --workspace --locked --features gentle/exercise --test exercise --test docs --test invariants --test specification -- \
 		--skip numbers_in_pages_are_those_of_the_program
@@ -70,11 +78,12 @@ test-kernel-smp:
 test-pages:
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
+	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	cargo test -p gentle --locked --test pages
 
 # The picture of the page in README.md, made anew.
 .PHONY: docs-images
-docs-images: build
+docs-images: lab build
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
 	scripts/docs-images
@@ -159,4 +168,5 @@ uninstall:
 .PHONY: clean
 clean:
 	cargo clean
-	rm -rf demo dist
+	rm -rf demo dist lab/node_modules lab/src/wasm
+	find lab/dist -mindepth 1 -not -name .gitignore -delete

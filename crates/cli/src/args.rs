@@ -1,6 +1,7 @@
 //! Definitions of all flags; help, manual pages and completions are generated from them.
 
 mod completion;
+mod lab;
 mod model;
 #[cfg(target_os = "linux")]
 mod qdisc;
@@ -12,6 +13,7 @@ mod sweep;
 mod testbed;
 mod values;
 
+pub(crate) use lab::LabArgs;
 pub(crate) use model::{FormName, ModelArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
@@ -137,6 +139,8 @@ pub(crate) enum Command {
     Model(ModelArgs),
     /// Recompute the figures, tables and claims of published papers, and compare them with what was published
     Reproduce(ReproduceArgs),
+    /// Watch two queue schemes side by side in a browser, with the simulator in the page
+    Lab(LabArgs),
     /// List the queue schemes, or the options of one
     Schemes(SchemesArgs),
     /// List the TCP profiles of end hosts, or the knobs of one

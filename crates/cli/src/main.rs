@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Model(model) => commands::model::run(&model),
         Command::Reproduce(reproduce) => commands::reproduce::run(&reproduce),
+        Command::Lab(lab) => commands::lab::run(&lab),
         Command::Schemes(schemes) => commands::schemes::run(&schemes),
         Command::Profiles(profiles) => commands::profiles::run(&profiles),
         Command::Schema(schema) => commands::schema::run(&schema),

@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod compare;
 pub(crate) mod generate;
+pub(crate) mod lab;
 pub(crate) mod merge;
 pub(crate) mod model;
 pub(crate) mod profiles;

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "analyze",
     "compare",
     "merge",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 15] = [
     "testbed",
     "model",
     "reproduce",
+    "lab",
     "schemes",
     "profiles",
     "schema",

@@ -9,6 +9,8 @@ mod generated;
 #[cfg(unix)]
 mod interrupt;
 mod json;
+#[cfg(unix)]
+mod lab;
 mod merge;
 mod model;
 mod outputs;

@@ -1,12 +1,14 @@
 //! HTML pages in Debian's Chromium, driven by Playwright: what they draw, accessibility according to axe, and their
-//! buttons.
+//! buttons. Likewise the page of `gentle lab`, which `lab/build` has to have built before the command.
 //!
 //! The pages are made here by the command, as users make them; the `*.spec.mjs` files in this folder test them.
 //! `scripts/bootstrap test` and then `install` in this folder install the requirements.
 
 use assert_cmd::cargo::cargo_bin;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// Folder of this file, with the specifications and the packages installed by npm.
@@ -115,26 +117,147 @@ fn chromium() -> PathBuf {
     chromium
 }
 
-#[test]
-fn pages_hold_in_a_browser() {
+/// Runs the specifications of `project` with these variables in their environment; the browser reports failures.
+fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
     let runner = Path::new(HERE).join("node_modules/@playwright/test/cli.js");
     assert!(
         runner.exists(),
         "{}: Playwright is missing; run crates/cli/tests/pages/install",
         runner.display()
     );
-    let chromium = chromium();
-    let folder = TempDir::new().unwrap();
     let results = TempDir::new().unwrap();
-    make_pages(folder.path());
     let outcome = Command::new("node")
         .arg(runner)
         .arg("test")
+        .args(project.iter().map(|name| format!("--project={name}")))
         .current_dir(HERE)
-        .env("CHROMIUM", chromium)
-        .env("PAGES", folder.path())
+        .env("CHROMIUM", chromium())
         .env("PAGES_OUTPUT", results.path())
+        .envs(variables.iter().copied())
         .status()
         .expect("node runs; scripts/bootstrap test installs it");
     assert!(outcome.success(), "the browser's report is above");
+}
+
+#[test]
+fn pages_hold_in_a_browser() {
+    let folder = TempDir::new().unwrap();
+    make_pages(folder.path());
+    specifications(
+        &["phone *", "desktop *", "tools"],
+        &[("PAGES", folder.path().as_os_str())],
+    );
+}
+
+/// A program that ends with this value.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `gentle lab` on a free port, and its address.
+fn serve_lab() -> (Served, String) {
+    let mut served = Served(
+        Command::new(cargo_bin("gentle"))
+            .args(["lab", "--no-open", "--port", "0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command runs"),
+    );
+    let mut line = String::new();
+    let stdout = served.0.stdout.take().expect("it is a pipe");
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let address = line
+        .split_whitespace()
+        .find(|word| word.starts_with("http://127.0.0.1:"));
+    let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+    (served, address.trim_end_matches('.').to_owned())
+}
+
+/// Every scheme, with the options that those need that have no default for all.
+fn schemes() -> Vec<String> {
+    let shaped = |name: &str| match name {
+        "tbf" => "tbf rate=1mbit burst=5kb limit=60kb".to_owned(),
+        "htb" => "htb rate=1mbit".to_owned(),
+        name => name.to_owned(),
+    };
+    let schemes = gentle_aqm::registry::SCHEMES.iter();
+    schemes.map(|scheme| shaped(scheme.name)).collect()
+}
+
+/// Records of runs by the command, by scheme.
+fn records(folder: &Path) -> serde_json::Value {
+    let mut arguments = "compare --quiet --traffic short --duration 5s --profile linux-7.2 --seeds 1 --record records"
+        .split(' ')
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    let schemes = schemes();
+    for scheme in &schemes {
+        arguments.extend(["--scheme".to_owned(), scheme.clone()]);
+    }
+    gentle(
+        folder,
+        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let files = std::fs::read_dir(folder.join("records")).unwrap();
+    let runs = files.map(|file| {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        gentle_experiment::Record::from_json(&text).unwrap().run
+    });
+    let runs: Vec<gentle_experiment::RunRecord> = runs.collect();
+    let run_of = |scheme: &String| {
+        let label = scheme.parse::<gentle_aqm::Spec>().unwrap().to_string();
+        let run = runs.iter().find(|run| run.scheme == label).unwrap();
+        (scheme.clone(), serde_json::to_string(run).unwrap().into())
+    };
+    serde_json::Value::Object(schemes.iter().map(run_of).collect())
+}
+
+/// True if this Rust can build the page: it has the library for WebAssembly.
+fn has_webassembly() -> bool {
+    let library = Command::new("rustc")
+        .args([
+            "--print",
+            "target-libdir",
+            "--target",
+            "wasm32-unknown-unknown",
+        ])
+        .output()
+        .expect("rustc runs");
+    let folder = String::from_utf8(library.stdout).unwrap();
+    Path::new(folder.trim()).is_dir()
+}
+
+#[test]
+fn the_lab_holds_in_a_browser() {
+    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/dist");
+    if !dist.join("index.html").exists() {
+        assert!(!has_webassembly(), "the page is not built; run lab/build");
+        let refused = Command::new(cargo_bin("gentle"))
+            .arg("lab")
+            .output()
+            .unwrap();
+        let complaint = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            complaint.contains("built without the lab; run make lab"),
+            "{complaint}"
+        );
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let records = records(folder.path());
+    std::fs::write(folder.path().join("records.json"), records.to_string()).unwrap();
+    let (_served, address) = serve_lab();
+    specifications(
+        &["lab"],
+        &[
+            ("PAGES", folder.path().as_os_str()),
+            ("LAB", address.as_ref()),
+            ("LAB_DIST", dist.as_os_str()),
+        ],
+    );
 }

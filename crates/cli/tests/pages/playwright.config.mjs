@@ -9,7 +9,8 @@ const looks = Object.entries(sizes).flatMap(([name, viewport]) =>
 export default defineConfig({
   testDir: ".",
   outputDir: process.env.PAGES_OUTPUT,
-  projects: [...looks, { name: "tools", testMatch: "tools.spec.mjs", use: { viewport: sizes.desktop } }],
+  projects: [...looks, { name: "tools", testMatch: "tools.spec.mjs", use: { viewport: sizes.desktop } },
+    { name: "lab", testMatch: "lab.spec.mjs", use: { viewport: sizes.desktop, offline: false } }],
   fullyParallel: true,
   workers: 2,
   forbidOnly: true,

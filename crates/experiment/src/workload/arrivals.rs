@@ -58,6 +58,47 @@ pub(crate) struct Arrivals {
     initiator: Initiator,
     rtt: (Nanos, Nanos),
     link_rtt: Nanos,
+    pace: Pace,
+}
+
+/// Relation between the times that a source draws and those of the run: `at = run + (drawn - at drawn) * stretch`.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    run: Nanos,
+    drawn: Nanos,
+    stretch: f64,
+}
+
+impl Pace {
+    const UNCHANGED: Pace = Pace {
+        run: Nanos::ZERO,
+        drawn: Nanos::ZERO,
+        stretch: 1.0,
+    };
+
+    fn is_unchanged(&self) -> bool {
+        self.stretch == 1.0 && self.run == self.drawn
+    }
+
+    /// Time in the run of what was drawn for `drawn`.
+    fn in_run(&self, drawn: Nanos) -> Nanos {
+        if self.is_unchanged() {
+            return drawn;
+        }
+        let after = drawn.saturating_sub(self.drawn).as_secs_f64();
+        self.run
+            .saturating_add(Nanos::from_secs_f64(after * self.stretch))
+    }
+
+    /// The pace that multiplies rates by `factor` from `now` on.
+    fn scaled(&self, now: Nanos, factor: f64) -> Pace {
+        let after = now.saturating_sub(self.run).as_secs_f64();
+        Pace {
+            run: now,
+            drawn: self.drawn + Nanos::from_secs_f64(after / self.stretch),
+            stretch: self.stretch / factor,
+        }
+    }
 }
 
 enum Source {
@@ -150,6 +191,35 @@ impl Arrivals {
             initiator: workload.initiator,
             rtt,
             link_rtt,
+            pace: Pace::UNCHANGED,
+        }
+    }
+
+    /// Multiplies the rate at which connections start at random by `factor` from `now` on, if their data goes in
+    /// `direction`. `upcoming` is the connection that was drawn last, and has not started.
+    pub(crate) fn scale(
+        &mut self,
+        now: Nanos,
+        direction: Direction,
+        factor: f64,
+        upcoming: &mut Option<Arrival>,
+    ) {
+        let is_random = matches!(self.source, Source::Poisson { .. } | Source::Web(_));
+        if !is_random || self.direction != direction {
+            return;
+        }
+        let before = self.pace;
+        self.pace = before.scaled(now, factor);
+        match upcoming {
+            Some(arrival) => {
+                let left = arrival.at.saturating_sub(now).as_secs_f64();
+                let stretch = self.pace.stretch / before.stretch;
+                arrival.at = now.saturating_add(Nanos::from_secs_f64(left * stretch));
+                if arrival.at >= self.end {
+                    *upcoming = None;
+                }
+            }
+            None => *upcoming = self.next(),
         }
     }
 
@@ -181,6 +251,7 @@ impl Arrivals {
             }
             Source::Nothing => return None,
         };
+        let at = self.pace.in_run(at);
         if at >= self.end {
             return None;
         }

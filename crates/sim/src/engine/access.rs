@@ -2,7 +2,7 @@
 
 use super::transmitter::Transmitter;
 use gentle_experiment::Direction;
-use gentle_units::Nanos;
+use gentle_units::{Nanos, Rate};
 
 /// Access links of the hosts on either side.
 pub(crate) struct Access {
@@ -18,6 +18,11 @@ impl Access {
             transmitters: [Transmitter::new(config.rate); 2],
             free_at: [idle.clone(), idle],
         }
+    }
+
+    /// Rate of each access link.
+    pub(crate) fn rate(&self) -> Rate {
+        self.transmitters[0].rate()
     }
 
     /// Number of hosts on either side.

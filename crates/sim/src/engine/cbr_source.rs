@@ -4,7 +4,7 @@ use super::packet::Packet;
 use gentle_experiment::Direction;
 use gentle_experiment::Scenario;
 use gentle_experiment::{ConstantRate, Traffic};
-use gentle_units::Nanos;
+use gentle_units::{Nanos, Rate};
 
 /// Source of packets at a constant bit rate.
 pub(crate) struct CbrSource {
@@ -16,6 +16,8 @@ pub(crate) struct CbrSource {
     /// Link-layer bytes added to each IP packet.
     overhead: u32,
     sent: u64,
+    /// Packets that were sent before `pace` began.
+    before: u64,
     pace: ConstantRate,
     flood: bool,
     /// Codepoint of its packets.
@@ -43,6 +45,7 @@ impl CbrSource {
                 ip_bytes: pace.bytes,
                 overhead: scenario.link(workload.direction).overhead,
                 sent: 0,
+                before: 0,
                 pace,
                 flood,
                 dscp: workload.dscp,
@@ -51,9 +54,26 @@ impl CbrSource {
             .collect()
     }
 
+    /// The link that carries the packets.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Multiplies the rate by `factor` after the next packet, to at most `most`.
+    pub(crate) fn scale(&mut self, factor: f64, most: Option<Rate>) {
+        let Some(next) = self.next_at() else {
+            return;
+        };
+        let bits = (self.pace.rate.bits_per_second() as f64 * factor).round();
+        let rate = Rate::from_bits_per_second(bits.max(1.0) as u64).unwrap_or(self.pace.rate);
+        self.pace.rate = most.map_or(rate, |most| rate.min(most));
+        self.pace.start = next;
+        self.before = self.sent;
+    }
+
     /// Time of the next packet; `None`: no more packets.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        self.pace.due(self.sent, self.end)
+        self.pace.due(self.sent - self.before, self.end)
     }
 
     /// The next packet, from `host`.

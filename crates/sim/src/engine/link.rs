@@ -61,6 +61,13 @@ impl Link {
         }
     }
 
+    /// Sets the rate from the next packet on, instead of all that was planned for it.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.transmitter = Transmitter::new(rate);
+        self.opportunities = None;
+        self.changes.clear();
+    }
+
     /// Time of the next event of the link: a packet is sent, or one arrives at the far end.
     #[inline]
     pub(crate) fn next_at(&self) -> Nanos {

@@ -10,6 +10,7 @@
 
 mod access;
 mod cbr_source;
+mod changes;
 mod connection;
 mod datagrams;
 mod dialogue;
@@ -24,10 +25,11 @@ mod slab;
 mod tap;
 mod transmitter;
 
+pub use changes::Backlog;
 pub use events::EventQueue;
 pub use link::Queue;
 pub use packet::Packet;
 pub(crate) use simulation::BACKEND;
 pub use simulation::{Simulation, Stopped};
 pub use slab::Slab;
-pub use tap::{DropCause, NoTap, Tap};
+pub use tap::{DropCause, Ended, NoTap, Tap};

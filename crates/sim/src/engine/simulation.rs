@@ -12,7 +12,7 @@ use super::link::{Link, Queue};
 use super::packet::{NO_CONNECTION, Packet, Path};
 use super::pipe::Pipe;
 use super::slab::Slab;
-use super::tap::{DropCause, Tap};
+use super::tap::{DropCause, Ended, Tap};
 use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{
     Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
@@ -36,14 +36,14 @@ pub(crate) const BACKEND: &str = "simulator";
 /// [`Simulation::run`] goes to the end at once; [`Simulation::step`] goes event by event, for pages and plots that show a
 /// run while it lasts, and [`Simulation::finish`] gives the record then. Both give the same record.
 pub struct Simulation<T> {
-    tap: T,
+    pub(super) tap: T,
     /// Of the two ends of each workload's connections.
     profiles: Vec<[Arc<Profile>; 2]>,
     /// Codepoint of the packets of each workload.
     codepoints: Vec<u8>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
-    now: Nanos,
+    pub(super) now: Nanos,
     /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
     marks: Vec<Nanos>,
     limit: Nanos,
@@ -51,10 +51,10 @@ pub struct Simulation<T> {
     next_turn: Nanos,
     duration: Nanos,
     events: Events,
-    links: [Link; 2],
-    access: Option<Access>,
-    schedule: Schedule,
-    cbr_sources: Vec<CbrSource>,
+    pub(super) links: [Link; 2],
+    pub(super) access: Option<Access>,
+    pub(super) schedule: Schedule,
+    pub(super) cbr_sources: Vec<CbrSource>,
     datagrams: Datagrams,
     users: Vec<Seat>,
     /// Packets between the hosts and either queue.
@@ -200,6 +200,16 @@ impl<T: Tap> Simulation<T> {
         &self.tap
     }
 
+    /// The tap, to take out what it has collected.
+    pub fn tap_mut(&mut self) -> &mut T {
+        &mut self.tap
+    }
+
+    /// When the next thing happens, unless the run is over by then; [`Simulation::step`] does it.
+    pub fn next_at(&self) -> Nanos {
+        self.soonest()
+    }
+
     /// Does what is due next. False: nothing is left to do.
     pub fn step(&mut self) -> bool {
         let next = self.soonest();
@@ -263,7 +273,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Both are rare, so that a step compares with the earlier one only.
-    fn find_next_turn(&mut self) {
+    pub(super) fn find_next_turn(&mut self) {
         let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
         self.next_turn = self.schedule.next_at().min(mark);
     }
@@ -524,7 +534,7 @@ impl<T: Tap> Simulation<T> {
 
     /// Begins the next transmission of an idle link.
     #[inline(always)]
-    fn transmit(&mut self, now: Nanos, direction: Direction) {
+    pub(super) fn transmit(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
         if let Some(arrived) = link.send(now) {
             let delay = now.saturating_sub(arrived);
@@ -540,7 +550,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     #[inline]
-    fn account_for_signals(&mut self, now: Nanos, direction: Direction) {
+    pub(super) fn account_for_signals(&mut self, now: Nanos, direction: Direction) {
         if !self.links[direction.index()].signals.is_silent() {
             self.take_signals(now, direction);
         }
@@ -596,6 +606,8 @@ impl<T: Tap> Simulation<T> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
+        let ended = self.ended(&connection);
+        self.tap.ended(self.now, &ended);
         if connection.talk.is_some() {
             return self.conclude_dialogue(&connection);
         }
@@ -609,8 +621,8 @@ impl<T: Tap> Simulation<T> {
                 self.record.endpoint(connection.workload, stats, before);
             }
         }
-        let bytes = match connection.span {
-            Span::Bytes(bytes) => bytes,
+        let segments = match connection.span {
+            Span::Bytes(_) => ended.segments.unwrap_or_default(),
             // TCP gave up: until its time is over, such a flow gets nothing.
             Span::Until(stop) if !connection.stopped => {
                 let until = stop.min(self.duration);
@@ -620,25 +632,39 @@ impl<T: Tap> Simulation<T> {
             }
             Span::Until(_) => return,
         };
-        let ending = match connection.completed_at {
-            Some(at) => Ending::Completed(at - connection.started),
-            None if connection.is_failed() => Ending::Failed,
-            None => Ending::Unfinished,
-        };
-        let handshake = connection
-            .initiator
-            .established_at()
-            .map(|at| at - connection.started);
-        let segments = bytes.div_ceil(self.mss).max(1);
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
         self.record.connection(
             connection.workload,
             connection.started,
             segments,
-            ending,
-            handshake,
+            ended.ending,
+            ended.handshake,
             &ends,
         );
+    }
+
+    /// What becomes of a connection of which nothing more is to come.
+    fn ended(&self, connection: &Connection) -> Ended {
+        let (talks, over) = (connection.talk.is_some(), connection.is_over());
+        let completed = match talks {
+            true => over.then_some(self.now),
+            false => connection.completed_at,
+        };
+        Ended {
+            connection: connection.path.serial,
+            workload: connection.workload,
+            started: connection.started,
+            segments: match connection.span {
+                Span::Bytes(bytes) if !talks => Some(bytes.div_ceil(self.mss).max(1)),
+                _ => None,
+            },
+            ending: match completed {
+                _ if connection.is_failed() && connection.completed_at.is_none() => Ending::Failed,
+                Some(at) => Ending::Completed(at - connection.started),
+                None => Ending::Unfinished,
+            },
+            handshake: (connection.initiator.established_at()).map(|at| at - connection.started),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::packet::Packet;
 use gentle_aqm::DropReason;
-use gentle_experiment::{Direction, LOSS};
+use gentle_experiment::{Direction, Ending, LOSS};
 use gentle_units::Nanos;
 use std::fmt;
 
@@ -65,6 +65,27 @@ pub trait Tap {
     /// number of the connection, [`Packet::connection`] of its packets.
     #[inline]
     fn timer(&mut self, _now: Nanos, _connection: u32, _responder: bool) {}
+
+    /// Nothing more happens to a connection: it is over, or the run is.
+    #[inline]
+    fn ended(&mut self, _now: Nanos, _connection: &Ended) {}
+}
+
+/// A connection that is over, or still open at the end of a run, whenever it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Number of the connection, [`Packet::connection`] of its packets.
+    pub connection: u32,
+    /// Index of its workload in [`Scenario::workloads`](gentle_experiment::Scenario::workloads).
+    pub workload: usize,
+    /// Time of the first SYN since the start of the run.
+    pub started: Nanos,
+    /// Size in full segments; `None`: a long-lived connection or a dialogue.
+    pub segments: Option<u64>,
+    /// Outcome, with the response time if the connection completed; of a dialogue, the time until both ends had closed.
+    pub ending: Ending,
+    /// Time from the first SYN to the state ESTABLISHED of the initiator, if reached.
+    pub handshake: Option<Nanos>,
 }
 
 /// No-op tap.
@@ -101,5 +122,9 @@ impl<T: Tap> Tap for &mut T {
     #[inline]
     fn timer(&mut self, now: Nanos, connection: u32, responder: bool) {
         (**self).timer(now, connection, responder);
+    }
+    #[inline]
+    fn ended(&mut self, now: Nanos, connection: &Ended) {
+        (**self).ended(now, connection);
     }
 }

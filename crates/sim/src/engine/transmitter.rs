@@ -18,6 +18,10 @@ impl Transmitter {
         }
     }
 
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
     #[inline]
     pub(crate) fn time_to_send(&mut self, bytes: u32) -> Nanos {
         if self.known[0].0 == bytes {

@@ -1,0 +1,107 @@
+//! The command `gentle lab`: serves the page in `lab/dist` from inside the program, to this machine alone.
+
+use crate::args::LabArgs;
+use crate::interrupt;
+use crate::output::{print, warn};
+use anyhow::{Context, bail};
+use oxhttp::Server;
+use oxhttp::model::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use oxhttp::model::{Body, Method, Request, Response, StatusCode};
+use rust_embed::{Embed, EmbeddedFile};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+/// What `lab/build` has made; without that, nothing.
+#[derive(Embed)]
+#[folder = "../../lab/dist"]
+struct Page;
+
+/// The page loads nothing from elsewhere; WebAssembly counts as script.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Connections served at a time.
+const CONNECTIONS: usize = 64;
+
+/// How often it is looked whether Ctrl-C was pressed.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
+    if Page::get("index.html").is_none() {
+        bail!(
+            "this gentle was built without the lab; run make lab in its source, which needs Node.js, and build it again"
+        );
+    }
+    let stop = interrupt::flag()?;
+    let port = match args.port {
+        0 => free_port()?,
+        port => port,
+    };
+    let server =
+        Server::new(|request| answer(request)).with_max_concurrent_connections(CONNECTIONS);
+    server.bind((Ipv4Addr::LOCALHOST, port)).spawn().with_context(|| {
+        format!("127.0.0.1:{port} cannot be listened on; choose another port, such as --port 0 for any that is free")
+    })?;
+    let address = format!("http://127.0.0.1:{port}/");
+    print(&format!("The lab is at {address}. Ctrl-C ends it.\n"))?;
+    if !args.no_open
+        && let Err(error) = webbrowser::open(&address)
+    {
+        warn(&format!(
+            "no browser could be opened ({error}); open {address} in one"
+        ));
+    }
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(LOOK);
+    }
+    // Ending it is what Ctrl-C is for here.
+    Ok(ExitCode::SUCCESS)
+}
+
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn answer(request: &Request<Body>) -> Response<Body> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return status(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let path = request.uri().path().trim_start_matches('/');
+    let path = if path.is_empty() { "index.html" } else { path };
+    // The folder has a hidden file that is no part of the page.
+    match Page::get(path).filter(|_| !path.starts_with('.')) {
+        Some(file) => serve(path, file),
+        None => status(StatusCode::NOT_FOUND),
+    }
+}
+
+fn serve(path: &str, file: EmbeddedFile) -> Response<Body> {
+    Response::builder()
+        .header(CONTENT_TYPE, media_type(path))
+        .header(CONTENT_SECURITY_POLICY, POLICY)
+        .header(CACHE_CONTROL, "no-cache")
+        .body(Body::from(file.data.into_owned()))
+        .unwrap_or_else(|_| status(StatusCode::INTERNAL_SERVER_ERROR))
+}
+
+fn status(status: StatusCode) -> Response<Body> {
+    let text = format!("{status}\n");
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response
+}
+
+/// Media type of a file of the page.
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("wasm") => "application/wasm",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,252 @@
+// The page of gentle lab, served by the command, and as plain files under a path.
+import { createServer } from "node:http";
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { beside, expect, findings, test as base } from "./open.mjs";
+
+const ADDRESS = process.env.LAB;
+const DIST = process.env.LAB_DIST;
+
+/** A test with `lab(hash)`, which opens the page; it then may say nothing on the console and load nothing from elsewhere. */
+const test = base.extend({
+  lab: async ({ page }, use) => {
+    const trouble = [];
+    let origin = ADDRESS;
+    page.on("console", (message) => trouble.push(`console: ${message.text()}`));
+    page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) trouble.push(`request: ${request.url()}`);
+    });
+    await use(async (hash = "", address = ADDRESS) => {
+      origin = address;
+      await page.goto(address + hash);
+      await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
+    });
+    expect(trouble).toEqual([]);
+  },
+});
+
+const state = (page) => page.evaluate(() => window.gentle.state());
+
+/** Goes to a moment and stays there. */
+async function goTo(page, seconds) {
+  await page.locator("#moment").evaluate((slider, value) => {
+    slider.value = String(value);
+    slider.dispatchEvent(new Event("change"));
+  }, seconds);
+  await page.waitForFunction((value) => window.gentle.state().sides.every((side) => Math.abs(side.now_s - value) < 1e-6), seconds);
+}
+
+const pause = async (page) => {
+  if ((await state(page)).playing) await page.locator("#play").click();
+};
+
+test("it plays, and says which queue is better", async ({ page, lab }) => {
+  await lab();
+  const before = (await state(page)).now;
+  await expect.poll(async () => (await state(page)).now).toBeGreaterThan(before + 0.1);
+  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+  await expect(page.locator("#verdict p").first()).toContainText(/spa is faster by \d+ ms ± \d+ ms \(95 % confidence, paired over \d+ seeds\)/);
+  await expect(page.locator("#verdict")).toContainText("spa loses 0 %");
+});
+
+test("records of runs are those of the command, byte for byte, for every scheme", async ({ page, lab }) => {
+  await lab();
+  const expected = JSON.parse(beside("records.json"));
+  const names = await page.evaluate(() => window.gentle.schemes());
+  expect(Object.keys(expected).map((scheme) => scheme.split(" ")[0])).toEqual(names);
+  const setup = { traffic: "short", duration: "5s", profile: "linux-7.2" };
+  for (const [scheme, run] of Object.entries(expected)) {
+    const record = await page.evaluate(([setup, scheme]) => window.gentle.record(setup, scheme, 1), [setup, scheme]);
+    // Records are long: what is around the first difference says enough.
+    const place = [...record].findIndex((letter, at) => letter !== run[at]);
+    const around = (text) => (place < 0 ? text.length : text.slice(Math.max(0, place - 60), place + 60));
+    expect(around(record), scheme).toEqual(around(run));
+  }
+});
+
+test("going back shows the same again, changes included", async ({ page, lab }) => {
+  await lab("#traffic=real&profile=linux-7.2&a=pfifo+limit%3D50&b=codel&seed=3");
+  await pause(page);
+  await goTo(page, 20);
+  await page.locator("#buffer").fill("10");
+  await page.locator("#buffer").press("Enter");
+  await expect(page.locator("#name-a")).toContainText("pfifo limit=10");
+  await page.evaluate(() => window.gentle.speed(50));
+  await page.locator("#play").click();
+  await page.waitForFunction(() => window.gentle.state().now > 30);
+  await pause(page);
+  await goTo(page, 25);
+  const first = (await state(page)).sides;
+  expect(first[0].scheme).toBe("pfifo limit=10");
+  expect(first[0].sums.dropped[0]).toBeGreaterThan(0);
+  await goTo(page, 24);
+  await goTo(page, 25);
+  expect((await state(page)).sides).toEqual(first);
+});
+
+test("a step goes to the next packet, by keyboard", async ({ page, lab }) => {
+  await lab();
+  await pause(page);
+  await page.locator("h1").click();
+  const moments = [];
+  for (let i = 0; i < 5; i += 1) {
+    await page.keyboard.press("ArrowRight");
+    await page.waitForTimeout(50);
+    moments.push((await state(page)).now);
+  }
+  expect(moments).toEqual([...new Set(moments)].sort((a, b) => a - b));
+  await expect(page.locator("#spoken")).toContainText(/packets wait/);
+  await page.keyboard.press("Space");
+  expect((await state(page)).playing).toBe(true);
+});
+
+test("a drop opens its connection, which shows what it cost", async ({ page, lab }) => {
+  await lab();
+  const drop = page.locator(".side.a .drops button.handshake").first();
+  await drop.focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.locator("dialog[open]");
+  await expect(dialog).toContainText(/A SYN was dropped \(tail\); it was sent again 1(\.\d+)? s later, when its retransmission timer ran out/);
+  await expect(dialog.locator("svg .wait")).toHaveCount(1);
+  await dialog.locator("summary").click();
+  await expect(dialog.locator("tbody tr").first()).toContainText("dropped (tail), sent again");
+  expect(await findings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+});
+
+test("the address is the scenario", async ({ page, lab }) => {
+  await lab("#traffic=short&profile=freebsd-9.3&rate=2mbit&load=95%25&rtt=50ms&a=codel&b=fq_codel+target%3D20ms&seed=7");
+  await expect(page.locator("#rate")).toHaveValue("2mbit");
+  await expect(page.locator("#load")).toHaveValue("95%");
+  await expect(page.locator("#compare")).toHaveText(
+    "gentle compare --traffic lab.toml --rate 2mbit --load 95% --profile freebsd-9.3 --scheme codel --scheme 'fq_codel target=20ms' --first-seed 7 --seeds 5",
+  );
+  const written = await page.evaluate(() => location.hash);
+  await page.reload();
+  await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
+  expect(await page.evaluate(() => location.hash)).toBe(written);
+  await page.locator("#copy-toml").click();
+  await expect(page.locator("#copy-toml")).toHaveText("Copied");
+  const toml = await page.evaluate(() => navigator.clipboard.readText());
+  expect(toml).toContain("[link.down]");
+  expect(toml).toMatch(/delay = "\d+us"/);
+});
+
+test("a scenario file runs, and travels in the address", async ({ page, lab }) => {
+  await lab();
+  await page.locator("#file summary").click();
+  const toml = 'duration = "20s"\n[link.down]\nrate = "1mbit"\ndelay = "10ms"\n[link.up]\nrate = "1mbit"\n[[workload]]\nkind = "long"\nflows = 2\n';
+  await page.locator("#toml").fill(toml.replace("1mbit", "fast"));
+  await page.locator("#use-toml").click();
+  await expect(page.locator("#error")).toContainText("lab.toml:3");
+  await page.locator("#toml").fill(toml);
+  await page.locator("#use-toml").click();
+  await expect(page.locator("#error")).toBeHidden();
+  await expect(page.locator("#rate")).toHaveValue("1mbit");
+  await expect.poll(() => page.evaluate(() => location.hash)).toContain("toml=");
+  await page.reload();
+  await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
+  expect(await page.locator("#toml").inputValue()).toBe(toml);
+});
+
+test("what cannot be run is refused in a sentence", async ({ page, lab }) => {
+  await lab();
+  await page.locator(".side.a .spec").fill("limit=many");
+  await page.locator(".side.a .spec").press("Enter");
+  await expect(page.locator("#error")).toContainText("expected 1 to 1000000");
+  await page.locator("#rate").fill("quick");
+  await page.locator("#rate").press("Enter");
+  await expect(page.locator("#error")).toContainText("rate: ");
+  await expect(page.locator("#rate")).toHaveAttribute("aria-invalid", "true");
+});
+
+for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [1400, "light"], [1400, "dark"], [3840, "light"]]) {
+  test(`${width} px, ${colorScheme}: width, axe, plots`, async ({ page, lab }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await lab();
+    expect((await state(page)).playing, "less motion: it waits").toBe(false);
+    await expect(page.locator("#plots svg[role=img] path.line").first()).toHaveAttribute("d", /L/);
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    expect(content, "the page scrolls sideways").toBeLessThanOrEqual(window);
+    for (const details of await page.locator("main details").all()) await details.locator("summary").click();
+    expect(await findings(page)).toEqual([]);
+  });
+}
+
+test("plots can be saved", async ({ page, lab }) => {
+  await lab();
+  await pause(page);
+  for (const kind of ["SVG", "PNG"]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#ccdf").getByRole("button", { name: kind }).click()]);
+    expect(download.suggestedFilename()).toBe(`gentle-ccdf.${kind.toLowerCase()}`);
+    const bytes = readFileSync(await download.path());
+    if (kind === "PNG") expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+    else expect(bytes.toString()).toContain("Connections that take longer");
+  }
+});
+
+test("a day of simulated time leaves nothing behind", async ({ page, lab }) => {
+  await lab("#traffic=short&rate=200kbit&duration=86400s&a=pfifo&b=spa");
+  await page.evaluate(() => window.gentle.speed(1e5));
+  const hour = 3600;
+  await page.waitForFunction((hour) => window.gentle.state().now > hour, hour);
+  const size = () => page.evaluate(() => performance.memory.usedJSHeapSize);
+  const early = await size();
+  await page.waitForFunction((hour) => window.gentle.state().now > 23 * hour, hour);
+  const { known, sides } = await state(page);
+  expect(known).toBeLessThan(15_000);
+  for (const side of sides) expect(side.sums.completed).toBeGreaterThan(10_000);
+  expect(await size()).toBeLessThan(early + 30e6);
+});
+
+test("pictures of 20 Mb/s are drawn in time for 30 a second", async ({ page, lab }) => {
+  await lab("#traffic=10m&rate=20mbit&a=pfifo+limit%3D400&b=spa");
+  await page.evaluate(() => window.gentle.speed(1));
+  await page.waitForFunction(() => window.gentle.state().now > 3 && window.gentle.costs().length === 60);
+  const costs = await page.evaluate(() => window.gentle.costs());
+  // On a busy machine most pictures are interrupted; the quicker ones show what drawing costs.
+  const cost = costs.toSorted((a, b) => a - b)[15];
+  console.log(`milliseconds for a picture: ${cost}`);
+  expect(cost).toBeLessThan(1000 / 30);
+});
+
+test("it works from plain files under a path, and is small", async ({ page, lab }) => {
+  const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml" };
+  const files = readdirSync(DIST, { recursive: true }).filter((file) => statSync(path.join(DIST, file)).isFile());
+  const server = createServer((request, response) => {
+    const asked = new URL(request.url, "http://x").pathname.replace("/some/where/", "") || "index.html";
+    if (!files.includes(asked)) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": types[path.extname(asked)] ?? "application/octet-stream" });
+    response.end(readFileSync(path.join(DIST, asked)));
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  try {
+    await lab("#story=call", `http://127.0.0.1:${server.address().port}/some/where/`);
+    await expect(page.locator("#story-text")).toContainText("bufferbloat");
+    const compressed = files.reduce((sum, file) => sum + gzipSync(readFileSync(path.join(DIST, file))).length, 0);
+    expect(compressed).toBeLessThan(2e6);
+  } finally {
+    server.close();
+  }
+});
+
+const STORIES = {
+  pie: /spa is faster/,
+  gsp: /The link is used to .* under pfifo limit=100/,
+  call: /fq_codel/,
+};
+for (const [story, words] of Object.entries(STORIES)) {
+  test(`the story ${story} shows what it says`, async ({ page, lab }) => {
+    await lab(`#story=${story}`);
+    await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+    await expect(page.locator("#verdict")).toContainText(words);
+    const { standing } = await state(page);
+    // Seconds, first scheme and second.
+    if (story === "gsp" || story === "call") expect(standing.queue_delay_s[1]).toBeLessThan(standing.queue_delay_s[0] / 2);
+    else expect(standing.handshake_loss[0]).toBeGreaterThan(0.05);
+  });
+}

@@ -1,0 +1,158 @@
+//! The crate for JavaScript. Times are in seconds; errors are sentences.
+
+use crate::session::{Change, Reached, Session};
+use crate::setup::{Setup, SetupError};
+use crate::trial::Trial;
+use gentle_experiment::Direction;
+use gentle_units::{Nanos, Rate};
+use wasm_bindgen::prelude::*;
+
+fn thrown(error: SetupError) -> JsError {
+    JsError::new(&error.to_string())
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("text keys")
+}
+
+/// Schemes, scenarios and profiles as JSON.
+#[wasm_bindgen]
+pub fn catalog() -> String {
+    crate::catalog::catalog()
+}
+
+/// The scenario of a setup as JSON: what the controls show where they say nothing.
+#[wasm_bindgen]
+pub fn describe(setup: &str) -> Result<String, JsError> {
+    let setup = Setup::from_json(setup).map_err(thrown)?;
+    crate::setup::describe(&setup).map_err(thrown)
+}
+
+/// Text of the scenario file of a setup.
+#[wasm_bindgen]
+pub fn file(setup: &str) -> Result<String, JsError> {
+    Setup::from_json(setup)
+        .and_then(|setup| setup.file())
+        .map_err(thrown)
+}
+
+/// A scheme as it is written in results: `codel target=20ms`.
+#[wasm_bindgen]
+pub fn scheme(text: &str) -> Result<String, JsError> {
+    let spec = crate::session::parse_scheme(text).map_err(thrown)?;
+    Ok(spec.to_string())
+}
+
+/// A scheme with a buffer of so many packets; nothing if it has no such limit.
+#[wasm_bindgen]
+pub fn with_buffer(text: &str, packets: u32) -> Result<Option<String>, JsError> {
+    let spec = crate::session::parse_scheme(text).map_err(thrown)?;
+    Ok(crate::setup::with_buffer(&spec, packets.into()).map(|spec| spec.to_string()))
+}
+
+/// The record of one run as JSON.
+#[wasm_bindgen]
+pub fn record(setup: &str, scheme: &str, seed: u64) -> Result<String, JsError> {
+    let setup = Setup::from_json(setup).map_err(thrown)?;
+    crate::trial::record(&setup, scheme, seed).map_err(thrown)
+}
+
+/// A [`Session`].
+#[wasm_bindgen]
+pub struct Lab(Session);
+
+#[wasm_bindgen]
+impl Lab {
+    /// The run of a setup before its first event.
+    #[wasm_bindgen(constructor)]
+    pub fn new(setup: &str, scheme: &str, seed: u64) -> Result<Lab, JsError> {
+        let setup = Setup::from_json(setup).map_err(thrown)?;
+        Session::new(&setup, scheme, seed).map(Lab).map_err(thrown)
+    }
+
+    /// Goes on to a time, in at most so many steps. True: it got there, or the run is over.
+    pub fn advance(&mut self, until: f64, steps: u32) -> bool {
+        self.0.advance(Nanos::from_secs_f64(until), steps.into()) != Reached::Steps
+    }
+
+    /// Goes on until something happens to a packet.
+    pub fn step(&mut self) -> bool {
+        self.0.step()
+    }
+
+    /// Goes back to the start; changes made up to a moment are made again.
+    pub fn back(&mut self, moment: f64) {
+        self.0.back(Nanos::from_secs_f64(moment));
+    }
+
+    /// The moment shown.
+    pub fn now(&self) -> f64 {
+        self.0.now().as_secs_f64()
+    }
+
+    /// Collects events from now on, or no more.
+    pub fn details(&mut self, details: bool) {
+        self.0.set_details(details);
+    }
+
+    /// Takes the events collected.
+    pub fn events(&mut self) -> Vec<f64> {
+        self.0.take_events()
+    }
+
+    /// The state as JSON, with curves if asked for.
+    pub fn snapshot(&self, curves: bool) -> String {
+        json(&self.0.snapshot(curves))
+    }
+
+    /// Sets the rate of the link under test, or of the reverse link, in bits per second.
+    pub fn rate(&mut self, reverse: bool, bits: u64) {
+        let direction = match reverse {
+            true => Direction::Up,
+            false => Direction::Down,
+        };
+        if let Some(rate) = Rate::from_bits_per_second(bits) {
+            self.0.change(Change::Rate(direction, rate));
+        }
+    }
+
+    /// Sets the offered load as a fraction of the rate.
+    pub fn load(&mut self, load: f64) {
+        self.0.change(Change::Load(load));
+    }
+
+    /// Sets the buffer in packets. False: the scheme has no such limit.
+    pub fn buffer(&mut self, packets: u32) -> bool {
+        self.0.set_buffer(packets.into())
+    }
+
+    /// The life of a connection as JSON.
+    pub fn history(&self, connection: u32) -> String {
+        json(&self.0.history(connection))
+    }
+}
+
+/// A [`Trial`] under way.
+#[wasm_bindgen]
+pub struct Background(Trial);
+
+#[wasm_bindgen]
+impl Background {
+    /// A trial of two schemes.
+    #[wasm_bindgen(constructor)]
+    pub fn new(setup: &str, first: &str, second: &str, seed: u64) -> Result<Background, JsError> {
+        let setup = Setup::from_json(setup).map_err(thrown)?;
+        Trial::new(&setup, [first, second], seed)
+            .map(Background)
+            .map_err(thrown)
+    }
+
+    /// Runs the next seed and returns what has been found so far as JSON; empty if nothing has.
+    pub fn next(&mut self) -> String {
+        self.0.run_seed();
+        self.0
+            .standing()
+            .map(|standing| json(&standing))
+            .unwrap_or_default()
+    }
+}

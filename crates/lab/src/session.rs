@@ -1,0 +1,317 @@
+//! One run that a page shows while it lasts.
+
+use crate::history::{Follower, History};
+use crate::meter::{Curves, Meter, Sums};
+use crate::setup::{Setup, SetupError, load_of, with_buffer};
+use crate::watcher::Watcher;
+use gentle_aqm::{Spec, registry};
+use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec, Scenario};
+use gentle_sim::{Backlog, Simulation};
+use gentle_units::{Nanos, Rate};
+use serde::Serialize;
+
+/// How far beyond the moment shown the life of a connection is followed.
+pub(crate) const FORESIGHT: Nanos = Nanos::from_secs(120);
+/// Steps between two looks at whether the connection is over.
+const STEPS: u64 = 10_000;
+
+/// A change of a session while it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The rate of a link. Connections that start at random keep the load of the link under test, as in
+    /// [`Scenario::change_links`].
+    Rate(Direction, Rate),
+    /// The offered load of the link under test, as a fraction of its rate.
+    Load(f64),
+    /// The scheme under test, with another buffer or other options. Packets that wait stay.
+    Scheme(Spec),
+}
+
+/// How far [`Session::advance`] came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// The time asked for.
+    Time,
+    /// So many steps were made; the time asked for lies ahead.
+    Steps,
+    /// The end of the run.
+    End,
+}
+
+/// One scenario under one scheme with one seed, at some moment.
+pub struct Session {
+    scenario: Scenario,
+    scheme: Spec,
+    seed: u64,
+    simulation: Simulation<Watcher>,
+    /// The moment shown: every event up to it has happened.
+    clock: Nanos,
+    /// Changes in order of time, those that lie ahead included; see [`Session::back`].
+    changes: Vec<(Nanos, Change)>,
+    /// Number of changes made.
+    made: usize,
+    load: f64,
+    rates: [Rate; 2],
+    ended: bool,
+}
+
+/// State of a session.
+#[derive(Debug, Clone, Serialize)]
+pub struct Snapshot {
+    /// The moment, seconds.
+    pub now_s: f64,
+    /// The end of the run at the latest, seconds.
+    pub end_s: f64,
+    /// Whether nothing is left to happen.
+    pub ended: bool,
+    /// The scheme under test.
+    pub scheme: String,
+    /// Packets and bytes that wait, by direction.
+    pub backlog: [(usize, u64); 2],
+    /// Connections that are open.
+    pub open: usize,
+    /// Sums since the start.
+    pub sums: Sums,
+    /// Curves since the start; left out if not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub curves: Option<Curves>,
+}
+
+impl Session {
+    /// The run of a setup before its first event.
+    ///
+    /// # Errors
+    /// The setup or the scheme is malformed.
+    pub fn new(setup: &Setup, scheme: &str, seed: u64) -> Result<Session, SetupError> {
+        let scheme: Spec = parse_scheme(scheme)?;
+        let scenario = setup.scenario()?.under(&scheme).into_owned();
+        let simulation = start(&scenario, &scheme, seed);
+        Ok(Session {
+            load: load_of(&scenario),
+            rates: [0, 1].map(|side: usize| scenario.links[side].rate),
+            scenario,
+            scheme,
+            seed,
+            simulation,
+            clock: Nanos::ZERO,
+            changes: Vec::new(),
+            made: 0,
+            ended: false,
+        })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The moment shown.
+    pub fn now(&self) -> Nanos {
+        self.clock
+    }
+
+    /// Collects events from now on, or no more.
+    pub fn set_details(&mut self, details: bool) {
+        self.simulation.tap_mut().set_details(details);
+    }
+
+    /// Takes the events collected, in rows of [`ROW`](crate::event::ROW) numbers.
+    pub fn take_events(&mut self) -> Vec<f64> {
+        self.simulation.tap_mut().take()
+    }
+
+    /// Goes on to `until`, in at most so many steps.
+    pub fn advance(&mut self, until: Nanos, steps: u64) -> Reached {
+        let mut left = steps;
+        loop {
+            let change_at = self
+                .changes
+                .get(self.made)
+                .map_or(Nanos::MAX, |(at, _)| *at);
+            let target = until.min(change_at);
+            while self.simulation.next_at() <= target {
+                if left == 0 {
+                    self.clock = self.clock.max(self.simulation.now());
+                    return Reached::Steps;
+                }
+                left -= 1;
+                if !self.simulation.step() {
+                    self.ended = true;
+                    self.clock = self.clock.max(self.simulation.now());
+                    return Reached::End;
+                }
+            }
+            if self.ended || self.simulation.next_at() > self.simulation.end() {
+                self.ended = true;
+                self.clock = target.min(self.simulation.end()).max(self.clock);
+                return Reached::End;
+            }
+            self.clock = target.max(self.clock);
+            if change_at > until {
+                return Reached::Time;
+            }
+            let change = self.changes[self.made].1.clone();
+            self.made += 1;
+            self.make(&change);
+        }
+    }
+
+    /// Goes on until something happens to a packet. False: the run is over.
+    pub fn step(&mut self) -> bool {
+        let seen = self.simulation.tap().events_seen;
+        while self.simulation.tap().events_seen == seen {
+            let next = self.simulation.next_at();
+            if next > self.simulation.end() || self.advance(next, 1) == Reached::End {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes back to the start, with the changes made up to `moment` still ahead: [`Session::advance`] makes them again,
+    /// so that the same happens as before. Later changes are forgotten.
+    pub fn back(&mut self, moment: Nanos) {
+        self.changes.truncate(self.made);
+        self.changes.retain(|(at, _)| *at <= moment);
+        self.made = 0;
+        self.ended = false;
+        self.clock = Nanos::ZERO;
+        self.simulation = start(&self.scenario, &self.scheme, self.seed);
+        self.load = load_of(&self.scenario);
+        self.rates = [0, 1].map(|side: usize| self.scenario.links[side].rate);
+    }
+
+    /// Changes the run from now on. Changes that lie ahead are forgotten.
+    pub fn change(&mut self, change: Change) {
+        self.changes.truncate(self.made);
+        self.changes.push((self.clock, change.clone()));
+        self.made += 1;
+        self.make(&change);
+    }
+
+    /// Sets the buffer of the scheme under test to so many packets from now on. False: the scheme has no such limit.
+    pub fn set_buffer(&mut self, packets: u64) -> bool {
+        let spec = with_buffer(&self.current_scheme(), packets);
+        let has_limit = spec.is_some();
+        if let Some(spec) = spec {
+            self.change(Change::Scheme(spec));
+        }
+        has_limit
+    }
+
+    fn current_scheme(&self) -> Spec {
+        let made = self.changes[..self.made].iter().rev();
+        let scheme = made.filter_map(|(_, change)| match change {
+            Change::Scheme(spec) => Some(spec.clone()),
+            _ => None,
+        });
+        let mut scheme = scheme;
+        scheme.next().unwrap_or_else(|| self.scheme.clone())
+    }
+
+    fn make(&mut self, change: &Change) {
+        let down = Direction::Down;
+        match change {
+            Change::Rate(direction, rate) => {
+                let side = direction.index();
+                let before = std::mem::replace(&mut self.rates[side], *rate);
+                let factor = rate.bits_per_second() as f64 / before.bits_per_second() as f64;
+                self.simulation.set_rate(*direction, *rate);
+                self.simulation.scale_load(*direction, factor);
+                if *direction == down {
+                    let seconds = seconds_per_byte(*rate);
+                    self.simulation
+                        .tap_mut()
+                        .meter
+                        .set_seconds_per_byte(seconds);
+                }
+            }
+            Change::Load(load) => {
+                if *load > 0.0 && self.load > 0.0 {
+                    self.simulation.scale_load(down, load / self.load);
+                    self.load = *load;
+                }
+            }
+            Change::Scheme(spec) => {
+                let queue = registry::build(spec, self.seed);
+                self.simulation.replace_queue(down, queue);
+                if self.scenario.link(Direction::Up).as_down {
+                    let queue = registry::build(spec, !self.seed);
+                    self.simulation.replace_queue(Direction::Up, queue);
+                }
+            }
+        }
+    }
+
+    /// The state, with curves if asked for.
+    pub fn snapshot(&self, curves: bool) -> Snapshot {
+        let meter = &self.simulation.tap().meter;
+        let backlog = Direction::BOTH.map(|direction| {
+            let Backlog { packets, bytes } = self.simulation.backlog(direction);
+            (packets, bytes)
+        });
+        Snapshot {
+            now_s: self.clock.as_secs_f64(),
+            end_s: self.simulation.end().as_secs_f64(),
+            ended: self.ended,
+            scheme: self.current_scheme().to_string(),
+            backlog,
+            open: self.simulation.open_connections(),
+            sums: meter.sums().clone(),
+            curves: curves.then(|| meter.curves()),
+        }
+    }
+
+    /// The life of a connection, from its first packet to its end, or at most two minutes beyond the moment shown. The
+    /// run is made again for that.
+    pub fn history(&self, connection: u32) -> History {
+        let mut again = Session {
+            scenario: self.scenario.clone(),
+            scheme: self.scheme.clone(),
+            seed: self.seed,
+            simulation: start(&self.scenario, &self.scheme, self.seed),
+            clock: Nanos::ZERO,
+            changes: self.changes[..self.made].to_vec(),
+            made: 0,
+            load: load_of(&self.scenario),
+            rates: [0, 1].map(|side: usize| self.scenario.links[side].rate),
+            ended: false,
+        };
+        again.simulation.tap_mut().follow(Follower::new(connection));
+        let last = self.clock.saturating_add(FORESIGHT);
+        while again.advance(last, STEPS) == Reached::Steps {
+            let follower = again.simulation.tap().follower();
+            if follower.is_none_or(|follower| follower.history().outcome.is_some()) {
+                break;
+            }
+        }
+        let follower = again.simulation.tap().follower();
+        follower
+            .map(|follower| follower.history().clone())
+            .unwrap_or_default()
+    }
+}
+
+pub(crate) fn parse_scheme(text: &str) -> Result<Spec, SetupError> {
+    text.parse()
+        .map_err(|error: gentle_aqm::SpecError| SetupError {
+            place: "scheme".to_owned(),
+            problem: error.to_string(),
+        })
+}
+
+fn seconds_per_byte(rate: Rate) -> f64 {
+    8.0 / rate.bits_per_second() as f64
+}
+
+fn start(scenario: &Scenario, scheme: &Spec, seed: u64) -> Simulation<Watcher> {
+    let run = RunSpec {
+        scenario,
+        scheme,
+        seed,
+        bins: &DEFAULT_BINS,
+        keep_connections: false,
+    };
+    let rate = scenario.link(Direction::Down).rate;
+    Simulation::new(&run, Watcher::new(Meter::new(seconds_per_byte(rate))))
+}

@@ -1,0 +1,258 @@
+//! Runs in the background: seed after seed of two schemes, until their difference is certain.
+
+use crate::session::parse_scheme;
+use crate::setup::{Setup, SetupError};
+use gentle_aqm::Spec;
+use gentle_experiment::results::{Comparison, HEADLINE, SchemeResult, Verdict};
+use gentle_experiment::{
+    Backend, DEFAULT_BINS, Experiment, Record, RunSpec, Scenario, Settings, Watch, merge,
+};
+use gentle_sim::Simulator;
+use gentle_units::text::{count, percent, plural, time};
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+
+/// Seeds after which a trial ends, certain or not.
+const MOST_SEEDS: u64 = 30;
+/// Fewest seeds of a verdict.
+const FEWEST_SEEDS: u64 = 4;
+/// Half-width of the interval, as a fraction of the difference, at which the difference is known well enough.
+const NARROW: f64 = 0.2;
+
+/// A comparison of two schemes that grows by one seed at a time.
+pub struct Trial {
+    scenario: Scenario,
+    schemes: Vec<Spec>,
+    first_seed: u64,
+    seeds: u64,
+    records: Vec<(String, Record)>,
+}
+
+/// What a trial has found so far.
+#[derive(Debug, Clone, Serialize)]
+pub struct Standing {
+    /// Seeds run.
+    pub seeds: u64,
+    /// Whether more seeds would not change the verdict, or the most have been run.
+    pub done: bool,
+    /// Mean response time of the shortest connections under each scheme, seconds.
+    pub means_s: Vec<Option<f64>>,
+    /// Fraction of SYNs and SYN/ACKs lost in the queue under test, by scheme.
+    pub handshake_loss: Vec<Option<f64>>,
+    /// Mean sojourn time in the queue under test, by scheme, seconds.
+    pub queue_delay_s: Vec<Option<f64>>,
+    /// Mean over seeds of the difference of the response times, second scheme minus first, seconds.
+    pub difference_s: Option<f64>,
+    /// Half-width of its 95 % confidence interval, seconds.
+    pub ci95_s: Option<f64>,
+    /// Label of the better scheme; `None`: no significant difference.
+    pub better: Option<String>,
+    /// The verdict in words, with its caveats.
+    pub words: Vec<String>,
+}
+
+impl Trial {
+    /// A trial of `schemes`, the first of which is the reference, with seeds from `first_seed` on.
+    ///
+    /// # Errors
+    /// The setup or a scheme is malformed, or the schemes are the same.
+    pub fn new(setup: &Setup, schemes: [&str; 2], first_seed: u64) -> Result<Trial, SetupError> {
+        let schemes = schemes.map(parse_scheme);
+        let schemes = schemes
+            .into_iter()
+            .collect::<Result<Vec<Spec>, SetupError>>()?;
+        if schemes[0] == schemes[1] {
+            return Err(SetupError {
+                place: "scheme".to_owned(),
+                problem: format!("both sides are {}; choose another on one", schemes[0]),
+            });
+        }
+        Ok(Trial {
+            scenario: setup.scenario()?,
+            schemes,
+            first_seed,
+            seeds: 0,
+            records: Vec::new(),
+        })
+    }
+
+    /// Makes the runs of the next seed.
+    pub fn run_seed(&mut self) {
+        let seed = self.first_seed.wrapping_add(self.seeds);
+        self.seeds += 1;
+        let settings = Settings {
+            seeds: (0..self.seeds)
+                .map(|n| self.first_seed.wrapping_add(n))
+                .collect(),
+            bins: DEFAULT_BINS.to_vec(),
+        };
+        let experiment = Experiment::new("gentle lab", &self.scenario, &self.schemes, &settings);
+        for scheme in &self.schemes {
+            let run = run(&self.scenario, scheme, seed);
+            let record = Record {
+                experiment: experiment.clone(),
+                run,
+            };
+            self.records
+                .push((format!("{scheme}, seed {seed}"), record));
+        }
+        for (_, record) in &mut self.records {
+            record.experiment = experiment.clone();
+        }
+    }
+
+    /// The comparison of all seeds run so far; `None` before the first.
+    pub fn comparison(&self) -> Option<Comparison> {
+        merge(self.records.clone())
+            .ok()
+            .map(|merged| merged.comparison)
+    }
+
+    /// What has been found so far.
+    pub fn standing(&self) -> Option<Standing> {
+        let comparison = self.comparison()?;
+        let [first, second] = &comparison.results[..] else {
+            return None;
+        };
+        let both = [first, second];
+        let of = |value: fn(&SchemeResult) -> Option<f64>| both.map(value).to_vec();
+        let means_s = of(|r| r.response_time_by_size.first()?.mean_s);
+        let handshake_loss = of(|r| r.links.down.loss.handshake);
+        let paired = second.paired.get(HEADLINE).copied().unwrap_or_default();
+        let (difference, ci95) = (paired.difference, paired.ci95);
+        let enough = self.seeds >= FEWEST_SEEDS;
+        let narrow = match (difference, ci95) {
+            (Some(difference), Some(ci95)) => ci95 <= NARROW * difference.abs(),
+            // All seeds are alike, or there is nothing to compare.
+            (Some(_), None) => self.scenario.replays(),
+            // Without short connections there is nothing that could become narrow.
+            (None, _) => true,
+        };
+        let better = match paired.verdict {
+            Some(Verdict::Better) => Some(second.label.clone()),
+            Some(Verdict::Worse) => Some(first.label.clone()),
+            None => None,
+        };
+        Some(Standing {
+            seeds: self.seeds,
+            done: (enough && narrow) || self.seeds >= MOST_SEEDS,
+            words: self.words(&comparison, &means_s, &handshake_loss, better.as_deref()),
+            means_s,
+            handshake_loss,
+            queue_delay_s: of(|r| r.queue_delay_s.mean),
+            difference_s: difference,
+            ci95_s: ci95,
+            better,
+        })
+    }
+
+    fn words(
+        &self,
+        comparison: &Comparison,
+        means: &[Option<f64>],
+        loss: &[Option<f64>],
+        better: Option<&str>,
+    ) -> Vec<String> {
+        let [first, second] = &comparison.results[..] else {
+            return Vec::new();
+        };
+        let labels = [&first.label, &second.label];
+        let seeds = plural(self.seeds, "seed", "seeds");
+        let mut words = Vec::new();
+        let bin = first.response_time_by_size.first();
+        let sizes = bin.and_then(|bin| bin.max_segments).unwrap_or_default();
+        let paired = second.paired.get(HEADLINE).copied().unwrap_or_default();
+        if let [Some(a), Some(b)] = means {
+            let (a, b) = (time(*a), time(*b));
+            let means = format!(
+                "Connections of up to {sizes} segments take {a} on average under {} and {b} under {}",
+                labels[0], labels[1]
+            );
+            words.push(match (better, paired.difference, paired.ci95) {
+                (Some(better), Some(difference), Some(ci95)) => format!(
+                    "{means}: {better} is faster by {} ± {} (95 % confidence, paired over {seeds}).",
+                    time(difference.abs()),
+                    time(ci95)
+                ),
+                (Some(better), Some(difference), None) => {
+                    format!("{means}: {better} is faster by {}.", time(difference.abs()))
+                }
+                (None, Some(_), Some(ci95)) => format!(
+                    "{means}: no significant difference over {seeds} (the interval is ± {}).",
+                    time(ci95)
+                ),
+                _ => format!("{means}, over {seeds}."),
+            });
+        } else if first.connections > 0 {
+            words.push(format!(
+                "No connection of up to {sizes} segments completed under both schemes over {seeds}."
+            ));
+        }
+        if let [Some(a), Some(b)] = loss {
+            words.push(format!(
+                "Of the SYNs and SYN/ACKs, {} loses {} and {} loses {}.",
+                labels[0],
+                percent(*a),
+                labels[1],
+                percent(*b)
+            ));
+        }
+        if let [Some(a), Some(b)] = [first, second].map(|r| r.queue_delay_s.mean) {
+            words.push(format!(
+                "A packet waits {} on average in the queue of {} and {} in that of {}.",
+                time(a),
+                labels[0],
+                time(b),
+                labels[1]
+            ));
+        }
+        if comparison.scenario.down.long_flows > 0
+            && let [Some(a), Some(b)] = [first, second].map(|r| r.utilization)
+        {
+            words.push(format!(
+                "The link is used to {} under {} and to {} under {}.",
+                percent(a),
+                labels[0],
+                percent(b),
+                labels[1]
+            ));
+        }
+        let open = [first, second].map(|result| result.unfinished + result.failed);
+        for (label, open) in labels.iter().zip(open) {
+            if open > 0 {
+                let connections = plural(open, "connection", "connections");
+                words.push(format!(
+                    "Under {label} {connections} of {} did not finish; means leave them out.",
+                    count(first.connections)
+                ));
+            }
+        }
+        words
+    }
+}
+
+/// The record of one run, with the bytes of the command's.
+///
+/// # Errors
+/// The setup or the scheme is malformed.
+pub fn record(setup: &Setup, scheme: &str, seed: u64) -> Result<String, SetupError> {
+    let scheme = parse_scheme(scheme)?;
+    let record = run(&setup.scenario()?, &scheme, seed);
+    Ok(serde_json::to_string(&record).expect("records have text keys"))
+}
+
+fn run(scenario: &Scenario, scheme: &Spec, seed: u64) -> gentle_experiment::RunRecord {
+    let stop = AtomicBool::new(false);
+    let watch = Watch {
+        stop: &stop,
+        progress: &|_| {},
+    };
+    let run = RunSpec {
+        scenario: &scenario.under(scheme),
+        scheme,
+        seed,
+        bins: &DEFAULT_BINS,
+        keep_connections: false,
+    };
+    Simulator.run(&run, &watch).expect("nothing stops it")
+}

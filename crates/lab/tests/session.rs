@@ -1,0 +1,281 @@
+//! A session shows what a plain tap sees, whatever way it is stepped, and the same again after going back.
+
+use gentle_aqm::Packet as _;
+use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec};
+use gentle_lab::event::{Kind, ROW};
+use gentle_lab::{Change, Reached, Session, Setup, Trial, record};
+use gentle_sim::{DropCause, Ended, Packet, Simulation, Tap};
+use gentle_units::{Nanos, Rate};
+
+const ALL: u64 = u64::MAX;
+
+fn setup(traffic: &str, duration: &str) -> Setup {
+    Setup {
+        traffic: traffic.to_owned(),
+        duration: Some(duration.to_owned()),
+        profile: Some("linux-7.2".to_owned()),
+        ..Setup::default()
+    }
+}
+
+/// Kind, time, direction, connection, length of every event.
+type Plain = (u8, f64, usize, Option<u32>, u32);
+
+/// Sees what the simulator reports, without the lab.
+#[derive(Default)]
+struct Native(Vec<Plain>);
+
+impl Native {
+    fn see(&mut self, kind: Kind, now: Nanos, packet: &Packet) {
+        let side = packet.direction().index();
+        let connection = packet.connection();
+        self.0.push((
+            kind as u8,
+            now.as_secs_f64(),
+            side,
+            connection,
+            packet.bytes(),
+        ));
+    }
+}
+
+impl Tap for Native {
+    fn offered(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+        self.see(Kind::Offered, now, packet);
+    }
+    fn dequeued(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+        self.see(Kind::Dequeued, now, packet);
+    }
+    fn marked(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+        self.see(Kind::Marked, now, packet);
+    }
+    fn sent(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+        self.see(Kind::Sent, now, packet);
+    }
+    fn dropped(&mut self, now: Nanos, _: Direction, packet: &Packet, _: DropCause) {
+        self.see(Kind::Dropped, now, packet);
+    }
+    fn delivered(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+        self.see(Kind::Delivered, now, packet);
+    }
+    fn timer(&mut self, now: Nanos, connection: u32, _: bool) {
+        let at = now.as_secs_f64();
+        self.0.push((Kind::Timer as u8, at, 0, Some(connection), 0));
+    }
+    fn ended(&mut self, now: Nanos, ended: &Ended) {
+        let at = now.as_secs_f64();
+        self.0
+            .push((Kind::Ended as u8, at, 0, Some(ended.connection), 0));
+    }
+}
+
+fn native(setup: &Setup, scheme: &str, seed: u64) -> Vec<Plain> {
+    let scheme = scheme.parse().unwrap();
+    let scenario = setup.scenario().unwrap();
+    let run = RunSpec {
+        scenario: &scenario.under(&scheme),
+        scheme: &scheme,
+        seed,
+        bins: &DEFAULT_BINS,
+        keep_connections: false,
+    };
+    let mut simulation = Simulation::new(&run, Native::default());
+    while simulation.step() {}
+    simulation.tap().0.clone()
+}
+
+fn plain(rows: &[f64]) -> Vec<Plain> {
+    let rows = rows.chunks_exact(ROW);
+    rows.map(|row| {
+        let connection = (row[4] >= 0.0).then_some(row[4] as u32);
+        (
+            row[0] as u8,
+            row[1],
+            row[2] as usize,
+            connection,
+            row[6] as u32,
+        )
+    })
+    .collect()
+}
+
+#[test]
+fn events_are_those_of_a_native_tap() {
+    for (traffic, scheme, seed) in [
+        ("real", "pfifo limit=50", 1),
+        ("real-reverse", "codel", 2),
+        ("short", "spa", 3),
+        ("calls", "fq_codel", 1),
+        ("10m", "cake", 1),
+    ] {
+        let setup = setup(traffic, "6s");
+        let expected = native(&setup, scheme, seed);
+        let mut session = Session::new(&setup, scheme, seed).unwrap();
+        session.set_details(true);
+        let mut rows = Vec::new();
+        let mut until = Nanos::ZERO;
+        loop {
+            until = until + Nanos::from_millis(40);
+            let reached = session.advance(until, ALL);
+            rows.extend(session.take_events());
+            if reached == Reached::End {
+                break;
+            }
+        }
+        let seen = plain(&rows);
+        assert!(seen.len() > 500, "{traffic}: {}", seen.len());
+        assert_eq!(seen.len(), expected.len(), "{traffic}");
+        assert_eq!(seen, expected, "{traffic}");
+        assert!(session.snapshot(false).ended);
+    }
+}
+
+/// Sums of a session at `seconds`, advanced with so many steps at a time.
+fn sums(session: &mut Session, seconds: f64, steps: u64) -> String {
+    while session.advance(Nanos::from_secs_f64(seconds), steps) == Reached::Steps {}
+    serde_json::to_string(&session.snapshot(true)).unwrap()
+}
+
+#[test]
+fn the_way_to_a_moment_makes_no_difference() {
+    let setup = setup("real", "60s");
+    let mut at_once = Session::new(&setup, "red limit=75000", 5).unwrap();
+    let mut in_steps = Session::new(&setup, "red limit=75000", 5).unwrap();
+    for moment in [0.5, 7.25, 30.0] {
+        assert_eq!(
+            sums(&mut at_once, moment, ALL),
+            sums(&mut in_steps, moment, 7)
+        );
+    }
+    let mut packet_by_packet = Session::new(&setup, "red limit=75000", 5).unwrap();
+    while packet_by_packet.now() < Nanos::from_secs(29) && packet_by_packet.step() {}
+    assert_eq!(
+        sums(&mut packet_by_packet, 30.0, ALL),
+        sums(&mut at_once, 30.0, ALL)
+    );
+}
+
+#[test]
+fn going_back_repeats_what_was_with_its_changes() {
+    let setup = setup("real", "60s");
+    let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
+    sums(&mut session, 10.0, ALL);
+    assert!(session.set_buffer(20));
+    let rate = Rate::from_bits_per_second(1_000_000).unwrap();
+    session.change(Change::Rate(Direction::Down, rate));
+    let at_20 = sums(&mut session, 20.0, ALL);
+    assert!(at_20.contains("pfifo limit=20"));
+    session.change(Change::Load(1.5));
+    let at_30 = sums(&mut session, 30.0, ALL);
+
+    session.back(Nanos::from_secs(30));
+    assert_eq!(sums(&mut session, 20.0, 1_000), at_20.clone());
+    assert_eq!(sums(&mut session, 30.0, ALL), at_30);
+    session.back(Nanos::from_secs(20) - Nanos(1));
+    assert_eq!(sums(&mut session, 20.0, ALL), at_20);
+    assert_ne!(
+        sums(&mut session, 30.0, ALL),
+        at_30,
+        "the later load is forgotten"
+    );
+}
+
+#[test]
+fn changes_have_their_effect() {
+    let setup = setup("real", "200s");
+    let sums = |change: Option<Change>| {
+        let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
+        session.advance(Nanos::from_secs(20), ALL);
+        let before = session.snapshot(false).sums.completed;
+        if let Some(change) = change {
+            session.change(change);
+        }
+        session.advance(Nanos::from_secs(200), ALL);
+        let sums = session.snapshot(false).sums;
+        let loss = sums.dropped[0] as f64 / sums.offered[0] as f64;
+        ((sums.completed - before) as f64, loss)
+    };
+    let (own, own_loss) = sums(None);
+    let (few, _) = sums(Some(Change::Load(0.3)));
+    assert!((few / own - 0.3 / 0.87).abs() < 0.1, "{few} of {own}");
+    let (many, loss) = sums(Some(Change::Load(1.6)));
+    assert!(
+        many > own && loss > own_loss,
+        "{many} of {own}, {loss} {own_loss}"
+    );
+    let small = "pfifo limit=5".parse().unwrap();
+    assert!(sums(Some(Change::Scheme(small))).1 > own_loss * 1.5);
+}
+
+#[test]
+fn a_connection_that_lost_its_syn_shows_the_timeout() {
+    let setup = setup("real", "120s");
+    let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
+    session.set_details(true);
+    let mut lost = None;
+    while lost.is_none() {
+        let until = session.now() + Nanos::from_millis(500);
+        assert_eq!(session.advance(until, ALL), Reached::Time);
+        let rows = session.take_events();
+        let is_lost_syn = |row: &&[f64]| row[0] == f64::from(Kind::Dropped as u8) && row[5] == 0.0;
+        lost = rows
+            .chunks_exact(ROW)
+            .find(is_lost_syn)
+            .map(|row| row[4] as u32);
+    }
+    let history = session.history(lost.unwrap());
+    let syn = &history.moments[0];
+    assert_eq!((syn.kind, syn.seq, syn.cause), ("syn", 0, Some("tail")));
+    let cost = syn.cost_s.unwrap();
+    assert!(
+        (0.99..1.2).contains(&cost),
+        "the initial RTO of Linux: {cost}"
+    );
+    assert!(
+        history
+            .timers
+            .iter()
+            .any(|(at, _)| (at - syn.at_s - 1.0).abs() < 0.1)
+    );
+    assert!(history.response_s.unwrap() > 1.0);
+    assert_eq!(history.outcome, Some("completed"));
+    let again = &history.moments[1];
+    assert!(again.again && again.kind == "syn");
+    let data = history
+        .moments
+        .iter()
+        .filter(|moment| moment.kind == "data");
+    assert!(data.count() > 0);
+}
+
+#[test]
+fn a_trial_finds_what_the_paper_found() {
+    let setup = setup("real", "300s");
+    let mut trial = Trial::new(&setup, ["pfifo limit=50", "spa"], 1).unwrap();
+    assert!(trial.standing().is_none());
+    let standing = loop {
+        trial.run_seed();
+        let standing = trial.standing().unwrap();
+        if standing.done {
+            break standing;
+        }
+    };
+    assert_eq!(standing.better.as_deref(), Some("spa"));
+    assert!(standing.ci95_s.unwrap() < standing.difference_s.unwrap().abs());
+    assert!(
+        standing.words[0].contains("spa is faster by"),
+        "{:?}",
+        standing.words
+    );
+    assert_eq!(standing.handshake_loss[1], Some(0.0));
+    let same = Trial::new(&setup, ["spa", "spa"], 1).err().unwrap();
+    assert!(same.to_string().contains("both sides are spa"), "{same}");
+}
+
+#[test]
+fn a_record_is_that_of_the_simulator() {
+    let setup = setup("short", "10s");
+    let text = record(&setup, "codel", 4).unwrap();
+    assert!(text.starts_with("{\"version\":1,"), "{}", &text[..40]);
+    assert!(text.contains("\"scheme\":\"codel\",\"seed\":4"));
+}

@@ -1,0 +1,66 @@
+// The address of the page is the scenario.
+import type { Setup } from "./protocol";
+
+/** Everything that a link to the page describes. */
+export interface Scene extends Setup {
+  seed: number;
+  a: string;
+  b: string;
+}
+
+export const FIRST: Scene = { traffic: "real", profile: "linux-7.2", seed: 1, a: "pfifo limit=50", b: "spa" };
+
+const TEXTS = ["traffic", "rate", "up_rate", "load", "rtt", "duration", "profile", "a", "b"] as const;
+
+const base64 = (bytes: Uint8Array) =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+function bytes(text: string): Uint8Array<ArrayBuffer> {
+  const raw = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(raw, (letter) => letter.charCodeAt(0));
+}
+
+async function through(data: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array> {
+  const output = new Blob([data]).stream().pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
+  return new Uint8Array(await new Response(output).arrayBuffer());
+}
+
+/** The part of the address after `#`. */
+export async function write(scene: Scene): Promise<string> {
+  const parts = new URLSearchParams();
+  for (const key of TEXTS) {
+    const value = scene[key];
+    if (value && !(scene.toml && key === "traffic")) parts.set(key, value);
+  }
+  parts.set("seed", String(scene.seed));
+  if (scene.toml) parts.set("toml", base64(await through(new TextEncoder().encode(scene.toml), new CompressionStream("deflate-raw"))));
+  return parts.toString();
+}
+
+/** The scene that an address describes. What it leaves out is as in the first scene. */
+export async function read(hash: string): Promise<Scene> {
+  const parts = new URLSearchParams(hash.replace(/^#/, ""));
+  const scene: Scene = { ...FIRST };
+  for (const key of TEXTS) {
+    const value = parts.get(key);
+    if (value) scene[key] = value;
+  }
+  const seed = Number(parts.get("seed") ?? FIRST.seed);
+  scene.seed = Number.isSafeInteger(seed) && seed >= 0 ? seed : FIRST.seed;
+  const packed = parts.get("toml");
+  if (packed) {
+    scene.traffic = "";
+    try {
+      scene.toml = new TextDecoder().decode(await through(bytes(packed), new DecompressionStream("deflate-raw")));
+    } catch {
+      throw new Error("The scenario in the address is damaged: the link was probably cut. Ask for the whole link.");
+    }
+  }
+  return scene;
+}
+
+/** What of a scene is a setup. */
+export function setupOf(scene: Scene): Setup {
+  const { traffic, toml, flows, rate, up_rate, load, rtt, duration, profile } = scene;
+  return { traffic, toml, flows, rate, up_rate, load, rtt, duration, profile };
+}

@@ -1,0 +1,166 @@
+// The life of one connection: a time–sequence diagram with its drops and timeouts, and what they cost.
+import { scaleLinear } from "d3-scale";
+import { tools } from "./chart";
+import { count, time } from "./format";
+import type { History, Moment } from "./protocol";
+
+const NS = "http://www.w3.org/2000/svg";
+
+function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+const NAMES: Record<Moment["kind"], string> = { syn: "SYN", "syn/ack": "SYN/ACK", data: "data", ack: "ACK", fin: "FIN" };
+
+/** What happened, in sentences. */
+export function words(history: History, number: number, scheme: string): string[] {
+  const sentences: string[] = [];
+  const size = history.segments ? `${count(history.segments)} ${history.segments === 1 ? "segment" : "segments"}` : "a transfer that goes on";
+  const outcome = history.outcome === "completed" && history.response_s !== null ? `It was complete after ${time(history.response_s)}.`
+    : history.outcome === "failed" ? "TCP gave it up." : "It had not ended two minutes after the moment shown.";
+  sentences.push(`Connection ${number} under ${scheme}: ${size}. ${outcome}`);
+  const drops = history.moments.filter((moment) => moment.dropped_s !== null && moment.kind !== "ack");
+  const costly = drops.filter((moment) => moment.cost_s !== null);
+  for (const drop of costly.toSorted((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)).slice(0, 3)) {
+    const timeout = history.timers.some(([at]) => Math.abs(at - drop.at_s - (drop.cost_s ?? 0)) < 0.05);
+    const why = timeout ? "when its retransmission timer ran out" : "after duplicate acknowledgments had told of the loss";
+    sentences.push(`A ${NAMES[drop.kind]} was dropped (${drop.cause}); it was sent again ${time(drop.cost_s)} later, ${why}.`);
+  }
+  if (drops.length > 3) sentences.push(`In all, ${count(drops.length)} of its packets were dropped.`);
+  if (!drops.length) sentences.push("None of its packets was dropped.");
+  const lost = drops.find((drop) => drop.kind === "syn" || drop.kind === "syn/ack");
+  if (lost?.cost_s) {
+    sentences.push("Nothing tells a host that its first packet was lost. It has no round-trip time to go by yet, so it waits for the initial timeout, which is one second or more.");
+  }
+  return sentences;
+}
+
+/** The diagram. */
+function draw(history: History, width: number): SVGSVGElement {
+  const height = 320;
+  const [left, right, top, bottom] = [64, width - 14, 16, height - 40];
+  const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" }) as SVGSVGElement;
+  const moments = history.moments;
+  const start = moments[0]?.at_s ?? 0;
+  const end = moments.reduce((last, m) => Math.max(last, m.delivered_s ?? m.at_s), start) - start;
+  const sends = [0, 1].map((side) => moments.reduce((sum, m) => sum + (m.side === side ? m.length : 0), 0));
+  const data = sends[0] >= sends[1] ? 0 : 1;
+  const most = moments.reduce((top, m) => Math.max(top, m.side === data ? m.seq + m.length : 0), 1);
+  const sx = scaleLinear().domain([0, end || 1]).range([left, right]);
+  const sy = scaleLinear().domain([0, most]).range([bottom, top]);
+  for (const t of sy.ticks(4)) {
+    svg.append(element("line", { class: "grid", x1: left, x2: right, y1: sy(t), y2: sy(t) }));
+    svg.append(element("text", { class: "tick", x: left - 8, y: sy(t) + 4, "text-anchor": "end" }, t >= 1000 ? `${t / 1000} kB` : `${t} B`));
+  }
+  for (const t of sx.ticks(width < 500 ? 4 : 8)) {
+    svg.append(element("text", { class: "tick", x: sx(t), y: bottom + 17, "text-anchor": "middle" }, t === 0 ? "0" : time(t)));
+  }
+  svg.append(element("text", { class: "axis", x: right, y: height - 6, "text-anchor": "end" }, "time since the first packet"));
+  // The wait from each drop to the retransmission that repairs it.
+  const shaded = moments.filter((m) => (m.cost_s ?? 0) > 0.15 && m.kind !== "ack");
+  for (const m of shaded) {
+    const [from, to] = [sx(m.at_s - start), sx(m.at_s - start + (m.cost_s ?? 0))];
+    svg.append(element("rect", { class: "wait", x: from, y: top, width: to - from, height: bottom - top }));
+  }
+  const longest = shaded.toSorted((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0))[0];
+  if (longest) {
+    const middle = sx(longest.at_s - start + (longest.cost_s ?? 0) / 2);
+    const label = element("text", { class: "lost", x: Math.max(left + 50, Math.min(right - 50, middle)), y: top + 14, "text-anchor": "middle" }, `waits ${time(longest.cost_s)}`);
+    svg.append(label);
+  }
+  // Acknowledgments of the data, as a stairway.
+  let path = "";
+  for (const m of moments) {
+    if (m.side === data || m.ack === null || m.delivered_s === null) continue;
+    const [x, y] = [sx(m.delivered_s - start), sy(Math.min(m.ack, most))];
+    path += path ? `H${x}V${y}` : `M${x} ${y}`;
+  }
+  svg.append(element("path", { class: "acked", d: path }));
+  for (const m of moments) {
+    const x = sx(m.at_s - start);
+    const own = m.side === data;
+    const y = own ? sy(Math.min(m.seq + m.length / 2, most)) : bottom;
+    const lost = m.dropped_s !== null;
+    if (!own && !lost && m.kind !== "syn" && m.kind !== "syn/ack") continue;
+    const title = `${NAMES[m.kind]}${m.again ? " sent again" : ""} at ${time(m.at_s - start)}${lost ? `, dropped (${m.cause})` : ""}`;
+    const mark = m.kind === "syn" || m.kind === "syn/ack"
+      ? element("path", { class: m.again ? "again" : "handshake", d: `M${x - 5} ${y - 6}L${x + 6} ${y}L${x - 5} ${y + 6}Z` })
+      : element("line", { class: m.again ? "segment again" : "segment", x1: x, x2: x, y1: Math.min(y - 3, sy(Math.min(m.seq + m.length, most))), y2: Math.max(y + 3, sy(m.seq)) });
+    mark.append(element("title", {}, title));
+    svg.append(mark);
+    if (lost) svg.append(element("path", { class: "cross", d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x + 6} ${y - 6}L${x - 6} ${y + 6}` }));
+  }
+  for (const [at] of history.timers) {
+    const x = sx(at - start);
+    svg.append(element("path", { class: "timer", d: `M${x} ${bottom}l-5 9h10Z` }));
+  }
+  return svg;
+}
+
+function table(history: History): HTMLElement {
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = "Every packet as a table";
+  details.append(summary);
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.querySelector("table")) return;
+    const start = history.moments[0]?.at_s ?? 0;
+    const made = document.createElement("table");
+    const head = made.createTHead().insertRow();
+    for (const name of ["time", "direction", "packet", "bytes", "fate"]) {
+      const cell = document.createElement("th");
+      cell.scope = "col";
+      cell.textContent = name;
+      head.append(cell);
+    }
+    const body = made.createTBody();
+    for (const m of history.moments.slice(0, 300)) {
+      const fate = m.dropped_s !== null ? `dropped (${m.cause})${m.cost_s ? `, sent again ${time(m.cost_s)} later` : ""}`
+        : m.delivered_s !== null ? `arrived after ${time(m.delivered_s - m.at_s)}` : "under way";
+      const row = body.insertRow();
+      for (const text of [`${(m.at_s - start).toFixed(4)} s`, m.side === 0 ? "down" : "up", `${NAMES[m.kind]}${m.again ? " again" : ""}`, String(m.length), fate]) {
+        row.insertCell().textContent = text;
+      }
+    }
+    const scroll = document.createElement("div");
+    scroll.className = "scroll";
+    scroll.tabIndex = 0;
+    scroll.setAttribute("role", "region");
+    scroll.setAttribute("aria-label", "Packets of the connection");
+    scroll.append(made);
+    details.append(scroll);
+    if (history.moments.length > 300) {
+      const rest = document.createElement("p");
+      rest.className = "hint";
+      rest.textContent = `The first 300 of ${count(history.moments.length)} packets.`;
+      details.append(rest);
+    }
+  });
+  return details;
+}
+
+/** Shows a connection in a dialog. */
+export function show(dialog: HTMLDialogElement, history: History, number: number, scheme: string) {
+  const content = dialog.querySelector(".content") as HTMLElement;
+  const sentences = words(history, number, scheme);
+  const title = `Connection ${number}`;
+  const heading = document.createElement("h2");
+  heading.id = "connection-title";
+  heading.textContent = title;
+  content.replaceChildren(heading);
+  for (const sentence of sentences) {
+    const line = document.createElement("p");
+    line.textContent = sentence;
+    content.append(line);
+  }
+  if (!dialog.open) dialog.showModal();
+  const svg = draw(history, Math.max(300, content.clientWidth));
+  svg.setAttribute("aria-label", `Time–sequence diagram. ${sentences.join(" ")}`);
+  const key = document.createElement("p");
+  key.className = "hint";
+  key.textContent = "Across: time. Up: bytes of the connection, from its first. A stroke is a data packet when it reached the queue, a triangle a SYN or SYN/ACK; what was sent again is in the colour of retransmissions; a cross is a drop, the shaded time the wait until the same bytes are sent again, a triangle below the axis a timer that ran out. The thin line is what has been acknowledged.";
+  content.append(svg, tools(() => svg, `connection-${number}`, title), key, table(history));
+}
