@@ -66,7 +66,7 @@ static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 		return put_bytes(n, TCA_GENTLE_MEMORY_LIMIT, option, arg, 1514,
 				 1U << 31);
 	if (!strcmp(option, "bands"))
-		return put_number(n, TCA_GENTLE_BANDS, option, arg, 1,
+		return put_number(n, TCA_GENTLE_BANDS, option, arg, 2,
 				  GENTLE_MAX_BANDS);
 	if (!strcmp(option, "first"))
 		return put_bytes(n, TCA_GENTLE_FIRST, option, arg, 64, 65536);

@@ -14,7 +14,7 @@ enum {
 	TCA_GENTLE_PAD,
 	TCA_GENTLE_LIMIT,		/* u64: ns, 1 ms to 10 s; 140 ms */
 	TCA_GENTLE_MEMORY_LIMIT,	/* u32: bytes, 1514 to 2^31; 2^25 */
-	TCA_GENTLE_BANDS,		/* u32: 1 to 15; 10 */
+	TCA_GENTLE_BANDS,		/* u32: 2 to 15; 10 */
 	TCA_GENTLE_FIRST,		/* u32: bytes, 64 to 65536; 2048 */
 	TCA_GENTLE_WEIGHT,		/* u32: 1 to 1000; 16 */
 	TCA_GENTLE_FORGIVE,		/* u32: percent, 0 to 1000; 75 */
