@@ -292,7 +292,10 @@ impl Connection {
         if !after(start, endpoint.next) && !after(endpoint.next, end) {
             endpoint.recent = Sent::new(segment);
         }
-        if let Some(windows) = &mut self.windows
+        // What was acknowledged is no longer in the window, whose first segment is another one.
+        let acknowledged = endpoint.flags.has(EndpointFlags::ACKED) && !after(end, endpoint.acked);
+        if !acknowledged
+            && let Some(windows) = &mut self.windows
             && let Some(flying) = windows.sides[side].find(start)
         {
             flying.sent = Sent::new(segment);
