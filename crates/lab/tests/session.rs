@@ -115,7 +115,7 @@ fn events_are_those_of_a_native_tap() {
         let mut rows = Vec::new();
         let mut until = Nanos::ZERO;
         loop {
-            until = until + Nanos::from_millis(40);
+            until += Nanos::from_millis(40);
             let reached = session.advance(until, ALL);
             rows.extend(session.take_events());
             if reached == Reached::End {
