@@ -27,12 +27,13 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <net/sock.h>
 
 #include "compat.h"
 #include "pkt_sch_gentle.h"
@@ -89,6 +90,7 @@ struct gentle_band {
 };
 
 struct gentle_sched_data {
+	siphash_key_t		perturbation;
 	struct gentle_set	*sets;
 	u32			n_sets;
 	u32			oldest_age;
@@ -124,19 +126,6 @@ struct gentle_sched_data {
 };
 
 /* Ages of flows */
-
-/* The hash of the network card, of the stack, or of the flow within a tunnel
- * that this host makes; all have secret keys. A local TCP socket gives its
- * packets another one after a timeout, which must not make it younger.
- */
-static u32 gentle_hash(struct sk_buff *skb)
-{
-	const struct sock *sk = skb->sk;
-
-	if (sk && sk_fullsock(sk) && sk->sk_protocol == IPPROTO_TCP)
-		return sk->sk_hash;
-	return skb_get_hash(skb);
-}
 
 static u32 gentle_age(const struct gentle_sched_data *q,
 		      const struct gentle_entry *entry)
@@ -394,7 +383,11 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	bool lost;
 	int band;
 
-	age = gentle_charge(q, now, gentle_hash(skb), bytes);
+	/* Not skb_get_hash(), which costs less: a local sender changes the
+	 * hash when it times out, and its flow would be young again.
+	 */
+	age = gentle_charge(q, now, skb_get_hash_perturb(skb, &q->perturbation),
+			    bytes);
 	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
 	gentle_push(sch, band, skb);
 
@@ -617,6 +610,7 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
+	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
 	if (!q->sets)
