@@ -1,4 +1,4 @@
-//! What the page's controls offer: schemes with their options, scenarios, profiles.
+//! Choices of the page's controls: schemes with their options, scenarios, profiles.
 
 use crate::event;
 use gentle_aqm::registry;

@@ -13,25 +13,25 @@ use gentle_tcp::Flags;
 /// place of its kind (0 completed, 1 failed, 2 unfinished), and the response time in seconds as detail.
 pub const ROW: usize = 8;
 
-/// What happened.
+/// Kinds of events. Those up to `Delivered`, and `Marked`, are a packet's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A packet was offered to the queue.
+    /// The packet was offered to the queue.
     Offered = 0,
-    /// It left the queue; its transmission begins.
+    /// The packet left the queue, and its transmission begins.
     Dequeued = 1,
-    /// Its last bit was sent.
+    /// The link has sent the packet's last bit.
     Sent = 2,
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped = 3,
-    /// It reached the host.
+    /// The packet reached the receiving host.
     Delivered = 4,
     /// A timer of an end point fired.
     Timer = 5,
     /// A connection ended.
     Ended = 6,
-    /// The queue marked a packet with ECN.
+    /// The queue marked the packet with ECN.
     Marked = 7,
 }
 

@@ -80,7 +80,7 @@ impl Follower {
         }
     }
 
-    /// What has been collected.
+    /// The life of the followed connection up to now.
     pub(crate) fn history(&self) -> &History {
         &self.history
     }

@@ -46,7 +46,7 @@ pub struct Setup {
 pub struct SetupError {
     /// The control or the file: `rate`, `lab.toml:3`.
     pub place: String,
-    /// What is wrong and what was expected.
+    /// A sentence that names the mistake and the values that are valid.
     pub problem: String,
 }
 

@@ -28,7 +28,7 @@ pub struct Trial {
     records: Vec<(String, Record)>,
 }
 
-/// What a trial has found so far.
+/// Results of a trial over the seeds run so far.
 #[derive(Debug, Clone, Serialize)]
 pub struct Standing {
     /// Seeds run.
@@ -108,7 +108,7 @@ impl Trial {
             .map(|merged| merged.comparison)
     }
 
-    /// What has been found so far.
+    /// Results over the seeds run so far; `None` before both schemes have run one.
     pub fn standing(&self) -> Option<Standing> {
         let comparison = self.comparison()?;
         let [first, second] = &comparison.results[..] else {

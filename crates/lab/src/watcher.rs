@@ -73,7 +73,7 @@ impl Watcher {
         self.follower = Some(follower);
     }
 
-    /// What collects the life of a connection.
+    /// The collector of one connection's life, if a connection is followed.
     pub(crate) fn follower(&self) -> Option<&Follower> {
         self.follower.as_ref()
     }

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// What `lab/build` has made; without that, nothing.
+/// Files of the page, built by `lab/build`; none if it was not run before the program was built.
 #[derive(Embed)]
 #[folder = "../../lab/dist"]
 struct Page;

@@ -17,7 +17,7 @@ pub struct Backlog {
 }
 
 impl<T: Tap> Simulation<T> {
-    /// What waits in the queue of `direction`.
+    /// Packets and bytes that wait in the queue of `direction`.
     pub fn backlog(&self, direction: Direction) -> Backlog {
         let queue = &self.links[direction.index()].qdisc;
         Backlog {

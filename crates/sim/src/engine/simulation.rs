@@ -643,7 +643,7 @@ impl<T: Tap> Simulation<T> {
         );
     }
 
-    /// What becomes of a connection of which nothing more is to come.
+    /// The outcome of a connection that is removed from the simulation.
     fn ended(&self, connection: &Connection) -> Ended {
         let (talks, over) = (connection.talk.is_some(), connection.is_over());
         let completed = match talks {

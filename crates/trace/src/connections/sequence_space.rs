@@ -292,7 +292,7 @@ impl Connection {
         if !after(start, endpoint.next) && !after(endpoint.next, end) {
             endpoint.recent = Sent::new(segment);
         }
-        // What was acknowledged is no longer in the window, whose first segment is another one.
+        // Acknowledged bytes have no entry in the window any more: `find` would return the first segment still in flight.
         let acknowledged = endpoint.flags.has(EndpointFlags::ACKED) && !after(end, endpoint.acked);
         if !acknowledged
             && let Some(windows) = &mut self.windows
