@@ -79,12 +79,15 @@ fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
     let [measured, simulated] = both(&loaded(), &["fq_codel", "pfifo limit=60"], 3);
     let mut differences = Vec::new();
     // With a full FIFO, which of two packets that arrive together is dropped decides over a timeout: these limits are
-    // three standard deviations of the difference of two means of three seeds, over nine seeds of the simulator.
-    for (scheme, pages, ssh, on_off) in [(0, 0.03, 0.03, 0.03), (1, 0.11, 0.05, 0.28)] {
+    // three standard deviations of the difference of two means of three seeds, over nine seeds of the simulator. The
+    // median time to connect has thirty: their mean is 79.5 ms, as is that of nine seeds of the kernel.
+    for (scheme, pages, connect, ssh, on_off) in
+        [(0, 0.03, 0.01, 0.03, 0.03), (1, 0.11, 0.10, 0.05, 0.28)]
+    {
         for (application, metric, tolerance) in [
             (0, "transactions", 0.03),
             (0, "transaction_s/mean", pages),
-            (0, "connect_s/p50", 0.03),
+            (0, "connect_s/p50", connect),
             (1, "transactions", 0.001),
             (1, "transaction_s/mean", ssh),
             (2, "transactions", 0.03),
