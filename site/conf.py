@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sphinx.addnodes import pending_xref
 
@@ -49,15 +49,34 @@ def link_to_folders(app: Sphinx, doctree: nodes.document) -> None:
                 node["refdomain"], node["reftarget"], node["reftargetid"] = "doc", name, None
 
 
-def make_boxes_reachable(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document) -> None:
-    """Let the keyboard reach what scrolls sideways in its own box."""
-    if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
-        context["body"] = context["body"].replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
+FOR_ALL_READERS = {
+    # What scrolls sideways in its own box is within reach of the keyboard.
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    # A cell without a word is no heading.
+    '<th class="head"><p></p></th>': "<td></td>",
+    # What Furo leaves out: levels of headings, names of landmarks, a heading for the search.
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
+}
+"""What is replaced in each page, so that screen readers and keyboards get along with it."""
+
+
+def make_accessible(app: Sphinx, exception: Exception | None) -> None:
+    """Replace `FOR_ALL_READERS` in the finished pages, which the templates of the theme have a part in."""
+    if exception:
+        return
+    for path in app.outdir.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for found, instead in FOR_ALL_READERS.items():
+            text = text.replace(found, instead)
+        path.write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Connect the above."""
     app.connect("source-read", show_what_is_for_the_site)
     app.connect("doctree-read", link_to_folders)
-    app.connect("html-page-context", make_boxes_reachable)
+    app.connect("build-finished", make_accessible)
