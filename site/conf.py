@@ -25,10 +25,11 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = "gentle"
-html_favicon = "../lab/public/icon.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "../lab/public/icon.svg"
 html_copy_source = False
+html_use_index = False
 html_show_copyright = False
 
 
@@ -53,6 +54,7 @@ FOR_ALL_READERS = {
     # What scrolls sideways in its own box is within reach of the keyboard.
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div class="output text_html">': '<div tabindex="0" class="output text_html">',
     # A cell without a word is no heading.
     '<th class="head"><p></p></th>': "<td></td>",
     # What Furo leaves out: levels of headings, names of landmarks, a heading for the search.

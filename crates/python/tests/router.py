@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def capture(command: Callable[..., object], folder: Path, duration: str) -> Path:
-    """Return a capture with lost SYNs, as a router in front of the queue makes it, which the command writes to a folder."""
+    """Write a capture with lost SYNs, as a router in front of the queue makes it, and return its path."""
     every = folder / "all.pcapng"
     command("sim", "real", "--scheme=pfifo limit=50", f"--duration={duration}", f"--pcap={every}", "--quiet")
     path = folder / "office.pcapng"

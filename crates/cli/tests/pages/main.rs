@@ -307,7 +307,10 @@ fn the_site_does_not_replace_other_files() {
         .unwrap();
     assert!(!refused.status.success());
     let complaint = String::from_utf8_lossy(&refused.stderr);
-    assert!(complaint.contains("has other files than a site"), "{complaint}");
+    assert!(
+        complaint.contains("has other files than a site"),
+        "{complaint}"
+    );
     assert!(folder.path().join("thesis.tex").exists());
 }
 
@@ -327,7 +330,10 @@ fn wrong_links_of_the_site_are_found() {
 "##,
     );
     write("other.html", r#"<p id="here"></p>"#);
-    write("style.css", "p { background: url('//a.example/picture.png') }");
+    write(
+        "style.css",
+        "p { background: url('//a.example/picture.png') }",
+    );
     let check = Path::new(SITE).join("check");
     let found = site_python(&[check.as_os_str(), folder.path().as_os_str()]);
     assert_eq!(found.status.code(), Some(1));

@@ -37,6 +37,16 @@ test("all parts of the site are there", () => {
   }
 });
 
+/** Runs within a page: what reaches beyond its right edge without a box of its own that scrolls. */
+function cutOff() {
+  const scrolls = (element) => element.tagName !== "ARTICLE" && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  const beyond = [...document.querySelectorAll("article[role=main] *")].filter((element) => {
+    const { right, width, height } = element.getBoundingClientRect();
+    return width > 1 && height > 1 && right > document.documentElement.clientWidth + 1 && !scrolls(element);
+  });
+  return beyond.map((element) => element.outerHTML.slice(0, 120));
+}
+
 for (const name of pages) {
   test(`${name}: width, axe, in light and dark`, async ({ page, open }) => {
     await open(name);
@@ -45,6 +55,7 @@ for (const name of pages) {
     await page.emulateMedia({ colorScheme: "dark" });
     const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
     expect(content, "the page scrolls sideways").toBeLessThanOrEqual(window);
+    expect(await page.evaluate(cutOff)).toEqual([]);
     expect(await findings(page, "color-contrast", "scrollable-region-focusable")).toEqual([]);
   });
 }
