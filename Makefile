@@ -24,6 +24,15 @@ lab:
 	scripts/bootstrap lab
 	lab/build
 
+# The manual as static files in site/dist, with the lab, the notebooks and the papers, which the program makes anew.
+.PHONY: site
+site: lab build wheel
+	site/install
+	rm -rf target/site
+	"$$(crates/python/tests/install --path)/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+		--target target/site dist/*.whl
+	site/build --package target/site site/dist
+
 .PHONY: test
 test:
 	scripts/bootstrap test
@@ -47,6 +56,7 @@ test-lints:
 test-environments:
 	crates/cli/tests/pages/install
 	crates/python/tests/install
+	site/install
 
 # Without a kernel, a browser, Python packages, lints and documentation: minutes, to be run while working.
 .PHONY: test-fast
@@ -78,6 +88,7 @@ test-kernel-smp:
 test-pages:
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
+	site/install
 	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	cargo test -p gentle --locked --test pages
 
@@ -168,5 +179,5 @@ uninstall:
 .PHONY: clean
 clean:
 	cargo clean
-	rm -rf demo dist lab/node_modules lab/src/wasm
+	rm -rf demo dist site/dist lab/node_modules lab/src/wasm
 	find lab/dist -mindepth 1 -not -name .gitignore -delete

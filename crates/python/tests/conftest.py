@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
+import router
 from cluster import Cluster
 
 mpl.use("Agg")
@@ -51,12 +51,7 @@ def refusal() -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def capture(command: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a capture with lost SYNs, as a router in front of the queue makes it."""
-    folder = tmp_path_factory.mktemp("capture")
-    every = folder / "all.pcapng"
-    command("sim", "real", "--scheme=pfifo limit=50", "--duration=60s", f"--pcap={every}", "--quiet")
-    path = folder / "office.pcapng"
-    path.write_bytes(_of_interfaces(every.read_bytes(), {b"down entry", b"up exit"}))
-    return path
+    return router.capture(command, tmp_path_factory.mktemp("capture"), "60s")
 
 
 @pytest.fixture
@@ -86,19 +81,3 @@ def without_command(printed: str) -> str:
     line = json.loads(printed)["command"]
     assert line.startswith("gentle ")
     return printed.replace(f'"command":{json.dumps(line, ensure_ascii=False)}', '"command":null', 1)
-
-
-def _of_interfaces(packets: bytes, names: set[bytes]) -> bytes:
-    """Return the pcapng file with packets of the interfaces with these names only."""
-    kept = bytearray()
-    interfaces: list[bool] = []
-    place = 0
-    while place < len(packets):
-        kind, length = struct.unpack_from("<II", packets, place)
-        block = packets[place : place + length]
-        if kind == 1:
-            interfaces.append(any(name in block for name in names))
-        if kind != 6 or interfaces[struct.unpack_from("<I", block, 8)[0]]:
-            kept += block
-        place += length
-    return bytes(kept)

@@ -1,9 +1,9 @@
 // The page of gentle lab, served by the command, and as plain files under a path.
-import { createServer } from "node:http";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { beside, expect, findings, test as base } from "./open.mjs";
+import { serve } from "./serve.mjs";
 
 const ADDRESS = process.env.LAB;
 const DIST = process.env.LAB_DIST;
@@ -215,17 +215,10 @@ test("pictures of 20 Mb/s are drawn in time for 30 a second", async ({ page, lab
 });
 
 test("it works from plain files under a path, and is small", async ({ page, lab }) => {
-  const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml" };
   const files = readdirSync(DIST, { recursive: true }).filter((file) => statSync(path.join(DIST, file)).isFile());
-  const server = createServer((request, response) => {
-    const asked = new URL(request.url, "http://x").pathname.replace("/some/where/", "") || "index.html";
-    if (!files.includes(asked)) return response.writeHead(404).end();
-    response.writeHead(200, { "content-type": types[path.extname(asked)] ?? "application/octet-stream" });
-    response.end(readFileSync(path.join(DIST, asked)));
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
+  const server = await serve(DIST);
   try {
-    await lab("#story=call", `http://127.0.0.1:${server.address().port}/some/where/`);
+    await lab("#story=call", server.address);
     await expect(page.locator("#story-text")).toContainText("bufferbloat");
     const compressed = files.reduce((sum, file) => sum + gzipSync(readFileSync(path.join(DIST, file))).length, 0);
     expect(compressed).toBeLessThan(2e6);

@@ -1,8 +1,8 @@
 //! HTML pages in Debian's Chromium, driven by Playwright: what they draw, accessibility according to axe, and their
-//! buttons. Likewise the page of `gentle lab`, which `lab/build` has to have built before the command.
+//! buttons. Likewise the page of `gentle lab`, which `lab/build` has to have built before the command, and the site.
 //!
 //! The pages are made here by the command, as users make them; the `*.spec.mjs` files in this folder test them.
-//! `scripts/bootstrap test` and then `install` in this folder install the requirements.
+//! `scripts/bootstrap test` and then `install` in this folder, and `site/install`, install the requirements.
 
 use assert_cmd::cargo::cargo_bin;
 use std::ffi::OsStr;
@@ -259,5 +259,92 @@ fn the_lab_holds_in_a_browser() {
             ("LAB", address.as_ref()),
             ("LAB_DIST", dist.as_os_str()),
         ],
+    );
+}
+
+/// Folder of the scripts that make the site.
+const SITE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../site");
+
+/// Runs a program of the site's environment.
+fn site_python(args: &[&OsStr]) -> Output {
+    let script = Path::new(SITE).join("install");
+    let found = Command::new(script).arg("--path").output().unwrap();
+    let environment = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    Command::new(environment.join("bin/python"))
+        .args(args)
+        .output()
+        .expect("site/install has installed Python packages")
+}
+
+/// Without the results of the notebooks, which the tests of the Python package run.
+#[test]
+fn the_site_holds_in_a_browser() {
+    let folder = TempDir::new().unwrap();
+    let site = folder.path().join("site");
+    let build = Command::new(Path::new(SITE).join("build"))
+        .arg("--quick")
+        .arg(&site)
+        .env("GENTLE", cargo_bin("gentle"))
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&build.stderr);
+    if !has_webassembly() {
+        assert!(complaint.contains("the lab is not built"), "{complaint}");
+        return;
+    }
+    assert!(build.status.success(), "{complaint}");
+    specifications(&["site"], &[("PAGES", site.as_os_str())]);
+}
+
+#[test]
+fn the_site_does_not_replace_other_files() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("thesis.tex"), "").unwrap();
+    let refused = Command::new(Path::new(SITE).join("build"))
+        .arg(folder.path())
+        .env("GENTLE", cargo_bin("gentle"))
+        .output()
+        .unwrap();
+    assert!(!refused.status.success());
+    let complaint = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        complaint.contains("has other files than a site"),
+        "{complaint}"
+    );
+    assert!(folder.path().join("thesis.tex").exists());
+}
+
+#[test]
+fn wrong_links_of_the_site_are_found() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "index.html",
+        r##"<h1 id="top"><a href="https://a.example/">1</a></h1>
+<a href="other.html#here">2</a> <a href="#top">3</a>
+<a href="none.html">4</a>
+<a href="other.html#there">5</a>
+<a href="/other.html">6</a>
+<a href="../other.html">7</a>
+<img src="https://a.example/picture.png">
+"##,
+    );
+    write("other.html", r#"<p id="here"></p>"#);
+    write(
+        "style.css",
+        "p { background: url('//a.example/picture.png') }",
+    );
+    let check = Path::new(SITE).join("check");
+    let found = site_python(&[check.as_os_str(), folder.path().as_os_str()]);
+    assert_eq!(found.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&found.stderr),
+        "site: index.html:3: none.html leads to no file
+site: index.html:4: other.html#there leads to no anchor
+site: index.html:5: /other.html is absolute; under another path it leads elsewhere
+site: index.html:6: ../other.html leaves the site
+site: index.html:7: https://a.example/picture.png is loaded from elsewhere
+site: style.css: //a.example/picture.png is loaded from elsewhere
+"
     );
 }

@@ -18,10 +18,11 @@ export const pages = readdirSync(folder)
 /** The source of axe, to be run within a page. */
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds wrong, one line for each element. */
-export async function findings(page) {
+/** What axe finds wrong, one line for each element; only by these of its rules, if there are any. */
+export async function findings(page, ...rules) {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const options = { resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) };
+  const { violations } = await page.evaluate((options) => window.axe.run(document, options), options);
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html }) => `${id}: ${help}: ${target} ${html.slice(0, 120)}`));
 }
 

@@ -1,0 +1,84 @@
+"""How Sphinx makes the site from the pages that site/build gathers."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from sphinx.addnodes import pending_xref
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+project = "gentle"
+extensions = ["myst_nb"]
+# The anchors of headings are those of the files' readers elsewhere.
+myst_heading_anchors = 6
+# site/notebooks has run them.
+nb_execution_mode = "off"
+# A page loads nothing from another host, and widgets would.
+nb_ipywidgets_js = {}
+# A few blocks have "..." for what was left out; they are shown without colours.
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = "gentle"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_favicon = "../lab/public/icon.svg"
+html_copy_source = False
+html_use_index = False
+html_show_copyright = False
+
+
+def show_what_is_for_the_site(app: Sphinx, name: str, source: list[str]) -> None:
+    """Uncover `<!-- site: … -->`, which readers of the file do not see because it links to what only the site has."""
+    if str(app.env.doc2path(name)).endswith(".md"):
+        source[0] = re.sub(r"<!-- site: (.*?) -->", r"\1", source[0], flags=re.DOTALL)
+
+
+def link_to_folders(app: Sphinx, doctree: nodes.document) -> None:
+    """Make links to folders lead to the page that introduces the folder."""
+    for node in doctree.findall(pending_xref):
+        if node["reftype"] != "myst" or node["refdomain"]:
+            continue
+        folder = posixpath.normpath(posixpath.join(posixpath.dirname(node["refdoc"]), node["reftarget"]))
+        for name in (f"{folder}/README", f"{folder}/index"):
+            if name in app.env.found_docs:
+                node["refdomain"], node["reftarget"], node["reftargetid"] = "doc", name, None
+
+
+FOR_ALL_READERS = {
+    # What scrolls sideways in its own box is within reach of the keyboard.
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div class="output text_html">': '<div tabindex="0" class="output text_html">',
+    # A cell without a word is no heading.
+    '<th class="head"><p></p></th>': "<td></td>",
+    # What Furo leaves out: levels of headings, names of landmarks, a heading for the search.
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
+}
+"""What is replaced in each page, so that screen readers and keyboards get along with it."""
+
+
+def make_accessible(app: Sphinx, exception: Exception | None) -> None:
+    """Replace `FOR_ALL_READERS` in the finished pages, which the templates of the theme have a part in."""
+    if exception:
+        return
+    for path in app.outdir.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for found, instead in FOR_ALL_READERS.items():
+            text = text.replace(found, instead)
+        path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the above."""
+    app.connect("source-read", show_what_is_for_the_site)
+    app.connect("doctree-read", link_to_folders)
+    app.connect("build-finished", make_accessible)
