@@ -9,7 +9,6 @@ use arrow_array::{
     UInt64Array,
 };
 use gentle_capture::CaptureReader;
-use gentle_experiment::{Direction, Flow, Initiator};
 use gentle_report::Origin;
 use gentle_report::analyze::Detail;
 use gentle_report::connections::{COLUMNS, Value};
@@ -84,32 +83,12 @@ pub(crate) fn replay(
         Ok(())
     };
     let mut analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
-    let flows = flows.finish(&mut analysis);
-    let inferred = analysis.flows.take().unwrap_or_default().in_words;
     let names: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    let name = names.join(", ");
-    if flows.is_empty() {
-        let reason = inferred.join(" ");
-        return Err(failed(format!("{name}: nothing to compare. {reason}")));
-    }
-    let flows = flows.iter().map(|flow| Flow {
-        at: flow.start,
-        bytes: flow.bytes,
-        rtt: flow.rtt,
-        direction: Some(match flow.down {
-            true => Direction::Down,
-            false => Direction::Up,
-        }),
-        initiator: Some(match flow.sender_connects {
-            true => Initiator::Sender,
-            false => Initiator::Receiver,
-        }),
-    });
-    let mut scenario = gentle_experiment::Scenario::replay(&name, flows.collect());
-    scenario.assumptions.splice(..0, inferred);
+    let scenario = gentle_replay::scenario(&names.join(", "), flows, &mut analysis);
+    let mut scenario = scenario.map_err(failed)?;
     let warnings = analysis
         .captures
         .iter()

@@ -1,6 +1,5 @@
 //! Conversion to I/O errors that keeps their kind, such as a full disk.
 
-use parquet::errors::ParquetError;
 use std::io;
 
 pub(crate) fn of_csv(error: csv::Error) -> io::Error {
@@ -10,7 +9,9 @@ pub(crate) fn of_csv(error: csv::Error) -> io::Error {
     }
 }
 
-pub(crate) fn of_parquet(error: ParquetError) -> io::Error {
+#[cfg(feature = "full")]
+pub(crate) fn of_parquet(error: parquet::errors::ParquetError) -> io::Error {
+    use parquet::errors::ParquetError;
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(cause) => *cause,

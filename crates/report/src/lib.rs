@@ -5,16 +5,26 @@
 //! [`Reproduction`](gentle_papers::Reproduction), and only selects, formats and draws. Nothing reads a clock, so the same
 //! results give the same bytes.
 
+// Some of what the reports share is of use to those that are missing.
+#![cfg_attr(not(feature = "full"), allow(dead_code))]
+
 pub mod analyze;
+#[cfg(feature = "full")]
 pub mod compare;
+#[cfg(feature = "full")]
 pub mod connections;
 mod failure;
+#[cfg(feature = "full")]
 pub mod figure;
 pub mod flows;
 mod format;
+#[cfg(feature = "full")]
 pub mod model;
+#[cfg(feature = "full")]
 mod page;
+#[cfg(feature = "full")]
 pub mod reproduce;
 mod terminal;
 
+#[cfg(feature = "full")]
 pub use page::Origin;

@@ -24,11 +24,24 @@ pub enum AnalysisError {
     Stopped,
 }
 
-/// State shared with a running analysis: a stop request and the progress.
-#[derive(Debug, Default)]
+/// State shared with a running analysis: a stop request and the progress; and how it runs.
+#[derive(Debug)]
 pub struct Control {
     /// Stops the analysis early when set; the result then covers the part that has been read.
     pub stop: AtomicBool,
     /// Bytes of the files consumed so far.
     pub consumed: AtomicU64,
+    /// Whether the thread that calls does all the work, as it has to where there are no threads (WebAssembly, where this
+    /// is the default). Four threads take less time and give the same result.
+    pub one_thread: bool,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Control {
+            stop: AtomicBool::new(false),
+            consumed: AtomicU64::new(0),
+            one_thread: cfg!(target_family = "wasm"),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Pipeline of four threads: one reads and decodes, one follows connections, the caller's counts closed connections,
 //! and one keeps the records of them that the filters need. Batches of segments and of connections go between the
-//! threads. The output does not depend on scheduling.
+//! threads. The output does not depend on scheduling, and is the same on one thread.
 
 use crate::connections::{ClosedConnection, ClosedSink, Connections};
 use crate::control::{AnalysisError, Control};
@@ -26,7 +26,7 @@ const BATCHES: usize = 8;
 /// Calls of [`Merge::read`] between checks of [`Control`]; each call delivers one packet, or the packets of one window.
 const POLL: u32 = 16;
 
-/// State of the four threads.
+/// State of the four stages.
 pub(crate) struct Pipeline<'a> {
     pub(crate) merge: &'a mut Merge,
     pub(crate) decoder: &'a mut Decoder,
@@ -38,6 +38,17 @@ pub(crate) struct Pipeline<'a> {
 impl Pipeline<'_> {
     /// Runs to the end of the captures, or until `control.stop` is set.
     pub(crate) fn run(
+        self,
+        rows: &mut RowWriter<'_, '_>,
+        control: &Control,
+    ) -> Result<Tally, AnalysisError> {
+        match control.one_thread {
+            true => self.run_here(rows, control),
+            false => self.run_on_threads(rows, control),
+        }
+    }
+
+    fn run_on_threads(
         self,
         rows: &mut RowWriter<'_, '_>,
         control: &Control,
@@ -69,12 +80,72 @@ impl Pipeline<'_> {
             Ok(tally)
         })
     }
+
+    fn run_here(
+        self,
+        rows: &mut RowWriter<'_, '_>,
+        control: &Control,
+    ) -> Result<Tally, AnalysisError> {
+        let mut follower = Follower {
+            decoder: self.decoder,
+            batch: Batch::with_capacity(SEGMENTS),
+            connections: self.connections,
+            tally: Tally::default(),
+            last: LastStages {
+                outcomes: self.outcomes,
+                rows,
+                filters: self.filters,
+            },
+            failed: None,
+        };
+        read_all(self.merge, &mut follower, control)?;
+        follower.follow();
+        let Follower {
+            connections,
+            mut tally,
+            mut last,
+            failed,
+            ..
+        } = follower;
+        failed
+            .map_or(Ok(()), Err)
+            .and_then(|()| connections.finish(&mut tally, &mut last))
+            .map_err(AnalysisError::Rows)?;
+        tally.meters.iter_mut().for_each(Meter::end);
+        Ok(tally)
+    }
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// What takes packets until it cannot go on.
+trait Taker: Sink {
+    /// Whether more packets are of use.
+    fn goes_on(&self) -> bool;
+}
+
+/// Passes packets on until the end of the captures, or until `control.stop` is set or `to` cannot go on.
+fn read_all<T: Taker>(
+    merge: &mut Merge,
+    to: &mut T,
+    control: &Control,
+) -> Result<(), CaptureError> {
+    let mut calls: u32 = 0;
+    while to.goes_on() && merge.read(to)? {
+        calls = calls.wrapping_add(1);
+        if calls.is_multiple_of(POLL) {
+            let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
+            control.consumed.store(consumed, Ordering::Relaxed);
+            if control.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Decodes packets and sends their segments in batches.
@@ -98,6 +169,12 @@ impl Sink for SegmentSender<'_> {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+impl Taker for SegmentSender<'_> {
+    fn goes_on(&self) -> bool {
+        self.connected
     }
 }
 
@@ -128,17 +205,7 @@ fn read(
         to_fill,
         connected: true,
     };
-    let mut calls: u32 = 0;
-    while sender.connected && merge.read(&mut sender)? {
-        calls = calls.wrapping_add(1);
-        if calls.is_multiple_of(POLL) {
-            let consumed = merge.readers().iter().map(CaptureReader::consumed).sum();
-            control.consumed.store(consumed, Ordering::Relaxed);
-            if control.stop.load(Ordering::Relaxed) {
-                break;
-            }
-        }
-    }
+    read_all(merge, &mut sender, control)?;
     // A receiver that hung up has failed, and reports its own error.
     sender.send();
     Ok(())
@@ -240,5 +307,63 @@ fn filter(
         }
         // The sender of the batch may have ended already.
         let _ = filtered.send(closed);
+    }
+}
+
+/// All stages on one thread: decodes packets, and follows connections whenever a batch of segments is full.
+struct Follower<'a, 'b, 'c> {
+    decoder: &'a mut Decoder,
+    batch: Batch,
+    connections: &'a mut Connections,
+    tally: Tally,
+    last: LastStages<'a, 'b, 'c>,
+    /// Why a row could not be written.
+    failed: Option<io::Error>,
+}
+
+impl Sink for Follower<'_, '_, '_> {
+    #[inline]
+    fn packet(&mut self, file: usize, packet: &RawPacket<'_>) -> ControlFlow<()> {
+        self.decoder.decode(file, packet, &mut self.batch);
+        if self.batch.is_full() {
+            self.follow();
+            if self.failed.is_some() {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Taker for Follower<'_, '_, '_> {
+    fn goes_on(&self) -> bool {
+        self.failed.is_none()
+    }
+}
+
+impl Follower<'_, '_, '_> {
+    fn follow(&mut self) {
+        let observed =
+            (self.connections).observe_all(&mut self.batch, &mut self.tally, &mut self.last);
+        self.failed = self.failed.take().or(observed.err());
+        self.batch.clear();
+    }
+}
+
+/// Counts and filters closed connections and writes their rows.
+struct LastStages<'a, 'b, 'c> {
+    outcomes: &'a mut Outcomes,
+    rows: &'a mut RowWriter<'b, 'c>,
+    filters: &'a mut Filters,
+}
+
+impl ClosedSink for LastStages<'_, '_, '_> {
+    type Error = io::Error;
+
+    fn on_closed(&mut self, closed: ClosedConnection) -> Result<(), io::Error> {
+        self.outcomes.record(&closed);
+        self.rows.write(&closed)?;
+        self.filters.record(&closed);
+        Ok(())
     }
 }

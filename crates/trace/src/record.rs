@@ -32,6 +32,7 @@ use thiserror::Error;
 pub const RECORD_VERSION: u32 = 1;
 
 /// Largest size of a record before compression, bytes.
+#[cfg(feature = "zstd")]
 const LONGEST: u64 = 1 << 30;
 
 /// Bytes per read call.
@@ -325,6 +326,7 @@ impl Record {
     }
 
     /// The record as JSON, compressed with zstd.
+    #[cfg(feature = "zstd")]
     pub fn to_bytes(&self) -> Vec<u8> {
         let compress = || -> io::Result<Vec<u8>> {
             let mut out = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
@@ -339,12 +341,8 @@ impl Record {
     ///
     /// # Errors
     /// If the bytes are not a record, or one of another version.
+    #[cfg(feature = "zstd")]
     pub fn from_bytes(bytes: &[u8]) -> Result<Record, RecordError> {
-        #[derive(Deserialize)]
-        struct Made {
-            version: u32,
-            gentle: String,
-        }
         let syntax = |error: &dyn std::fmt::Display| RecordError::Syntax(error.to_string());
         let mut json = Vec::new();
         zstd::Decoder::new(bytes)
@@ -352,6 +350,19 @@ impl Record {
             .map_err(|error| syntax(&error))?;
         if json.len() as u64 > LONGEST {
             return Err(syntax(&"it is longer than 1 GiB"));
+        }
+        Record::from_json(&json)
+    }
+
+    /// Reads a record that is not compressed.
+    ///
+    /// # Errors
+    /// As `Record::from_bytes`.
+    pub fn from_json(json: &[u8]) -> Result<Record, RecordError> {
+        #[derive(Deserialize)]
+        struct Made {
+            version: u32,
+            gentle: String,
         }
         let known = (RECORD_VERSION, env!("CARGO_PKG_VERSION"));
         let check = |version: u32, gentle: &str| match (version, gentle) == known {
@@ -361,13 +372,13 @@ impl Record {
                 version,
             }),
         };
-        let record: Record = match serde_json::from_slice(&json) {
+        let record: Record = match serde_json::from_slice(json) {
             Ok(record) => record,
             Err(error) => {
-                if let Ok(made) = serde_json::from_slice::<Made>(&json) {
+                if let Ok(made) = serde_json::from_slice::<Made>(json) {
                     check(made.version, &made.gentle)?;
                 }
-                return Err(syntax(&error));
+                return Err(RecordError::Syntax(error.to_string()));
             }
         };
         check(record.version, &record.gentle)?;

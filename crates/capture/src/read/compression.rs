@@ -2,12 +2,12 @@
 //!
 //! The thread runs ahead of the framing by a few chunks, so that decompression and analysis overlap on two processors.
 //! Chunks arrive in the order of the file, so the result does not depend on timing. Several members in one file (gzip
-//! members, zstd frames, xz streams, lz4 frames, as `cat a.gz b.gz` makes them) are one stream, as for `zcat`.
+//! members, zstd frames, xz streams, lz4 frames, as `cat a.gz b.gz` makes them) are one stream, as for `zcat`. Where
+//! there are no threads (WebAssembly), the framing calls the decoder itself.
 
 mod lz4;
 
 use flate2::bufread::MultiGzDecoder;
-use liblzma::bufread::XzDecoder;
 use std::fmt;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::sync::Arc;
@@ -25,9 +25,11 @@ const CHUNK: usize = 256 * 1024;
 const CHUNKS_AHEAD: usize = 4;
 
 /// Memory limit of the xz decompressor, bytes: twice what `xz -9` needs.
+#[cfg(feature = "xz")]
 const XZ_MEMORY: u64 = 128 * 1024 * 1024;
 
 /// Largest window of a zstd stream, as a power of two: 128 MiB, the default limit of `zstd -d`.
+#[cfg(feature = "zstd")]
 const ZSTD_WINDOW_LOG: u32 = 27;
 
 /// Compression of a capture file.
@@ -67,6 +69,15 @@ impl Compression {
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
             [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,
             _ => Compression::None,
+        }
+    }
+
+    /// Whether the crate was built with the decompressor.
+    pub(crate) const fn is_supported(self) -> bool {
+        match self {
+            Compression::None | Compression::Gzip | Compression::Lz4 => true,
+            Compression::Zstd => cfg!(feature = "zstd"),
+            Compression::Xz => cfg!(feature = "xz"),
         }
     }
 }
@@ -143,16 +154,13 @@ pub(crate) struct Decompressor {
 
 impl Decompressor {
     /// Starts the decompressing thread.
-    pub(crate) fn start(
-        compression: Compression,
-        file: CompressedFile,
-    ) -> Result<Decompressor, io::Error> {
+    pub(crate) fn start(decoder: Decoder) -> Result<Decompressor, io::Error> {
         let (sender, messages) = sync_channel(CHUNKS_AHEAD);
         let (emptied, returned) = sync_channel(CHUNKS_AHEAD + 2);
         // Not joined: when the reader is dropped, the thread fails to send its next message and ends.
         thread::Builder::new()
-            .name(format!("{compression} reader"))
-            .spawn(move || decompress(compression, file, &sender, &returned))?;
+            .name(format!("{} reader", decoder.compression))
+            .spawn(move || decompress(decoder, &sender, &returned))?;
         Ok(Decompressor {
             messages,
             emptied,
@@ -182,75 +190,96 @@ impl Decompressor {
 }
 
 /// Decompresses the file and sends its chunks, until its end, an error, or until the reader is dropped.
-fn decompress(
-    compression: Compression,
-    file: CompressedFile,
-    sender: &SyncSender<Message>,
-    returned: &Receiver<Vec<u8>>,
-) {
-    let progress = file.progress.clone();
-    let fault = |error: io::Error| match error.downcast::<FileError>() {
-        Ok(FileError(error)) => ReadFault::Io(error),
-        Err(error) => ReadFault::Damaged(describe(compression, &error, progress.bytes())),
-    };
-    let mut from = match decoder(compression, BufReader::with_capacity(64 * 1024, file)) {
-        Ok(from) => from,
-        Err(error) => {
-            // The reader may have been dropped.
-            let _ = sender.send(Message::Last(Err(fault(error))));
-            return;
-        }
-    };
+fn decompress(mut decoder: Decoder, sender: &SyncSender<Message>, returned: &Receiver<Vec<u8>>) {
     loop {
         let mut chunk = returned.try_recv().unwrap_or_default();
         chunk.resize(CHUNK, 0);
-        let (filled, end) = fill(&mut *from, &mut chunk);
+        let (filled, end) = fill(&mut decoder, &mut chunk);
         chunk.truncate(filled);
         if filled > 0 && sender.send(Message::Chunk(chunk)).is_err() {
             return;
         }
         if let Some(end) = end {
-            let _ = sender.send(Message::Last(end.map_err(fault)));
+            // The reader may have been dropped.
+            let _ = sender.send(Message::Last(end));
             return;
         }
     }
 }
 
 /// Fills a chunk as far as the stream goes. Returns the number of bytes, and the result of the stream if it has ended.
-fn fill(from: &mut dyn Read, chunk: &mut [u8]) -> (usize, Option<Result<(), io::Error>>) {
+fn fill(from: &mut Decoder, chunk: &mut [u8]) -> (usize, Option<Result<(), ReadFault>>) {
     let mut filled = 0;
     while filled < chunk.len() {
         match from.read(&mut chunk[filled..]) {
             Ok(0) => return (filled, Some(Ok(()))),
             Ok(n) => filled += n,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return (filled, Some(Err(error))),
+            Err(fault) => return (filled, Some(Err(fault))),
         }
     }
     (filled, None)
 }
 
-fn decoder(
+/// Decompresses a file on the thread that reads from it.
+pub(crate) struct Decoder {
     compression: Compression,
-    file: BufReader<CompressedFile>,
-) -> Result<Box<dyn Read>, io::Error> {
-    Ok(match compression {
-        Compression::None => Box::new(file),
-        Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
-        Compression::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(file)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            Box::new(decoder)
+    from: Box<dyn Read + Send>,
+    progress: Progress,
+}
+
+impl Decoder {
+    /// Decoder of a file whose compression [is supported](Compression::is_supported).
+    pub(crate) fn new(
+        compression: Compression,
+        file: CompressedFile,
+    ) -> Result<Decoder, io::Error> {
+        let progress = file.progress.clone();
+        let file = BufReader::with_capacity(64 * 1024, file);
+        let from: Box<dyn Read + Send> = match compression {
+            Compression::Gzip => Box::new(MultiGzDecoder::new(file)),
+            #[cfg(feature = "zstd")]
+            Compression::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(file)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
+            #[cfg(feature = "xz")]
+            Compression::Xz => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(
+                    XZ_MEMORY,
+                    liblzma::stream::CONCATENATED,
+                )?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(file, stream))
+            }
+            Compression::Lz4 => Box::new(lz4::Frames::new(file)),
+            _ => Box::new(file),
+        };
+        Ok(Decoder {
+            compression,
+            from,
+            progress,
+        })
+    }
+
+    /// Reads as [`Read::read`] does, but is not interrupted.
+    pub(crate) fn read(&mut self, space: &mut [u8]) -> Result<usize, ReadFault> {
+        loop {
+            match self.from.read(space) {
+                Ok(n) => return Ok(n),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.fault(error)),
+            }
         }
-        Compression::Xz => {
-            let stream = liblzma::stream::Stream::new_stream_decoder(
-                XZ_MEMORY,
-                liblzma::stream::CONCATENATED,
-            )?;
-            Box::new(XzDecoder::new_stream(file, stream))
+    }
+
+    fn fault(&self, error: io::Error) -> ReadFault {
+        match error.downcast::<FileError>() {
+            Ok(FileError(error)) => ReadFault::Io(error),
+            Err(error) => {
+                ReadFault::Damaged(describe(self.compression, &error, self.progress.bytes()))
+            }
         }
-        Compression::Lz4 => Box::new(lz4::Frames::new(file)),
-    })
+    }
 }
 
 /// Description of an error of decompression, for [`ReadFault::Damaged`].

@@ -2,7 +2,7 @@
 
 use crate::RawPacket;
 use crate::read::compression::{
-    CompressedFile, Compression, Decompressor, MAGIC, Progress, ReadFault,
+    CompressedFile, Compression, Decoder, Decompressor, MAGIC, Progress, ReadFault,
 };
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
@@ -20,6 +20,8 @@ pub(crate) enum Origin {
     Plain(Box<dyn Read + Send>),
     /// A thread that decompresses the file.
     Compressed(Decompressor),
+    /// A decoder, where there are no threads.
+    Decoded(Decoder),
 }
 
 /// A stream whose compression is known.
@@ -80,12 +82,13 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads the first bytes of a stream, and starts a decompressor if they are those of a compressed file.
+    /// Reads the first bytes of a stream, and starts a decompressor if they are those of a compressed file. Without a
+    /// decompressor for it the input is the compressed file.
     pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
         let mut head = Vec::with_capacity(MAGIC);
         from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
         let compression = Compression::of(&head);
-        if compression == Compression::None {
+        if compression == Compression::None || !compression.is_supported() {
             return Ok(Opened {
                 input: Input::new(&head, Origin::Plain(from)),
                 compression,
@@ -94,9 +97,13 @@ impl Input {
         }
         let progress = Progress::default();
         let file = CompressedFile::new(Box::new(Cursor::new(head).chain(from)), progress.clone());
-        let decompressor = Decompressor::start(compression, file)?;
+        let decoder = Decoder::new(compression, file)?;
+        let origin = match cfg!(target_family = "wasm") {
+            true => Origin::Decoded(decoder),
+            false => Origin::Compressed(Decompressor::start(decoder)?),
+        };
         Ok(Opened {
-            input: Input::new(&[], Origin::Compressed(decompressor)),
+            input: Input::new(&[], origin),
             compression,
             progress: Some(progress),
         })
@@ -169,6 +176,7 @@ impl Input {
         let result = match &mut self.origin {
             Origin::Plain(from) => from.read(space).map_err(ReadFault::Io),
             Origin::Compressed(from) => from.read(space),
+            Origin::Decoded(from) => from.read(space),
         };
         match result {
             Ok(0) => self.ended = true,

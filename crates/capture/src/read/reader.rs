@@ -12,7 +12,8 @@ use crate::read::{
 use gentle_units::Nanos;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Reads the packets of one capture, in the order of the file.
 ///
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// zstd and xz depends on the file and is at most 128 MiB.
 pub struct CaptureReader {
     name: String,
-    /// Path of a file that can be opened again; `None` for a stream.
-    path: Option<PathBuf>,
+    /// Opens the capture again; `None` for a stream.
+    again: Option<Arc<Again>>,
     input: Input,
     framing: Framing,
     format: Format,
@@ -35,6 +36,8 @@ pub struct CaptureReader {
     /// the processor, which took 14 % of the time of `gentle analyze` (perf).
     record: Record,
 }
+
+type Again = dyn Fn() -> Result<CaptureReader, CaptureError> + Send + Sync;
 
 enum Framing {
     Pcap(Pcap),
@@ -60,12 +63,12 @@ impl CaptureReader {
         if metadata.is_dir() {
             return Err(io_error(io::ErrorKind::IsADirectory.into()));
         }
-        let mut reader = CaptureReader::from_reader(name, Box::new(file))?;
-        if metadata.is_file() {
-            reader.size = Some(metadata.len());
-            reader.path = Some(path.to_owned());
-        }
-        Ok(reader)
+        let reader = CaptureReader::from_reader(name, Box::new(file))?;
+        let path = path.to_owned();
+        Ok(match metadata.is_file() {
+            true => reader.reopened_by(metadata.len(), move || CaptureReader::open(&path)),
+            false => reader,
+        })
     }
 
     /// Opens the capture again from its beginning; `None` for a stream.
@@ -73,8 +76,19 @@ impl CaptureReader {
     /// # Errors
     /// As [`CaptureReader::open`].
     pub fn reopen(&self) -> Option<Result<CaptureReader, CaptureError>> {
-        let path = self.path.as_ref()?;
-        Some(CaptureReader::open(path).map(|reader| reader.strict(self.strict)))
+        let again = self.again.as_ref()?;
+        Some(again().map(|reader| reader.strict(self.strict)))
+    }
+
+    /// Says that the capture has `size` bytes and can be read twice: `again` opens it from its beginning.
+    pub fn reopened_by(
+        mut self,
+        size: u64,
+        again: impl Fn() -> Result<CaptureReader, CaptureError> + Send + Sync + 'static,
+    ) -> CaptureReader {
+        self.size = Some(size);
+        self.again = Some(Arc::new(again));
+        self
     }
 
     /// Reads a capture from a stream of bytes, which messages call `name`.
@@ -94,6 +108,14 @@ impl CaptureReader {
             compression,
             progress,
         } = Input::open(from).map_err(io_error)?;
+        if !compression.is_supported() {
+            return Err(CaptureError::NotACapture {
+                found: format!(
+                    "it is compressed with {compression}, which cannot be read here; decompress it first: {compression} -d {name}"
+                ),
+                file: name,
+            });
+        }
         let framing = Framing::find(&mut input).map_err(io_error)?;
         let framing = framing.map_err(|found| CaptureError::NotACapture {
             file: name.clone(),
@@ -108,7 +130,7 @@ impl CaptureReader {
         };
         Ok(CaptureReader {
             name,
-            path: None,
+            again: None,
             input,
             framing,
             format: Format {

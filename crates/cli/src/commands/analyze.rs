@@ -3,7 +3,7 @@
 mod records;
 
 use super::table::Table;
-use super::{anonymize, replay, trace};
+use super::{anonymize, trace};
 use crate::args::{AnalyzeArgs, FlowsFile, TableFile, TableFormat};
 use crate::files::FileClaims;
 use crate::interrupt;
@@ -281,7 +281,7 @@ fn write_flows(mut file: OutputFile, flows: &[Flow]) -> anyhow::Result<()> {
     let write = |file: &mut OutputFile| {
         let mut writer = gentle_report::flows::Writer::new(file)?;
         for flow in flows {
-            writer.write(&replay::flow(flow))?;
+            writer.write(&gentle_replay::flow(flow))?;
         }
         writer.finish()
     };

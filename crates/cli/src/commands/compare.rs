@@ -1,13 +1,12 @@
 //! The command `gentle compare`.
 
 use super::job::Job;
-use super::{replay, results, runs, scenario, trace};
+use super::{results, runs, scenario, trace};
 use crate::args::CompareArgs;
 use crate::files::FileClaims;
 use crate::interrupt;
 use crate::output::{print_error, warn};
 use crate::usage::Usage;
-use anyhow::bail;
 use gentle_experiment::Scenario;
 use gentle_sim::Simulator;
 use gentle_trace::Options;
@@ -119,16 +118,8 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     }
     let warnings = analysis.captures.iter().flat_map(|c| &c.warnings);
     warnings.for_each(|warning| warn(warning));
-    let flows = flows.finish(&mut analysis);
-    let inferred = analysis.flows.take().unwrap_or_default().in_words;
-    let name = name(&args.from);
-    if flows.is_empty() {
-        bail!("{name}: nothing to compare. {}", inferred.join(" "));
-    }
-    let flows = flows.iter().map(replay::flow).collect();
-    let mut scenario = scenario::with_current_hosts(Scenario::replay(&name, flows))?;
-    scenario.assumptions.splice(..0, inferred);
-    Ok(Some(scenario))
+    let scenario = gentle_replay::scenario(&name(&args.from), flows, &mut analysis)?;
+    Ok(Some(scenario::with_current_hosts(scenario)?))
 }
 
 fn name(captures: &[PathBuf]) -> String {

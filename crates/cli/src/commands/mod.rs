@@ -23,7 +23,6 @@ mod anonymize;
 mod captures;
 mod job;
 mod record;
-mod replay;
 mod results;
 mod runs;
 mod scenario;

@@ -4,10 +4,12 @@
 
 mod display_filter;
 mod histogram;
+#[cfg(feature = "full")]
 mod html;
 mod section;
 mod sections;
 mod text;
 
+#[cfg(feature = "full")]
 pub use self::html::html;
 pub use self::text::{Detail, text};

@@ -7,14 +7,17 @@ use gentle_trace::{Control, Options};
 use std::io::Cursor;
 use std::path::Path;
 
-fn analyze_readers(readers: Vec<CaptureReader>, options: &Options) -> (Analysis, Vec<Row>) {
+fn analyze_readers(
+    readers: Vec<CaptureReader>,
+    options: &Options,
+    control: &Control,
+) -> (Analysis, Vec<Row>) {
     let mut rows = Vec::new();
     let mut keep = |row: &Row| {
         rows.push(row.clone());
         Ok(())
     };
-    let control = Control::default();
-    let analysis = gentle_trace::analyze(readers, options, None, Some(&mut keep), &control)
+    let analysis = gentle_trace::analyze(readers, options, None, Some(&mut keep), control)
         .expect("damage is a warning, and rows cannot fail");
     (analysis, rows)
 }
@@ -28,19 +31,28 @@ pub(crate) fn analyze_files<P: AsRef<Path>>(
         .iter()
         .map(|path| CaptureReader::open(path.as_ref()).expect("it is a capture"))
         .collect();
-    analyze_readers(readers, options)
+    analyze_readers(readers, options, &Control::default())
 }
 
-/// Analyses captures in memory as one trace.
+/// Analyses captures in memory as one trace, on several threads and on one.
 pub(crate) fn analyze_bytes(captures: &[&[u8]], options: &Options) -> (Analysis, Vec<Row>) {
-    let readers = captures
-        .iter()
-        .map(|bytes| {
+    let analyze = |one_thread| {
+        let readers = captures.iter().map(|bytes| {
             CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.to_vec())))
                 .expect("it is a capture")
-        })
-        .collect();
-    analyze_readers(readers, options)
+        });
+        let control = Control {
+            one_thread,
+            ..Control::default()
+        };
+        analyze_readers(readers.collect(), options, &control)
+    };
+    let (analysis, rows) = analyze(false);
+    let (on_one, rows_on_one) = analyze(true);
+    let json = |analysis| serde_json::to_value(analysis).expect("results are JSON");
+    assert_eq!(json(&on_one), json(&analysis));
+    assert_eq!(rows_on_one, rows);
+    (analysis, rows)
 }
 
 /// Analyses any bytes, with and without tunnels, if they are a capture at all.
@@ -53,7 +65,7 @@ pub(crate) fn try_analyze(bytes: Vec<u8>) {
         let reader =
             CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.clone())));
         if let Ok(reader) = reader {
-            analyze_readers(vec![reader], &options);
+            analyze_readers(vec![reader], &options, &Control::default());
         }
     }
 }
