@@ -2,12 +2,13 @@
 import "./style.css";
 import * as address from "./address";
 import type { Scene } from "./address";
+import * as capture from "./capture";
 import * as commands from "./commands";
 import { show as showConnection } from "./connection";
 import { choices, Slider } from "./controls";
 import { count, moment, percent, rateText, time } from "./format";
 import { Plots } from "./plots";
-import type { Catalog, Change, Description, Standing } from "./protocol";
+import type { Captured, Catalog, Change, Description, Standing } from "./protocol";
 import * as questions from "./questions";
 import { Side, SHAPES, SYN_ACK } from "./side";
 import { colorsOf, drawShape, Stage } from "./stage";
@@ -26,6 +27,9 @@ const AHEAD = 0.25;
 /** Milliseconds between two updates of plots, and of numbers. */
 const PLOT_EVERY = 400;
 const NUMBERS_EVERY = 150;
+
+/** Most connections of a capture that the page runs: their list goes to every worker. */
+const MOST_CONNECTIONS = 200_000;
 
 /** Seconds of a scenario that the page repeats with many seeds. */
 const LONGEST_TRIAL = 3_600;
@@ -49,6 +53,9 @@ let plotted = 0;
 let counted = 0;
 let curvesAsked = 0;
 let trialTimer = 0;
+let reading: capture.Reading | undefined;
+let captures: File[] = [];
+let captured: Captured | undefined;
 /** Whether a hand holds the slider of the moment. */
 let dragging = false;
 
@@ -172,7 +179,7 @@ function showScene() {
   const seeds = Math.max(5, standing?.seeds ?? 5);
   $("#compare").textContent = commands.compare(scene, seeds);
   $("#check").textContent = commands.check(scene, seeds);
-  $("#needs-file").textContent = scene.flows ? "The commands read the flow list that you chose; the address of the page does not contain it."
+  $("#needs-file").textContent = scene.flows ? "The commands read flows.csv, the list of connections that you chose or that gentle analyze --flows flows.csv writes; the address of the page does not contain it."
     : commands.needsFile(scene) ? "The commands read lab.toml:" : "As a file, to change and to keep:";
   for (const id of ["#copy-toml", "#save-toml"]) $(id).hidden = Boolean(scene.flows);
   optionTables();
@@ -305,6 +312,86 @@ async function restart(change: Partial<Scene>, from = now) {
   showScene();
   void questions.file(setup).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
   trialSoon();
+}
+
+// ---- captures ------------------------------------------------------------------------------------------------------
+
+/** Columns of text that fit into an element, as far as they help. */
+function columnsOf(element: HTMLElement): number {
+  const ruler = document.createElement("span");
+  ruler.textContent = "0".repeat(100);
+  element.replaceChildren(ruler);
+  const style = getComputedStyle(element);
+  const space = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const columns = Math.floor((space * 100) / (ruler.getBoundingClientRect().width || 1));
+  element.replaceChildren();
+  return Math.min(120, Math.max(40, columns));
+}
+
+async function readCaptures(files: File[]) {
+  reading?.stop();
+  captures = files;
+  captured = undefined;
+  complain(undefined);
+  $<HTMLDetailsElement>("#capture").open = true;
+  const names = files.map((file) => file.name).join(", ");
+  const result = $("#captured");
+  result.hidden = false;
+  const columns = columnsOf($("#analysis"));
+  result.hidden = true;
+  const bar = $<HTMLProgressElement>("#reading-done");
+  bar.value = 0;
+  $("#reading").hidden = false;
+  const own = capture.read({ files, local: $<HTMLInputElement>("#local").value, columns }, (fraction) => (bar.value = fraction));
+  reading = own;
+  try {
+    const found = await own.captured;
+    captured = found;
+    $("#captured-title").textContent = `What gentle analyze says about ${names}`;
+    $("#analysis").textContent = found.text.trim();
+    $("#captured-text").textContent = capturedText(found);
+    $("#run-captured").hidden = !found.connections || found.connections > MOST_CONNECTIONS;
+    $("#save-flows").hidden = !found.connections;
+    result.hidden = false;
+  } catch (error) {
+    complain((error as Error).message);
+  } finally {
+    if (reading === own) {
+      reading = undefined;
+      $("#reading").hidden = true;
+    }
+  }
+}
+
+function capturedText({ connections, rate, up }: Captured): string {
+  if (!connections) return "No connection in it has a beginning, an end to end handshake and data, so there is nothing to run.";
+  if (connections > MOST_CONNECTIONS) return `It has ${count(connections)} connections to run; the page runs at most ${count(MOST_CONNECTIONS)}. gentle compare --from runs them all.`;
+  const reverse = up < 0.5 ? "" : ` ${percent(up)} of their data goes up, over the reverse link: if the receivers are on your side of the link, say so above, and the data crosses the link under test.`;
+  return `${count(connections)} connections can run, each at its time, with its size and its round-trip time. A capture does not tell the rate of the link; ${rate} would be loaded to 90 % over the time of the capture, and is what the run starts with.${reverse}`;
+}
+
+/** Runs listed connections, on a link of this rate if there is one. */
+const runFlows = (flows: string, rate = scene.rate) =>
+  restart({ flows, rate, toml: undefined, traffic: "", up_rate: undefined, load: undefined, rtt: undefined }, 0);
+
+function runCaptured() {
+  if (!captured?.connections) return;
+  const { flows, rate } = captured;
+  void runFlows(flows, rate).then(() => {
+    $<HTMLSelectElement>("#story").value = "-1";
+    $("#story-text").textContent = "The connections of your capture.";
+    $(".bar").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
+    $("#play").focus({ preventScroll: true });
+    setPlaying(!calm.matches);
+  });
+}
+
+function save(text: string, type: string, name: string) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 // ---- the trial in the background -----------------------------------------------------------------------------------
@@ -485,7 +572,30 @@ function wire() {
   });
   $("#flows").addEventListener("change", async () => {
     const file = $<HTMLInputElement>("#flows").files?.[0];
-    if (file) void restart({ flows: await file.text(), toml: undefined, traffic: "", up_rate: undefined, load: undefined, rtt: undefined }, 0);
+    if (file) await runFlows(await file.text());
+  });
+  $("#captures").addEventListener("change", () => {
+    const files = [...($<HTMLInputElement>("#captures").files ?? [])];
+    if (files.length) void readCaptures(files);
+  });
+  $("#local").addEventListener("change", () => captures.length && void readCaptures(captures));
+  $("#stop-reading").addEventListener("click", () => {
+    reading?.stop();
+    reading = undefined;
+    $("#reading").hidden = true;
+  });
+  $("#run-captured").addEventListener("click", runCaptured);
+  $("#save-flows").addEventListener("click", () => save(captured?.flows ?? "", "text/csv", "flows.csv"));
+  document.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+  document.addEventListener("drop", (event) => {
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (!files.length) return;
+    event.preventDefault();
+    if (files.length === 1 && files[0].name.endsWith(".csv")) return void files[0].text().then((text) => runFlows(text));
+    void readCaptures(files);
+    $("#capture").scrollIntoView({ block: "nearest" });
   });
   $("#controls").addEventListener("submit", (event) => event.preventDefault());
   $("#story").addEventListener("change", () => tell(Number($<HTMLSelectElement>("#story").value)));
@@ -499,11 +609,7 @@ function wire() {
     await copy(button, await toml());
   });
   $("#save-toml").addEventListener("click", async () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([await toml()], { type: "application/toml" }));
-    link.download = "lab.toml";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    save(await toml(), "application/toml", "lab.toml");
   });
   const themes = ["automatic", "light", "dark"];
   $("#theme").addEventListener("click", () => {
@@ -605,6 +711,7 @@ declare global {
   interface Window {
     gentle: {
       record: typeof questions.record;
+      analyze: (files: File[], local: string) => Promise<Captured>;
       schemes: () => string[];
       setup: () => ReturnType<typeof address.setupOf>;
       costs: () => number[];
@@ -616,6 +723,7 @@ declare global {
 
 window.gentle = {
   record: questions.record,
+  analyze: (files, local) => capture.read({ files, local }, () => {}).captured,
   schemes: () => catalog.schemes.map((scheme) => scheme.name),
   setup: () => address.setupOf(scene),
   costs: () => [...costs],

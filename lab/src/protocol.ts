@@ -140,3 +140,29 @@ export type Question =
   | { id: number; ask: "trial"; setup: Setup; schemes: [string, string]; seed: number };
 
 export type Answer = { id: number; value?: unknown; error?: string; standing?: Standing };
+
+/** What captures have (crates/lab/src/capture.rs). */
+export interface Captured {
+  /** What `gentle analyze --flows flows.csv` prints. */
+  text: string;
+  /** The list of connections that it writes. */
+  flows: string;
+  connections: number;
+  /** Rate of a link that the connections load to 90 %. */
+  rate: string | undefined;
+  /** Part of their data that goes over the reverse link. */
+  up: number;
+}
+
+export interface CaptureOrder {
+  files: File[];
+  /** The addresses behind the link, as the command's --local. */
+  local: string;
+  /** Width of the text; without it nothing wraps. */
+  columns?: number;
+}
+
+export type CaptureReport =
+  | { type: "progress"; read: number; size: number }
+  | { type: "captured"; captured: Captured }
+  | { type: "error"; message: string };

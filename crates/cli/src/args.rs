@@ -40,13 +40,13 @@ use gentle_experiment::{BUILTIN, DEFAULT_BINS};
 use gentle_tcp::Profile;
 use gentle_trace::continuing::Continuing;
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Options, VantagePoint};
+use gentle_trace::{Options, VantagePoint, prefix};
 use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
 use ipnet::IpNet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use values::{prefix, rate, time, whole};
+use values::{rate, time, whole};
 
 const EXIT_CODES: &str = "\
 Start with: gentle compare --html report.html

@@ -1,10 +1,14 @@
 //! The crate for JavaScript. Times are in seconds; errors are sentences.
 
+use crate::capture;
 use crate::session::{Change, Reached, Session};
 use crate::setup::{Setup, SetupError};
 use crate::trial::Trial;
+use gentle_capture::{CaptureError, CaptureReader};
 use gentle_experiment::Direction;
 use gentle_units::{Nanos, Rate};
+use std::cell::RefCell;
+use std::io::{self, Read};
 use wasm_bindgen::prelude::*;
 
 fn thrown(error: SetupError) -> JsError {
@@ -155,4 +159,101 @@ impl Background {
             .map(|standing| json(&standing))
             .unwrap_or_default()
     }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// A capture that JavaScript reads.
+    pub type Source;
+
+    #[wasm_bindgen(method, getter)]
+    fn name(this: &Source) -> String;
+
+    #[wasm_bindgen(method, getter)]
+    fn size(this: &Source) -> f64;
+
+    /// Fills `space` with the bytes at an offset; returns their number, 0 at the end.
+    #[wasm_bindgen(method, catch)]
+    fn read(this: &Source, offset: f64, space: &mut [u8]) -> Result<u32, JsValue>;
+}
+
+thread_local! {
+    /// The captures of the analysis under way: what JavaScript owns cannot be in a reader, which another thread might get.
+    static SOURCES: RefCell<Vec<Source>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reads one of [`SOURCES`].
+struct SourceReader {
+    source: usize,
+    offset: u64,
+}
+
+impl Read for SourceReader {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let read = SOURCES.with_borrow(|sources| {
+            (sources[self.source].read(self.offset as f64, space)).map_err(|error| {
+                let message = error.as_string();
+                io::Error::other(message.unwrap_or_else(|| {
+                    "the browser cannot read it any more; choose it again".into()
+                }))
+            })
+        })?;
+        self.offset += u64::from(read);
+        Ok(read as usize)
+    }
+}
+
+fn open(source: usize) -> Result<CaptureReader, CaptureError> {
+    let (name, size) =
+        SOURCES.with_borrow(|sources| (sources[source].name(), sources[source].size()));
+    let reader = CaptureReader::from_reader(name, Box::new(SourceReader { source, offset: 0 }))?;
+    Ok(reader.reopened_by(size as u64, move || open(source)))
+}
+
+/// What captures have.
+#[wasm_bindgen]
+pub struct Captured(capture::Captured);
+
+#[wasm_bindgen]
+impl Captured {
+    /// What `gentle analyze --flows flows.csv` prints.
+    pub fn text(&self) -> String {
+        self.0.text.clone()
+    }
+
+    /// The list of connections that it writes.
+    pub fn flows(&self) -> String {
+        self.0.flows.clone()
+    }
+
+    /// Number of connections in the list.
+    pub fn connections(&self) -> f64 {
+        self.0.connections as f64
+    }
+
+    /// Part of their data that goes over the reverse link.
+    pub fn up(&self) -> f64 {
+        self.0.up
+    }
+
+    /// Rate of a link that they load to 90 %, as the command takes it; nothing without connections.
+    pub fn rate(&self) -> Option<String> {
+        self.0.rate.map(|rate| rate.to_string())
+    }
+}
+
+/// Analyses captures as one trace; `local` is the option of the command, `width` that of the text, in columns.
+#[wasm_bindgen]
+pub fn analyze(sources: Vec<Source>, local: &str, width: Option<u32>) -> Result<Captured, JsError> {
+    let local = capture::local(local).map_err(thrown)?;
+    let count = sources.len();
+    SOURCES.set(sources);
+    let readers = (0..count).map(open).collect::<Result<Vec<_>, _>>();
+    let found = readers
+        .map_err(gentle_trace::AnalysisError::from)
+        .and_then(|readers| capture::analyze(readers, local, width.map(|width| width as usize)));
+    SOURCES.take();
+    found
+        .map(Captured)
+        .map_err(|error| JsError::new(&error.to_string()))
 }

@@ -18,7 +18,6 @@ use gentle_trace::{Control, Options, results};
 use ipnet::IpNet;
 use pyo3::prelude::*;
 use std::io;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,18 +116,8 @@ pub(crate) fn options(
 }
 
 fn prefixes(texts: &[String]) -> PyResult<Vec<IpNet>> {
-    let parsed = texts.iter().map(|text| {
-        let prefix = text.parse::<IpNet>();
-        prefix.or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
-    });
-    let expected = "local: expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32";
-    parsed
-        .map(|prefix| {
-            prefix
-                .map(|prefix| prefix.trunc())
-                .map_err(|_| invalid(expected))
-        })
-        .collect()
+    let parsed = texts.iter().map(|text| gentle_trace::prefix(text));
+    invalid_argument("local", parsed.collect())
 }
 
 /// Reads captures as one trace; `sink` is given each connection.

@@ -30,5 +30,5 @@ mod verdict;
 pub use analysis::analyze;
 pub use anonymize::Anonymizer;
 pub use control::{AnalysisError, Control};
-pub use options::{Options, VantagePoint};
+pub use options::{NotAPrefix, Options, VantagePoint, prefix};
 pub use rows::RowSink;

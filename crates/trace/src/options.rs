@@ -4,6 +4,8 @@ use crate::results::DirectionBy;
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use thiserror::Error;
 
 /// Position of the capture point on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +74,22 @@ impl Options {
     pub(crate) fn memory(&self) -> usize {
         self.memory_limit.max(Options::LEAST_MEMORY) as usize
     }
+}
+
+/// Error: a text is neither an address nor a prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32")]
+pub struct NotAPrefix;
+
+/// Reads a prefix, or a single address, for [`Options::local`].
+///
+/// # Errors
+/// The text is neither.
+pub fn prefix(text: &str) -> Result<IpNet, NotAPrefix> {
+    text.parse::<IpNet>()
+        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+        .map(|prefix| prefix.trunc())
+        .map_err(|_| NotAPrefix)
 }
 
 impl Default for Options {

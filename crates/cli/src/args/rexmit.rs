@@ -1,8 +1,9 @@
 //! The flags of `gentle rexmit`.
 
-use super::values::{prefix, whole};
+use super::values::whole;
 use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint};
 use gentle_rexmit::{Ports, Timing};
+use gentle_trace::prefix;
 use gentle_units::Nanos;
 use ipnet::IpNet;
 use std::path::PathBuf;

@@ -2,9 +2,7 @@
 
 use crate::output::warn;
 use gentle_units::{Nanos, Rate};
-use ipnet::IpNet;
 use std::fmt::Display;
-use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 #[cfg(target_os = "linux")]
@@ -57,14 +55,4 @@ pub(super) fn seconds(text: &str, range: RangeInclusive<u64>) -> Result<Duration
         Err(_) => time(text, range),
     }?;
     Ok(Duration::from_nanos(time.0))
-}
-
-/// Reads a prefix, or a single address.
-pub(super) fn prefix(text: &str) -> Result<IpNet, String> {
-    text.parse::<IpNet>()
-        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
-        .map(|prefix| prefix.trunc())
-        .map_err(|_| {
-            "expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32".to_owned()
-        })
 }

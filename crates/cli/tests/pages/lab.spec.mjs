@@ -2,45 +2,9 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { beside, expect, findings, test as base } from "./open.mjs";
+import { ADDRESS, DIST, expect, goTo, pause, state, test } from "./lab.mjs";
+import { beside, findings } from "./open.mjs";
 import { serve } from "./serve.mjs";
-
-const ADDRESS = process.env.LAB;
-const DIST = process.env.LAB_DIST;
-
-/** A test with `lab(hash)`, which opens the page; it then may say nothing on the console and load nothing from elsewhere. */
-const test = base.extend({
-  lab: async ({ page }, use) => {
-    const trouble = [];
-    let origin = ADDRESS;
-    page.on("console", (message) => trouble.push(`console: ${message.text()}`));
-    page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) trouble.push(`request: ${request.url()}`);
-    });
-    await use(async (hash = "", address = ADDRESS) => {
-      origin = address;
-      await page.goto(address + hash);
-      await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
-    });
-    expect(trouble).toEqual([]);
-  },
-});
-
-const state = (page) => page.evaluate(() => window.gentle.state());
-
-/** Goes to a moment and stays there. */
-async function goTo(page, seconds) {
-  await page.locator("#moment").evaluate((slider, value) => {
-    slider.value = String(value);
-    slider.dispatchEvent(new Event("change"));
-  }, seconds);
-  await page.waitForFunction((value) => window.gentle.state().sides.every((side) => Math.abs(side.now_s - value) < 1e-6), seconds);
-}
-
-const pause = async (page) => {
-  if ((await state(page)).playing) await page.locator("#play").click();
-};
 
 test("it plays, and says which queue is better", async ({ page, lab }) => {
   await lab();

@@ -203,18 +203,74 @@ fn records(folder: &Path) -> serde_json::Value {
         folder,
         &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    let files = std::fs::read_dir(folder.join("records")).unwrap();
-    let runs = files.map(|file| {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        gentle_experiment::Record::from_json(&text).unwrap().run
-    });
-    let runs: Vec<gentle_experiment::RunRecord> = runs.collect();
+    let runs = runs(&folder.join("records"));
     let run_of = |scheme: &String| {
         let label = scheme.parse::<gentle_aqm::Spec>().unwrap().to_string();
         let run = runs.iter().find(|run| run.scheme == label).unwrap();
         (scheme.clone(), serde_json::to_string(run).unwrap().into())
     };
     serde_json::Value::Object(schemes.iter().map(run_of).collect())
+}
+
+/// What the command says about captures, in `captures.json`: real ones, and some that are damaged or none at all; and
+/// runs of the connections of `router.pcapng`, in `replayed.json`.
+fn captures(folder: &Path) {
+    let notes = folder.join("notes.txt");
+    std::fs::write(&notes, "12:00:01 IP 192.0.2.1 > 198.51.100.2: Flags [S]\n").unwrap();
+    let make = "compare --quiet --traffic real --duration 60s --seeds 1 --scheme pfifo --pcap router.pcapng";
+    gentle(folder, &make.split(' ').collect::<Vec<_>>());
+    let formats = Path::new(CAPTURES).join("formats");
+    let formats = std::fs::read_dir(formats).unwrap();
+    let formats = formats.map(|entry| entry.unwrap().path());
+    let paths = formats
+        .filter(|path| !path.ends_with("truth.json"))
+        .chain(gentle_testkit::zeek::all())
+        .chain([notes, folder.join("router.pcapng")]);
+    let flows = folder.join("flows.csv");
+    let said = paths.map(|path| {
+        let name = path.file_name().unwrap();
+        let output = Command::new(cargo_bin("gentle"))
+            .current_dir(path.parent().unwrap())
+            .args(["analyze", "--quiet", "--flows"])
+            .args([flows.as_os_str(), name])
+            .output()
+            .unwrap();
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        let error = complaint.trim_end().strip_prefix("error: ");
+        serde_json::json!({
+            "path": path,
+            "text": String::from_utf8(output.stdout).unwrap(),
+            "flows": std::fs::read_to_string(&flows).unwrap_or_default(),
+            "error": error.filter(|_| !output.status.success()),
+        })
+    });
+    let said: Vec<serde_json::Value> = said.collect();
+    std::fs::write(
+        folder.join("captures.json"),
+        serde_json::Value::from(said).to_string(),
+    )
+    .unwrap();
+    let replay = "compare --quiet --from router.pcapng --local 10.2.0.0/16 --rate 5mbit --seeds 1 --record replayed --scheme spa --scheme fq_codel";
+    gentle(folder, &replay.split(' ').collect::<Vec<_>>());
+    let runs = runs(&folder.join("replayed")).into_iter();
+    let runs = runs.map(|run| {
+        (
+            run.scheme.clone(),
+            serde_json::to_string(&run).unwrap().into(),
+        )
+    });
+    let runs = serde_json::Value::Object(runs.collect());
+    std::fs::write(folder.join("replayed.json"), runs.to_string()).unwrap();
+}
+
+/// The runs of the records in a folder.
+fn runs(folder: &Path) -> Vec<gentle_experiment::RunRecord> {
+    let files = std::fs::read_dir(folder).unwrap();
+    let runs = files.map(|file| {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        gentle_experiment::Record::from_json(&text).unwrap().run
+    });
+    runs.collect()
 }
 
 /// True if this Rust can build the page: it has the library for WebAssembly.
@@ -251,6 +307,7 @@ fn the_lab_holds_in_a_browser() {
     let folder = TempDir::new().unwrap();
     let records = records(folder.path());
     std::fs::write(folder.path().join("records.json"), records.to_string()).unwrap();
+    captures(folder.path());
     let (_served, address) = serve_lab();
     specifications(
         &["lab"],
