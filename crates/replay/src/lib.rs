@@ -1,7 +1,4 @@
-//! Captured connections as traffic: what `gentle compare --from` runs and `gentle analyze --flows` writes.
-//!
-//! [`Flows`] collects the connections of an analysis, with what had to be inferred of them. Here they become flows of a
-//! scenario.
+#![doc = include_str!("../README.md")]
 
 use gentle_experiment::{Direction, Flow, Initiator, Scenario};
 use gentle_trace::flows::{self, Flows};
