@@ -353,6 +353,8 @@ async function readCaptures(files: File[]) {
     $("#run-captured").hidden = !found.connections || found.connections > MOST_CONNECTIONS;
     $("#save-flows").hidden = !found.connections;
     result.hidden = false;
+    // The verdict is last, as in a terminal, and so it is seen first.
+    $("#analysis").scrollTop = $("#analysis").scrollHeight;
   } catch (error) {
     complain((error as Error).message);
   } finally {
@@ -399,6 +401,7 @@ function save(text: string, type: string, name: string) {
 function trialSoon() {
   clearTimeout(trialTimer);
   $("#trial-state").textContent = "";
+  showGrades(undefined);
   $("#verdict").replaceChildren(paragraph("The first seeds are running."));
   if ((description?.duration_s ?? 0) > LONGEST_TRIAL) {
     $("#verdict").replaceChildren(paragraph(`The scenario lasts ${time(description?.duration_s)}, too long to be repeated in the page. The command below does it.`));
@@ -418,8 +421,37 @@ function paragraph(text: string) {
   return made;
 }
 
+/** A grade for each side, or nothing where no short connection started. */
+function showGrades(found: Standing | undefined) {
+  const graded = found?.grades.every((grade) => grade !== null) ?? false;
+  $("#grades").hidden = $("#about-grades").hidden = !graded;
+  if (!found || !graded) return;
+  const cards = found.grades.map((grade, side) => {
+    const card = document.createElement("p");
+    card.className = side ? "b" : "a";
+    const parts = [grade, label(side), `${time(found.added_s[side])} added to a short connection`];
+    card.append(...parts.map((text, at) => {
+      const part = document.createElement(at ? "span" : "strong");
+      part.textContent = text;
+      return part;
+    }));
+    card.firstElementChild?.setAttribute("aria-label", `Grade ${grade}`);
+    card.firstElementChild?.setAttribute("role", "img");
+    return card;
+  });
+  $("#grades").replaceChildren(...cards);
+}
+
+/** The grades as a line to send to somebody. */
+function gradesText(found: Standing) {
+  const each = found.grades.map((grade, side) => `${label(side)}: ${grade} (${time(found.added_s[side])} added)`);
+  const seeds = found.seeds === 1 ? "1 seed" : `${found.seeds} seeds`;
+  return `Short connections under ${description?.title ?? scene.traffic}, ${seeds}. ${each.join("; ")}. ${location.href}`;
+}
+
 function showStanding(found: Standing) {
   standing = found;
+  showGrades(found.seeds < 2 && !found.done ? undefined : found);
   $("#trial-state").textContent = `${found.seeds} ${found.seeds === 1 ? "seed" : "seeds"}${found.done ? ", done" : " so far"}`;
   // Spoken and read when it is worth it.
   if (found.done || found.seeds === 1 || found.seeds % 4 === 0) {
@@ -603,6 +635,9 @@ function wire() {
     button.addEventListener("click", () => void copy(button, $(`#${button.dataset.copy}`).textContent ?? ""));
   }
   $("#copy-link").addEventListener("click", (event) => void copy(event.currentTarget as HTMLElement, location.href));
+  $("#copy-grades").addEventListener("click", (event) => {
+    if (standing) void copy(event.currentTarget as HTMLElement, gradesText(standing));
+  });
   const toml = () => questions.file(address.setupOf(scene));
   $("#copy-toml").addEventListener("click", async (event) => {
     const button = event.currentTarget as HTMLElement;
@@ -691,6 +726,15 @@ async function main() {
   const schemes = catalog.schemes.map(({ name }) => ({ value: name, text: name }));
   for (const article of articles) choices($(".scheme", article), schemes, "");
   choices($("#traffic"), [{ value: "", text: "a file, below" }, ...catalog.scenarios.map(({ name, title }) => ({ value: name, text: `${name}: ${title}` }))], "");
+  $("#limits").replaceChildren(...catalog.grades.map(([grade, below]) => {
+    const row = document.createElement("tr");
+    row.append(...[grade, below === null ? "any" : time(below)].map((text) => {
+      const cell = document.createElement("td");
+      cell.textContent = text;
+      return cell;
+    }));
+    return row;
+  }));
   choices($("#profile"), [{ value: "", text: "as the scenario says" }, ...catalog.profiles.map(({ name, summary }) => ({ value: name, text: `${name}: ${summary}` }))], "");
   choices($("#story"), [...STORIES.map(({ title }, index) => ({ value: String(index), text: title })), { value: "-1", text: "none: your own" }], "0");
   $("#version").textContent = `gentle ${catalog.version}. Everything is computed in this page; nothing leaves it.`;

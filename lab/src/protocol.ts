@@ -26,6 +26,8 @@ export interface Catalog {
   scenarios: { name: string; title: string }[];
   profiles: { name: string; summary: string }[];
   causes: string[];
+  /** Grades, best first, with the time added in seconds below which they are given. */
+  grades: [string, number | null][];
 }
 
 /** A scenario as it is run: what the controls show. */
@@ -113,6 +115,9 @@ export interface Standing {
   difference_s: number | null;
   ci95_s: number | null;
   better: string | null;
+  /** What the others on the link add to a short connection, by scheme (crates/lab/src/grade.rs). */
+  added_s: (number | null)[];
+  grades: (string | null)[];
   words: string[];
 }
 

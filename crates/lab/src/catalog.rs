@@ -1,12 +1,14 @@
-//! Choices of the page's controls: schemes with their options, scenarios, profiles.
+//! Choices of the page's controls: schemes with their options, scenarios, profiles; and the limits of grades.
 
 use crate::event;
+use crate::grade::GRADES;
 use gentle_aqm::registry;
 use gentle_experiment::{BUILTIN, Direction, Scenario};
 use gentle_tcp::Profile;
 use serde_json::{Value, json};
 
-/// The catalog as JSON: `schemes`, `scenarios`, `profiles`, `causes` of drops by their index in events.
+/// The catalog as JSON: `schemes`, `scenarios`, `profiles`, `causes` of drops by their index in events, `grades` with the time in
+/// seconds below which they are given (the last: null).
 pub fn catalog() -> String {
     let schemes = registry::SCHEMES.iter().map(|scheme| {
         let option = |option: &gentle_aqm::OptionSpec| {
@@ -48,6 +50,7 @@ pub fn catalog() -> String {
         "scenarios": scenarios.collect::<Vec<Value>>(),
         "profiles": profiles.collect::<Vec<Value>>(),
         "causes": event::causes(),
+        "grades": GRADES,
     });
     catalog.to_string()
 }

@@ -1,11 +1,12 @@
 //! Runs in the background: seed after seed of two schemes, until their difference is certain.
 
+use crate::grade::{Added, Idle, grade};
 use crate::session::parse_scheme;
 use crate::setup::{Setup, SetupError};
 use gentle_aqm::Spec;
 use gentle_experiment::results::{Comparison, HEADLINE, SchemeResult, Verdict};
 use gentle_experiment::{
-    Backend, DEFAULT_BINS, Experiment, Record, RunSpec, Scenario, Settings, Watch, merge,
+    Backend, DEFAULT_BINS, Experiment, Record, RunRecord, RunSpec, Scenario, Settings, Watch, merge,
 };
 use gentle_sim::Simulator;
 use gentle_units::text::{count, percent, plural, time};
@@ -26,6 +27,7 @@ pub struct Trial {
     first_seed: u64,
     seeds: u64,
     records: Vec<(String, Record)>,
+    added: [Added; 2],
 }
 
 /// Results of a trial over the seeds run so far.
@@ -47,6 +49,11 @@ pub struct Standing {
     pub ci95_s: Option<f64>,
     /// Label of the better scheme; `None`: no significant difference.
     pub better: Option<String>,
+    /// Mean time that the others on the link add to a connection of at most
+    /// [`SHORT_SEGMENTS`](crate::SHORT_SEGMENTS) segments, by scheme, seconds.
+    pub added_s: Vec<Option<f64>>,
+    /// [`grade()`] of that time.
+    pub grades: Vec<Option<&'static str>>,
     /// The verdict in words, with its caveats.
     pub words: Vec<String>,
 }
@@ -73,6 +80,7 @@ impl Trial {
             first_seed,
             seeds: 0,
             records: Vec::new(),
+            added: [Added::default(); 2],
         })
     }
 
@@ -87,8 +95,12 @@ impl Trial {
             bins: DEFAULT_BINS.to_vec(),
         };
         let experiment = Experiment::new("gentle lab", &self.scenario, &self.schemes, &settings);
-        for scheme in &self.schemes {
-            let run = run(&self.scenario, scheme, seed);
+        let idle = run(&Idle::scenario(&self.scenario), &Idle::scheme(), seed, true);
+        let idle = Idle::new(&self.scenario, &idle.connections);
+        for (scheme, added) in self.schemes.iter().zip(&mut self.added) {
+            let mut run = run(&self.scenario, scheme, seed, true);
+            // Counted, and then left out: thirty seeds of them take memory, and a comparison needs none.
+            added.count(&self.scenario, &idle, &std::mem::take(&mut run.connections));
             let record = Record {
                 experiment: experiment.clone(),
                 run,
@@ -133,7 +145,10 @@ impl Trial {
             Some(Verdict::Worse) => Some(first.label.clone()),
             None => None,
         };
+        let added_s = self.added.map(|added| added.mean_s()).to_vec();
         Some(Standing {
+            grades: added_s.iter().map(|added| added.map(grade)).collect(),
+            added_s,
             seeds: self.seeds,
             done: (enough && narrow) || self.seeds >= MOST_SEEDS,
             words: self.words(&comparison, &means_s, &handshake_loss, better.as_deref()),
@@ -237,11 +252,11 @@ impl Trial {
 /// The setup or the scheme is malformed.
 pub fn record(setup: &Setup, scheme: &str, seed: u64) -> Result<String, SetupError> {
     let scheme = parse_scheme(scheme)?;
-    let record = run(&setup.scenario()?, &scheme, seed);
+    let record = run(&setup.scenario()?, &scheme, seed, false);
     Ok(serde_json::to_string(&record).expect("records have text keys"))
 }
 
-fn run(scenario: &Scenario, scheme: &Spec, seed: u64) -> gentle_experiment::RunRecord {
+fn run(scenario: &Scenario, scheme: &Spec, seed: u64, keep_connections: bool) -> RunRecord {
     let stop = AtomicBool::new(false);
     let watch = Watch {
         stop: &stop,
@@ -252,7 +267,7 @@ fn run(scenario: &Scenario, scheme: &Spec, seed: u64) -> gentle_experiment::RunR
         scheme,
         seed,
         bins: &DEFAULT_BINS,
-        keep_connections: false,
+        keep_connections,
     };
     Simulator.run(&run, &watch).expect("nothing stops it")
 }

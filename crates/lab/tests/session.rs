@@ -3,7 +3,7 @@
 use gentle_aqm::Packet as _;
 use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec};
 use gentle_lab::event::{Kind, ROW};
-use gentle_lab::{Change, Reached, Session, Setup, Trial, record};
+use gentle_lab::{Change, Reached, SHORT_SEGMENTS, Session, Setup, Trial, grade, record};
 use gentle_sim::{DropCause, Ended, Packet, Simulation, Tap};
 use gentle_units::{Nanos, Rate};
 
@@ -270,6 +270,58 @@ fn a_trial_finds_what_the_paper_found() {
     assert_eq!(standing.handshake_loss[1], Some(0.0));
     let same = Trial::new(&setup, ["spa", "spa"], 1).err().unwrap();
     assert!(same.to_string().contains("both sides are spa"), "{same}");
+}
+
+/// A grade compares short connections with themselves, so two schemes differ by what their mean response times differ.
+#[test]
+fn what_is_added_to_short_connections_is_what_their_means_differ_by() {
+    let mut trial = Trial::new(&setup("real", "60s"), ["fq_codel", "spa"], 1).unwrap();
+    for _ in 0..3 {
+        trial.run_seed();
+    }
+    let standing = trial.standing().unwrap();
+    let comparison = trial.comparison().unwrap();
+    let mean = |scheme: usize| {
+        let result = &comparison.results[scheme];
+        let short: Vec<_> = (result.response_time_by_size.iter())
+            .take_while(|bin| bin.max_segments.is_some_and(|most| most <= SHORT_SEGMENTS))
+            .collect();
+        let connections: u64 = short.iter().map(|bin| bin.n).sum();
+        let sum = |bin: &&gentle_experiment::results::SizeBin| {
+            bin.mean_s.unwrap() * bin.n as f64
+        };
+        assert!(connections > 500, "{connections}");
+        short.iter().map(sum).sum::<f64>() / connections as f64
+    };
+    let added = |scheme: usize| standing.added_s[scheme].unwrap();
+    let difference = (added(0) - added(1)) - (mean(0) - mean(1));
+    assert!(difference.abs() < 2e-3, "{difference} s, {standing:?}");
+    for scheme in 0..2 {
+        assert_eq!(standing.grades[scheme], Some(grade(added(scheme))));
+    }
+}
+
+#[test]
+fn nothing_is_added_where_nobody_else_is() {
+    let mut empty = setup("short", "100s");
+    empty.load = Some("0.5%".to_owned());
+    let mut trial = Trial::new(&empty, ["pfifo", "fq_codel"], 1).unwrap();
+    trial.run_seed();
+    assert_eq!(trial.standing().unwrap().grades, [Some("A+"), Some("A+")]);
+}
+
+/// Pages over kept connections have no size of their own, and a download is not short.
+#[test]
+fn without_short_connections_there_is_no_grade() {
+    let mut trial = Trial::new(&setup("rrul", "5s"), ["pfifo", "fq_codel"], 1).unwrap();
+    trial.run_seed();
+    assert_eq!(trial.standing().unwrap().grades, [None, None]);
+}
+
+#[test]
+fn grades_change_at_their_limits() {
+    let all = [0.0, 0.0049, 0.005, 0.03, 0.06, 0.2, 0.4, 100.0].map(grade);
+    assert_eq!(all, ["A+", "A+", "A", "B", "C", "D", "F", "F"]);
 }
 
 #[test]

@@ -15,6 +15,31 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
   await expect(page.locator("#verdict")).toContainText("spa loses 0 %");
 });
 
+test("a grade can be copied, and a click away is its formula", async ({ page, lab, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await lab("#traffic=short&profile=linux-7.2&a=pfifo+limit%3D50&b=spa&seed=1");
+  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+  const { standing } = await state(page);
+  expect(standing.added_s[0]).toBeGreaterThan(standing.added_s[1]);
+  for (const [side, name] of ["a", "b"].entries()) {
+    const card = page.locator(`#grades .${name}`);
+    await expect(card.getByRole("img", { name: `Grade ${standing.grades[side]}` })).toBeVisible();
+    await expect(card).toContainText(/\d (ms|s) added to a short connection/);
+  }
+  await expect(page.locator("#formula p").first()).toBeHidden();
+  await page.locator("#formula summary").click();
+  await expect(page.locator("#formula p").first()).toContainText("Added time = mean of");
+  const limits = await page.locator("#limits tr").allInnerTexts();
+  expect(limits.map((row) => row.split(/\s+/)[0])).toEqual(["A+", "A", "B", "C", "D", "F"]);
+  expect(await findings(page)).toEqual([]);
+  await page.locator("#copy-grades").click();
+  await expect(page.locator("#copy-grades")).toHaveText("Copied");
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  expect(text).toContain(`pfifo limit=50: ${standing.grades[0]} (`);
+  expect(text).toContain(`spa: ${standing.grades[1]} (`);
+  expect(text.endsWith(page.url())).toBe(true);
+});
+
 test("records of runs are those of the command, byte for byte, for every scheme", async ({ page, lab }) => {
   await lab();
   const expected = JSON.parse(beside("records.json"));
