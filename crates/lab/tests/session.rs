@@ -287,9 +287,7 @@ fn what_is_added_to_short_connections_is_what_their_means_differ_by() {
             .take_while(|bin| bin.max_segments.is_some_and(|most| most <= SHORT_SEGMENTS))
             .collect();
         let connections: u64 = short.iter().map(|bin| bin.n).sum();
-        let sum = |bin: &&gentle_experiment::results::SizeBin| {
-            bin.mean_s.unwrap() * bin.n as f64
-        };
+        let sum = |bin: &&gentle_experiment::results::SizeBin| bin.mean_s.unwrap() * bin.n as f64;
         assert!(connections > 500, "{connections}");
         short.iter().map(sum).sum::<f64>() / connections as f64
     };
