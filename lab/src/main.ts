@@ -757,6 +757,7 @@ declare global {
       record: typeof questions.record;
       analyze: (files: File[], local: string) => Promise<Captured>;
       schemes: () => string[];
+      stories: () => string[];
       setup: () => ReturnType<typeof address.setupOf>;
       costs: () => number[];
       state: () => { now: number; speed: number; playing: boolean; standing: Standing | undefined; sides: (Side["snapshot"] & object)[]; known: number };
@@ -769,6 +770,7 @@ window.gentle = {
   record: questions.record,
   analyze: (files, local) => capture.read({ files, local }, () => {}).captured,
   schemes: () => catalog.schemes.map((scheme) => scheme.name),
+  stories: () => STORIES.map((story) => story.id),
   setup: () => address.setupOf(scene),
   costs: () => [...costs],
   state: () => ({

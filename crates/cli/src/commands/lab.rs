@@ -35,15 +35,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let stop = interrupt::flag()?;
-    let port = match args.port {
-        0 => free_port()?,
-        port => port,
-    };
-    let server =
-        Server::new(|request| answer(request)).with_max_concurrent_connections(CONNECTIONS);
-    server.bind((Ipv4Addr::LOCALHOST, port)).spawn().with_context(|| {
-        format!("127.0.0.1:{port} cannot be listened on; choose another port, such as --port 0 for any that is free")
-    })?;
+    let port = listen(args.port)?;
     let address = format!("http://127.0.0.1:{port}/");
     print(&format!("The lab is at {address}. Ctrl-C ends it.\n"))?;
     if !args.no_open
@@ -60,9 +52,35 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free")?;
-    Ok(listener.local_addr()?.port())
+/// Serves the page on `port`, or for 0 on one that is free; gives the port.
+fn listen(port: u16) -> anyhow::Result<u16> {
+    // The server does not tell which port it got, so a free one is looked for first. Another program may take it
+    // in between; then the next one is tried.
+    let tries = if port == 0 { 8 } else { 1 };
+    let mut outcome = try_to_listen(port);
+    for _ in 1..tries {
+        if outcome.is_ok() {
+            break;
+        }
+        outcome = try_to_listen(port);
+    }
+    outcome
+}
+
+fn try_to_listen(port: u16) -> anyhow::Result<u16> {
+    let port = match port {
+        0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .context("no port is free")?
+            .local_addr()?
+            .port(),
+        port => port,
+    };
+    let server =
+        Server::new(|request| answer(request)).with_max_concurrent_connections(CONNECTIONS);
+    server.bind((Ipv4Addr::LOCALHOST, port)).spawn().with_context(|| {
+        format!("127.0.0.1:{port} cannot be listened on; choose another port, such as --port 0 for any that is free")
+    })?;
+    Ok(port)
 }
 
 fn answer(request: &Request<Body>) -> Response<Body> {

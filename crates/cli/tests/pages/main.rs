@@ -315,6 +315,7 @@ fn the_lab_holds_in_a_browser() {
             ("PAGES", folder.path().as_os_str()),
             ("LAB", address.as_ref()),
             ("LAB_DIST", dist.as_os_str()),
+            ("GENTLE", cargo_bin("gentle").as_os_str()),
         ],
     );
 }
