@@ -1,6 +1,7 @@
 // A plot as SVG that takes its colours from the page: lines of both sides over linear or logarithmic axes.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { curveStepAfter, line } from "d3-shape";
+import { save } from "./dom";
 
 export interface Line {
   key: "a" | "b";
@@ -24,19 +25,12 @@ const NS = "http://www.w3.org/2000/svg";
 const HEIGHT = 230;
 const MARGIN = { top: 12, right: 16, bottom: 40, left: 56 };
 
-function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
+/** An element of an SVG. */
+export function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
   const made = document.createElementNS(NS, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   if (text !== undefined) made.textContent = text;
   return made;
-}
-
-function save(name: string, blob: Blob) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** The text of an SVG that needs no style sheet. */

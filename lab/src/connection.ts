@@ -1,17 +1,9 @@
 // The life of one connection: a time–sequence diagram with its drops and timeouts, and what they cost.
 import { scaleLinear } from "d3-scale";
-import { tools } from "./chart";
+import { element, tools } from "./chart";
+import { paragraph, scrollingTable } from "./dom";
 import { count, time } from "./format";
 import type { History, Moment } from "./protocol";
-
-const NS = "http://www.w3.org/2000/svg";
-
-function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
-  const made = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
 
 const NAMES: Record<Moment["kind"], string> = { syn: "SYN", "syn/ack": "SYN/ACK", data: "data", ack: "ACK", fin: "FIN" };
 
@@ -108,34 +100,19 @@ function table(history: History): HTMLElement {
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("table")) return;
     const start = history.moments[0]?.at_s ?? 0;
-    const made = document.createElement("table");
-    const head = made.createTHead().insertRow();
-    for (const name of ["time", "direction", "packet", "bytes", "fate"]) {
-      const cell = document.createElement("th");
-      cell.scope = "col";
-      cell.textContent = name;
-      head.append(cell);
-    }
-    const body = made.createTBody();
+    const { region, table } = scrollingTable("Packets of the connection", ["time", "direction", "packet", "bytes", "fate"]);
     for (const m of history.moments.slice(0, 300)) {
       const fate = m.dropped_s !== null ? `dropped (${m.cause})${m.cost_s ? `, sent again ${time(m.cost_s)} later` : ""}`
         : m.delivered_s !== null ? `arrived after ${time(m.delivered_s - m.at_s)}` : "under way";
-      const row = body.insertRow();
+      const row = table.tBodies[0].insertRow();
       for (const text of [`${(m.at_s - start).toFixed(4)} s`, m.side === 0 ? "down" : "up", `${NAMES[m.kind]}${m.again ? " again" : ""}`, String(m.length), fate]) {
         row.insertCell().textContent = text;
       }
     }
-    const scroll = document.createElement("div");
-    scroll.className = "scroll";
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", "Packets of the connection");
-    scroll.append(made);
-    details.append(scroll);
+    details.append(region);
     if (history.moments.length > 300) {
-      const rest = document.createElement("p");
+      const rest = paragraph(`The first 300 of ${count(history.moments.length)} packets.`);
       rest.className = "hint";
-      rest.textContent = `The first 300 of ${count(history.moments.length)} packets.`;
       details.append(rest);
     }
   });
@@ -151,16 +128,11 @@ export function show(dialog: HTMLDialogElement, history: History, number: number
   heading.id = "connection-title";
   heading.textContent = title;
   content.replaceChildren(heading);
-  for (const sentence of sentences) {
-    const line = document.createElement("p");
-    line.textContent = sentence;
-    content.append(line);
-  }
+  content.append(...sentences.map(paragraph));
   if (!dialog.open) dialog.showModal();
   const svg = draw(history, Math.max(300, content.clientWidth));
   svg.setAttribute("aria-label", `Time–sequence diagram. ${sentences.join(" ")}`);
-  const key = document.createElement("p");
+  const key = paragraph("Across: time. Up: bytes of the connection, from its first. A stroke is a data packet when it reached the queue, a triangle a SYN or SYN/ACK; what was sent again is in the colour of retransmissions; a cross is a drop, the shaded time the wait until the same bytes are sent again, a triangle below the axis a timer that ran out. The thin line is what has been acknowledged.");
   key.className = "hint";
-  key.textContent = "Across: time. Up: bytes of the connection, from its first. A stroke is a data packet when it reached the queue, a triangle a SYN or SYN/ACK; what was sent again is in the colour of retransmissions; a cross is a drop, the shaded time the wait until the same bytes are sent again, a triangle below the axis a timer that ran out. The thin line is what has been acknowledged.";
   content.append(svg, tools(() => svg, `connection-${number}`, title), key, table(history));
 }

@@ -2,23 +2,22 @@
 import "./style.css";
 import * as address from "./address";
 import type { Scene } from "./address";
-import * as capture from "./capture";
+import { read as readCaptures } from "./capture";
 import * as commands from "./commands";
 import { show as showConnection } from "./connection";
 import { choices, Slider } from "./controls";
-import { count, moment, percent, rateText, time } from "./format";
+import { $, copy, save } from "./dom";
+import { moment, rateText } from "./format";
+import { showOptions } from "./options";
+import { OwnTraffic } from "./own-traffic";
 import { Plots } from "./plots";
 import type { Captured, Catalog, Change, Description, Standing } from "./protocol";
 import * as questions from "./questions";
-import { Side, SHAPES, SYN_ACK } from "./side";
-import { colorsOf, drawShape, Stage } from "./stage";
+import { showDrops, showNumbers, spoken } from "./readings";
+import { Side } from "./side";
+import { showLegend, Stage } from "./stage";
 import { STORIES } from "./stories";
-
-const $ = <T extends HTMLElement>(selector: string, within: ParentNode = document) => {
-  const found = within.querySelector<T>(selector);
-  if (!found) throw new Error(`The page lacks ${selector}.`);
-  return found;
-};
+import { Verdict } from "./verdict";
 
 /** Packets a second of real time beyond which single ones are not shown. */
 const MOST_PACKETS = 9_000;
@@ -28,22 +27,16 @@ const AHEAD = 0.25;
 const PLOT_EVERY = 400;
 const NUMBERS_EVERY = 150;
 
-/** Most connections of a capture that the page runs: their list goes to every worker. */
-const MOST_CONNECTIONS = 200_000;
-
-/** Seconds of a scenario that the page repeats with many seeds. */
-const LONGEST_TRIAL = 3_600;
-
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const articles = [...document.querySelectorAll<HTMLElement>(".side")];
+const articles = [article("a"), article("b")];
 const sides: [Side, Side] = [new Side(), new Side()];
 const stages = sides.map((side, index) => new Stage($("canvas", articles[index]), side));
 const plots = new Plots($("#plots"));
+const verdict = new Verdict(showScene);
 
 let catalog: Catalog;
 let scene: Scene;
 let description: Description | undefined;
-let standing: Standing | undefined;
 let now = 0;
 let furthest = 0;
 let speed = 0.2;
@@ -52,10 +45,6 @@ let lastFrame = 0;
 let plotted = 0;
 let counted = 0;
 let curvesAsked = 0;
-let trialTimer = 0;
-let reading: capture.Reading | undefined;
-let captures: File[] = [];
-let captured: Captured | undefined;
 /** Whether a hand holds the slider of the moment. */
 let dragging = false;
 
@@ -67,6 +56,16 @@ function complain(message: string | undefined) {
   error.textContent = message ?? "";
 }
 
+/** The place of a side in the page. */
+function article(key: "a" | "b"): HTMLElement {
+  const made = ($<HTMLTemplateElement>("#side").content.cloneNode(true) as DocumentFragment).firstElementChild as HTMLElement;
+  made.classList.add(key);
+  made.setAttribute("aria-labelledby", `name-${key}`);
+  $("h2", made).id = `name-${key}`;
+  $(".sides").append(made);
+  return made;
+}
+
 const label = (index: number) => (index === 0 ? scene.a : scene.b);
 
 function details(): boolean {
@@ -74,71 +73,15 @@ function details(): boolean {
   return packets <= MOST_PACKETS;
 }
 
-function numbers() {
+function showReadings() {
   sides.forEach((side, index) => {
-    const sums = side.snapshot?.sums;
-    if (!sums) return;
-    const [shorts, shortSum] = sums.short;
-    const [sojourn, left] = sums.sojourn;
-    const list: [string, string, boolean][] = [
-      ["SYNs and SYN/ACKs lost", sums.handshakes_offered ? percent(sums.handshakes_dropped / sums.handshakes_offered) : "–", sums.handshakes_dropped > 0],
-      ["mean response time, up to 3 segments", shorts ? time(shortSum / shorts) : "–", false],
-      ["mean time in the queue", left ? time(sojourn / left) : "–", false],
-      ["connections completed", count(sums.completed), false],
-    ];
-    const dl = $(".numbers", articles[index]);
-    dl.replaceChildren(...list.map(([name, value, bad]) => {
-      const row = document.createElement("div");
-      const dd = document.createElement("dd");
-      dd.textContent = value;
-      if (bad) dd.className = "bad";
-      const dt = document.createElement("dt");
-      dt.textContent = name;
-      row.append(dt, dd);
-      return row;
-    }));
-    drops(side, articles[index]);
+    showNumbers(articles[index], side);
+    showDrops(articles[index], side.drops, now, catalog.causes);
   });
 }
 
-/** The last drops as buttons, for whoever cannot hit a packet that falls. */
-function drops(side: Side, article: HTMLElement) {
-  const list = $("ol", article);
-  const past = side.drops.filter((drop) => drop.at <= now && drop.connection >= 0);
-  // SYNs are what the page is about; they stay longer.
-  const recent = [...past.filter((drop) => drop.shape <= SYN_ACK).slice(-3), ...past.filter((drop) => drop.shape > SYN_ACK).slice(-2)];
-  const latest = [...new Set(recent)].toSorted((a, b) => b.at - a.at);
-  const key = latest.map((drop) => `${drop.at} ${drop.connection}`).join();
-  if (list.dataset.key === key) return;
-  list.dataset.key = key;
-  const focused = document.activeElement instanceof HTMLElement && list.contains(document.activeElement) ? document.activeElement.dataset.drop : undefined;
-  list.replaceChildren(...latest.map((drop) => {
-    const item = document.createElement("li");
-    const button = document.createElement("button");
-    button.type = "button";
-    const name = `${drop.again ? "retransmitted " : ""}${SHAPES[drop.shape]}`;
-    button.textContent = `${moment(drop.at)} ${name} of connection ${drop.connection} (${catalog.causes[drop.cause]})`;
-    button.className = drop.shape <= SYN_ACK ? "handshake" : "";
-    button.dataset.drop = `${drop.at} ${drop.connection}`;
-    button.dataset.connection = String(drop.connection);
-    item.append(button);
-    return item;
-  }));
-  if (focused) list.querySelector<HTMLElement>(`[data-drop="${focused}"]`)?.focus();
-}
-
-/** What the picture shows, in words. */
-function spoken(): string {
-  return sides.map((side, index) => {
-    const snapshot = side.snapshot;
-    if (!snapshot) return "";
-    const waits = side.waits.size;
-    return `${label(index)}: ${snapshot.backlog[0][0]} packets wait, ${snapshot.sums.handshakes_dropped} of ${snapshot.sums.handshakes_offered} SYNs and SYN/ACKs were dropped, ${waits} ${waits === 1 ? "connection waits" : "connections wait"} for a timeout.`;
-  }).join(" ");
-}
-
 function say() {
-  $("#spoken").textContent = `At ${moment(now)}. ${spoken()}`;
+  $("#spoken").textContent = `At ${moment(now)}. ${sides.map((side, index) => spoken(side, label(index))).join(" ")}`;
 }
 
 function showTime() {
@@ -176,48 +119,14 @@ function showScene() {
   $<HTMLInputElement>("#seed").value = String(scene.seed);
   $<HTMLSelectElement>("#traffic").value = scene.toml || scene.flows ? "" : scene.traffic;
   $<HTMLSelectElement>("#profile").value = scene.profile ?? "";
-  const seeds = Math.max(5, standing?.seeds ?? 5);
+  const seeds = Math.max(5, verdict.standing?.seeds ?? 5);
   $("#compare").textContent = commands.compare(scene, seeds);
   $("#check").textContent = commands.check(scene, seeds);
   $("#needs-file").textContent = scene.flows ? "The commands read flows.csv, the list of connections that you chose or that gentle analyze --flows flows.csv writes; the address of the page does not contain it."
     : commands.needsFile(scene) ? "The commands read lab.toml:" : "As a file, to change and to keep:";
   for (const id of ["#copy-toml", "#save-toml"]) $(id).hidden = Boolean(scene.flows);
-  optionTables();
+  showOptions(catalog, [scene.a, scene.b]);
   void address.write(scene).then((text) => history.replaceState(null, "", `#${text}`));
-}
-
-function optionTables() {
-  const tables = [scene.a, scene.b].map((text) => {
-    const scheme = catalog.schemes.find((scheme) => scheme.name === text.split(" ")[0]);
-    const scroll = document.createElement("div");
-    scroll.className = "scroll";
-    scroll.tabIndex = 0;
-    scroll.setAttribute("role", "region");
-    scroll.setAttribute("aria-label", `Options of ${scheme?.name}`);
-    const table = document.createElement("table");
-    const caption = table.createCaption();
-    caption.textContent = `${scheme?.name}: ${scheme?.source}`;
-    const head = table.createTHead().insertRow();
-    for (const name of ["option", "default", "meaning"]) {
-      const cell = document.createElement("th");
-      cell.scope = "col";
-      cell.textContent = name;
-      head.append(cell);
-    }
-    const body = table.createTBody();
-    for (const option of scheme?.options ?? []) {
-      const row = body.insertRow();
-      const name = document.createElement("th");
-      name.scope = "row";
-      name.textContent = option.name;
-      row.append(name);
-      row.insertCell().textContent = option.default ?? "unset";
-      row.insertCell().textContent = `${option.help} (${option.accepts})`;
-    }
-    scroll.append(table);
-    return scroll;
-  });
-  $("#options .tables").replaceChildren(...tables);
 }
 
 // ---- controls ------------------------------------------------------------------------------------------------------
@@ -264,7 +173,7 @@ async function live(key: "rate" | "up_rate" | "load", text: string) {
     for (const side of sides) changes.forEach((change) => side.change(change));
     showDescription();
     showScene();
-    trialSoon();
+    repeat();
   } catch (error) {
     slider.invalid(true);
     complain((error as Error).message);
@@ -285,7 +194,7 @@ async function setBuffer(text: string) {
   stages.forEach((stage) => stage.reset());
   showDescription();
   showScene();
-  trialSoon();
+  repeat();
 }
 
 /** Starts a changed scene from its beginning, and shows it from the moment shown now. */
@@ -299,7 +208,7 @@ async function restart(change: Partial<Scene>, from = now) {
     return complain((error as Error).message);
   }
   complain(description.warnings.join(" ") || undefined);
-  standing = undefined;
+  verdict.standing = undefined;
   const setup = address.setupOf(scene);
   sides.forEach((side, index) => {
     side.open(setup, label(index), scene.seed);
@@ -311,153 +220,24 @@ async function restart(change: Partial<Scene>, from = now) {
   showDescription();
   showScene();
   void questions.file(setup).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
-  trialSoon();
-}
-
-// ---- captures ------------------------------------------------------------------------------------------------------
-
-/** Columns of text that fit into an element, as far as they help. */
-function columnsOf(element: HTMLElement): number {
-  const ruler = document.createElement("span");
-  ruler.textContent = "0".repeat(100);
-  element.replaceChildren(ruler);
-  const style = getComputedStyle(element);
-  const space = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-  const columns = Math.floor((space * 100) / (ruler.getBoundingClientRect().width || 1));
-  element.replaceChildren();
-  return Math.min(120, Math.max(40, columns));
-}
-
-async function readCaptures(files: File[]) {
-  reading?.stop();
-  captures = files;
-  captured = undefined;
-  complain(undefined);
-  $<HTMLDetailsElement>("#capture").open = true;
-  const names = files.map((file) => file.name).join(", ");
-  const result = $("#captured");
-  result.hidden = false;
-  const columns = columnsOf($("#analysis"));
-  result.hidden = true;
-  const bar = $<HTMLProgressElement>("#reading-done");
-  bar.value = 0;
-  $("#reading").hidden = false;
-  const own = capture.read({ files, local: $<HTMLInputElement>("#local").value, columns }, (fraction) => (bar.value = fraction));
-  reading = own;
-  try {
-    const found = await own.captured;
-    captured = found;
-    $("#captured-title").textContent = `What gentle analyze says about ${names}`;
-    $("#analysis").textContent = found.text.trim();
-    $("#captured-text").textContent = capturedText(found);
-    $("#run-captured").hidden = !found.connections || found.connections > MOST_CONNECTIONS;
-    $("#save-flows").hidden = !found.connections;
-    result.hidden = false;
-    // The verdict is last, as in a terminal, and so it is seen first.
-    $("#analysis").scrollTop = $("#analysis").scrollHeight;
-  } catch (error) {
-    complain((error as Error).message);
-  } finally {
-    if (reading === own) {
-      reading = undefined;
-      $("#reading").hidden = true;
-    }
-  }
-}
-
-function capturedText({ connections, rate, up }: Captured): string {
-  if (!connections) return "No connection in it has a beginning, an end to end handshake and data, so there is nothing to run.";
-  if (connections > MOST_CONNECTIONS) return `It has ${count(connections)} connections to run; the page runs at most ${count(MOST_CONNECTIONS)}. gentle compare --from runs them all.`;
-  const reverse = up < 0.5 ? "" : ` ${percent(up)} of their data goes up, over the reverse link: if the receivers are on your side of the link, say so above, and the data crosses the link under test.`;
-  return `${count(connections)} connections can run, each at its time, with its size and its round-trip time. A capture does not tell the rate of the link; ${rate} would be loaded to 90 % over the time of the capture, and is what the run starts with.${reverse}`;
+  repeat();
 }
 
 /** Runs listed connections, on a link of this rate if there is one. */
 const runFlows = (flows: string, rate = scene.rate) =>
   restart({ flows, rate, toml: undefined, traffic: "", up_rate: undefined, load: undefined, rtt: undefined }, 0);
 
-function runCaptured() {
-  if (!captured?.connections) return;
-  const { flows, rate } = captured;
-  void runFlows(flows, rate).then(() => {
-    $<HTMLSelectElement>("#story").value = "-1";
-    $("#story-text").textContent = "The connections of your capture.";
-    $(".bar").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
-    $("#play").focus({ preventScroll: true });
-    setPlaying(!calm.matches);
-  });
+function watch(text: string) {
+  $<HTMLSelectElement>("#story").value = "-1";
+  $("#story-text").textContent = text;
+  $(".bar").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
+  $("#play").focus({ preventScroll: true });
+  setPlaying(!calm.matches);
 }
 
-function save(text: string, type: string, name: string) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-// ---- the trial in the background -----------------------------------------------------------------------------------
-
-function trialSoon() {
-  clearTimeout(trialTimer);
-  $("#trial-state").textContent = "";
-  showGrades(undefined);
-  $("#verdict").replaceChildren(paragraph("The first seeds are running."));
-  if ((description?.duration_s ?? 0) > LONGEST_TRIAL) {
-    $("#verdict").replaceChildren(paragraph(`The scenario lasts ${time(description?.duration_s)}, too long to be repeated in the page. The command below does it.`));
-    questions.stopTrial();
-    return;
-  }
-  trialTimer = window.setTimeout(() => {
-    questions.startTrial(address.setupOf(scene), [scene.a, scene.b], scene.seed, showStanding, (message) => {
-      $("#verdict").replaceChildren(paragraph(message));
-    });
-  }, 1_200);
-}
-
-function paragraph(text: string) {
-  const made = document.createElement("p");
-  made.textContent = text;
-  return made;
-}
-
-/** A grade for each side, or nothing where no short connection started. */
-function showGrades(found: Standing | undefined) {
-  const graded = found?.grades.every((grade) => grade !== null) ?? false;
-  $("#grades").hidden = $("#about-grades").hidden = !graded;
-  if (!found || !graded) return;
-  const cards = found.grades.map((grade, side) => {
-    const card = document.createElement("p");
-    card.className = side ? "b" : "a";
-    const parts = [grade, label(side), `${time(found.added_s[side])} added to a short connection`];
-    card.append(...parts.map((text, at) => {
-      const part = document.createElement(at ? "span" : "strong");
-      part.textContent = text;
-      return part;
-    }));
-    card.firstElementChild?.setAttribute("aria-label", `Grade ${grade}`);
-    card.firstElementChild?.setAttribute("role", "img");
-    return card;
-  });
-  $("#grades").replaceChildren(...cards);
-}
-
-/** The grades as a line to send to somebody. */
-function gradesText(found: Standing) {
-  const each = found.grades.map((grade, side) => `${label(side)}: ${grade} (${time(found.added_s[side])} added)`);
-  const seeds = found.seeds === 1 ? "1 seed" : `${found.seeds} seeds`;
-  return `Short connections under ${description?.title ?? scene.traffic}, ${seeds}. ${each.join("; ")}. ${location.href}`;
-}
-
-function showStanding(found: Standing) {
-  standing = found;
-  showGrades(found.seeds < 2 && !found.done ? undefined : found);
-  $("#trial-state").textContent = `${found.seeds} ${found.seeds === 1 ? "seed" : "seeds"}${found.done ? ", done" : " so far"}`;
-  // Spoken and read when it is worth it.
-  if (found.done || found.seeds === 1 || found.seeds % 4 === 0) {
-    $("#verdict").replaceChildren(...(found.seeds < 2 && !found.done ? [paragraph("The first seeds are running.")] : found.words.map(paragraph)));
-  }
-  if (found.done) showScene();
+/** Repeats the scene with many seeds in the background. */
+function repeat() {
+  if (description) verdict.start({ setup: address.setupOf(scene), schemes: [scene.a, scene.b], seed: scene.seed, description });
 }
 
 // ---- time ----------------------------------------------------------------------------------------------------------
@@ -506,7 +286,7 @@ function frame(real: number) {
   for (const side of sides) side.tidy(now, real);
   if (real - counted > NUMBERS_EVERY) {
     counted = real;
-    numbers();
+    showReadings();
     showTime();
     stages.forEach((_, index) => $("canvas", articles[index]).setAttribute("aria-label", `The link under ${label(index)}: a queue, its link, and the reverse link.`));
   }
@@ -526,7 +306,7 @@ async function step() {
     const next = sides.map((side) => side.nextEvent(now)).filter((at) => at !== undefined);
     if (next.length) {
       now = Math.min(...next);
-      numbers();
+      showReadings();
       showTime();
       return say();
     }
@@ -602,49 +382,19 @@ function wire() {
   $("#use-toml").addEventListener("click", () => {
     void restart({ toml: $<HTMLTextAreaElement>("#toml").value, traffic: "", flows: undefined, rate: undefined, up_rate: undefined, load: undefined, rtt: undefined });
   });
-  $("#flows").addEventListener("change", async () => {
-    const file = $<HTMLInputElement>("#flows").files?.[0];
-    if (file) await runFlows(await file.text());
-  });
-  $("#captures").addEventListener("change", () => {
-    const files = [...($<HTMLInputElement>("#captures").files ?? [])];
-    if (files.length) void readCaptures(files);
-  });
-  $("#local").addEventListener("change", () => captures.length && void readCaptures(captures));
-  $("#stop-reading").addEventListener("click", () => {
-    reading?.stop();
-    reading = undefined;
-    $("#reading").hidden = true;
-  });
-  $("#run-captured").addEventListener("click", runCaptured);
-  $("#save-flows").addEventListener("click", () => save(captured?.flows ?? "", "text/csv", "flows.csv"));
-  document.addEventListener("dragover", (event) => {
-    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
-  });
-  document.addEventListener("drop", (event) => {
-    const files = [...(event.dataTransfer?.files ?? [])];
-    if (!files.length) return;
-    event.preventDefault();
-    if (files.length === 1 && files[0].name.endsWith(".csv")) return void files[0].text().then((text) => runFlows(text));
-    void readCaptures(files);
-    $("#capture").scrollIntoView({ block: "nearest" });
-  });
   $("#controls").addEventListener("submit", (event) => event.preventDefault());
   $("#story").addEventListener("change", () => tell(Number($<HTMLSelectElement>("#story").value)));
   for (const button of document.querySelectorAll<HTMLElement>("[data-copy]")) {
     button.addEventListener("click", () => void copy(button, $(`#${button.dataset.copy}`).textContent ?? ""));
   }
   $("#copy-link").addEventListener("click", (event) => void copy(event.currentTarget as HTMLElement, location.href));
-  $("#copy-grades").addEventListener("click", (event) => {
-    if (standing) void copy(event.currentTarget as HTMLElement, gradesText(standing));
-  });
   const toml = () => questions.file(address.setupOf(scene));
   $("#copy-toml").addEventListener("click", async (event) => {
     const button = event.currentTarget as HTMLElement;
     await copy(button, await toml());
   });
   $("#save-toml").addEventListener("click", async () => {
-    save(await toml(), "application/toml", "lab.toml");
+    save("lab.toml", new Blob([await toml()], { type: "application/toml" }));
   });
   const themes = ["automatic", "light", "dark"];
   $("#theme").addEventListener("click", () => {
@@ -658,36 +408,12 @@ function wire() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
   window.addEventListener("hashchange", () => void fromAddress());
   for (const side of sides) side.onError = complain;
-}
-
-async function copy(button: HTMLElement, text: string) {
-  await navigator.clipboard.writeText(text);
-  const name = button.textContent;
-  button.textContent = "Copied";
-  setTimeout(() => (button.textContent = name), 1_500);
+  new OwnTraffic({ run: runFlows, watch, complain });
 }
 
 function recolor() {
   stages.forEach((stage) => stage.recolor());
-  legend();
-}
-
-function legend() {
-  const entries: [number, boolean, string][] = [
-    [0, false, "SYN: opens a connection"], [1, false, "SYN/ACK: answers it"], [2, false, "young data"], [3, false, "old data"],
-    [2, true, "sent again"], [4, false, "ACK: acknowledges"], [5, false, "FIN: ends it"], [6, false, "datagram (UDP)"],
-  ];
-  const colors = colorsOf(document.body);
-  $("#legend").replaceChildren(...entries.map(([shape, again, text]) => {
-    const item = document.createElement("li");
-    const canvas = document.createElement("canvas");
-    canvas.width = canvas.height = 36;
-    canvas.setAttribute("aria-hidden", "true");
-    const g = canvas.getContext("2d");
-    if (g) drawShape(g, colors, shape, again, 18, 18, 24);
-    item.append(canvas, text);
-    return item;
-  }));
+  showLegend($("#legend"));
 }
 
 function tell(index: number) {
@@ -726,15 +452,7 @@ async function main() {
   const schemes = catalog.schemes.map(({ name }) => ({ value: name, text: name }));
   for (const article of articles) choices($(".scheme", article), schemes, "");
   choices($("#traffic"), [{ value: "", text: "a file, below" }, ...catalog.scenarios.map(({ name, title }) => ({ value: name, text: `${name}: ${title}` }))], "");
-  $("#limits").replaceChildren(...catalog.grades.map(([grade, below]) => {
-    const row = document.createElement("tr");
-    row.append(...[grade, below === null ? "any" : time(below)].map((text) => {
-      const cell = document.createElement("td");
-      cell.textContent = text;
-      return cell;
-    }));
-    return row;
-  }));
+  verdict.showLimits(catalog.grades);
   choices($("#profile"), [{ value: "", text: "as the scenario says" }, ...catalog.profiles.map(({ name, summary }) => ({ value: name, text: `${name}: ${summary}` }))], "");
   choices($("#story"), [...STORIES.map(({ title }, index) => ({ value: String(index), text: title })), { value: "-1", text: "none: your own" }], "0");
   $("#version").textContent = `gentle ${catalog.version}. Everything is computed in this page; nothing leaves it.`;
@@ -743,7 +461,7 @@ async function main() {
   key.innerHTML = `<span class="a"><i></i><span id="chart-key-a"></span></span><span class="b"><i></i><span id="chart-key-b"></span></span>`;
   $("#plots").before(key);
   wire();
-  legend();
+  showLegend($("#legend"));
   await fromAddress();
   showSpeed();
   showPlaying();
@@ -768,13 +486,13 @@ declare global {
 
 window.gentle = {
   record: questions.record,
-  analyze: (files, local) => capture.read({ files, local }, () => {}).captured,
+  analyze: (files, local) => readCaptures({ files, local }, () => {}).captured,
   schemes: () => catalog.schemes.map((scheme) => scheme.name),
   stories: () => STORIES.map((story) => story.id),
   setup: () => address.setupOf(scene),
   costs: () => [...costs],
   state: () => ({
-    now, speed, playing, standing,
+    now, speed, playing, standing: verdict.standing,
     sides: sides.map((side) => side.snapshot).filter((snapshot) => snapshot !== undefined),
     known: sides.reduce((sum, side) => sum + side.packets.size, 0),
   }),

@@ -34,7 +34,7 @@ interface Colors {
 
 const NAMES = ["ink", "muted", "rule", "surface", "syn", "synack", "young", "old", "again", "ack", "datagram", "drop"] as const;
 
-export function colorsOf(element: Element): Colors {
+function colorsOf(element: Element): Colors {
   const style = getComputedStyle(element);
   // A canvas knows no light-dark(): a probe resolves it.
   const probe = document.createElement("span");
@@ -48,7 +48,7 @@ export function colorsOf(element: Element): Colors {
 }
 
 /** Draws a packet of that shape around a point. */
-export function drawShape(g: CanvasRenderingContext2D, colors: Colors, shape: number, again: boolean, x: number, y: number, size: number) {
+function drawShape(g: CanvasRenderingContext2D, colors: Colors, shape: number, again: boolean, x: number, y: number, size: number) {
   const half = size / 2;
   g.beginPath();
   switch (shape) {
@@ -93,6 +93,27 @@ export function drawShape(g: CanvasRenderingContext2D, colors: Colors, shape: nu
     g.lineWidth = Math.max(1.5, size * 0.2);
     g.stroke();
   }
+}
+
+/** What each shape and colour means. */
+const LEGEND: [number, boolean, string][] = [
+  [SYN, false, "SYN: opens a connection"], [SYN_ACK, false, "SYN/ACK: answers it"], [YOUNG, false, "young data"], [OLD, false, "old data"],
+  [YOUNG, true, "sent again"], [ACK, false, "ACK: acknowledges"], [END, false, "FIN: ends it"], [DATAGRAM, false, "datagram (UDP)"],
+];
+
+/** Fills the list that explains the packets, in the colours that hold now. */
+export function showLegend(list: HTMLElement) {
+  const colors = colorsOf(document.body);
+  list.replaceChildren(...LEGEND.map(([shape, again, text]) => {
+    const item = document.createElement("li");
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 36;
+    canvas.setAttribute("aria-hidden", "true");
+    const g = canvas.getContext("2d");
+    if (g) drawShape(g, colors, shape, again, 18, 18, 24);
+    item.append(canvas, text);
+    return item;
+  }));
 }
 
 export class Stage {
