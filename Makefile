@@ -92,12 +92,12 @@ test-pages:
 	[ -n "$$(scripts/without-wasm)" ] || lab/build
 	cargo test -p gentle --locked --test pages
 
-# The picture of the page in README.md, made anew.
+# The pictures in README.md, made anew by the tests of the pages.
 .PHONY: docs-images
-docs-images: lab build
+docs-images: lab
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
-	scripts/docs-images
+	UPDATE_DOCS=1 cargo test -p gentle --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
 
 # The Python package as a source distribution and, built from that alone, a wheel, in dist/. The wheel is tried in an
 # environment of its own.

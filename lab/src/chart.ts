@@ -1,7 +1,8 @@
 // A plot as SVG that takes its colours from the page: lines of both sides over linear or logarithmic axes.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { curveStepAfter, line } from "d3-shape";
-import { save } from "./dom";
+import { axes } from "./axes";
+import { element, tools } from "./svg";
 
 export interface Line {
   key: "a" | "b";
@@ -21,91 +22,12 @@ export interface Options {
   mark?: { at: number; label: string };
 }
 
-const NS = "http://www.w3.org/2000/svg";
 const HEIGHT = 230;
 const MARGIN = { top: 12, right: 16, bottom: 40, left: 56 };
 
-/** An element of an SVG. */
-export function element(name: string, attributes: Record<string, string | number>, text?: string): SVGElement {
-  const made = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-/** The text of an SVG that needs no style sheet. */
-export function standalone(svg: SVGSVGElement, title: string): string {
-  const copy = svg.cloneNode(true) as SVGSVGElement;
-  const from = [svg, ...svg.querySelectorAll("*")];
-  const to = [copy, ...copy.querySelectorAll("*")];
-  from.forEach((source, index) => {
-    const style = getComputedStyle(source);
-    for (const property of ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "text-anchor", "opacity"]) {
-      to[index].setAttribute(property, style.getPropertyValue(property));
-    }
-    to[index].removeAttribute("class");
-    to[index].removeAttribute("style");
-  });
-  const [width, height] = [svg.clientWidth, svg.clientHeight];
-  copy.setAttribute("xmlns", NS);
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height + 30));
-  copy.setAttribute("viewBox", `0 -30 ${width} ${height + 30}`);
-  const style = getComputedStyle(svg.closest("figure, dialog") ?? document.body);
-  copy.prepend(
-    element("rect", { x: 0, y: -30, width, height: height + 30, fill: style.backgroundColor }),
-    element("text", { x: 12, y: -10, fill: style.color, "font-size": 14, "font-weight": 600, "font-family": "sans-serif" }, title),
-  );
-  return new XMLSerializer().serializeToString(copy);
-}
-
-async function png(svg: string): Promise<Blob> {
-  const image = new Image();
-  image.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
-  try {
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = image.width * 2;
-    canvas.height = image.height * 2;
-    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve, reject) =>
-      canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be made."))), "image/png"),
-    );
-  } finally {
-    URL.revokeObjectURL(image.src);
-  }
-}
-
-/** Buttons that save an image. */
-export function tools(svg: () => SVGSVGElement, id: string, title: string): HTMLElement {
-  const row = document.createElement("p");
-  row.className = "tools";
-  const button = (kind: string, make: () => Promise<Blob> | Blob) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.textContent = kind.toUpperCase();
-    made.setAttribute("aria-label", `Save “${title}” as ${kind.toUpperCase()}`);
-    made.addEventListener("click", async () => save(`gentle-${id}.${kind}`, await make()));
-    row.append(made);
-  };
-  button("svg", () => new Blob([standalone(svg(), title)], { type: "image/svg+xml" }));
-  button("png", () => png(standalone(svg(), title)));
-  return row;
-}
-
-/** Ticks of a logarithmic axis: fewer in a decade, the longer it is. */
-function decades([from, to]: number[]): number[] {
-  const digits = Math.log10(to / from) < 1.7 ? [1, 2, 5] : [1];
-  const found: number[] = [];
-  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power += 1) {
-    for (const digit of digits) found.push(digit * 10 ** power);
-  }
-  return found.filter((tick) => tick >= from * 0.999 && tick <= to * 1.001);
-}
-
 export class Chart {
   readonly figure = document.createElement("figure");
-  private svg = element("svg", { role: "img" }) as SVGSVGElement;
+  private svg = element("svg", { role: "img" });
   private lines: Line[] = [];
   private summary = "";
 
@@ -149,18 +71,11 @@ export class Chart {
     if (xDomain[1] <= xDomain[0]) xDomain[1] = xDomain[0] * 10 || 1;
     const sx = (x.log ? scaleLog() : scaleLinear()).domain(xDomain).range([left, right]).clamp(true);
     const sy = (y.log ? scaleLog() : scaleLinear()).domain(yDomain).range([bottom, top]).clamp(true);
-    const ticks = (scale: typeof sx, log: boolean | undefined, number: number) =>
-      log ? decades(scale.domain()) : scale.ticks(number);
-    const parts: SVGElement[] = [];
-    for (const t of ticks(sy, y.log, 4)) {
-      parts.push(element("line", { class: "grid", x1: left, x2: right, y1: sy(t), y2: sy(t) }));
-      parts.push(element("text", { class: "tick", x: left - 8, y: sy(t) + 4, "text-anchor": "end" }, y.tick(t)));
-    }
-    for (const t of ticks(sx, x.log, width < 420 ? 4 : 6)) {
-      parts.push(element("line", { class: "grid", x1: sx(t), x2: sx(t), y1: bottom, y2: bottom + 4 }));
-      parts.push(element("text", { class: "tick", x: sx(t), y: bottom + 17, "text-anchor": "middle" }, x.tick(t)));
-    }
-    parts.push(element("text", { class: "axis", x: right, y: HEIGHT - 6, "text-anchor": "end" }, x.label));
+    const parts: SVGElement[] = axes(
+      { scale: sx, ticks: width < 420 ? 4 : 6, tick: x.tick, label: x.label },
+      { scale: sy, ticks: 4, tick: y.tick },
+      HEIGHT,
+    );
     if (mark && mark.at > xDomain[0] && mark.at < xDomain[1]) {
       parts.push(element("line", { class: "mark", x1: sx(mark.at), x2: sx(mark.at), y1: top, y2: bottom }));
       const end = sx(mark.at) > width * 0.6;

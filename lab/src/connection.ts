@@ -1,8 +1,9 @@
 // The life of one connection: a time–sequence diagram with its drops and timeouts, and what they cost.
 import { scaleLinear } from "d3-scale";
-import { element, tools } from "./chart";
+import { axes } from "./axes";
 import { paragraph, scrollingTable } from "./dom";
 import { count, time } from "./format";
+import { element, tools } from "./svg";
 import type { History, Moment } from "./protocol";
 
 const NAMES: Record<Moment["kind"], string> = { syn: "SYN", "syn/ack": "SYN/ACK", data: "data", ack: "ACK", fin: "FIN" };
@@ -34,7 +35,7 @@ export function words(history: History, number: number, scheme: string): string[
 function draw(history: History, width: number): SVGSVGElement {
   const height = 320;
   const [left, right, top, bottom] = [64, width - 14, 16, height - 40];
-  const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" }) as SVGSVGElement;
+  const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" });
   const moments = history.moments;
   const start = moments[0]?.at_s ?? 0;
   const end = moments.reduce((last, m) => Math.max(last, m.delivered_s ?? m.at_s), start) - start;
@@ -43,14 +44,11 @@ function draw(history: History, width: number): SVGSVGElement {
   const most = moments.reduce((top, m) => Math.max(top, m.side === data ? m.seq + m.length : 0), 1);
   const sx = scaleLinear().domain([0, end || 1]).range([left, right]);
   const sy = scaleLinear().domain([0, most]).range([bottom, top]);
-  for (const t of sy.ticks(4)) {
-    svg.append(element("line", { class: "grid", x1: left, x2: right, y1: sy(t), y2: sy(t) }));
-    svg.append(element("text", { class: "tick", x: left - 8, y: sy(t) + 4, "text-anchor": "end" }, t >= 1000 ? `${t / 1000} kB` : `${t} B`));
-  }
-  for (const t of sx.ticks(width < 500 ? 4 : 8)) {
-    svg.append(element("text", { class: "tick", x: sx(t), y: bottom + 17, "text-anchor": "middle" }, t === 0 ? "0" : time(t)));
-  }
-  svg.append(element("text", { class: "axis", x: right, y: height - 6, "text-anchor": "end" }, "time since the first packet"));
+  svg.append(...axes(
+    { scale: sx, ticks: width < 500 ? 4 : 8, tick: (t) => (t === 0 ? "0" : time(t)), label: "time since the first packet" },
+    { scale: sy, ticks: 4, tick: (t) => (t >= 1000 ? `${t / 1000} kB` : `${t} B`) },
+    height,
+  ));
   // The wait from each drop to the retransmission that repairs it.
   const shaded = moments.filter((m) => (m.cost_s ?? 0) > 0.15 && m.kind !== "ack");
   for (const m of shaded) {

@@ -10,6 +10,7 @@ import { $, copy, save } from "./dom";
 import { moment, rateText } from "./format";
 import { showOptions } from "./options";
 import { OwnTraffic } from "./own-traffic";
+import { Player } from "./player";
 import { Plots } from "./plots";
 import type { Captured, Catalog, Change, Description, Standing } from "./protocol";
 import * as questions from "./questions";
@@ -21,8 +22,6 @@ import { Verdict } from "./verdict";
 
 /** Packets a second of real time beyond which single ones are not shown. */
 const MOST_PACKETS = 9_000;
-/** Real seconds that the sessions are ahead of the moment shown. */
-const AHEAD = 0.25;
 /** Milliseconds between two updates of plots, and of numbers. */
 const PLOT_EVERY = 400;
 const NUMBERS_EVERY = 150;
@@ -37,16 +36,9 @@ const verdict = new Verdict(showScene);
 let catalog: Catalog;
 let scene: Scene;
 let description: Description | undefined;
-let now = 0;
-let furthest = 0;
-let speed = 0.2;
-let playing = false;
-let lastFrame = 0;
+const player = new Player(sides, details);
 let plotted = 0;
 let counted = 0;
-let curvesAsked = 0;
-/** Whether a hand holds the slider of the moment. */
-let dragging = false;
 
 // ---- what is shown -------------------------------------------------------------------------------------------------
 
@@ -69,41 +61,19 @@ function article(key: "a" | "b"): HTMLElement {
 const label = (index: number) => (index === 0 ? scene.a : scene.b);
 
 function details(): boolean {
-  const packets = ((description?.rate_bps ?? 1e6) / 12_000) * 2 * speed;
+  const packets = ((description?.rate_bps ?? 1e6) / 12_000) * 2 * player.speed;
   return packets <= MOST_PACKETS;
 }
 
 function showReadings() {
   sides.forEach((side, index) => {
     showNumbers(articles[index], side);
-    showDrops(articles[index], side.drops, now, catalog.causes);
+    showDrops(articles[index], side.drops, player.now, catalog.causes);
   });
 }
 
 function say() {
-  $("#spoken").textContent = `At ${moment(now)}. ${sides.map((side, index) => spoken(side, label(index))).join(" ")}`;
-}
-
-function showTime() {
-  const slider = $<HTMLInputElement>("#moment");
-  const end = sides[0].snapshot?.end_s ?? 1000;
-  slider.max = String(end);
-  if (dragging) return;
-  slider.value = String(now);
-  slider.setAttribute("aria-valuetext", moment(now));
-  $("#now").textContent = `${moment(now)} of ${moment(end).replace(/\.000$/, "")}`;
-}
-
-function showSpeed() {
-  const text = speed >= 10 ? `${Math.round(speed)}` : `${Number(speed.toPrecision(2))}`;
-  $("#speed-text").textContent = `${text} × real time`;
-  $("#speed").setAttribute("aria-valuetext", `${text} times real time`);
-  $<HTMLInputElement>("#speed").value = String(Math.log10(speed));
-}
-
-function showPlaying() {
-  $("#play-text").textContent = playing ? "Pause" : "Play";
-  ($("#play").firstElementChild as HTMLElement).textContent = playing ? "❚❚" : "▶";
+  $("#spoken").textContent = `At ${moment(player.now)}. ${sides.map((side, index) => spoken(side, label(index))).join(" ")}`;
 }
 
 function showScene() {
@@ -198,7 +168,7 @@ async function setBuffer(text: string) {
 }
 
 /** Starts a changed scene from its beginning, and shows it from the moment shown now. */
-async function restart(change: Partial<Scene>, from = now) {
+async function restart(change: Partial<Scene>, from = player.now) {
   const next: Scene = { ...scene, ...change };
   try {
     const [a, b] = await Promise.all([questions.scheme(next.a), questions.scheme(next.b)]);
@@ -215,8 +185,7 @@ async function restart(change: Partial<Scene>, from = now) {
     side.back(from);
   });
   stages.forEach((stage) => stage.reset());
-  now = from;
-  furthest = from;
+  player.now = from;
   showDescription();
   showScene();
   void questions.file(setup).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
@@ -232,7 +201,7 @@ function watch(text: string) {
   $("#story-text").textContent = text;
   $(".bar").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
   $("#play").focus({ preventScroll: true });
-  setPlaying(!calm.matches);
+  player.play(!calm.matches);
 }
 
 /** Repeats the scene with many seeds in the background. */
@@ -240,54 +209,21 @@ function repeat() {
   if (description) verdict.start({ setup: address.setupOf(scene), schemes: [scene.a, scene.b], seed: scene.seed, description });
 }
 
-// ---- time ----------------------------------------------------------------------------------------------------------
-
-function goTo(target: number) {
-  now = Math.max(0, target);
-  for (const side of sides) side.back(now);
-  showTime();
-}
-
-function setPlaying(on: boolean) {
-  playing = on;
-  showPlaying();
-  if (!on) say();
-}
-
-const over = (side: Side) => Boolean(side.snapshot?.ended);
-const reached = () => Math.min(...sides.map((side) => (over(side) ? Infinity : side.reached)));
-
-function ask(real: number) {
-  if (sides.some((side) => side.busy) || sides.every(over)) return;
-  const until = now + Math.max(AHEAD * speed, 0.02);
-  if (!playing && reached() >= now) return;
-  if (reached() > now + AHEAD * speed * 0.6) return;
-  const curves = real - curvesAsked > PLOT_EVERY;
-  if (curves) curvesAsked = real;
-  for (const side of sides) side.advance(until, details(), curves);
-}
+// ---- pictures ------------------------------------------------------------------------------------------------------
 
 /** Milliseconds that the latest pictures took to draw. */
 const costs: number[] = [];
 
 function frame(real: number) {
   const started = performance.now();
-  const passed = Math.min(0.1, (real - lastFrame) / 1000);
-  lastFrame = real;
-  if (playing) {
-    const known = Math.min(reached(), Math.max(...sides.map((side) => side.reached)));
-    now = Math.min(now + passed * speed, Math.max(now, known));
-    furthest = Math.max(furthest, now);
-    if (sides.every(over) && now >= known) setPlaying(false);
-  }
-  ask(real);
-  const view = { now, real, passed, speed, details: details(), motion: !calm.matches, causes: catalog.causes, initialRto: description?.initial_rto_s ?? 1 };
+  const passed = player.tick(real);
+  const view = { now: player.now, real, passed, speed: player.speed, details: details(), motion: !calm.matches, causes: catalog.causes, initialRto: description?.initial_rto_s ?? 1 };
   for (const stage of stages) stage.draw(view);
-  for (const side of sides) side.tidy(now, real);
+  for (const side of sides) side.tidy(player.now, real);
   if (real - counted > NUMBERS_EVERY) {
     counted = real;
     showReadings();
-    showTime();
+    player.show();
     stages.forEach((_, index) => $("canvas", articles[index]).setAttribute("aria-label", `The link under ${label(index)}: a queue, its link, and the reverse link.`));
   }
   if (real - plotted > PLOT_EVERY) {
@@ -299,28 +235,8 @@ function frame(real: number) {
   requestAnimationFrame(frame);
 }
 
-/** To the next event of either side. */
-async function step() {
-  setPlaying(false);
-  for (let tries = 0; tries < 200; tries += 1) {
-    const next = sides.map((side) => side.nextEvent(now)).filter((at) => at !== undefined);
-    if (next.length) {
-      now = Math.min(...next);
-      showReadings();
-      showTime();
-      return say();
-    }
-    if (sides.every(over)) return;
-    if (!sides.some((side) => side.busy)) {
-      const until = Math.max(now, Math.min(reached(), 1e9)) + 0.02;
-      for (const side of sides) side.advance(until, true, false);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 async function openConnection(index: number, connection: number) {
-  setPlaying(false);
+  player.play(false);
   const life = await sides[index].history(connection);
   showConnection($("#connection"), life, connection, label(index));
 }
@@ -328,32 +244,10 @@ async function openConnection(index: number, connection: number) {
 // ---- wiring --------------------------------------------------------------------------------------------------------
 
 function wire() {
-  $("#play").addEventListener("click", () => setPlaying(!playing));
-  $("#step").addEventListener("click", () => void step());
-  $("#start").addEventListener("click", () => goTo(0));
-  $("#back").addEventListener("click", () => goTo(now - Math.max(0.1, 5 * speed)));
-  $("#moment").addEventListener("input", () => {
-    dragging = true;
-    $("#now").textContent = moment(Number($<HTMLInputElement>("#moment").value));
-  });
-  $("#moment").addEventListener("change", () => {
-    dragging = false;
-    goTo(Number($<HTMLInputElement>("#moment").value));
-  });
-  $("#speed").addEventListener("input", () => {
-    speed = 10 ** Number($<HTMLInputElement>("#speed").value);
-    showSpeed();
-  });
-  document.addEventListener("keydown", (event) => {
-    const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog, [role=region]")) return;
-    // Space is the key of whatever has the focus.
-    if (event.key === " " && target.closest("button, summary, a")) return;
-    const act = { " ": () => setPlaying(!playing), ArrowRight: () => void step(), ArrowLeft: () => $("#back").click(), Home: () => goTo(0) }[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  });
+  player.onStop = () => {
+    showReadings();
+    say();
+  };
   articles.forEach((article, index) => {
     const spec = $<HTMLInputElement>(".spec", article);
     const select = $<HTMLSelectElement>(".scheme", article);
@@ -420,11 +314,10 @@ function tell(index: number) {
   const story = STORIES[index];
   if (!story) return;
   $("#story-text").textContent = story.text;
-  speed = story.speed;
-  showSpeed();
+  player.setSpeed(story.speed);
   scene = { ...story.scene };
   void restart({}, story.from);
-  if (!calm.matches) setPlaying(true);
+  if (!calm.matches) player.play(true);
 }
 
 /** The scene of the address: a story by its name, or a scenario. */
@@ -444,7 +337,7 @@ async function fromAddress() {
   $<HTMLSelectElement>("#story").value = String(known);
   $("#story-text").textContent = STORIES[known]?.text ?? "";
   await restart({}, 0);
-  setPlaying(!calm.matches);
+  player.play(!calm.matches);
 }
 
 async function main() {
@@ -462,9 +355,8 @@ async function main() {
   $("#plots").before(key);
   wire();
   showLegend($("#legend"));
+  player.setSpeed(player.speed);
   await fromAddress();
-  showSpeed();
-  showPlaying();
   requestAnimationFrame(frame);
 }
 
@@ -492,14 +384,11 @@ window.gentle = {
   setup: () => address.setupOf(scene),
   costs: () => [...costs],
   state: () => ({
-    now, speed, playing, standing: verdict.standing,
+    now: player.now, speed: player.speed, playing: player.playing, standing: verdict.standing,
     sides: sides.map((side) => side.snapshot).filter((snapshot) => snapshot !== undefined),
     known: sides.reduce((sum, side) => sum + side.packets.size, 0),
   }),
-  speed: (value) => {
-    speed = value;
-    showSpeed();
-  },
+  speed: (value) => player.setSpeed(value),
 };
 
 main().catch((error: unknown) => complain(`The lab did not start: ${error instanceof Error ? error.message : String(error)}. Browsers of 2024 and later can run it.`));

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { ADDRESS, DIST, expect, goTo, pause, state, test } from "./lab.mjs";
-import { beside, findings } from "./open.mjs";
+import { beside, findings, picture } from "./open.mjs";
 import { serve } from "./serve.mjs";
 
 test("it plays, and says which queue is better", async ({ page, lab }) => {
@@ -213,6 +213,14 @@ test("pictures of 20 Mb/s are drawn in time for 30 a second", async ({ page, lab
   const cost = costs.toSorted((a, b) => a - b)[15];
   console.log(`milliseconds for a picture: ${cost}`);
   expect(cost).toBeLessThan(1000 / 30);
+});
+
+test("the picture in the README: a SYN has been dropped, and the verdict stands", async ({ page, lab }) => {
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await lab();
+  await expect(page.locator(".side.a .drops .handshake").first()).toBeVisible({ timeout: 120_000 });
+  await pause(page);
+  await picture(page, "lab.png");
 });
 
 test("it works from plain files under a path, and is small", async ({ page, lab }) => {

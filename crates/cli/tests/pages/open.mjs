@@ -1,6 +1,6 @@
 // Opening a page, and what every page has to keep to while it is open.
 import { expect, test as base } from "@playwright/test";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -24,6 +24,18 @@ export async function findings(page, ...rules) {
   const options = { resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) };
   const { violations } = await page.evaluate((options) => window.axe.run(document, options), options);
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html }) => `${id}: ${help}: ${target} ${html.slice(0, 120)}`));
+}
+
+/**
+ * Takes a picture of what the page shows, for the manual: with UPDATE_DOCS it replaces the one in docs/images, without it
+ * that one must be as large.
+ */
+export async function picture(page, name) {
+  const taken = await page.screenshot();
+  const kept = new URL(`../../../../docs/images/${name}`, import.meta.url);
+  if (process.env.UPDATE_DOCS) return writeFileSync(kept, taken);
+  const size = (png) => [png.readUInt32BE(16), png.readUInt32BE(20)];
+  expect(size(taken)).toEqual(size(readFileSync(kept)));
 }
 
 /** A test with `visit(name)`, which opens a page; the page then may say nothing on the console and load nothing. */

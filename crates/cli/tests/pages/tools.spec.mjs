@@ -1,6 +1,6 @@
 // What the buttons of the pages do.
 import { readFile } from "node:fs/promises";
-import { beside, expect, findings, pages, test } from "./open.mjs";
+import { beside, expect, findings, pages, picture, test } from "./open.mjs";
 
 async function download(page, button) {
   // Chromium drops what a page wants to save beyond ten files a second (kBurstDownloadLimit), and says nothing.
@@ -53,6 +53,14 @@ for (const name of pages) {
     }
   });
 }
+
+test("the picture in the README: the first screens of a comparison", async ({ page, visit }) => {
+  await page.setViewportSize({ width: 1200, height: 1420 });
+  await page.emulateMedia({ colorScheme: "light" });
+  await visit("compare");
+  await expect(page.locator("#headline svg").first()).toBeVisible();
+  await picture(page, "compare.png");
+});
 
 test("the results of a comparison are the file that --csv writes", async ({ page, visit }) => {
   await visit("compare");

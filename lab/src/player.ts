@@ -1,0 +1,137 @@
+// The bar of time: play, pause, step, go back. The sessions run a little ahead of the moment shown.
+import { $ } from "./dom";
+import { moment } from "./format";
+import type { Side } from "./side";
+
+/** Real seconds that the sessions are ahead of the moment shown. */
+const AHEAD = 0.25;
+/** Real milliseconds between two requests for curves. */
+const CURVES_EVERY = 400;
+
+const over = (side: Side) => Boolean(side.snapshot?.ended);
+
+export class Player {
+  /** The moment shown, seconds of simulated time. */
+  now = 0;
+  /** Seconds of simulated time for each of real time. */
+  speed = 0.2;
+  playing = false;
+  private lastTick = 0;
+  private curvesAsked = 0;
+  /** Whether a hand holds the slider of the moment. */
+  private dragging = false;
+  /** Whoever plays no more, or has stepped, is told. */
+  onStop: () => void = () => {};
+
+  /** `details`: whether single packets are shown, at the present speed. */
+  constructor(private sides: Side[], private details: () => boolean) {
+    $("#play").addEventListener("click", () => this.play(!this.playing));
+    $("#step").addEventListener("click", () => void this.step());
+    $("#start").addEventListener("click", () => this.goTo(0));
+    $("#back").addEventListener("click", () => this.back());
+    const slider = $<HTMLInputElement>("#moment");
+    slider.addEventListener("input", () => {
+      this.dragging = true;
+      $("#now").textContent = moment(Number(slider.value));
+    });
+    slider.addEventListener("change", () => {
+      this.dragging = false;
+      this.goTo(Number(slider.value));
+    });
+    const speed = $<HTMLInputElement>("#speed");
+    speed.addEventListener("input", () => this.setSpeed(10 ** Number(speed.value)));
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  private key(event: KeyboardEvent) {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog, [role=region]")) return;
+    // Space is the key of whatever has the focus.
+    if (event.key === " " && target.closest("button, summary, a")) return;
+    const act = { " ": () => this.play(!this.playing), ArrowRight: () => void this.step(), ArrowLeft: () => this.back(), Home: () => this.goTo(0) }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  play(on: boolean) {
+    this.playing = on;
+    $("#play-text").textContent = on ? "Pause" : "Play";
+    ($("#play").firstElementChild as HTMLElement).textContent = on ? "❚❚" : "▶";
+    if (!on) this.onStop();
+  }
+
+  setSpeed(speed: number) {
+    this.speed = speed;
+    const text = speed >= 10 ? `${Math.round(speed)}` : `${Number(speed.toPrecision(2))}`;
+    $("#speed-text").textContent = `${text} × real time`;
+    $("#speed").setAttribute("aria-valuetext", `${text} times real time`);
+    $<HTMLInputElement>("#speed").value = String(Math.log10(speed));
+  }
+
+  goTo(target: number) {
+    this.now = Math.max(0, target);
+    for (const side of this.sides) side.back(this.now);
+    this.show();
+  }
+
+  private back() {
+    this.goTo(this.now - Math.max(0.1, 5 * this.speed));
+  }
+
+  show() {
+    const slider = $<HTMLInputElement>("#moment");
+    const end = this.sides[0].snapshot?.end_s ?? 1000;
+    slider.max = String(end);
+    if (this.dragging) return;
+    slider.value = String(this.now);
+    slider.setAttribute("aria-valuetext", moment(this.now));
+    $("#now").textContent = `${moment(this.now)} of ${moment(end).replace(/\.000$/, "")}`;
+  }
+
+  /** Moves time on, if it plays, to the real time `real` in milliseconds; the real seconds since the last call. */
+  tick(real: number): number {
+    const passed = Math.min(0.1, (real - this.lastTick) / 1000);
+    this.lastTick = real;
+    if (this.playing) {
+      const known = Math.min(this.reached(), Math.max(...this.sides.map((side) => side.reached)));
+      this.now = Math.min(this.now + passed * this.speed, Math.max(this.now, known));
+      if (this.sides.every(over) && this.now >= known) this.play(false);
+    }
+    this.runAhead(real);
+    return passed;
+  }
+
+  private reached(): number {
+    return Math.min(...this.sides.map((side) => (over(side) ? Infinity : side.reached)));
+  }
+
+  private runAhead(real: number) {
+    if (this.sides.some((side) => side.busy) || this.sides.every(over)) return;
+    if (!this.playing && this.reached() >= this.now) return;
+    if (this.reached() > this.now + AHEAD * this.speed * 0.6) return;
+    const until = this.now + Math.max(AHEAD * this.speed, 0.02);
+    const curves = real - this.curvesAsked > CURVES_EVERY;
+    if (curves) this.curvesAsked = real;
+    for (const side of this.sides) side.advance(until, this.details(), curves);
+  }
+
+  /** To the next event of either side. */
+  private async step() {
+    this.play(false);
+    for (let tries = 0; tries < 200; tries += 1) {
+      const next = this.sides.map((side) => side.nextEvent(this.now)).filter((at) => at !== undefined);
+      if (next.length) {
+        this.now = Math.min(...next);
+        this.show();
+        return this.onStop();
+      }
+      if (this.sides.every(over)) return;
+      if (!this.sides.some((side) => side.busy)) {
+        const until = Math.max(this.now, Math.min(this.reached(), 1e9)) + 0.02;
+        for (const side of this.sides) side.advance(until, true, false);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
