@@ -23,6 +23,8 @@
  */
 
 #include <linux/bitops.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -32,6 +34,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
+#include <net/ip.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
@@ -90,7 +93,8 @@ struct gentle_band {
 };
 
 struct gentle_sched_data {
-	siphash_key_t		perturbation;
+	hsiphash_key_t		key;		/* of flows */
+	siphash_key_t		perturbation;	/* of those that are dissected */
 	struct gentle_set	*sets;
 	u32			n_sets;
 	u32			oldest_age;
@@ -163,6 +167,68 @@ static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
 	q->unindebted_bytes = 0;
 }
 
+static bool gentle_has_ports(u8 protocol)
+{
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
+}
+
+/* Returns the hash of a packet's addresses, ports and protocol.
+ *
+ * Not skb_get_hash(): when a local sender times out, it changes the hash that
+ * its packets bring, and the flow label of IPv6; its flow would be young again.
+ * TCP and UDP are read here, because the dissector takes longer than all the
+ * rest of the queue.
+ */
+static u32 gentle_flow(const struct gentle_sched_data *q,
+		       const struct sk_buff *skb)
+{
+	int at = skb_network_offset(skb);
+	const __be32 *ports;
+	__be32 ports_copy;
+
+	if (skb->protocol == htons(ETH_P_IP)) {
+		const struct iphdr *ip;
+		struct iphdr copy;
+
+		ip = skb_header_pointer(skb, at, sizeof(copy), &copy);
+		if (!ip || ip_is_fragment(ip) ||
+		    !gentle_has_ports(ip->protocol))
+			goto dissect;
+		ports = skb_header_pointer(skb, at + ip->ihl * 4,
+					   sizeof(ports_copy), &ports_copy);
+		if (!ports)
+			goto dissect;
+		return hsiphash_4u32((__force u32)ip->saddr,
+				     (__force u32)ip->daddr,
+				     (__force u32)*ports, ip->protocol,
+				     &q->key);
+	}
+	if (skb->protocol == htons(ETH_P_IPV6)) {
+		const struct ipv6hdr *ip;
+		struct ipv6hdr copy;
+		struct {
+			struct in6_addr	addresses[2];
+			__be32		ports;
+			u32		protocol;
+		} flow;
+
+		ip = skb_header_pointer(skb, at, sizeof(copy), &copy);
+		if (!ip || !gentle_has_ports(ip->nexthdr))
+			goto dissect;
+		ports = skb_header_pointer(skb, at + sizeof(copy),
+					   sizeof(ports_copy), &ports_copy);
+		if (!ports)
+			goto dissect;
+		flow.addresses[0] = ip->saddr;
+		flow.addresses[1] = ip->daddr;
+		flow.ports = *ports;
+		flow.protocol = ip->nexthdr;
+		return hsiphash(&flow, sizeof(flow), &q->key);
+	}
+dissect:
+	return skb_get_hash_perturb(skb, &q->perturbation);
+}
+
 /* Returns the age of the flow before this packet, and adds the packet. */
 static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
 			 u32 bytes)
@@ -220,22 +286,21 @@ static void gentle_update_limit(struct gentle_sched_data *q)
 			       q->params.memory_limit);
 }
 
-/* Returns true if the rate changes. */
-static bool gentle_measure(struct gentle_sched_data *q, u64 now, u32 bytes,
-			   u32 backlog)
+/* Returns true if the rate changes. The clock is read only where it counts. */
+static bool gentle_measure(struct gentle_sched_data *q, u32 bytes, u32 backlog)
 {
 	u64 time, rate;
 
 	if (!q->probing) {
 		if (backlog > GENTLE_PROBE_LEAST) {
 			q->probing = true;
-			q->probe_since = now;
+			q->probe_since = ktime_get_ns();
 			q->probe_sent = bytes;
 			q->probe_waited = backlog;
 		}
 		return false;
 	}
-	time = now - q->probe_since;
+	time = ktime_get_ns() - q->probe_since;
 	if (q->probe_sent + bytes < q->probe_waited &&
 	    (time < GENTLE_PROBE_ENOUGH ||
 	     q->probe_sent < GENTLE_PROBE_LEAST)) {
@@ -383,11 +448,7 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	bool lost;
 	int band;
 
-	/* Not skb_get_hash(), which costs less: a local sender changes the
-	 * hash when it times out, and its flow would be young again.
-	 */
-	age = gentle_charge(q, now, skb_get_hash_perturb(skb, &q->perturbation),
-			    bytes);
+	age = gentle_charge(q, now, gentle_flow(q, skb), bytes);
 	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
 	gentle_push(sch, band, skb);
 
@@ -431,7 +492,7 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 	    INET_ECN_set_ce(skb))
 		q->ecn_mark++;
 
-	changed = gentle_measure(q, ktime_get_ns(), bytes, backlog);
+	changed = gentle_measure(q, bytes, backlog);
 	if (!q->waiting && q->verdict) {
 		q->verdict = 0;
 		changed |= gentle_grow(q);
@@ -610,6 +671,7 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
+	get_random_bytes(&q->key, sizeof(q->key));
 	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);

@@ -41,10 +41,10 @@ def bring(device: str, state: str) -> None:
         states[device] = state
 
 
-def measure(device: str, way: str, unit: str, packets: int) -> dict[str, int]:
+def measure(device: str, way: str, unit: str, packets: int, hashless: bool) -> dict[str, int]:
     """Asks the module; the answer is a number by name."""
     bring(device, "down" if way == "queue" else "up")
-    COST.write_text(f"{device} {way} {unit} {packets}\n")
+    COST.write_text(f"{device} {way} {unit} {packets}{' hashless' * hashless}\n")
     return {name: int(number) for name, number in (line.rsplit(" ", 1) for line in COST.read_text().splitlines())}
 
 
@@ -103,9 +103,12 @@ def main() -> None:
     results = {name: {} for name in devices}
     for _ in range(job["rounds"]):
         for name, device in devices.items():
-            for way, unit, packets in job["measure"]:
-                measured = pktgen(device, packets) if way == "pktgen" else measure(device, way, unit, packets)
-                results[name].setdefault(f"{way} {unit}", []).append(measured)
+            for way, unit, packets, hashless in job["measure"]:
+                if way == "pktgen":
+                    measured = pktgen(device, packets)
+                else:
+                    measured = measure(device, way, unit, packets, hashless)
+                results[name].setdefault(f"{way} {unit}{' hashless' * hashless}", []).append(measured)
     if job["instances"]:
         for name, taken in memory(job["schemes"], job["instances"]).items():
             results[name]["memory"] = taken

@@ -12,7 +12,8 @@
  *	clock count N	N readings of the clock and nothing else; the device has to be up.
  *
  * With "time" for "count" the answer is in nanoseconds, all N at once; with "profile" it is a list of functions and the
- * instructions spent in each.
+ * instructions spent in each. With "hashless" behind N, packets come without a hash, as from a network card that makes
+ * none; without it they bring one.
  *
  * Packets are made beforehand, and come back when they are dequeued.
  */
@@ -64,6 +65,7 @@ struct outcome {
 	char device[IFNAMSIZ];
 	enum way way;
 	enum unit unit;
+	bool hashless;
 	u32 packets;
 	u32 dropped;
 	u64 spent;	/* instructions or nanoseconds */
@@ -106,11 +108,21 @@ static unsigned int free_dropped(struct sk_buff *skb)
 	return n;
 }
 
+static struct sk_buff *next_packet(void)
+{
+	struct sk_buff *skb = __skb_dequeue(&idle);
+
+	/* The last pass through a qdisc may have set it. */
+	if (outcome.hashless)
+		skb_clear_hash(skb);
+	return skb;
+}
+
 /* One in, one out. What the qdisc drops is replaced, which costs time but is not counted. */
 static int through_queue(struct net_device *dev, struct Qdisc *q, u32 packets, bool step)
 {
 	while (packets--) {
-		struct sk_buff *skb = __skb_dequeue(&idle);
+		struct sk_buff *skb = next_packet();
 		struct sk_buff *to_free = NULL;
 		unsigned int dropped;
 
@@ -138,7 +150,7 @@ static int through_queue(struct net_device *dev, struct Qdisc *q, u32 packets, b
 static int through_path(struct net_device *dev, struct Qdisc *q, u32 packets, bool step)
 {
 	while (packets--) {
-		struct sk_buff *skb = __skb_dequeue(&idle);
+		struct sk_buff *skb = next_packet();
 
 		skb_get(skb);
 		if (step)
@@ -265,9 +277,10 @@ static int measure(struct net_device *dev)
 static int parse(char *line, struct outcome *wanted)
 {
 	char *device = strsep(&line, " "), *way = strsep(&line, " "), *unit = strsep(&line, " ");
+	char *packets = strsep(&line, " ");
 	int i;
 
-	if (!line || strscpy(wanted->device, device) < 0)
+	if (!packets || strscpy(wanted->device, device) < 0)
 		return -EINVAL;
 	i = match_string(ways, ARRAY_SIZE(ways), way);
 	if (i < 0)
@@ -277,7 +290,8 @@ static int parse(char *line, struct outcome *wanted)
 	if (i < 0)
 		return i;
 	wanted->unit = i;
-	if (kstrtou32(strim(line), 10, &wanted->packets))
+	wanted->hashless = line && !strcmp(strim(line), "hashless");
+	if ((line && !wanted->hashless) || kstrtou32(strim(packets), 10, &wanted->packets))
 		return -EINVAL;
 	return wanted->packets && wanted->packets <= COST_MAX ? 0 : -ERANGE;
 }

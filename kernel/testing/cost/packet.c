@@ -7,10 +7,7 @@
 #include <net/sch_generic.h>
 #include "cost.h"
 
-/*
- * The hash is there, as a network card leaves it, so that fq_codel need not look for the ports: the cheaper case for it.
- * CAKE looks at the headers all the same.
- */
+/* The hash is there, as a socket or a network card leaves it, so that fq_codel need not look for the ports. */
 struct sk_buff *cost_packet(struct net_device *dev, unsigned int flow)
 {
 	struct sk_buff *skb = alloc_skb(NET_SKB_PAD + COST_FRAME, GFP_KERNEL);
@@ -51,7 +48,7 @@ struct sk_buff *cost_packet(struct net_device *dev, unsigned int flow)
 	skb_put_zero(skb, COST_FRAME - skb->len);
 
 	/* The golden ratio spreads small numbers over all of the hash. */
-	__skb_set_sw_hash(skb, (flow + 1) * 0x9e3779b9, true);
+	skb_set_hash(skb, (flow + 1) * 0x9e3779b9, PKT_HASH_TYPE_L4);
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
 	qdisc_skb_cb(skb)->pkt_segs = 1;
 	tcf_set_qdisc_drop_reason(skb, QDISC_DROP_GENERIC);

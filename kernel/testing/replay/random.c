@@ -12,6 +12,7 @@
 #include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <net/flow_dissector.h>
 #include <net/ipv6.h>
@@ -95,6 +96,17 @@ static u32 given_hash(const struct sk_buff *skb, const siphash_key_t *perturb)
 	return skb->hash;
 }
 
+/* sch_gentle hashes flows of TCP and UDP itself. */
+static u32 given_hash_of_words(u32 a, u32 b, u32 c, u32 d, const hsiphash_key_t *key)
+{
+	return asked_by_qdisc ? flow_hash : jhash_3words(a, b, c, d);
+}
+
+static u32 given_hash_of_bytes(const void *data, size_t len, const hsiphash_key_t *key)
+{
+	return asked_by_qdisc ? flow_hash : jhash(data, len, 0);
+}
+
 /* For classifiers, which clear the hash of a packet to have it computed. */
 static void set_given_hash(const struct net *net, struct sk_buff *skb)
 {
@@ -120,6 +132,11 @@ static struct redirection redirections[] = {
 	{ .from = get_random_u32, .to = seeded_u32 },
 	{ .from = get_random_bytes, .to = seeded_bytes },
 	{ .from = skb_get_hash_perturb, .to = given_hash },
+	{ .from = hsiphash_4u32, .to = given_hash_of_words },
+#ifndef CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS
+	{ .from = __hsiphash_aligned, .to = given_hash_of_bytes },
+#endif
+	{ .from = __hsiphash_unaligned, .to = given_hash_of_bytes },
 	{ .from = __skb_get_hash_net, .to = set_given_hash },
 	{ .from = flow_hash_from_keys, .to = given_host_hash },
 };
