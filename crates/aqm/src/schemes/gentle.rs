@@ -442,6 +442,68 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_floods_takes_its_share_and_no_more() {
+        let mut queue = build("gentle hosts=src");
+        let of = |host: u64, flow| TestPacket::data(flow, 1514).between(host, 0);
+        let bulk = |_| vec![of(1, 1), of(1, 1)];
+        run(&mut *queue, 0..2000, bulk);
+        // A host with a download, one that opens three flows for each packet of the link, and one with a call.
+        let (sent, dropped, _) = run(&mut *queue, 2000..12_000, |t| {
+            let mut packets = vec![of(1, 1)];
+            packets.extend((0..3).map(|n| of(2, 10_000 * (n + 1) + t)));
+            if t % 10 == 0 {
+                packets.push(of(3, 3).of_bytes(150).numbered(t as u32));
+            }
+            packets
+        });
+        let download = sent.iter().filter(|packet| packet.flow == 1).count();
+        assert!((4400..4600).contains(&download), "{download}");
+        assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
+        let calls = (2000..).zip(&sent).filter(|(_, packet)| packet.flow == 3);
+        let longest = calls.map(|(at, packet)| at - packet.id).max();
+        assert!(longest <= Some(2), "{longest:?}");
+    }
+
+    #[test]
+    fn flows_of_a_host_go_by_age() {
+        let mut queue = build("gentle hosts=dst");
+        let mut drops = Signals::new();
+        for (flow, host, packets) in [(1, 1, 5), (2, 2, 5), (3, 1, 2)] {
+            for _ in 0..packets {
+                let packet = TestPacket::data(flow, 1514).between(0, host);
+                queue.enqueue(ms(0), packet, &mut drops);
+            }
+        }
+        let order: Vec<u64> = (0..12)
+            .filter_map(|_| queue.dequeue(ms(1), &mut drops).packet())
+            .map(|packet| packet.flow)
+            .collect();
+        // Hosts take turns, and the third flow goes before what the first sent when it was old.
+        assert_eq!(order, [1, 2, 1, 2, 3, 2, 3, 2, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn the_host_that_holds_most_loses_packets_and_is_marked() {
+        let mut queue = build("gentle hosts=src limit=50ms");
+        let of = |host, flow| TestPacket::data(flow, 1514).between(host, 0);
+        let (_, dropped, _) = run(&mut *queue, 0..1000, |_| {
+            vec![of(1, 1), of(1, 1), of(1, 1), of(2, 2).of_bytes(300)]
+        });
+        assert!(dropped.len() > 1500);
+        assert!(dropped.iter().all(|(packet, _)| packet.flow == 1));
+        let mut queue = build("gentle hosts=src limit=50ms");
+        let (sent, _, marked) = run(&mut *queue, 0..1000, |t| {
+            let mut packets = vec![of(1, 1).ecn_capable(); 2 - t as usize / 300 % 2];
+            packets.push(of(2, 2).of_bytes(100).ecn_capable());
+            packets
+        });
+        assert!(marked > 100);
+        let unmarked = sent.iter().filter(|packet| packet.flow == 2);
+        assert!(unmarked.clone().count() > 400);
+        assert!(unmarked.clone().all(|packet| packet.ecn == Ecn::Ect0));
+    }
+
+    #[test]
     fn a_flow_that_sends_less_than_its_share_stays_young() {
         let mut queue = build("gentle");
         // Two downloads and a call, which sends a tenth of a frame every ten milliseconds.
