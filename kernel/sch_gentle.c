@@ -20,6 +20,9 @@
  * measured while packets wait. Beyond that the oldest band loses its first
  * packet. If the queue does not run empty within half a second after a drop,
  * it is longer than the flows need, and the time shrinks; else it grows.
+ *
+ * With the option hosts, each host has bands of its own. Hosts send by deficit
+ * round robin, and the one that holds most loses packets.
  */
 
 #include <linux/bitops.h>
@@ -27,12 +30,14 @@
 #include <linux/ipv6.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/flow_dissector.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/netlink.h>
@@ -53,6 +58,9 @@
 #define GENTLE_PERIODS		0x7fff
 #define GENTLE_WAYS		8
 
+/* Hosts that may have packets at the same time; more share entries. */
+#define GENTLE_HOSTS		64
+
 /* Measurement of the link's rate: neither a burst nor a few packets. It ends
  * when it is long enough and has enough bytes, or when the link may go idle.
  */
@@ -71,6 +79,7 @@ struct gentle_params {
 	u32	weight;
 	u32	forgive;	/* percent */
 	u32	flows;
+	u32	hosts;		/* enum gentle_hosts */
 	bool	ecn;
 };
 
@@ -92,6 +101,21 @@ struct gentle_band {
 	u32		bytes;
 };
 
+/* Packets of a host, or of all hosts. */
+struct gentle_host {
+	struct gentle_band	bands[GENTLE_MAX_BANDS];
+	u32			waiting;	/* bit i: band i has packets */
+	u32			bytes;
+	/* Bytes that younger bands have sent while the oldest waited, less
+	 * weight times those that it has sent.
+	 */
+	s64			due;
+
+	u32			tag;		/* hash of the address */
+	s32			deficit;	/* bytes left to send in this turn */
+	struct list_head	turn;		/* in new_hosts or old_hosts */
+};
+
 struct gentle_sched_data {
 	hsiphash_key_t		key;		/* of flows */
 	siphash_key_t		perturbation;	/* of those that are dissected */
@@ -105,12 +129,7 @@ struct gentle_sched_data {
 	u64			unindebted_bytes;	/* of other flows, in it */
 	u32			share;		/* forgiven at the end of the last */
 
-	u32			waiting;	/* bit i: band i has packets */
 	u32			limit_bytes;
-	/* Bytes that younger bands have sent while the oldest waited, less
-	 * weight times those that it has sent.
-	 */
-	s64			due;
 
 	u64			rate;		/* bytes per second, 0: unknown */
 	bool			probing;
@@ -126,7 +145,11 @@ struct gentle_sched_data {
 	u64			push_out;
 	u64			ecn_mark;
 
-	struct gentle_band	bands[GENTLE_MAX_BANDS];
+	struct gentle_host	*serving;	/* whose turn it is */
+	struct gentle_host	*hosts;		/* NULL: never told apart */
+	struct list_head	new_hosts;
+	struct list_head	old_hosts;
+	struct gentle_host	all;		/* if hosts are not told apart */
 };
 
 /* Ages of flows */
@@ -273,6 +296,116 @@ static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
 	return before;
 }
 
+/* Hosts */
+
+static u32 gentle_host_hash(const struct gentle_sched_data *q,
+			    const struct sk_buff *skb)
+{
+	bool src = q->params.hosts == GENTLE_HOSTS_SRC;
+	struct flow_keys all, host = {};
+
+	skb_flow_dissect_flow_keys(skb, &all, 0);
+	host.control.addr_type = all.control.addr_type;
+	switch (all.control.addr_type) {
+	case FLOW_DISSECTOR_KEY_IPV4_ADDRS:
+		if (src)
+			host.addrs.v4addrs.src = all.addrs.v4addrs.src;
+		else
+			host.addrs.v4addrs.dst = all.addrs.v4addrs.dst;
+		break;
+	case FLOW_DISSECTOR_KEY_IPV6_ADDRS:
+		if (src)
+			host.addrs.v6addrs.src = all.addrs.v6addrs.src;
+		else
+			host.addrs.v6addrs.dst = all.addrs.v6addrs.dst;
+		break;
+	}
+	return flow_hash_from_keys(&host);
+}
+
+/* The entry with this hash. A host without one gets one that nobody uses or, if
+ * there is none in its set, shares the one that its hash stands for.
+ */
+static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
+					    u32 hash)
+{
+	u32 own = hash % GENTLE_HOSTS;
+	struct gentle_host *set = q->hosts + round_down(own, GENTLE_WAYS);
+	struct gentle_host *host = q->hosts + own;
+
+	for (int i = 0; i < GENTLE_WAYS; i++)
+		if (set[i].tag == hash)
+			return &set[i];
+	for (int i = 0; i < GENTLE_WAYS; i++) {
+		if (list_empty(&set[i].turn)) {
+			host = &set[i];
+			break;
+		}
+	}
+	host->tag = hash;
+	return host;
+}
+
+/* A host without a turn is served before all that have had theirs. */
+static void gentle_give_turn(struct gentle_sched_data *q,
+			     struct gentle_host *host)
+{
+	if (list_empty(&host->turn)) {
+		host->deficit = GENTLE_FRAME;
+		list_add_tail(&host->turn, &q->new_hosts);
+	}
+}
+
+static struct gentle_host *gentle_classify(struct gentle_sched_data *q,
+					   const struct sk_buff *skb)
+{
+	struct gentle_host *host = &q->all;
+
+	if (q->params.hosts)
+		host = gentle_find_host(q, gentle_host_hash(q, skb));
+	if (q->hosts)
+		gentle_give_turn(q, host);
+	return host;
+}
+
+/* Finds the host whose turn it is, as fq_codel finds the flow. */
+static void gentle_pass_turn(struct gentle_sched_data *q)
+{
+	while (!list_empty(&q->new_hosts) || !list_empty(&q->old_hosts)) {
+		bool new = !list_empty(&q->new_hosts);
+		struct list_head *hosts = new ? &q->new_hosts : &q->old_hosts;
+		struct gentle_host *host =
+			list_first_entry(hosts, struct gentle_host, turn);
+
+		if (host->deficit <= 0) {
+			host->deficit += GENTLE_FRAME;
+			list_move_tail(&host->turn, &q->old_hosts);
+		} else if (host->waiting) {
+			q->serving = host;
+			return;
+		} else if (new && !list_empty(&q->old_hosts)) {
+			/* Else it could starve old hosts by being new again. */
+			list_move_tail(&host->turn, &q->old_hosts);
+		} else {
+			list_del_init(&host->turn);
+		}
+	}
+	q->serving = &q->all;
+}
+
+/* The host that holds most bytes, which is the one to lose packets. */
+static struct gentle_host *gentle_heaviest(struct gentle_sched_data *q)
+{
+	struct gentle_host *found = &q->all;
+
+	if (!q->hosts)
+		return found;
+	for (int i = 0; i < GENTLE_HOSTS; i++)
+		if (q->hosts[i].bytes > found->bytes)
+			found = &q->hosts[i];
+	return found;
+}
+
 /* Rate of the link, and limit */
 
 static void gentle_update_limit(struct gentle_sched_data *q)
@@ -324,17 +457,18 @@ static bool gentle_grow(struct gentle_sched_data *q)
 	return q->room != before;
 }
 
-/* Judges the effect of a drop half a second ago; reducible: the queue is filled
- * by flows that last long enough to react. Returns true if the limit changes.
+/* Judges the effect of a drop half a second ago. Returns true if the limit
+ * changes.
  */
-static bool gentle_judge(struct gentle_sched_data *q, u64 now, bool reducible)
+static bool gentle_judge(struct gentle_sched_data *q, u64 now)
 {
 	u64 before = q->room;
 
 	if (!q->verdict || now < q->verdict)
 		return false;
 	q->verdict = 0;
-	if (!reducible)
+	/* Flows of the two oldest bands last long enough to react. */
+	if (!(gentle_heaviest(q)->waiting >> (q->params.bands - 2)))
 		return gentle_grow(q);
 	q->room = max(before - before / 8, div_u64(q->params.limit, 10));
 	return q->room != before;
@@ -342,27 +476,28 @@ static bool gentle_judge(struct gentle_sched_data *q, u64 now, bool reducible)
 
 /* Bands */
 
-static struct sk_buff *gentle_pop(struct Qdisc *sch, int band)
+static struct sk_buff *gentle_pop(struct Qdisc *sch, struct gentle_host *host,
+				  int band)
 {
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_band *b = &q->bands[band];
+	struct gentle_band *b = &host->bands[band];
 	struct sk_buff *skb = b->head;
 
 	b->head = skb->next;
 	if (!b->head)
-		q->waiting &= ~BIT(band);
+		host->waiting &= ~BIT(band);
 	skb_mark_not_on_list(skb);
 	b->packets--;
 	b->bytes -= qdisc_pkt_len(skb);
+	host->bytes -= qdisc_pkt_len(skb);
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
 }
 
-static void gentle_push(struct Qdisc *sch, int band, struct sk_buff *skb)
+static void gentle_push(struct Qdisc *sch, struct gentle_host *host, int band,
+			struct sk_buff *skb)
 {
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_band *b = &q->bands[band];
+	struct gentle_band *b = &host->bands[band];
 
 	skb->next = NULL;
 	if (b->head)
@@ -370,30 +505,33 @@ static void gentle_push(struct Qdisc *sch, int band, struct sk_buff *skb)
 	else
 		b->head = skb;
 	b->tail = skb;
-	q->waiting |= BIT(band);
+	host->waiting |= BIT(band);
 	b->packets++;
 	b->bytes += qdisc_pkt_len(skb);
+	host->bytes += qdisc_pkt_len(skb);
 	qdisc_qlen_inc(sch);
 	qdisc_qstats_backlog_inc(sch, skb);
 }
 
 /* The band to serve; some band must have packets. */
-static int gentle_next(const struct gentle_sched_data *q)
+static int gentle_next(const struct gentle_sched_data *q,
+		       const struct gentle_host *host)
 {
-	if (q->due >= (s64)q->params.weight * GENTLE_FRAME)
-		return __fls(q->waiting);
-	return __ffs(q->waiting);
+	if (host->due >= (s64)q->params.weight * GENTLE_FRAME)
+		return __fls(host->waiting);
+	return __ffs(host->waiting);
 }
 
 /* The band that loses its first packet: the oldest one, unless it has a single
  * packet or no more than its share of the limit; a flood of new flows could
  * else take its packets before they are served.
  */
-static int gentle_victim(const struct gentle_sched_data *q)
+static int gentle_victim(const struct gentle_sched_data *q,
+			 const struct gentle_host *host)
 {
-	int oldest = __fls(q->waiting);
-	u32 younger = q->waiting & ~BIT(oldest);
-	const struct gentle_band *b = &q->bands[oldest];
+	int oldest = __fls(host->waiting);
+	u32 younger = host->waiting & ~BIT(oldest);
+	const struct gentle_band *b = &host->bands[oldest];
 
 	if (younger && (b->packets == 1 ||
 			b->bytes <= q->limit_bytes / (q->params.weight + 1)))
@@ -415,11 +553,12 @@ static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	bool lost = false;
 
-	while (sch->qstats.backlog > q->limit_bytes && q->waiting) {
+	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
 		u64 twice = min_t(u64, 2ULL * q->limit_bytes,
 				  q->params.memory_limit);
-		int band = gentle_victim(q);
-		struct sk_buff *skb = q->bands[band].head;
+		struct gentle_host *host = gentle_heaviest(q);
+		int band = gentle_victim(q, host);
+		struct sk_buff *skb = host->bands[band].head;
 
 		if (!q->verdict)
 			q->verdict = now + GENTLE_REACTION;
@@ -427,7 +566,7 @@ static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 		if (q->params.ecn && sch->qstats.backlog <= twice &&
 		    gentle_can_mark(skb))
 			break;
-		gentle_pop(sch, band);
+		gentle_pop(sch, host, band);
 		/* A measurement under way has counted on it. */
 		q->probe_waited -= min_t(u64, qdisc_pkt_len(skb),
 					 q->probe_waited);
@@ -443,57 +582,64 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	u32 bytes = qdisc_pkt_len(skb);
+	struct gentle_host *host = gentle_classify(q, skb);
 	u64 now = ktime_get_ns();
 	u32 packets, backlog, age;
-	bool lost;
+	bool lost = false;
 	int band;
 
 	age = gentle_charge(q, now, gentle_flow(q, skb), bytes);
 	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
-	gentle_push(sch, band, skb);
+	gentle_push(sch, host, band, skb);
 
-	/* Flows of the two oldest bands last long enough to react. */
-	if (gentle_judge(q, now, __fls(q->waiting) + 2 >= q->params.bands))
+	if (gentle_judge(q, now))
 		gentle_update_limit(q);
-	if (likely(sch->qstats.backlog <= q->limit_bytes))
-		return NET_XMIT_SUCCESS;
-
-	packets = sch->q.qlen;
-	backlog = sch->qstats.backlog;
-	lost = gentle_make_room(sch, skb, to_free, now);
-	/* The parent counts the new packet if it is told that it is queued. */
-	packets -= sch->q.qlen + lost;
-	backlog -= sch->qstats.backlog + (lost ? bytes : 0);
-	qdisc_tree_reduce_backlog(sch, packets, backlog);
+	if (unlikely(sch->qstats.backlog > q->limit_bytes)) {
+		packets = sch->q.qlen;
+		backlog = sch->qstats.backlog;
+		lost = gentle_make_room(sch, skb, to_free, now);
+		/* The parent counts the new packet if told that it is queued. */
+		packets -= sch->q.qlen + lost;
+		backlog -= sch->qstats.backlog + (lost ? bytes : 0);
+		qdisc_tree_reduce_backlog(sch, packets, backlog);
+	}
+	if (q->hosts)
+		gentle_pass_turn(q);
 	return lost ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 }
 
 static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_host *host = q->serving;
 	u32 backlog = sch->qstats.backlog;
+	bool changed, over;
 	int band, oldest;
 	struct sk_buff *skb;
-	bool changed;
 	u32 bytes;
 
-	if (!q->waiting)
+	if (!host->waiting)
 		return NULL;
-	band = gentle_next(q);
-	oldest = __fls(q->waiting);
-	skb = gentle_pop(sch, band);
+	band = gentle_next(q, host);
+	oldest = __fls(host->waiting);
+	over = backlog > q->limit_bytes && gentle_heaviest(q) == host;
+	skb = gentle_pop(sch, host, band);
 	bytes = qdisc_pkt_len(skb);
 
 	if (band < oldest)
-		q->due += bytes;
+		host->due += bytes;
 	else
-		q->due = max_t(s64, q->due - (s64)q->params.weight * bytes, 0);
-	if (band == oldest && backlog > q->limit_bytes && q->params.ecn &&
-	    INET_ECN_set_ce(skb))
+		host->due = max_t(s64, host->due - (s64)q->params.weight * bytes,
+				  0);
+	if (band == oldest && over && q->params.ecn && INET_ECN_set_ce(skb))
 		q->ecn_mark++;
+	if (q->hosts) {
+		host->deficit -= bytes;
+		gentle_pass_turn(q);
+	}
 
 	changed = gentle_measure(q, bytes, backlog);
-	if (!q->waiting && q->verdict) {
+	if (!sch->q.qlen && q->verdict) {
 		q->verdict = 0;
 		changed |= gentle_grow(q);
 	}
@@ -506,19 +652,29 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 static struct sk_buff *gentle_peek(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
+	const struct gentle_host *host = q->serving;
 
-	return q->waiting ? q->bands[gentle_next(q)].head : NULL;
+	return host->waiting ? host->bands[gentle_next(q, host)].head : NULL;
+}
+
+static void gentle_reset_host(struct gentle_host *host)
+{
+	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
+		rtnl_kfree_skbs(host->bands[i].head, host->bands[i].tail);
+	memset(host, 0, sizeof(*host));
+	INIT_LIST_HEAD(&host->turn);
 }
 
 static void gentle_reset(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 
-	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
-		rtnl_kfree_skbs(q->bands[i].head, q->bands[i].tail);
-	memset(q->bands, 0, sizeof(q->bands));
-	q->waiting = 0;
-	q->due = 0;
+	gentle_reset_host(&q->all);
+	for (int i = 0; q->hosts && i < GENTLE_HOSTS; i++)
+		gentle_reset_host(&q->hosts[i]);
+	INIT_LIST_HEAD(&q->new_hosts);
+	INIT_LIST_HEAD(&q->old_hosts);
+	q->serving = &q->all;
 	q->probing = false;
 	q->verdict = 0;
 	memset(q->sets, 0, q->n_sets * sizeof(*q->sets));
@@ -556,6 +712,7 @@ static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
 	[TCA_GENTLE_FORGIVE] = NLA_POLICY_MAX(NLA_U32, 1000),
 	[TCA_GENTLE_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
 	[TCA_GENTLE_ECN] = NLA_POLICY_MAX(NLA_U32, 1),
+	[TCA_GENTLE_HOSTS] = NLA_POLICY_MAX(NLA_U32, GENTLE_HOSTS_DST),
 };
 
 static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
@@ -584,6 +741,8 @@ static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
 		p->flows = nla_get_u32(tb[TCA_GENTLE_FLOWS]);
 	if (tb[TCA_GENTLE_ECN])
 		p->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
+	if (tb[TCA_GENTLE_HOSTS])
+		p->hosts = nla_get_u32(tb[TCA_GENTLE_HOSTS]);
 	return 0;
 }
 
@@ -608,15 +767,28 @@ static void gentle_trim(struct Qdisc *sch)
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	unsigned int packets = 0, bytes = 0;
 
-	while (sch->qstats.backlog > q->limit_bytes && q->waiting) {
-		struct sk_buff *skb = gentle_pop(sch, gentle_victim(q));
+	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
+		struct gentle_host *host = gentle_heaviest(q);
+		struct sk_buff *skb = gentle_pop(sch, host,
+						 gentle_victim(q, host));
 
 		packets++;
 		bytes += qdisc_pkt_len(skb);
 		rtnl_qdisc_drop(skb, sch);
 	}
 	q->push_out += packets;
+	gentle_pass_turn(q);
 	qdisc_tree_reduce_backlog(sch, packets, bytes);
+}
+
+static struct gentle_host *gentle_alloc_hosts(void)
+{
+	struct gentle_host *hosts = kvcalloc(GENTLE_HOSTS, sizeof(*hosts),
+					     GFP_KERNEL);
+
+	for (int i = 0; hosts && i < GENTLE_HOSTS; i++)
+		INIT_LIST_HEAD(&hosts[i].turn);
+	return hosts;
 }
 
 static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
@@ -624,8 +796,9 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_params new = q->params;
-	u32 n_sets;
+	struct gentle_host *hosts = NULL;
 	struct gentle_set *sets = NULL;
+	u32 n_sets;
 	int err;
 
 	err = gentle_parse(&new, opt, extack);
@@ -637,11 +810,24 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 		if (!sets)
 			return -ENOMEM;
 	}
+	if (new.hosts && !q->hosts) {
+		hosts = gentle_alloc_hosts();
+		if (!hosts) {
+			kvfree(sets);
+			return -ENOMEM;
+		}
+	}
 
 	sch_tree_lock(sch);
 	if (sets) {
 		swap(sets, q->sets);
 		q->n_sets = n_sets;
+	}
+	if (hosts) {
+		q->hosts = hosts;
+		/* What waits takes turns with them. */
+		if (q->all.waiting)
+			gentle_give_turn(q, &q->all);
 	}
 	gentle_adopt(q, &new);
 	gentle_trim(sch);
@@ -671,12 +857,21 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
+	INIT_LIST_HEAD(&q->all.turn);
+	INIT_LIST_HEAD(&q->new_hosts);
+	INIT_LIST_HEAD(&q->old_hosts);
+	q->serving = &q->all;
 	get_random_bytes(&q->key, sizeof(q->key));
 	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
 	if (!q->sets)
 		return -ENOMEM;
+	if (params.hosts) {
+		q->hosts = gentle_alloc_hosts();
+		if (!q->hosts)
+			return -ENOMEM;
+	}
 	gentle_adopt(q, &params);
 	return 0;
 }
@@ -686,6 +881,7 @@ static void gentle_destroy(struct Qdisc *sch)
 	struct gentle_sched_data *q = qdisc_priv(sch);
 
 	kvfree(q->sets);
+	kvfree(q->hosts);
 }
 
 static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -708,7 +904,8 @@ static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 	    nla_put_u32(skb, TCA_GENTLE_WEIGHT, p.weight) ||
 	    nla_put_u32(skb, TCA_GENTLE_FORGIVE, p.forgive) ||
 	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p.flows) ||
-	    nla_put_u32(skb, TCA_GENTLE_ECN, p.ecn)) {
+	    nla_put_u32(skb, TCA_GENTLE_ECN, p.ecn) ||
+	    nla_put_u32(skb, TCA_GENTLE_HOSTS, p.hosts)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
@@ -727,8 +924,11 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.room_ns = q->room;
 	st.limit_bytes = q->limit_bytes;
 	st.share = q->share;
-	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
-		st.backlog[i] = q->bands[i].bytes;
+	for (int i = 0; i < GENTLE_MAX_BANDS; i++) {
+		st.backlog[i] = q->all.bands[i].bytes;
+		for (int j = 0; q->hosts && j < GENTLE_HOSTS; j++)
+			st.backlog[i] += q->hosts[j].bands[i].bytes;
+	}
 	sch_tree_unlock(sch);
 
 	return gnet_stats_copy_app(d, &st, sizeof(st));

@@ -10,12 +10,17 @@
 #define MS 1000000LL
 #define S (1000LL * MS)
 
+/* enum gentle_hosts */
+static const char *const hosts_words[] = { "none", "src", "dst" };
+#define HOSTS_WORDS (sizeof(hosts_words) / sizeof(*hosts_words))
+
 static void explain(void)
 {
 	fprintf(stderr,
 		"Usage: ... gentle [ limit TIME ] [ memory_limit BYTES ]\n"
 		"                  [ bands NUMBER ] [ first BYTES ] [ weight NUMBER ]\n"
-		"                  [ forgive PERCENT ] [ flows NUMBER ] [ ecn | noecn ]\n");
+		"                  [ forgive PERCENT ] [ flows NUMBER ] [ ecn | noecn ]\n"
+		"                  [ hosts { none | src | dst } ]\n");
 }
 
 static int put_number(struct nlmsghdr *n, int attr, const char *option,
@@ -57,6 +62,14 @@ static int put_limit(struct nlmsghdr *n, const char *arg)
 	return expected("gentle", "limit", "a time, 1ms to 10s", arg);
 }
 
+static int put_hosts(struct nlmsghdr *n, const char *arg)
+{
+	for (unsigned int i = 0; i < HOSTS_WORDS; i++)
+		if (!strcmp(arg, hosts_words[i]))
+			return put_u32(n, TCA_GENTLE_HOSTS, i);
+	return expected("gentle", "hosts", "none, src or dst", arg);
+}
+
 /* Returns 1 if no option has this name. */
 static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 {
@@ -76,6 +89,8 @@ static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 		return put_number(n, TCA_GENTLE_FORGIVE, option, arg, 0, 1000);
 	if (!strcmp(option, "flows"))
 		return put_number(n, TCA_GENTLE_FLOWS, option, arg, 8, 65536);
+	if (!strcmp(option, "hosts"))
+		return put_hosts(n, arg);
 	return 1;
 }
 
@@ -129,6 +144,12 @@ static int gentle_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 
 		print_bool(PRINT_JSON, "ecn", NULL, ecn);
 		print_string(PRINT_FP, NULL, "%s ", ecn ? "ecn" : "noecn");
+	}
+	if (tb[TCA_GENTLE_HOSTS]) {
+		__u32 hosts = get_u32_attr(tb[TCA_GENTLE_HOSTS]);
+
+		print_string(PRINT_ANY, "hosts", "hosts %s ",
+			     hosts < HOSTS_WORDS ? hosts_words[hosts] : "?");
 	}
 	return 0;
 }

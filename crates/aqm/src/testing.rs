@@ -16,6 +16,7 @@ pub(crate) struct TestPacket {
     /// Source and destination; `None`: of its own for each flow.
     pub(crate) hosts: Option<(u64, u64)>,
     pub(crate) tcp: Option<TcpHeader>,
+    pub(crate) remaining: Option<u64>,
     pub(crate) arrived: Nanos,
 }
 
@@ -31,6 +32,7 @@ impl TestPacket {
             dscp: 0,
             hosts: None,
             tcp: None,
+            remaining: None,
             arrived: Nanos::ZERO,
         }
     }
@@ -58,6 +60,11 @@ impl TestPacket {
     pub(crate) fn between(self, source: u64, destination: u64) -> TestPacket {
         let hosts = Some((source, destination));
         TestPacket { hosts, ..self }
+    }
+
+    pub(crate) fn with_remaining(self, bytes: u64) -> TestPacket {
+        let remaining = Some(bytes);
+        TestPacket { remaining, ..self }
     }
 
     pub(crate) fn with_dscp(self, dscp: u8) -> TestPacket {
@@ -108,6 +115,9 @@ impl Packet for TestPacket {
     }
     fn tcp(&self) -> Option<TcpHeader> {
         self.tcp
+    }
+    fn remaining(&self) -> Option<u64> {
+        self.remaining
     }
     fn handshake(&self) -> Handshake {
         self.flags

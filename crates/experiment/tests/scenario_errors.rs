@@ -442,6 +442,8 @@ fn the_keys_of_dialogues_are_checked() {
         (with("dscp = \"gold\""), [place, "\"ef\""]),
         (with("dscp = \"AF11\""), [place, "did you mean 'af11'"]),
         (with("dscp = 64"), [place, "a whole number, 0 to 63"]),
+        (with("host = 65536"), [place, "a whole number, 0 to 65535"]),
+        (with("host = \"a\""), [place, "a whole number, 0 to 65535"]),
         (
             PAGES.replace("pages = 4", "pages = 0.5"),
             ["x.toml:21:", "a number, 1 to"],

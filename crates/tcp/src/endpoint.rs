@@ -487,6 +487,13 @@ impl Endpoint {
         self.tx.limit.saturating_sub(self.tx.nxt)
     }
 
+    /// Payload bytes queued and not yet acknowledged, sent or not; huge after
+    /// [`write_forever`](Endpoint::write_forever).
+    #[inline]
+    pub fn bytes_unacked(&self) -> u64 {
+        self.tx.limit.saturating_sub(self.tx.una.max(1))
+    }
+
     /// Congestion window in segments.
     #[inline]
     pub fn cwnd(&self) -> u32 {

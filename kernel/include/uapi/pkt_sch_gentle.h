@@ -20,12 +20,20 @@ enum {
 	TCA_GENTLE_FORGIVE,		/* u32: percent, 0 to 1000; 75 */
 	TCA_GENTLE_FLOWS,		/* u32: 8 to 65536; 512 */
 	TCA_GENTLE_ECN,			/* u32: 0 or 1; 1 */
+	TCA_GENTLE_HOSTS,		/* u32: enum gentle_hosts; none */
 	__TCA_GENTLE_MAX,
 };
 
 #define TCA_GENTLE_MAX (__TCA_GENTLE_MAX - 1)
 
 #define GENTLE_MAX_BANDS 15
+
+/* Hosts between which the link is divided equally. */
+enum gentle_hosts {
+	GENTLE_HOSTS_NONE,	/* they are not told apart */
+	GENTLE_HOSTS_SRC,	/* by source address */
+	GENTLE_HOSTS_DST,	/* by destination address */
+};
 
 /* Statistics, in TCA_XSTATS and TCA_STATS_APP. */
 struct tc_gentle_xstats {

@@ -1,5 +1,5 @@
-//! Deficit round robin with lists of new and of old flows (RFC 8290, sections 4.1 and 4.2), shared by `fq_codel` and
-//! `fq_pie`.
+//! Deficit round robin with lists of new and of old flows (RFC 8290, sections 4.1 and 4.2), shared by `fq_codel`,
+//! `fq_pie` and, for hosts, `gentle`.
 
 /// Index that stands for no flow.
 const NONE: u32 = u32::MAX;
@@ -80,6 +80,11 @@ impl Drr {
             state.deficit = self.quantum;
             self.new.push(&mut self.flows, flow as u32);
         }
+    }
+
+    /// Whether `flow` is on one of the lists.
+    pub(crate) fn is_listed(&self, flow: usize) -> bool {
+        self.flows[flow].listed
     }
 
     /// The flow to serve next; it stays the same until [`Drr::charge`] or [`Drr::deactivate`] is called.

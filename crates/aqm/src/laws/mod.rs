@@ -7,6 +7,7 @@ pub mod fifo;
 pub(crate) mod flow_ages;
 pub(crate) mod flow_queues;
 pub mod handshake;
+pub(crate) mod host_turns;
 pub(crate) mod link_rate;
 pub(crate) mod pi2;
 pub mod pie;

@@ -48,15 +48,15 @@ impl Room {
         self.verdict.take().is_some() && self.grow()
     }
 
-    /// Judges the effect of a drop if it is time to; `reducible` if the queue is filled by flows that last long enough to
-    /// react to drops. True if the limit changes.
+    /// Judges the effect of a drop if it is time to; `reducible` returns whether the queue is filled by flows that last
+    /// long enough to react to drops. True if the limit changes.
     #[inline]
-    pub(crate) fn judge(&mut self, now: Nanos, reducible: bool) -> bool {
+    pub(crate) fn judge(&mut self, now: Nanos, reducible: impl FnOnce() -> bool) -> bool {
         if self.verdict.is_none_or(|at| now < at) {
             return false;
         }
         self.verdict = None;
-        if !reducible {
+        if !reducible() {
             return self.grow();
         }
         let before = self.time;
@@ -79,23 +79,23 @@ mod tests {
     fn it_shrinks_while_drops_do_not_empty_the_queue_and_grows_when_they_do() {
         let mut room = Room::new(Nanos::from_millis(80));
         let ms = Nanos::from_millis;
-        assert!(!room.judge(ms(0), true) && !room.emptied());
+        assert!(!room.judge(ms(0), || true) && !room.emptied());
         room.overflowed(ms(0));
         room.overflowed(ms(400));
-        assert!(!room.judge(ms(499), true));
-        assert!(room.judge(ms(500), true));
+        assert!(!room.judge(ms(499), || true));
+        assert!(room.judge(ms(500), || true));
         assert_eq!(room.time(), ms(70));
         room.overflowed(ms(600));
         assert!(room.emptied());
         assert_eq!(room.time(), ms(80));
         for second in 1..100 {
             room.overflowed(ms(1000 * second));
-            room.judge(ms(1000 * second + 500), true);
+            room.judge(ms(1000 * second + 500), || true);
         }
         assert_eq!(room.time(), ms(8));
         // Flows too short to react are no reason to shorten it.
         room.overflowed(ms(200_000));
-        assert!(room.judge(ms(201_000), false));
+        assert!(room.judge(ms(201_000), || false));
         assert_eq!(room.time(), ms(12));
     }
 }

@@ -122,6 +122,12 @@ pub trait Packet {
         None
     }
 
+    /// Payload bytes that the sender of the flow had yet to deliver when it sent the packet, the packet's own included. Only
+    /// a simulator can know; the default implementation returns `None`: unknown.
+    fn remaining(&self) -> Option<u64> {
+        None
+    }
+
     /// The SYN and FIN flags.
     fn handshake(&self) -> Handshake;
 
@@ -174,6 +180,9 @@ impl<P: Packet> Packet for Box<P> {
     }
     fn tcp(&self) -> Option<TcpHeader> {
         (**self).tcp()
+    }
+    fn remaining(&self) -> Option<u64> {
+        (**self).remaining()
     }
     fn handshake(&self) -> Handshake {
         (**self).handshake()

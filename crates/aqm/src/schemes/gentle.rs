@@ -8,6 +8,7 @@
 //!   packet of the oldest band is dropped. The limit shrinks while drops do not empty the queue, and grows when they do.
 
 use crate::laws::flow_ages::{self, FlowAges};
+use crate::laws::host_turns::{self, HostTurns};
 use crate::laws::link_rate::LinkRate;
 use crate::laws::room::Room;
 use crate::plumbing::flow_hash::FlowHash;
@@ -56,6 +57,7 @@ pub static SCHEME: Scheme = Scheme {
             default: Some("512"),
             help: "flows whose ages are known, 8 bytes each; beyond it the youngest are forgotten",
         },
+        host_turns::OPTION,
         OptionSpec {
             name: "ecn",
             kind: Kind::Flag,
@@ -84,6 +86,8 @@ pub static SCHEME: Scheme = Scheme {
         "limit=1ms memory_limit=20kb flows=8",
         "bands=2 first=64 weight=1",
         "bands=3 forgive=0 noecn",
+        "hosts=src",
+        "hosts=dst limit=5ms memory_limit=20kb bands=3",
     ],
     ..Scheme::PLAIN
 };
@@ -105,17 +109,22 @@ static QDISC: KernelQdisc = KernelQdisc {
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
-    let bands = options.count(flow_ages::BANDS.name);
+    let bands = options.count(flow_ages::BANDS.name) as usize;
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    let limit = options.time("limit");
+    let turns = HostTurns::new(options, hash);
+    let hosts = if turns.is_some() {
+        host_turns::HOSTS
+    } else {
+        1
+    };
     Box::new(Gentle {
-        bands: (0..bands).map(|_| PacketQueue::default()).collect(),
-        waiting: 0,
+        hosts: (0..hosts).map(|_| Bands::new(bands)).collect(),
+        turns,
+        serving: 0,
         ages: FlowAges::new(options.count("flows") as u32, options, hash),
         weight: options.count("weight") as i64,
-        due: 0,
         rate: LinkRate::default(),
-        room: Room::new(limit),
+        room: Room::new(options.time("limit")),
         memory_limit: options.size("memory_limit"),
         limit: options.size("memory_limit"),
         ecn: options.flag("ecn"),
@@ -130,17 +139,101 @@ const FRAME: u64 = 1514;
 /// Smallest limit in bytes: on a slow link, a window of a few packets has to fit.
 const LEAST_LIMIT: u64 = 5 * FRAME;
 
-/// Bands by age.
+/// Packets of a host, in bands by age.
 #[derive(Debug)]
-struct Gentle<P> {
+struct Bands<P> {
     /// From the youngest to the oldest.
     bands: Box<[PacketQueue<P>]>,
     /// Bit i is set if band i holds packets.
     waiting: u32,
-    ages: FlowAges,
-    weight: i64,
     /// Bytes that younger bands have sent while the oldest waited, less `weight` times those that it has sent.
     due: i64,
+    bytes: u64,
+}
+
+impl<P: Packet> Bands<P> {
+    fn new(bands: usize) -> Bands<P> {
+        Bands {
+            bands: (0..bands).map(|_| PacketQueue::default()).collect(),
+            waiting: 0,
+            due: 0,
+            bytes: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// The oldest band that holds packets; some band must.
+    fn oldest(&self) -> usize {
+        self.waiting.ilog2() as usize
+    }
+
+    /// Whether packets of the two oldest bands wait: their flows last long enough to react to drops.
+    fn has_long_flows(&self) -> bool {
+        self.waiting >> (self.bands.len() - 2) != 0
+    }
+
+    /// The band to serve; some band must hold packets.
+    fn next(&self, weight: i64) -> usize {
+        if self.due >= weight * FRAME as i64 {
+            self.oldest()
+        } else {
+            self.waiting.trailing_zeros() as usize
+        }
+    }
+
+    fn push(&mut self, band: usize, packet: P) {
+        self.bytes += u64::from(packet.bytes());
+        self.bands[band].push_back(packet);
+        self.waiting |= 1 << band;
+    }
+
+    fn pop(&mut self, band: usize) -> Option<P> {
+        let packet = self.bands[band].pop_front()?;
+        if self.bands[band].is_empty() {
+            self.waiting &= !(1 << band);
+        }
+        self.bytes -= u64::from(packet.bytes());
+        Some(packet)
+    }
+
+    /// The band that loses its first packet: the oldest one, unless it has a single packet or no more than `guaranteed`
+    /// bytes; a flood of new flows could else take its packets before they are served.
+    fn victim(&self, guaranteed: u64) -> usize {
+        let oldest = self.oldest();
+        let younger = self.waiting & !(1 << oldest);
+        let queue = &self.bands[oldest];
+        if younger != 0 && (queue.len() == 1 || queue.bytes() <= guaranteed) {
+            younger.ilog2() as usize
+        } else {
+            oldest
+        }
+    }
+}
+
+/// The host that holds most bytes, which is the one to lose packets.
+fn heaviest<P>(hosts: &[Bands<P>]) -> usize {
+    let mut found = 0;
+    for (host, bands) in hosts.iter().enumerate() {
+        if bands.bytes > hosts[found].bytes {
+            found = host;
+        }
+    }
+    found
+}
+
+/// Bands by age, of all hosts together or of each.
+#[derive(Debug)]
+struct Gentle<P> {
+    /// One without the option `hosts`.
+    hosts: Box<[Bands<P>]>,
+    turns: Option<HostTurns>,
+    /// The host to serve, if any has packets.
+    serving: usize,
+    ages: FlowAges,
+    weight: i64,
     rate: LinkRate,
     room: Room,
     memory_limit: u64,
@@ -152,24 +245,8 @@ struct Gentle<P> {
 }
 
 impl<P: Packet> Gentle<P> {
-    fn oldest(&self) -> usize {
-        self.waiting.ilog2() as usize
-    }
-
-    /// The band to serve; some band must hold packets.
-    fn next(&self) -> usize {
-        if self.due >= self.weight * FRAME as i64 {
-            self.oldest()
-        } else {
-            self.waiting.trailing_zeros() as usize
-        }
-    }
-
-    fn pop(&mut self, band: usize) -> Option<P> {
-        let packet = self.bands[band].pop_front()?;
-        if self.bands[band].is_empty() {
-            self.waiting &= !(1 << band);
-        }
+    fn pop(&mut self, host: usize, band: usize) -> Option<P> {
+        let packet = self.hosts[host].pop(band)?;
         self.packets -= 1;
         self.backlog -= u64::from(packet.bytes());
         Some(packet)
@@ -179,34 +256,31 @@ impl<P: Packet> Gentle<P> {
     fn make_room(&mut self, now: Nanos, signals: &mut Signals<P>) {
         while self.backlog > self.limit {
             self.room.overflowed(now);
-            let band = self.victim();
+            let host = heaviest(&self.hosts);
+            let bands = &self.hosts[host];
+            let band = bands.victim(self.limit / (self.weight as u64 + 1));
             // A packet that can be marked is, when it leaves.
             let spared = self.ecn
                 && self.backlog <= (2 * self.limit).min(self.memory_limit)
-                && self.bands[band]
+                && bands.bands[band]
                     .front()
                     .is_some_and(|packet| packet.ecn() != Ecn::NotEct);
             if spared {
                 return;
             }
-            if let Some(packet) = self.pop(band) {
+            if let Some(packet) = self.pop(host, band) {
                 self.rate.dropped(packet.bytes());
                 signals.dropped(packet, DropReason::PushOut);
             }
         }
     }
 
-    /// The band that loses its first packet: the oldest one, unless it has a single packet or no more than its guaranteed
-    /// share of the limit; a flood of new flows could else take its packets before they are served.
-    fn victim(&self) -> usize {
-        let oldest = self.oldest();
-        let younger = self.waiting & !(1 << oldest);
-        let guaranteed = self.limit / (self.weight as u64 + 1);
-        let queue = &self.bands[oldest];
-        if younger != 0 && (queue.len() == 1 || queue.bytes() <= guaranteed) {
-            younger.ilog2() as usize
-        } else {
-            oldest
+    /// Finds the host whose turn it is.
+    fn pass_turn(&mut self) {
+        if let Some(turns) = &mut self.turns
+            && let Some(host) = turns.current(|host| !self.hosts[host].is_empty())
+        {
+            self.serving = host;
         }
     }
 
@@ -224,37 +298,46 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let bytes = packet.bytes();
+        let host = (self.turns.as_mut()).map_or(0, |turns| turns.enter(&packet));
         let band = self.ages.band(now, packet.flow(), bytes, self.rate.get());
-        self.bands[band].push_back(packet);
-        self.waiting |= 1 << band;
+        self.hosts[host].push(band, packet);
         self.packets += 1;
         self.backlog += u64::from(bytes);
-        // Flows of the two oldest bands last long enough to react.
-        let reducible = self.oldest() + 2 >= self.bands.len();
-        if self.room.judge(now, reducible) {
+        let hosts = &self.hosts;
+        if (self.room).judge(now, || hosts[heaviest(hosts)].has_long_flows()) {
             self.update_limit();
         }
         self.make_room(now, signals);
+        self.pass_turn();
     }
 
     fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
-        if self.waiting == 0 {
+        if self.packets == 0 {
             return Dequeue::Empty;
         }
-        let (band, oldest) = (self.next(), self.oldest());
+        let host = self.serving;
+        let bands = &self.hosts[host];
+        let (band, oldest) = (bands.next(self.weight), bands.oldest());
         let backlog = self.backlog;
-        let Some(mut packet) = self.pop(band) else {
+        let marks =
+            self.ecn && band == oldest && backlog > self.limit && host == heaviest(&self.hosts);
+        let Some(mut packet) = self.pop(host, band) else {
             return Dequeue::Empty;
         };
         let bytes = packet.bytes();
+        let due = &mut self.hosts[host].due;
         if band < oldest {
-            self.due += i64::from(bytes);
+            *due += i64::from(bytes);
         } else {
-            self.due = (self.due - self.weight * i64::from(bytes)).max(0);
+            *due = (*due - self.weight * i64::from(bytes)).max(0);
         }
-        if band == oldest && backlog > self.limit && self.ecn && packet.mark() {
+        if marks && packet.mark() {
             signals.marked(&packet, MarkReason::Aqm);
         }
+        if let Some(turns) = &mut self.turns {
+            turns.sent(host, bytes);
+        }
+        self.pass_turn();
         let measured = self.rate.observe(now, bytes, backlog);
         let resized = self.backlog == 0 && self.room.emptied();
         if measured || resized {
@@ -272,10 +355,11 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     }
 
     fn head(&self) -> Head {
-        if self.waiting == 0 {
+        if self.packets == 0 {
             return Head::Empty;
         }
-        self.bands[self.next()].front().into()
+        let bands = &self.hosts[self.serving];
+        bands.bands[bands.next(self.weight)].front().into()
     }
 }
 
@@ -355,6 +439,68 @@ mod tests {
         });
         let old = sent.iter().filter(|packet| packet.flow == 1).count();
         assert!((560..640).contains(&old), "{old} of {}", sent.len());
+    }
+
+    #[test]
+    fn a_host_that_floods_takes_its_share_and_no_more() {
+        let mut queue = build("gentle hosts=src");
+        let of = |host: u64, flow| TestPacket::data(flow, 1514).between(host, 0);
+        let bulk = |_| vec![of(1, 1), of(1, 1)];
+        run(&mut *queue, 0..2000, bulk);
+        // A host with a download, one that opens three flows for each packet of the link, and one with a call.
+        let (sent, dropped, _) = run(&mut *queue, 2000..12_000, |t| {
+            let mut packets = vec![of(1, 1)];
+            packets.extend((0..3).map(|n| of(2, 10_000 * (n + 1) + t)));
+            if t % 10 == 0 {
+                packets.push(of(3, 3).of_bytes(150).numbered(t as u32));
+            }
+            packets
+        });
+        let download = sent.iter().filter(|packet| packet.flow == 1).count();
+        assert!((4400..4600).contains(&download), "{download}");
+        assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
+        let calls = (2000..).zip(&sent).filter(|(_, packet)| packet.flow == 3);
+        let longest = calls.map(|(at, packet)| at - packet.id).max();
+        assert!(longest <= Some(2), "{longest:?}");
+    }
+
+    #[test]
+    fn flows_of_a_host_go_by_age() {
+        let mut queue = build("gentle hosts=dst");
+        let mut drops = Signals::new();
+        for (flow, host, packets) in [(1, 1, 5), (2, 2, 5), (3, 1, 2)] {
+            for _ in 0..packets {
+                let packet = TestPacket::data(flow, 1514).between(0, host);
+                queue.enqueue(ms(0), packet, &mut drops);
+            }
+        }
+        let order: Vec<u64> = (0..12)
+            .filter_map(|_| queue.dequeue(ms(1), &mut drops).packet())
+            .map(|packet| packet.flow)
+            .collect();
+        // Hosts take turns, and the third flow goes before what the first sent when it was old.
+        assert_eq!(order, [1, 2, 1, 2, 3, 2, 3, 2, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn the_host_that_holds_most_loses_packets_and_is_marked() {
+        let mut queue = build("gentle hosts=src limit=50ms");
+        let of = |host, flow| TestPacket::data(flow, 1514).between(host, 0);
+        let (_, dropped, _) = run(&mut *queue, 0..1000, |_| {
+            vec![of(1, 1), of(1, 1), of(1, 1), of(2, 2).of_bytes(300)]
+        });
+        assert!(dropped.len() > 1500);
+        assert!(dropped.iter().all(|(packet, _)| packet.flow == 1));
+        let mut queue = build("gentle hosts=src limit=50ms");
+        let (sent, _, marked) = run(&mut *queue, 0..1000, |t| {
+            let mut packets = vec![of(1, 1).ecn_capable(); 2 - t as usize / 300 % 2];
+            packets.push(of(2, 2).of_bytes(100).ecn_capable());
+            packets
+        });
+        assert!(marked > 100);
+        let unmarked = sent.iter().filter(|packet| packet.flow == 2);
+        assert!(unmarked.clone().count() > 400);
+        assert!(unmarked.clone().all(|packet| packet.ecn == Ecn::Ect0));
     }
 
     #[test]

@@ -51,6 +51,7 @@ schemes! {
     gentle,
     age_prio,
     las,
+    srpt,
     tbf,
     htb,
     #[cfg(feature = "exercise")]

@@ -38,6 +38,17 @@ fn schedules() -> u64 {
     }
 }
 
+/// Whether the scheme reads addresses. Linux dissects a packet with a VLAN tag in the frame wrongly; CHOKe then takes one
+/// flow for another, cake and gentle take all hosts for one.
+fn reads_addresses(spec: &Spec) -> bool {
+    let unshaped = spec.unshaped();
+    match unshaped.scheme().name {
+        "choke" | "cake" => true,
+        "gentle" => unshaped.options().choice("hosts") != "none",
+        _ => false,
+    }
+}
+
 fn cases(spec: &str) -> Vec<Case> {
     let spec: Spec = spec.parse().unwrap();
     let mut cases = Vec::new();
@@ -51,9 +62,7 @@ fn cases(spec: &str) -> Vec<Case> {
                 service,
                 flows,
                 ecn,
-                // Linux dissects a packet with a VLAN tag in the frame wrongly; CHOKe then takes one flow for another,
-                // and cake takes all hosts for one.
-                tags: !matches!(spec.scheme().name, "choke" | "cake"),
+                tags: !reads_addresses(&spec),
             };
             cases.push(Case::new(&spec, seed, generate(&traffic, seed)));
         }
@@ -214,9 +223,9 @@ fn cake_filters_acks() {
     );
 }
 
-/// More busy flows than the 1024 queues of a tin, of more hosts than its tables have entries for.
+/// More busy flows than the 1024 queues of a tin of cake, of more hosts than the tables have entries for.
 #[test]
-fn cake_has_more_flows_and_hosts_than_queues() {
+fn more_flows_and_hosts_than_queues() {
     let Some(kernel) = kernel() else { return };
     let traffic = Traffic {
         pattern: Pattern::Overload,
@@ -231,6 +240,8 @@ fn cake_has_more_flows_and_hosts_than_queues() {
         "cake besteffort dual-srchost bandwidth=100mbit",
         "cake besteffort hosts",
         "cake diffserv4 dual-dsthost memlimit=4mb",
+        "gentle hosts=src",
+        "gentle hosts=src memory_limit=100kb noecn",
     ];
     let cases: Vec<Case> = (0..)
         .zip(specs)
@@ -371,6 +382,20 @@ fn bands_by_age() {
             "htb rate=2mbit child=gentle limit=20ms",
         ],
         |_| {},
+    );
+}
+
+#[test]
+fn bands_by_age_of_each_host() {
+    equal(
+        &[
+            "gentle hosts=src",
+            "gentle hosts=dst limit=20ms",
+            "gentle hosts=src limit=5ms memory_limit=20kb flows=8 noecn",
+            "gentle hosts=dst bands=3 first=100 weight=2 forgive=0",
+            "htb rate=2mbit child=gentle hosts=src limit=20ms",
+        ],
+        |case| case.set_again = true,
     );
 }
 

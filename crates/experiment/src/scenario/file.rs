@@ -24,6 +24,9 @@ const UDP_PACKET: (u64, u32) = (28, 1500);
 /// Minimum and default length of a SYN of a flood: IPv4 and TCP headers without options.
 const SYN_PACKET: (u64, u32) = (40, 40);
 
+/// Maximum number of hosts on each side.
+const HOSTS: u32 = 65_536;
+
 /// Name of `Profile::default()`.
 const DEFAULT_PROFILE: &str = "linux-7.2";
 
@@ -182,7 +185,7 @@ fn access(section: Option<Section<'_>>) -> Result<Option<Access>, ScenarioError>
     };
     let rate = section.require("rate", "\"100mbit\"")?.rate()?;
     let hosts = match section.take("hosts") {
-        Some(item) => item.count(1..=65_536)? as u32,
+        Some(item) => item.count(1..=HOSTS.into())? as u32,
         None => 1,
     };
     section.finish()?;
@@ -262,6 +265,13 @@ fn workload(
         Some(item) => item.count(0..=63)? as u8,
         None => 0,
     };
+    let host = match section.take("host") {
+        Some(item) => {
+            let hosts = access.map_or(HOSTS, |access| access.hosts);
+            Some(item.count(0..=u64::from(hosts - 1))? as u32)
+        }
+        None => None,
+    };
     let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
     let mut tcp = |key| match section.take(key) {
         Some(item) if !connects => Err(item.error("these packets belong to no connection")),
@@ -329,6 +339,7 @@ fn workload(
         initiator_tcp,
         group,
         dscp,
+        host,
     })
 }
 

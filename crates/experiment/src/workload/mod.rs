@@ -71,9 +71,13 @@ pub struct Workload {
     pub group: Option<String>,
     /// Differentiated services codepoint of all its packets, of both ends, 0 to 63.
     pub dscp: u8,
+    /// Number of its hosts, one on each side of the bottleneck; `None`: the hosts of the access links in turn or, without
+    /// access links, the hosts 0.
+    pub host: Option<u32>,
 }
 
-/// Shows what is set. A codepoint of 0 is left out, so that fingerprints of scenarios without codepoints stay.
+/// Shows what is set. A codepoint of 0 and hosts without a number are left out, so that fingerprints of scenarios without
+/// them stay.
 impl fmt::Debug for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Workload");
@@ -86,6 +90,9 @@ impl fmt::Debug for Workload {
             .field("group", &self.group);
         if self.dscp != 0 {
             all.field("dscp", &self.dscp);
+        }
+        if let Some(host) = self.host {
+            all.field("host", &host);
         }
         all.finish()
     }
@@ -266,6 +273,9 @@ impl fmt::Display for Workload {
         }
         if self.dscp != 0 {
             write!(f, "; codepoint {}", dscp::name(self.dscp))?;
+        }
+        if let Some(host) = self.host {
+            write!(f, "; host {host}")?;
         }
         match &self.group {
             Some(group) => write!(f, "; group {group}"),

@@ -110,7 +110,7 @@ mod tests {
             extra_delay: Nanos::ZERO,
             dscp: 0,
         };
-        let packet = Packet::tcp(&segment, &path, Direction::Down, 0);
+        let packet = Packet::tcp(&segment, &path, Direction::Down, 0, 0);
         let mut frame = Vec::new();
         write(&packet, LONGEST_IP_PACKET, &mut frame);
         let length = frame.len() as u32;

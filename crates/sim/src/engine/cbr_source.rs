@@ -8,6 +8,8 @@ use gentle_units::{Nanos, Rate};
 
 /// Source of packets at a constant bit rate.
 pub(crate) struct CbrSource {
+    /// Index of its workload in the scenario.
+    workload: usize,
     direction: Direction,
     /// Index among the sources of the scenario.
     number: u32,
@@ -29,17 +31,19 @@ pub(crate) struct CbrSource {
 impl CbrSource {
     /// All sources of a scenario.
     pub(crate) fn all(scenario: &Scenario) -> Vec<CbrSource> {
-        let found = scenario.workloads.iter().filter_map(|workload| {
+        let found = scenario.workloads.iter().enumerate();
+        let found = found.filter_map(|(index, workload)| {
             let (pace, flood) = match workload.traffic {
                 Traffic::Udp(pace) => (pace, false),
                 Traffic::SynFlood(pace) => (pace, true),
                 _ => return None,
             };
-            Some((workload, pace, flood))
+            Some((index, workload, pace, flood))
         });
         (0..)
             .zip(found)
-            .map(|(number, (workload, pace, flood))| CbrSource {
+            .map(|(number, (index, workload, pace, flood))| CbrSource {
+                workload: index,
                 direction: workload.direction,
                 number,
                 ip_bytes: pace.bytes,
@@ -52,6 +56,11 @@ impl CbrSource {
                 end: scenario.duration,
             })
             .collect()
+    }
+
+    /// Index of its workload in the scenario.
+    pub(crate) fn workload(&self) -> usize {
+        self.workload
     }
 
     /// The link that carries the packets.

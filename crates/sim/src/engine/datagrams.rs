@@ -36,19 +36,24 @@ impl Datagrams {
         path: impl Fn(u32) -> Path,
     ) -> Datagrams {
         let flows = scenario.datagram_flows(seed);
-        let flows = (first_serial..).zip(&flows).map(|(serial, flow)| Flow {
-            workload: flow.workload,
-            path: Path {
-                extra_delay: Nanos(flow.extra_rtt.0 / 2),
-                dscp: scenario.workloads[flow.workload].dscp,
-                ..path(serial)
-            },
-            ends: flow.ends(),
-            links: [0, 1].map(|end| {
-                let direction = flow.direction_of(end);
-                (direction, scenario.link(direction).overhead)
-            }),
-            planned: [Nanos::MAX; 2],
+        let flows = (first_serial..).zip(&flows).map(|(serial, flow)| {
+            let workload = &scenario.workloads[flow.workload];
+            let in_turn = path(serial);
+            Flow {
+                workload: flow.workload,
+                path: Path {
+                    host: workload.host.unwrap_or(in_turn.host),
+                    extra_delay: Nanos(flow.extra_rtt.0 / 2),
+                    dscp: workload.dscp,
+                    ..in_turn
+                },
+                ends: flow.ends(),
+                links: [0, 1].map(|end| {
+                    let direction = flow.direction_of(end);
+                    (direction, scenario.link(direction).overhead)
+                }),
+                planned: [Nanos::MAX; 2],
+            }
         });
         Datagrams {
             flows: flows.collect(),

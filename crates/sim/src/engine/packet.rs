@@ -9,6 +9,9 @@ use gentle_units::Nanos;
 /// Place of packets without a connection; no connection gets it.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
+/// Sources of a flood are numbered apart from hosts.
+const FORGED: u64 = 1 << 33;
+
 /// Values of the ECN field (RFC 3168, section 5).
 const NOT_ECT: u8 = 0;
 const ECT_1: u8 = 1;
@@ -47,6 +50,8 @@ pub struct Packet {
     pub(crate) host: u32,
     /// Delay on top of the link's.
     pub(crate) extra_delay: Nanos,
+    /// Payload bytes that the end point had not got acknowledged when it sent the segment, this one's included.
+    unacked: u64,
     pub(crate) direction: Direction,
     /// DS field (RFC 2474, RFC 3168): codepoint and ECN field.
     ds: u8,
@@ -56,13 +61,15 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A TCP segment. `overhead` is what the link layer adds to an IP packet.
+    /// A TCP segment. `overhead` is what the link layer adds to an IP packet; `unacked` is the number of payload bytes that
+    /// the end point has queued and not got acknowledged.
     #[inline]
     pub(crate) fn tcp(
         segment: &Segment,
         path: &Path,
         direction: Direction,
         overhead: u32,
+        unacked: u64,
     ) -> Packet {
         let flags = segment.flags;
         let class = if flags.contains(Flags::SYN) {
@@ -84,6 +91,7 @@ impl Packet {
             serial: path.serial,
             host: path.host,
             extra_delay: path.extra_delay,
+            unacked,
             bytes: overhead + ip_bytes,
             ip_bytes,
             direction,
@@ -118,6 +126,7 @@ impl Packet {
             serial: flow,
             host,
             extra_delay: Nanos::ZERO,
+            unacked: 0,
             bytes,
             ip_bytes,
             direction,
@@ -244,15 +253,24 @@ impl gentle_aqm::Packet for Packet {
         apart << 33 | u64::from(self.serial) << 1 | self.direction as u64
     }
 
-    /// Both ends of a connection have the same number, each on its side of the bottleneck.
+    /// Both ends of a connection have the same number, each on its side of the bottleneck. Each SYN of a flood has a source
+    /// of its own.
     #[inline]
     fn hosts(&self) -> Hosts {
         let host = u64::from(self.host) << 1;
         let side = self.direction as u64;
+        let source = match self.is_of_flood() {
+            true => FORGED | u64::from(self.serial) << 1,
+            false => host,
+        };
         Hosts {
-            source: host | side,
+            source: source | side,
             destination: host | (side ^ 1),
         }
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.connection().map(|_| self.unacked)
     }
 
     fn tcp(&self) -> Option<TcpHeader> {

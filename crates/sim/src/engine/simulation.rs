@@ -41,6 +41,8 @@ pub struct Simulation<T> {
     profiles: Vec<[Arc<Profile>; 2]>,
     /// Codepoint of the packets of each workload.
     codepoints: Vec<u8>,
+    /// Number of the hosts of each workload; `None`: in turn.
+    hosts: Vec<Option<u32>>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     pub(super) now: Nanos,
@@ -109,6 +111,9 @@ impl<T: Tap> Simulation<T> {
                 .collect(),
             codepoints: (scenario.workloads.iter())
                 .map(|workload| workload.dscp)
+                .collect(),
+            hosts: (scenario.workloads.iter())
+                .map(|workload| workload.host)
                 .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
@@ -355,7 +360,7 @@ impl<T: Tap> Simulation<T> {
         let path = Path {
             place: self.connections.vacant(),
             serial,
-            host: self.host_of(serial),
+            host: self.host_of(arrival.workload, serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
             dscp: self.codepoints[arrival.workload],
         };
@@ -377,7 +382,7 @@ impl<T: Tap> Simulation<T> {
         let overhead = self.links[turn.direction.index()].overhead;
         for index in 0..self.segments.len() {
             let segment = &self.segments[index];
-            let packet = Packet::tcp(segment, &turn.path, turn.direction, overhead);
+            let packet = Packet::tcp(segment, &turn.path, turn.direction, overhead, turn.unacked);
             let packet = boxed(&mut self.spare, packet);
             self.send(packet, alone);
         }
@@ -482,15 +487,17 @@ impl<T: Tap> Simulation<T> {
         self.follow(place, responder, false);
     }
 
-    /// Connections and flows take the hosts in turn.
-    fn host_of(&self, number: u32) -> u32 {
-        self.access
-            .as_ref()
-            .map_or(0, |access| number % access.hosts())
+    /// The host of a connection of a workload. Without hosts of its own, connections take all hosts in turn.
+    fn host_of(&self, workload: usize, number: u32) -> u32 {
+        let in_turn = || {
+            let access = self.access.as_ref();
+            access.map_or(0, |access| number % access.hosts())
+        };
+        self.hosts[workload].unwrap_or_else(in_turn)
     }
 
     fn send_cbr(&mut self, number: u32) {
-        let host = self.host_of(number);
+        let host = self.host_of(self.cbr_sources[number as usize].workload(), number);
         let source = &mut self.cbr_sources[number as usize];
         let packet = boxed(&mut self.spare, source.send(host));
         if let Some(at) = source.next_at() {
@@ -673,6 +680,8 @@ struct Turn {
     path: Path,
     /// Which way the end point's packets go.
     direction: Direction,
+    /// Payload bytes that the end point has queued and not got acknowledged.
+    unacked: u64,
     /// Nothing more will happen to the connection.
     over: bool,
 }
@@ -683,8 +692,10 @@ impl Turn {
     fn of(connection: &mut Connection, responder: bool, now: Nanos, events: &mut Events) -> Turn {
         let path = connection.path;
         let mut over = false;
+        let mut unacked = 0;
         let planned = connection.planned[usize::from(responder)];
         if let Some(end) = connection.end(responder) {
+            unacked = end.bytes_unacked();
             let timer = end.next_timer().filter(|at| *at < planned);
             // As long as this end is open, so is the connection; the other end need not be looked at.
             over = end.is_closed() && connection.is_over();
@@ -701,6 +712,7 @@ impl Turn {
             } else {
                 connection.initiator_direction
             },
+            unacked,
             over,
         }
     }

@@ -10,9 +10,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Queue(#[from] PlanError),
     /// The scenario has access links; each host would need its own link.
-    #[error(
-        "[access]: the testbed has one host on each side and no access links; leave the section out, or use gentle sim"
-    )]
+    #[error("[access]: the testbed has no access links; leave the section out, or use gentle sim")]
     Access,
     /// The rate of a link follows a recording, which no qdisc of Linux does.
     #[error(
@@ -22,12 +20,19 @@ pub enum ExperimentError {
         /// `down` or `up`.
         link: &'static str,
     },
-    /// A workload has its own TCP settings; connections between the same two hosts would need different kernels.
+    /// A workload has its own TCP settings; all hosts of a side have one kernel.
     #[error(
-        "[[workload]] tcp: the testbed has one host on each side, whose TCP all connections share; leave it out, or use \
-         gentle sim"
+        "[[workload]] tcp: all hosts on a side of the testbed share one TCP; leave it out, or use gentle sim"
     )]
     WorkloadTcp,
+    /// A host has a number for which the testbed has no address.
+    #[error("[[workload]] host = {host}: the testbed's hosts have numbers up to {most}")]
+    Host {
+        /// Number of the host.
+        host: u32,
+        /// Maximum.
+        most: u32,
+    },
     /// The scenario has no traffic to measure.
     #[error(
         "the scenario starts no connection and sends nothing within its duration under seed {seed}; make it longer"

@@ -1,6 +1,7 @@
 //! Connections and constant-rate packets of a run, in the form that the traffic generator reads.
 
 use super::ExperimentError;
+use super::topology::host_of;
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
@@ -35,6 +36,9 @@ pub struct Flow {
     /// Differentiated services codepoint.
     #[serde(default)]
     pub dscp: u8,
+    /// Number of the host, on either side.
+    #[serde(default)]
+    pub host: u8,
     /// Index in the experiment's list of users, whose connections these are; `None`: one connection.
     #[serde(default)]
     pub user: Option<u32>,
@@ -68,6 +72,9 @@ pub struct CbrFlow {
     /// Differentiated services codepoint.
     #[serde(default)]
     pub dscp: u8,
+    /// Number of the host, on either side.
+    #[serde(default)]
+    pub host: u8,
 }
 
 impl CbrFlow {
@@ -104,6 +111,8 @@ pub struct DatagramSocket {
     pub port: u16,
     /// Codepoint of the packets of both ends (RFC 2474).
     pub dscp: u8,
+    /// Number of the host, on either side.
+    pub host: u8,
 }
 
 impl DatagramSocket {
@@ -249,6 +258,7 @@ pub(super) fn plan(
             class: classes.nearest(arrival.extra_rtt),
             workload: arrival.workload,
             dscp: scenario.workloads[arrival.workload].dscp,
+            host: host_of(&scenario.workloads[arrival.workload]),
             user: None,
         }
     };
@@ -264,6 +274,7 @@ pub(super) fn plan(
             class: classes.nearest(Nanos(plan.extra_rtt_ns)),
             workload: plan.workload,
             dscp: workload.dscp,
+            host: host_of(workload),
             user: Some(number),
         }
     };
@@ -287,6 +298,7 @@ pub(super) fn plan(
                 start_ns: pace.start.0,
                 stop_ns: pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
                 dscp: workload.dscp,
+                host: host_of(workload),
             })
         })
         .collect();
@@ -310,6 +322,7 @@ pub(super) fn datagrams(
     let sockets = sockets.map(|(port, flow)| DatagramSocket {
         class: classes.nearest(flow.extra_rtt),
         dscp: scenario.workloads[flow.workload].dscp,
+        host: host_of(&scenario.workloads[flow.workload]),
         flow,
         port,
     });

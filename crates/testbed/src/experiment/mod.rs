@@ -14,7 +14,7 @@ pub use namespaces::{HostName, Namespaces, ROUTER_DOWN, ROUTER_UP};
 pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
 pub use topology::{
-    QUEUE, client_address, forged_address, is_forged, server_address, unassigned_address,
+    QUEUE, client_address, forged_address, is_forged, is_host, server_address, unassigned_address,
 };
 
 use gentle_aqm::Spec;
@@ -110,6 +110,14 @@ pub fn plan(
     let own = |workload: &Workload| !(workload.tcp.is_empty() && workload.initiator_tcp.is_empty());
     if scenario.workloads.iter().any(own) {
         return Err(ExperimentError::WorkloadTcp);
+    }
+    let hosts = scenario
+        .workloads
+        .iter()
+        .filter_map(|workload| workload.host);
+    let most = topology::LAST_HOST;
+    if let Some(host) = hosts.max().filter(|host| *host > most) {
+        return Err(ExperimentError::Host { host, most });
     }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);

@@ -13,8 +13,9 @@ use super::tcp::Settings;
 use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
-use gentle_experiment::{Direction, GilbertElliott, LinkConfig, Scenario, Traffic};
+use gentle_experiment::{Direction, GilbertElliott, LinkConfig, Scenario, Traffic, Workload};
 use gentle_units::{Nanos, Rate};
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 /// Bytes that Linux counts per frame in addition to the IP packet.
@@ -203,16 +204,15 @@ impl Network<'_> {
             down,
             server,
         } = self.namespaces;
-        for class in 0..self.extra_rtts.len().max(1) {
-            steps.push(ip(format!(
-                "-n {client} address add {}/32 dev lo",
-                client_address(class as u8)
-            )));
+        for host in hosts(self.scenario) {
+            let classes = 0..self.extra_rtts.len().max(1);
+            let addresses = classes.map(|class| client_address(host, class as u8));
+            steps.extend(
+                addresses.map(|address| ip(format!("-n {client} address add {address}/32 dev lo"))),
+            );
+            let address = server_address(host);
+            steps.push(ip(format!("-n {server} address add {address}/32 dev lo")));
         }
-        steps.push(ip(format!(
-            "-n {server} address add {}/32 dev lo",
-            server_address()
-        )));
         let mut tcp = String::new();
         for words in &self.tcp.route {
             tcp.push(' ');
@@ -374,9 +374,10 @@ impl Network<'_> {
         verb: &str,
         steps: &mut Vec<Step>,
     ) {
-        let (namespace, dev, field) = match direction {
-            Direction::Down => (&self.namespaces.down, "d1", "src"),
-            Direction::Up => (&self.namespaces.up, "u0", "dst"),
+        // Offset of the client's address in the IP header (RFC 791, section 3.1).
+        let (namespace, dev, offset) = match direction {
+            Direction::Down => (&self.namespaces.down, "d1", 12),
+            Direction::Up => (&self.namespaces.up, "u0", 16),
         };
         let percent = |probability: f64| format!("{}%", probability * 100.0);
         let mut disturbed = String::new();
@@ -432,12 +433,13 @@ impl Network<'_> {
                 ),
             ));
             if verb == "add" {
+                // Of every host.
+                let address = u32::from(client_address(0, class as u8));
                 steps.push(tc(
                     namespace,
                     format!(
-                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match ip {field} {}/32 \
-                         flowid 1:{band:x}",
-                        client_address(class as u8)
+                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match u32 {address:#x} 0xffff00ff at \
+                         {offset} flowid 1:{band:x}"
                     ),
                 ));
             }
@@ -445,9 +447,24 @@ impl Network<'_> {
     }
 }
 
-/// Address of the client for connections of a class of round-trip times.
-pub fn client_address(class: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 1, 0, class + 1)
+/// Address of a host of the client for connections of a class of round-trip times.
+pub fn client_address(host: u8, class: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 1, host, class + 1)
+}
+
+/// Numbers of the hosts on either side, in order.
+fn hosts(scenario: &Scenario) -> BTreeSet<u8> {
+    scenario.workloads.iter().map(host_of).collect()
+}
+
+/// Number of the hosts of a workload; `plan` has made sure that it fits.
+pub(super) fn host_of(workload: &Workload) -> u8 {
+    workload.host.unwrap_or(0) as u8
+}
+
+/// Whether `address` is one of those that [`client_address`] and [`server_address`] return.
+pub fn is_host(address: Ipv4Addr) -> bool {
+    matches!(address.octets(), [10, 1 | 2, ..])
 }
 
 /// Forged source address of floods, in 10.3.0.0/16, which no host has.
@@ -461,15 +478,18 @@ pub fn is_forged(address: Ipv4Addr) -> bool {
     address.octets()[..2] == [10, FORGED]
 }
 
+/// Maximum number of a host: the next one has the network of [`unassigned_address`].
+pub(super) const LAST_HOST: u32 = 254;
+
 /// Destination of floods: an unassigned address behind the queue of their direction, on the side of the server
 /// (`to_server`) or of the client, for which no ICMP error is returned.
 pub fn unassigned_address(to_server: bool) -> Ipv4Addr {
     Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 
-/// Address of the server.
-pub fn server_address() -> Ipv4Addr {
-    Ipv4Addr::new(10, 2, 0, 1)
+/// Address of a host of the server.
+pub fn server_address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 2, host, 1)
 }
 
 fn router_device(direction: Direction) -> &'static str {

@@ -1,14 +1,12 @@
 //! Reader of the packet capture of a run; keeps the header fields that the evaluation needs.
 
 use super::ResultsError;
-use crate::experiment::{client_address, is_forged, server_address};
+use crate::experiment::{is_forged, is_host};
 use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
-use gentle_wire::{
-    Address, EthernetHeader, LinkType, TcpFlags, Transport, Tunnels, dissect, protocol,
-};
+use gentle_wire::{EthernetHeader, LinkType, TcpFlags, Transport, Tunnels, dissect, protocol};
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::path::Path;
@@ -99,6 +97,8 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
     let from_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
     // Packets between the router and its neighbours pass no queue.
     let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
+    let is_host =
+        |address| matches!(IpAddr::from(address), IpAddr::V4(address) if is_host(address));
     if !from_flood && ends.any(|address| !is_host(address)) {
         return None;
     }
@@ -137,14 +137,4 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
         segment: segment.filter(|_| !from_flood),
         identity: hasher.finish(),
     })
-}
-
-/// Whether the address is one of the two hosts'.
-fn is_host(address: Address) -> bool {
-    match IpAddr::from(address) {
-        IpAddr::V4(address) => {
-            address == server_address() || address.octets()[..3] == client_address(0).octets()[..3]
-        }
-        IpAddr::V6(_) => false,
-    }
 }

@@ -143,6 +143,7 @@ const KINDS: &[Kind] = &[
             (7, 4),
             (8, 4),
             (9, 4),
+            (10, 4),
         ],
         bounds: &[
             (2, U64(999_999), false),
@@ -169,8 +170,10 @@ const KINDS: &[Kind] = &[
             (8, U32(65_537), false),
             (9, U32(1), true),
             (9, U32(2), false),
+            (10, U32(2), true),
+            (10, U32(3), false),
             (0, U32(1), false),
-            (10, U32(1), false),
+            (11, U32(1), false),
         ],
     },
     Kind {

@@ -31,9 +31,11 @@ impl CbrSender {
     pub(super) fn new(flow: CbrFlow) -> io::Result<CbrSender> {
         let kind = match flow.kind {
             CbrKind::Udp => {
+                let client = client_address(flow.host, 0);
+                let server = server_address(flow.host);
                 let (from, to) = match flow.from_client {
-                    true => (client_address(0), server_address()),
-                    false => (server_address(), client_address(0)),
+                    true => (client, server),
+                    false => (server, client),
                 };
                 let socket = UdpSocket::bind((from, 0))?;
                 set_codepoint(&socket, flow.dscp)?;
@@ -135,6 +137,7 @@ mod tests {
             start_ns: 0,
             stop_ns: 1_000_000_000,
             dscp: 46,
+            host: 0,
         };
         let mut seen = std::collections::HashSet::new();
         for (number, ip_bytes) in [(0, 40), (1, 60), (59_999, 40), (60_000, 1500)] {

@@ -44,9 +44,11 @@ impl Datagrams {
         let mut ends = Vec::with_capacity(all.len());
         for of in all {
             let side = (0..2).find(|end| of.is_from_client(*end) == is_client);
+            let client = client_address(of.host, of.class);
+            let server = server_address(of.host);
             let (own, peer) = match is_client {
-                true => (client_address(of.class), server_address()),
-                false => (server_address(), client_address(of.class)),
+                true => (client, server),
+                false => (server, client),
             };
             let socket = UdpSocket::bind((own, of.port))?;
             set_codepoint(&socket, of.dscp)?;

@@ -20,10 +20,12 @@ pub(super) fn connect(flow: &Flow, port: u16, paces: bool) -> io::Result<TcpStre
         pace(&socket)?;
     }
     set_codepoint(&socket, flow.dscp)?;
+    let client = client_address(flow.host, flow.class);
+    let server = server_address(flow.host);
     let (own, other) = if flow.from_client {
-        (client_address(flow.class), server_address())
+        (client, server)
     } else {
-        (server_address(), client_address(flow.class))
+        (server, client)
     };
     bind(
         socket.as_raw_fd(),

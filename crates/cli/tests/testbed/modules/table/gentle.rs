@@ -5,7 +5,7 @@ use super::{Module, Setting, set};
 pub(super) const GENTLE: Module = Module {
     kind: "gentle",
     defaults: r#"{"limit_ns": 140000000, "memory_limit": 33554432, "bands": 10, "first": 2048, "weight": 16,
-        "forgive": 75, "flows": 512, "ecn": true}"#,
+        "forgive": 75, "flows": 512, "ecn": true, "hosts": "none"}"#,
     settings: SETTINGS,
     refused: REFUSED,
     refused_by_kernel: 0,
@@ -38,6 +38,9 @@ const SETTINGS: &[Setting] = &[
     set("flows 65536", r#"{"flows": 65536}"#),
     set("ecn", "{}"),
     set("noecn", r#"{"ecn": false}"#),
+    set("hosts none", "{}"),
+    set("hosts src", r#"{"hosts": "src"}"#),
+    set("hosts dst", r#"{"hosts": "dst"}"#),
     set(
         "limit 50ms bands 5 first 4kb weight 8 noecn",
         r#"{"limit_ns": 50000000, "bands": 5, "first": 4096, "weight": 8, "ecn": false}"#,
@@ -61,5 +64,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("forgive 1001", "0 to 1000"),
     ("flows 7", "8 to 65536"),
     ("flows 65537", "8 to 65536"),
+    ("hosts", "none, src or dst"),
+    ("hosts both", "none, src or dst"),
     ("colour blue", "no option \"colour\""),
 ];
