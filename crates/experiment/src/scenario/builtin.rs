@@ -84,6 +84,7 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         initiator_tcp: TcpChanges::default(),
         group: None,
         dscp: 0,
+        tunnel: 0,
     }];
     scenario
 }

@@ -262,6 +262,13 @@ fn workload(
         Some(item) => item.count(0..=63)? as u8,
         None => 0,
     };
+    let tunnel = match section.take("tunnel") {
+        Some(item) if matches!(kind, Name::SynFlood) => {
+            return Err(item.error("the SYNs of a flood come from many hosts, and enter no tunnel"));
+        }
+        Some(item) => item.count(1..=255)? as u8,
+        None => 0,
+    };
     let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
     let mut tcp = |key| match section.take(key) {
         Some(item) if !connects => Err(item.error("these packets belong to no connection")),
@@ -329,6 +336,7 @@ fn workload(
         initiator_tcp,
         group,
         dscp,
+        tunnel,
     })
 }
 

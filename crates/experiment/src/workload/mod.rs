@@ -71,9 +71,12 @@ pub struct Workload {
     pub group: Option<String>,
     /// Differentiated services codepoint of all its packets, of both ends, 0 to 63.
     pub dscp: u8,
+    /// Number of the tunnel that carries all its packets, 1 to 255: to queues on the way, all packets of a tunnel in one
+    /// direction are one UDP flow between two hosts, as those of a VPN are. 0: no tunnel.
+    pub tunnel: u8,
 }
 
-/// Shows what is set. A codepoint of 0 is left out, so that fingerprints of scenarios without codepoints stay.
+/// Shows what is set. A codepoint or tunnel of 0 is left out, so that fingerprints of scenarios without them stay.
 impl fmt::Debug for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Workload");
@@ -86,6 +89,9 @@ impl fmt::Debug for Workload {
             .field("group", &self.group);
         if self.dscp != 0 {
             all.field("dscp", &self.dscp);
+        }
+        if self.tunnel != 0 {
+            all.field("tunnel", &self.tunnel);
         }
         all.finish()
     }
@@ -266,6 +272,9 @@ impl fmt::Display for Workload {
         }
         if self.dscp != 0 {
             write!(f, "; codepoint {}", dscp::name(self.dscp))?;
+        }
+        if self.tunnel != 0 {
+            write!(f, "; in tunnel {}", self.tunnel)?;
         }
         match &self.group {
             Some(group) => write!(f, "; group {group}"),

@@ -41,6 +41,7 @@ impl Datagrams {
             path: Path {
                 extra_delay: Nanos(flow.extra_rtt.0 / 2),
                 dscp: scenario.workloads[flow.workload].dscp,
+                tunnel: scenario.workloads[flow.workload].tunnel,
                 ..path(serial)
             },
             ends: flow.ends(),

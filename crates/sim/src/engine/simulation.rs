@@ -41,6 +41,8 @@ pub struct Simulation<T> {
     profiles: Vec<[Arc<Profile>; 2]>,
     /// Codepoint of the packets of each workload.
     codepoints: Vec<u8>,
+    /// Tunnel of the packets of each workload; 0: none.
+    tunnels: Vec<u8>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     pub(super) now: Nanos,
@@ -97,9 +99,10 @@ impl<T: Tap> Simulation<T> {
         let path = |serial| Path {
             place: NO_CONNECTION,
             serial,
-            host: serial % hosts,
+            host: (serial % hosts) as u16,
             extra_delay: Nanos::ZERO,
             dscp: 0,
+            tunnel: 0,
         };
         let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
         let mut simulation = Simulation {
@@ -109,6 +112,9 @@ impl<T: Tap> Simulation<T> {
                 .collect(),
             codepoints: (scenario.workloads.iter())
                 .map(|workload| workload.dscp)
+                .collect(),
+            tunnels: (scenario.workloads.iter())
+                .map(|workload| workload.tunnel)
                 .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
@@ -358,6 +364,7 @@ impl<T: Tap> Simulation<T> {
             host: self.host_of(serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
             dscp: self.codepoints[arrival.workload],
+            tunnel: self.tunnels[arrival.workload],
         };
         let [initiator, _] = &self.profiles[arrival.workload];
         Connection::open(arrival, path, initiator, &mut self.segments)
@@ -483,10 +490,10 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Connections and flows take the hosts in turn.
-    fn host_of(&self, number: u32) -> u32 {
+    fn host_of(&self, number: u32) -> u16 {
         self.access
             .as_ref()
-            .map_or(0, |access| number % access.hosts())
+            .map_or(0, |access| (number % access.hosts()) as u16)
     }
 
     fn send_cbr(&mut self, number: u32) {

@@ -111,6 +111,9 @@ pub fn plan(
     if scenario.workloads.iter().any(own) {
         return Err(ExperimentError::WorkloadTcp);
     }
+    if scenario.workloads.iter().any(|workload| workload.tunnel != 0) {
+        return Err(ExperimentError::Tunnel);
+    }
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
     let flows::Sources { flows, users, cbr } = flows::plan(scenario, seed, &classes)?;
