@@ -253,6 +253,8 @@ fn packets_that_cannot_be_are_refused() {
         let workload = format!("kind = \"{kind}\"\nrate = \"1mbit\"\npacket = {packet}");
         refused(poisson, &workload, &["x.toml:20:10", shortest]);
     }
+    let flood = "kind = \"syn_flood\"\nrate = \"1mbit\"\ntunnel = 1";
+    refused(poisson, flood, &["x.toml:20:10", "no tunnel"]);
 }
 
 #[test]
@@ -444,6 +446,7 @@ fn the_keys_of_dialogues_are_checked() {
         (with("dscp = 64"), [place, "a whole number, 0 to 63"]),
         (with("host = 65536"), [place, "a whole number, 0 to 65535"]),
         (with("host = \"a\""), [place, "a whole number, 0 to 65535"]),
+        (with("tunnel = 0"), [place, "a whole number, 1 to 255"]),
         (
             PAGES.replace("pages = 4", "pages = 0.5"),
             ["x.toml:21:", "a number, 1 to"],

@@ -152,6 +152,27 @@ fn long_flows_fill_the_link_and_share_it() {
     near(run(&scenario("200s", "", &stopped)).utilization, 0.5, 0.03);
 }
 
+/// Fair queueing gives a tunnel the share of one flow, which its connections divide. Within it no queue sees a SYN.
+#[test]
+fn a_tunnel_is_one_flow() {
+    let beside = "[[workload]]\nkind = \"long\"\nflows = 1";
+    let rest = format!("{beside}\n{}\ntunnel = 7", beside.replace('1', "2"));
+    // A target at which a lone flow fills its half of the link.
+    let queue = "qdisc = \"fq_codel target=100ms interval=500ms\"";
+    let result = run(&scenario("200s", queue, &rest));
+    // Jain's index of a half and two quarters.
+    near(result.jain_index, 8.0 / 9.0, 0.02);
+
+    let short = "[[workload]]\nkind = \"poisson\"\ngap = \"20ms\"\nsize = { segments = 4 }\n";
+    let lost = |tunnel: &str| {
+        let rest = format!("{short}{tunnel}");
+        let result = run(&scenario("60s", "qdisc = \"spa limit=50\"", &rest));
+        result.links.down.loss.syn.expect("SYNs")
+    };
+    assert!(lost("") < 0.001, "{}", lost(""));
+    assert!(lost("tunnel = 7") > 0.05, "{}", lost("tunnel = 7"));
+}
+
 #[test]
 fn a_warm_up_is_left_out_of_every_number() {
     let poisson = "[[workload]]\nkind = \"poisson\"\ngap = \"100ms\"\nsize = { segments = 1 }";

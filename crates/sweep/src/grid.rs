@@ -72,6 +72,7 @@ enum Points {
 struct Listed {
     base: Base,
     settings: Vec<Setting>,
+    labels: Vec<Setting>,
     coordinates: BTreeMap<String, Coordinate>,
     place: Option<(usize, usize)>,
 }
@@ -594,6 +595,7 @@ fn listed_points<'l, 'r>(
         let mut point = Listed {
             base,
             settings: Vec::new(),
+            labels: Vec::new(),
             coordinates: BTreeMap::new(),
             place,
         };
@@ -613,11 +615,12 @@ fn listed_points<'l, 'r>(
                         axis.path
                     )));
                 };
+                let setting = (axis.path.clone(), value.value.clone());
                 if changes {
                     loader.files_of(&axis, &mut point.base)?;
-                    point
-                        .settings
-                        .push((axis.path.clone(), value.value.clone()));
+                    point.settings.push(setting);
+                } else {
+                    point.labels.push(setting);
                 }
                 point
                     .coordinates
@@ -641,7 +644,8 @@ fn one_type(points: &mut [Listed]) {
             if let Some(coordinate) = point.coordinates.get_mut(path)
                 && let Coordinate::Number(number) = coordinate
             {
-                let given = point.settings.iter().find(|(known, _)| known == path);
+                let mut given = point.settings.iter().chain(&point.labels);
+                let given = given.find(|(known, _)| known == path);
                 *coordinate = Coordinate::Text(
                     given.map_or_else(|| number.to_string(), |(_, value)| plain(value)),
                 );

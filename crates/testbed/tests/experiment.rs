@@ -91,6 +91,10 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     tcp.set_knob("initial_rto", "200ms").unwrap();
     let problem = plan(&own_tcp, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert_eq!(problem, ExperimentError::WorkloadTcp);
+    let mut tunnelled = varied();
+    tunnelled.workloads[0].tunnel = 1;
+    let problem = plan(&tunnelled, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
+    assert_eq!(problem, ExperimentError::Tunnel);
 }
 
 #[test]

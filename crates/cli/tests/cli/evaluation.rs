@@ -1,8 +1,8 @@
-//! The scenarios and the sweep of `evaluation/`, shortened.
+//! The scenarios and sweeps of `evaluation/`, shortened, and the tables made of them.
 
-use crate::command::{gentle, names, stdout, text};
+use crate::command::{gentle, names, stderr, stdout, text};
+use assert_cmd::Command;
 use serde_json::Value;
-use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -37,24 +37,49 @@ fn downloads_go_on_under_attack() {
     }
 }
 
+/// Calls `evaluation/run` with the built program.
+fn run(args: &[&str]) -> Command {
+    let mut command = Command::new("python3");
+    let program = Path::new(env!("CARGO_BIN_EXE_gentle"));
+    let run = folder().join("run");
+    command.args([text(&run), "--gentle", text(program)]).args(args);
+    command
+}
+
+/// All experiments of the page, with short runs: each has its tables, and a run that was stopped goes on.
 #[test]
-fn the_sweep_over_the_design_runs() {
-    let text = fs::read_to_string(folder().join("design.toml")).unwrap();
-    let replace = |text: String, (from, to): (&str, &str)| {
-        assert!(text.contains(from), "{from}");
-        text.replace(from, to)
-    };
-    let shorter = [
-        ("latin_hypercube = 60", "latin_hypercube = 2"),
-        ("seeds = 2", "seeds = 1"),
-        ("\"60s\"", "\"2s\""),
-        ("\"1gbit\"", "\"4mbit\""),
-    ];
-    let grid = shorter.into_iter().fold(text, replace);
+fn every_table_is_made_by_one_command() {
     let temporary = TempDir::new().unwrap();
-    fs::write(temporary.path().join("grid.toml"), grid).unwrap();
-    let args = ["sweep", "grid.toml", "--store=results", "--quiet", "--json"];
-    let json = stdout(gentle(&args).current_dir(temporary.path()));
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["runs"], 2 * 19, "{json}");
+    let args = ["--quick", "--threads=2", "--store", text(temporary.path())];
+    let made = stdout(&mut run(&args));
+    for title in [
+        "goal-1",
+        "goal-2",
+        "goal-3",
+        "confucius",
+        "tunnels",
+        "goal-4",
+        "design",
+    ] {
+        let table = made.split(&format!("{title} on simulator\n\n| ")).nth(1);
+        let table = table.unwrap_or_else(|| panic!("no table of {title}: {made}"));
+        assert!(table.contains("gentle"), "{title}: {made}");
+    }
+    assert!(made.contains("| 1–3 segments faster than under every scheme | "), "{made}");
+    // The second time all runs are there, and the tables are the same.
+    let runs = temporary.path().join("runs/runs");
+    let files = names(&runs);
+    assert_eq!(stdout(&mut run(&args)), made);
+    assert_eq!(names(&runs), files);
+}
+
+#[test]
+fn the_page_has_the_tables_of_the_results() {
+    run(&["--check"]).assert().success();
+}
+
+#[test]
+fn mistakes_are_told() {
+    let error = stderr(&mut run(&["goal-7"]), 2);
+    assert!(error.contains("expected goal-1, goal-2"), "{error}");
 }

@@ -167,6 +167,30 @@ fn rows(csv: &str) -> Vec<HashMap<String, String>> {
         .collect()
 }
 
+/// Labels stay as written, also where one of them could be a size.
+#[test]
+fn labels_of_points_are_texts_as_written() {
+    let folder = TempDir::new().unwrap();
+    let path = grid(
+        &folder,
+        r#"
+traffic = "short"
+schemes = ["codel"]
+seeds = 1
+[[point]]
+labels = { name = "10m" }
+set = { duration = "2s" }
+[[point]]
+labels = { name = "another" }
+set = { duration = "3s" }
+"#,
+    );
+    let store = folder.path().join("store");
+    let (csv, _, _) = outputs(&folder, &[&path, "--store", text(&store)]);
+    let names: Vec<String> = rows(&csv).iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["10m", "another"]);
+}
+
 #[test]
 fn applications_have_the_values_of_a_comparison() {
     let folder = TempDir::new().unwrap();

@@ -85,6 +85,7 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         group: None,
         dscp: 0,
         host: None,
+        tunnel: 0,
     }];
     scenario
 }

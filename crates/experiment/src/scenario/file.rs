@@ -272,6 +272,13 @@ fn workload(
         }
         None => None,
     };
+    let tunnel = match section.take("tunnel") {
+        Some(item) if matches!(kind, Name::SynFlood) => {
+            return Err(item.error("the SYNs of a flood come from many hosts, and enter no tunnel"));
+        }
+        Some(item) => item.count(1..=255)? as u8,
+        None => 0,
+    };
     let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
     let mut tcp = |key| match section.take(key) {
         Some(item) if !connects => Err(item.error("these packets belong to no connection")),
@@ -340,6 +347,7 @@ fn workload(
         group,
         dscp,
         host,
+        tunnel,
     })
 }
 

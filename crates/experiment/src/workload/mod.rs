@@ -74,10 +74,13 @@ pub struct Workload {
     /// Number of its hosts, one on each side of the bottleneck; `None`: the hosts of the access links in turn or, without
     /// access links, the hosts 0.
     pub host: Option<u32>,
+    /// Number of the tunnel that carries all its packets, 1 to 255: to queues on the way, all packets of a tunnel in one
+    /// direction are one UDP flow between two hosts, as those of a VPN are. 0: no tunnel.
+    pub tunnel: u8,
 }
 
-/// Shows what is set. A codepoint of 0 and hosts without a number are left out, so that fingerprints of scenarios without
-/// them stay.
+/// Shows what is set. Hosts without a number and a codepoint or tunnel of 0 are left out, so that fingerprints of scenarios
+/// without them stay.
 impl fmt::Debug for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Workload");
@@ -93,6 +96,9 @@ impl fmt::Debug for Workload {
         }
         if let Some(host) = self.host {
             all.field("host", &host);
+        }
+        if self.tunnel != 0 {
+            all.field("tunnel", &self.tunnel);
         }
         all.finish()
     }
@@ -276,6 +282,9 @@ impl fmt::Display for Workload {
         }
         if let Some(host) = self.host {
             write!(f, "; host {host}")?;
+        }
+        if self.tunnel != 0 {
+            write!(f, "; in tunnel {}", self.tunnel)?;
         }
         match &self.group {
             Some(group) => write!(f, "; group {group}"),

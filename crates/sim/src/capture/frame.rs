@@ -109,6 +109,7 @@ mod tests {
             host: 0,
             extra_delay: Nanos::ZERO,
             dscp: 0,
+            tunnel: 0,
         };
         let packet = Packet::tcp(&segment, &path, Direction::Down, 0, 0);
         let mut frame = Vec::new();

@@ -36,11 +36,11 @@ impl Access {
         &mut self,
         now: Nanos,
         direction: Direction,
-        host: u32,
+        host: u16,
         bytes: u32,
     ) -> Nanos {
         let side = direction.index();
-        let free = &mut self.free_at[side][host as usize];
+        let free = &mut self.free_at[side][usize::from(host)];
         *free = now
             .max(*free)
             .saturating_add(self.transmitters[side].time_to_send(bytes));

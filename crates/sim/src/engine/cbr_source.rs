@@ -24,6 +24,8 @@ pub(crate) struct CbrSource {
     flood: bool,
     /// Codepoint of its packets.
     dscp: u8,
+    /// Number of their tunnel; 0: none.
+    tunnel: u8,
     /// End of arrivals.
     end: Nanos,
 }
@@ -53,6 +55,7 @@ impl CbrSource {
                 pace,
                 flood,
                 dscp: workload.dscp,
+                tunnel: workload.tunnel,
                 end: scenario.duration,
             })
             .collect()
@@ -86,7 +89,7 @@ impl CbrSource {
     }
 
     /// The next packet, from `host`.
-    pub(crate) fn send(&mut self, host: u32) -> Packet {
+    pub(crate) fn send(&mut self, host: u16) -> Packet {
         let number = self.sent;
         self.sent += 1;
         let (direction, ip_bytes, overhead) = (self.direction, self.ip_bytes, self.overhead);
@@ -95,6 +98,6 @@ impl CbrSource {
         } else {
             Packet::udp(self.number, number, host, direction, ip_bytes, overhead)
         };
-        packet.with_dscp(self.dscp)
+        packet.with_dscp(self.dscp).in_tunnel(self.tunnel)
     }
 }

@@ -42,9 +42,10 @@ impl Datagrams {
             Flow {
                 workload: flow.workload,
                 path: Path {
-                    host: workload.host.unwrap_or(in_turn.host),
+                    host: workload.host.map_or(in_turn.host, |host| host as u16),
                     extra_delay: Nanos(flow.extra_rtt.0 / 2),
                     dscp: workload.dscp,
+                    tunnel: workload.tunnel,
                     ..in_turn
                 },
                 ends: flow.ends(),

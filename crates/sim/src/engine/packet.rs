@@ -11,6 +11,8 @@ pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 
 /// Sources of a flood are numbered apart from hosts.
 const FORGED: u64 = 1 << 33;
+/// Kind of flow, in its number, of tunnels.
+const TUNNELS: u64 = 3;
 
 /// Values of the ECN field (RFC 3168, section 5).
 const NOT_ECT: u8 = 0;
@@ -26,11 +28,13 @@ pub(crate) struct Path {
     /// Number of the connection.
     pub(crate) serial: u32,
     /// Host of the connection, on either side.
-    pub(crate) host: u32,
+    pub(crate) host: u16,
     /// Delay on top of each link's own.
     pub(crate) extra_delay: Nanos,
     /// Differentiated services codepoint.
     pub(crate) dscp: u8,
+    /// Number of its tunnel; 0: none.
+    pub(crate) tunnel: u8,
 }
 
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
@@ -47,7 +51,7 @@ pub struct Packet {
     /// Length of the IP packet.
     ip_bytes: u32,
     /// The host that sends it, on its side of the bottleneck.
-    pub(crate) host: u32,
+    pub(crate) host: u16,
     /// Delay on top of the link's.
     pub(crate) extra_delay: Nanos,
     /// Payload bytes that the end point had not got acknowledged when it sent the segment, this one's included.
@@ -55,6 +59,8 @@ pub struct Packet {
     pub(crate) direction: Direction,
     /// DS field (RFC 2474, RFC 3168): codepoint and ECN field.
     ds: u8,
+    /// Number of the tunnel that hides the packet from queues; 0: none.
+    tunnel: u8,
     pub(crate) class: Class,
     /// Whether it entered its queue after the warm-up.
     pub(crate) counts: bool,
@@ -101,6 +107,7 @@ impl Packet {
                     Ect::Zero => ECT_0,
                     Ect::One => ECT_1,
                 },
+            tunnel: path.tunnel,
             class,
             counts: false,
         }
@@ -111,7 +118,7 @@ impl Packet {
     pub(crate) fn udp(
         flow: u32,
         number: u64,
-        host: u32,
+        host: u16,
         direction: Direction,
         ip_bytes: u32,
         overhead: u32,
@@ -131,6 +138,7 @@ impl Packet {
             ip_bytes,
             direction,
             ds: NOT_ECT,
+            tunnel: 0,
             class: Class::Data,
             counts: false,
         }
@@ -145,7 +153,7 @@ impl Packet {
     ) -> Packet {
         let (number, bytes) = (u64::from(datagram.number), datagram.ip_bytes);
         let packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
-        let mut packet = packet.with_dscp(path.dscp);
+        let mut packet = packet.with_dscp(path.dscp).in_tunnel(path.tunnel);
         packet.extra_delay = path.extra_delay;
         // The header takes fields that mean nothing without TCP, so that packets do not grow.
         let [a, b, c, d, e, f, g, h] = datagram.to_words();
@@ -165,7 +173,7 @@ impl Packet {
     /// A SYN of a flood, its `number`th: an IP packet of `ip_bytes`, to which the link layer adds `overhead`.
     pub(crate) fn flood(
         number: u64,
-        host: u32,
+        host: u16,
         direction: Direction,
         ip_bytes: u32,
         overhead: u32,
@@ -180,6 +188,12 @@ impl Packet {
     /// The packet with the codepoint `dscp`.
     pub(crate) fn with_dscp(mut self, dscp: u8) -> Packet {
         self.ds = dscp << 2 | self.ds & CE;
+        self
+    }
+
+    /// The packet in the tunnel with the number `tunnel`; 0: in none.
+    pub(crate) fn in_tunnel(mut self, tunnel: u8) -> Packet {
+        self.tunnel = tunnel;
         self
     }
 
@@ -245,7 +259,10 @@ impl gentle_aqm::Packet for Packet {
 
     #[inline]
     fn flow(&self) -> u64 {
-        // UDP flows and the packets of a flood, each a flow of its own, are numbered apart from connections.
+        // Tunnels, UDP flows and the packets of a flood, each a flow of its own, are numbered apart from connections.
+        if self.tunnel != 0 {
+            return TUNNELS << 33 | u64::from(self.tunnel) << 1 | self.direction as u64;
+        }
         let apart = match self.place {
             NO_CONNECTION => 1 + u64::from(self.is_of_flood()),
             _ => 0,
@@ -253,11 +270,15 @@ impl gentle_aqm::Packet for Packet {
         apart << 33 | u64::from(self.serial) << 1 | self.direction as u64
     }
 
-    /// Both ends of a connection have the same number, each on its side of the bottleneck. Each SYN of a flood has a source
-    /// of its own.
+    /// Both ends of a connection have the same number, each on its side of the bottleneck. The two ends of a tunnel are
+    /// hosts of their own, and each SYN of a flood has a source of its own.
     #[inline]
     fn hosts(&self) -> Hosts {
-        let host = u64::from(self.host) << 1;
+        let host = match self.tunnel {
+            0 => u64::from(self.host),
+            tunnel => u64::from(u16::MAX) + u64::from(tunnel),
+        };
+        let host = host << 1;
         let side = self.direction as u64;
         let source = match self.is_of_flood() {
             true => FORGED | u64::from(self.serial) << 1,
@@ -274,7 +295,7 @@ impl gentle_aqm::Packet for Packet {
     }
 
     fn tcp(&self) -> Option<TcpHeader> {
-        if self.is_udp() {
+        if self.is_udp() || self.tunnel != 0 {
             return None;
         }
         let segment = &self.segment;
@@ -296,6 +317,9 @@ impl gentle_aqm::Packet for Packet {
 
     #[inline]
     fn handshake(&self) -> Handshake {
+        if self.tunnel != 0 {
+            return Handshake::default();
+        }
         Handshake {
             syn: self.segment.flags.contains(Flags::SYN),
             fin: self.segment.flags.contains(Flags::FIN),

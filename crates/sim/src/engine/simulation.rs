@@ -43,6 +43,8 @@ pub struct Simulation<T> {
     codepoints: Vec<u8>,
     /// Number of the hosts of each workload; `None`: in turn.
     hosts: Vec<Option<u32>>,
+    /// Tunnel of the packets of each workload; 0: none.
+    tunnels: Vec<u8>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     pub(super) now: Nanos,
@@ -99,9 +101,10 @@ impl<T: Tap> Simulation<T> {
         let path = |serial| Path {
             place: NO_CONNECTION,
             serial,
-            host: serial % hosts,
+            host: (serial % hosts) as u16,
             extra_delay: Nanos::ZERO,
             dscp: 0,
+            tunnel: 0,
         };
         let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
         let mut simulation = Simulation {
@@ -114,6 +117,9 @@ impl<T: Tap> Simulation<T> {
                 .collect(),
             hosts: (scenario.workloads.iter())
                 .map(|workload| workload.host)
+                .collect(),
+            tunnels: (scenario.workloads.iter())
+                .map(|workload| workload.tunnel)
                 .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
@@ -363,6 +369,7 @@ impl<T: Tap> Simulation<T> {
             host: self.host_of(arrival.workload, serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
             dscp: self.codepoints[arrival.workload],
+            tunnel: self.tunnels[arrival.workload],
         };
         let [initiator, _] = &self.profiles[arrival.workload];
         Connection::open(arrival, path, initiator, &mut self.segments)
@@ -488,12 +495,13 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// The host of a connection of a workload. Without hosts of its own, connections take all hosts in turn.
-    fn host_of(&self, workload: usize, number: u32) -> u32 {
+    fn host_of(&self, workload: usize, number: u32) -> u16 {
         let in_turn = || {
             let access = self.access.as_ref();
             access.map_or(0, |access| number % access.hosts())
         };
-        self.hosts[workload].unwrap_or_else(in_turn)
+        // Scenarios have at most 65,536 hosts a side.
+        self.hosts[workload].unwrap_or_else(in_turn) as u16
     }
 
     fn send_cbr(&mut self, number: u32) {

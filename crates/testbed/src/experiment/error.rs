@@ -33,6 +33,11 @@ pub enum ExperimentError {
         /// Maximum.
         most: u32,
     },
+    /// A workload is in a tunnel, which the testbed's hosts do not set up.
+    #[error(
+        "[[workload]] tunnel: the testbed's hosts have no tunnel between them; leave it out, or use gentle sim"
+    )]
+    Tunnel,
     /// The scenario has no traffic to measure.
     #[error(
         "the scenario starts no connection and sends nothing within its duration under seed {seed}; make it longer"
