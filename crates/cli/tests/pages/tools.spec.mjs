@@ -57,7 +57,7 @@ for (const name of pages) {
 test("the picture in the README: the first screens of a comparison", async ({ page, visit }) => {
   await page.setViewportSize({ width: 1200, height: 1420 });
   await page.emulateMedia({ colorScheme: "light" });
-  await visit("compare");
+  await visit(process.env.UPDATE_DOCS ? "defaults" : "compare");
   await expect(page.locator("#headline svg").first()).toBeVisible();
   await picture(page, "compare.png");
 });
