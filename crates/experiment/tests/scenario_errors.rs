@@ -505,7 +505,10 @@ fn a_workload_has_a_host_where_there_are_so_many() {
     assert!(read(&with(3)).unwrap_err().contains("0 to 2"));
     // Only a scenario with hosts is another one.
     let own = GOOD.replace("[[workload]]", "[[workload]]\nhost = 3");
-    assert_ne!(read(&own).unwrap().fingerprint(), read(GOOD).unwrap().fingerprint());
+    assert_ne!(
+        read(&own).unwrap().fingerprint(),
+        read(GOOD).unwrap().fingerprint()
+    );
 }
 
 #[test]

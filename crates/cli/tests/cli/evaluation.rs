@@ -25,7 +25,8 @@ fn downloads_go_on_under_attack() {
             "--seeds=1",
             "--duration=20s",
         ];
-        let schemes = ["fq_codel", "gentle", "gentle hosts=dst"].map(|scheme| format!("--scheme={scheme}"));
+        let schemes =
+            ["fq_codel", "gentle", "gentle hosts=dst"].map(|scheme| format!("--scheme={scheme}"));
         let traffic = format!("--traffic={}", text(&file));
         let json = stdout(gentle(&args).args(schemes).arg(traffic));
         let json: Value = serde_json::from_str(&json).unwrap();
