@@ -499,6 +499,22 @@ fn a_codepoint_is_a_name_or_a_number_of_any_workload() {
 }
 
 #[test]
+fn a_workload_has_a_host_where_there_are_so_many() {
+    let access = "[access]\nrate = \"10mbit\"\nhosts = 3\n[[workload]]\nhost = ";
+    let with = |host| GOOD.replace("[[workload]]", &format!("{access}{host}"));
+    let scenario = read(&with(2)).unwrap();
+    assert_eq!(scenario.workloads[0].host, Some(2));
+    assert!(scenario.workloads[0].to_string().contains("; host 2"));
+    assert!(read(&with(3)).unwrap_err().contains("0 to 2"));
+    // Only a scenario with hosts is another one.
+    let own = GOOD.replace("[[workload]]", "[[workload]]\nhost = 3");
+    assert_ne!(
+        read(&own).unwrap().fingerprint(),
+        read(GOOD).unwrap().fingerprint()
+    );
+}
+
+#[test]
 fn only_the_reverse_link_can_have_the_queue_of_the_other() {
     refused(
         "qdisc = \"codel target=5ms\"",

@@ -95,6 +95,23 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     tunnelled.workloads[0].tunnel = 1;
     let problem = plan(&tunnelled, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert_eq!(problem, ExperimentError::Tunnel);
+    let mut far = varied();
+    far.workloads[0].host = Some(255);
+    let problem = plan(&far, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
+    let most = 254;
+    assert_eq!(problem, ExperimentError::Host { host: 255, most });
+}
+
+#[test]
+fn hosts_are_addresses() {
+    let mut scenario = varied();
+    scenario.workloads[0].host = Some(7);
+    let experiment = planned(&scenario, "cake dual-srchost");
+    let lines = lines(&experiment);
+    for address in ["10.1.7.1", "10.1.7.2", "10.2.7.1"] {
+        let added = format!("address add {address}/32");
+        assert!(lines.contains(&added), "{added}: {lines}");
+    }
 }
 
 #[test]

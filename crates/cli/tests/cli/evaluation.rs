@@ -10,7 +10,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation")
 }
 
-/// Downloads survive a flood of new flows under `gentle`, by the guaranteed share of the oldest band.
+/// Downloads survive a flood of new flows under `gentle`, by the guaranteed share of the oldest band; where hosts are told
+/// apart, each of the two has nearly a third of the link.
 #[test]
 fn downloads_go_on_under_attack() {
     let attacks = folder().join("attacks");
@@ -24,16 +25,19 @@ fn downloads_go_on_under_attack() {
             "--seeds=1",
             "--duration=20s",
         ];
-        let schemes = ["--scheme=fq_codel", "--scheme=gentle", "--traffic"];
-        let json = stdout(gentle(&args).args(schemes).arg(text(&file)));
+        let schemes =
+            ["fq_codel", "gentle", "gentle hosts=dst"].map(|scheme| format!("--scheme={scheme}"));
+        let traffic = format!("--traffic={}", text(&file));
+        let json = stdout(gentle(&args).args(schemes).arg(traffic));
         let json: Value = serde_json::from_str(&json).unwrap();
         let goodput = |number: usize| {
             let found = json.pointer(&format!("/results/{number}/long_goodput_bps/mean"));
             found.and_then(Value::as_f64).unwrap()
         };
-        let (fq_codel, gentle) = (goodput(0), goodput(1));
+        let (fq_codel, gentle, by_host) = (goodput(0), goodput(1), goodput(2));
         assert!(gentle > 150_000.0, "{name}: {gentle}");
         assert!(gentle > fq_codel / 2.0, "{name}: {gentle}, {fq_codel}");
+        assert!(by_host > 2_700_000.0, "{name}: {by_host}");
     }
 }
 

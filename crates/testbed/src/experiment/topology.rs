@@ -438,7 +438,7 @@ impl Network<'_> {
                 steps.push(tc(
                     namespace,
                     format!(
-                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match u32 {address:#x} 0xffff00ff at \
+                        "filter add dev {dev} parent 1: protocol ip prio 1 u32 match u32 {address:#010x} 0xffff00ff at \
                          {offset} flowid 1:{band:x}"
                     ),
                 ));
