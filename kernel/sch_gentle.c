@@ -117,8 +117,8 @@ struct gentle_host {
 };
 
 struct gentle_sched_data {
-	hsiphash_key_t		key;		/* of flows */
-	siphash_key_t		perturbation;	/* of those that are dissected */
+	hsiphash_key_t		keys[2];	/* of TCP, of UDP */
+	siphash_key_t		perturbation;	/* of other flows */
 	struct gentle_set	*sets;
 	u32			n_sets;
 	u32			oldest_age;
@@ -190,11 +190,6 @@ static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
 	q->unindebted_bytes = 0;
 }
 
-static bool gentle_has_ports(u8 protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
-}
-
 /* Returns the hash of a packet's addresses, ports and protocol.
  *
  * Not skb_get_hash(): when a local sender times out, it changes the hash that
@@ -205,50 +200,36 @@ static bool gentle_has_ports(u8 protocol)
 static u32 gentle_flow(const struct gentle_sched_data *q,
 		       const struct sk_buff *skb)
 {
-	int at = skb_network_offset(skb);
-	const __be32 *ports;
-	__be32 ports_copy;
+	int at_hand = (int)skb_headlen(skb) - skb_network_offset(skb);
 
-	if (skb->protocol == htons(ETH_P_IP)) {
-		const struct iphdr *ip;
-		struct iphdr copy;
+	if (skb->protocol == htons(ETH_P_IP) &&
+	    at_hand >= (int)(sizeof(struct iphdr) + sizeof(__be32))) {
+		const struct iphdr *ip = ip_hdr(skb);
 
-		ip = skb_header_pointer(skb, at, sizeof(copy), &copy);
-		if (!ip || ip_is_fragment(ip) ||
-		    !gentle_has_ports(ip->protocol))
-			goto dissect;
-		ports = skb_header_pointer(skb, at + ip->ihl * 4,
-					   sizeof(ports_copy), &ports_copy);
-		if (!ports)
-			goto dissect;
-		return hsiphash_4u32((__force u32)ip->saddr,
-				     (__force u32)ip->daddr,
-				     (__force u32)*ports, ip->protocol,
-				     &q->key);
-	}
-	if (skb->protocol == htons(ETH_P_IPV6)) {
-		const struct ipv6hdr *ip;
-		struct ipv6hdr copy;
+		if (ip->ihl == sizeof(*ip) / 4 && !ip_is_fragment(ip) &&
+		    (ip->protocol == IPPROTO_TCP ||
+		     ip->protocol == IPPROTO_UDP))
+			return hsiphash_3u32((__force u32)ip->saddr,
+					     (__force u32)ip->daddr,
+					     *(const u32 *)(ip + 1),
+					     &q->keys[ip->protocol ==
+						      IPPROTO_UDP]);
+	} else if (skb->protocol == htons(ETH_P_IPV6) &&
+		   at_hand >= (int)(sizeof(struct ipv6hdr) + sizeof(__be32))) {
+		const struct ipv6hdr *ip = ipv6_hdr(skb);
 		struct {
 			struct in6_addr	addresses[2];
-			__be32		ports;
-			u32		protocol;
+			u32		ports;
 		} flow;
 
-		ip = skb_header_pointer(skb, at, sizeof(copy), &copy);
-		if (!ip || !gentle_has_ports(ip->nexthdr))
-			goto dissect;
-		ports = skb_header_pointer(skb, at + sizeof(copy),
-					   sizeof(ports_copy), &ports_copy);
-		if (!ports)
-			goto dissect;
-		flow.addresses[0] = ip->saddr;
-		flow.addresses[1] = ip->daddr;
-		flow.ports = *ports;
-		flow.protocol = ip->nexthdr;
-		return hsiphash(&flow, sizeof(flow), &q->key);
+		if (ip->nexthdr == IPPROTO_TCP || ip->nexthdr == IPPROTO_UDP) {
+			flow.addresses[0] = ip->saddr;
+			flow.addresses[1] = ip->daddr;
+			flow.ports = *(const u32 *)(ip + 1);
+			return hsiphash(&flow, sizeof(flow),
+					&q->keys[ip->nexthdr == IPPROTO_UDP]);
+		}
 	}
-dissect:
 	return skb_get_hash_perturb(skb, &q->perturbation);
 }
 
@@ -861,7 +842,7 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 	INIT_LIST_HEAD(&q->new_hosts);
 	INIT_LIST_HEAD(&q->old_hosts);
 	q->serving = &q->all;
-	get_random_bytes(&q->key, sizeof(q->key));
+	get_random_bytes(q->keys, sizeof(q->keys));
 	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);

@@ -97,9 +97,9 @@ static u32 given_hash(const struct sk_buff *skb, const siphash_key_t *perturb)
 }
 
 /* sch_gentle hashes flows of TCP and UDP itself. */
-static u32 given_hash_of_words(u32 a, u32 b, u32 c, u32 d, const hsiphash_key_t *key)
+static u32 given_hash_of_words(u32 a, u32 b, u32 c, const hsiphash_key_t *key)
 {
-	return asked_by_qdisc ? flow_hash : jhash_3words(a, b, c, d);
+	return asked_by_qdisc ? flow_hash : jhash_3words(a, b, c, 0);
 }
 
 static u32 given_hash_of_bytes(const void *data, size_t len, const hsiphash_key_t *key)
@@ -132,7 +132,7 @@ static struct redirection redirections[] = {
 	{ .from = get_random_u32, .to = seeded_u32 },
 	{ .from = get_random_bytes, .to = seeded_bytes },
 	{ .from = skb_get_hash_perturb, .to = given_hash },
-	{ .from = hsiphash_4u32, .to = given_hash_of_words },
+	{ .from = hsiphash_3u32, .to = given_hash_of_words },
 #ifndef CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS
 	{ .from = __hsiphash_aligned, .to = given_hash_of_bytes },
 #endif
