@@ -4,7 +4,7 @@ use super::dialogue::Talk;
 use super::packet::Path;
 use gentle_experiment::Direction;
 use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
-use gentle_tcp::{Endpoint, Profile, Segment, Seq, Stats};
+use gentle_tcp::{Endpoint, Outbox, Profile, Segment, Seq, Stats};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Connection {
         arrival: &Arrival,
         path: Path,
         initiator: &Arc<Profile>,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
@@ -89,7 +89,7 @@ impl Connection {
         segment: &Segment,
         congestion_experienced: bool,
         responder: &Arc<Profile>,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         use gentle_tcp::Flags;
         match self.end(to_responder) {
@@ -115,7 +115,7 @@ impl Connection {
     /// Writing and closing are two calls, so the FIN of what fits into the window travels on its own, and else on the
     /// last segment: as under Linux and BSD.
     #[inline]
-    fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    fn act(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         let side = usize::from(responder);
         if !self.spoken[side] && self.may_speak(responder) {
             self.speak(now, responder, out);
@@ -139,7 +139,7 @@ impl Connection {
         })
     }
 
-    fn speak(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    fn speak(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         let sends = self.initiator_sends != responder;
         let span = self.span;
         self.spoken[usize::from(responder)] = true;
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         self.closed[usize::from(responder)] = true;
         if let Some(end) = self.end(responder) {
             end.close(now, out);
@@ -169,7 +169,7 @@ impl Connection {
     }
 
     /// Closes a connection that would go on forever.
-    pub(crate) fn stop(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn stop(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.stopped = true;
         self.close(now, !self.initiator_sends, out);
     }

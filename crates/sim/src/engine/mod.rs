@@ -18,6 +18,7 @@ mod disturbance;
 mod events;
 mod link;
 mod opportunities;
+mod outgoing;
 pub(crate) mod packet;
 mod pipe;
 mod simulation;

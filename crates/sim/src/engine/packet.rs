@@ -62,16 +62,27 @@ pub struct Packet {
 const _: () = assert!(offset_of!(Packet, segment) + offset_of!(Segment, sack) <= 64);
 
 impl Packet {
-    /// A TCP segment. `overhead` is what the link layer adds to an IP packet.
-    #[inline]
+    /// A TCP segment.
+    #[cfg(test)]
     pub(crate) fn tcp(
         segment: &Segment,
         path: &Path,
         direction: Direction,
         overhead: u32,
     ) -> Packet {
+        let mut packet = *Packet::blank();
+        packet.segment = *segment;
+        packet.address(path, direction, overhead);
+        packet
+    }
+
+    /// Makes it a packet of the connection with `path` that carries the segment it has. `overhead` is what the link layer adds
+    /// to an IP packet.
+    #[inline(always)]
+    pub(crate) fn address(&mut self, path: &Path, direction: Direction, overhead: u32) {
+        let segment = &self.segment;
         let flags = segment.flags;
-        let class = if flags.contains(Flags::SYN) {
+        self.class = if flags.contains(Flags::SYN) {
             if flags.contains(Flags::ACK) {
                 Class::SynAck
             } else {
@@ -82,26 +93,21 @@ impl Packet {
         } else {
             Class::Other
         };
-        let ip_bytes = IP_HEADER + segment.header_bytes() + segment.len;
-        Packet {
-            segment: *segment,
-            arrived: Nanos::ZERO,
-            place: path.place,
-            serial: path.serial,
-            host: path.host,
-            extra_delay: path.extra_delay,
-            bytes: overhead + ip_bytes,
-            ip_bytes,
-            direction,
-            ds: path.dscp << 2
-                | match segment.ect {
-                    Ect::Not => NOT_ECT,
-                    Ect::Zero => ECT_0,
-                    Ect::One => ECT_1,
-                },
-            class,
-            counts: false,
-        }
+        self.ip_bytes = IP_HEADER + segment.header_bytes() + segment.len;
+        self.bytes = overhead + self.ip_bytes;
+        self.ds = path.dscp << 2
+            | match segment.ect {
+                Ect::Not => NOT_ECT,
+                Ect::Zero => ECT_0,
+                Ect::One => ECT_1,
+            };
+        self.arrived = Nanos::ZERO;
+        self.place = path.place;
+        self.serial = path.serial;
+        self.host = path.host;
+        self.extra_delay = path.extra_delay;
+        self.direction = direction;
+        self.counts = false;
     }
 
     /// A UDP datagram, the `number`th of its flow, sent by `host`: an IP packet of `ip_bytes`, to which the link layer

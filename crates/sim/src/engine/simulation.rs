@@ -9,6 +9,7 @@ use super::datagrams::Datagrams;
 use super::dialogue::Seat;
 use super::events::{Event, Events};
 use super::link::{Link, Queue};
+use super::outgoing::Outgoing;
 use super::packet::{NO_CONNECTION, Packet, Path};
 use super::pipe::Pipe;
 use super::slab::Slab;
@@ -17,7 +18,7 @@ use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{
     Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
 };
-use gentle_tcp::{Profile, Segment};
+use gentle_tcp::Profile;
 use gentle_units::Nanos;
 use std::sync::Arc;
 
@@ -63,12 +64,9 @@ pub struct Simulation<T> {
     users: Vec<Seat>,
     /// Packets between the hosts and either queue.
     entering: [Pipe; 2],
-    /// Packets that have arrived or were dropped, to be used again: a packet is moved often, so what moves is a pointer.
-    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
-    spare: Vec<Box<Packet>>,
+    outgoing: Outgoing,
     connections: Slab<Connection>,
     next_serial: u32,
-    segments: Vec<Segment>,
     record: Recorder,
     /// Packets that each queue had marked at the end of the warm-up.
     marked_before: [u64; 2],
@@ -136,10 +134,9 @@ impl<T: Tap> Simulation<T> {
             datagrams,
             users: Seat::all(scenario, seed),
             entering: [Pipe::default(), Pipe::default()],
-            spare: Vec::new(),
+            outgoing: Outgoing::default(),
             connections: Slab::default(),
             next_serial: 0,
-            segments: Vec::new(),
             record: Recorder::new(run, BACKEND),
             marked_before: [0; 2],
         };
@@ -498,10 +495,10 @@ impl<T: Tap> Simulation<T> {
             dscp: self.codepoints[arrival.workload],
         };
         let [initiator, _] = &self.profiles[arrival.workload];
-        Connection::open(arrival, path, initiator, &mut self.segments)
+        Connection::open(arrival, path, initiator, &mut self.outgoing)
     }
 
-    /// Sends what an end point of a connection put into `segments`, and sees to its timer.
+    /// Sends what an end point of a connection put into `outgoing`, and sees to its timer.
     fn follow(&mut self, place: u32, responder: bool) {
         if let Some(connection) = self.connections.get_mut(place) {
             let turn = Turn::of(connection, responder, self.now, &mut self.events);
@@ -509,17 +506,18 @@ impl<T: Tap> Simulation<T> {
         }
     }
 
-    /// Sends what was put into `segments` in `turn`, and takes leave of the connection if it is over.
+    /// Sends what the end point has put into `outgoing` in `turn`, and takes leave of the connection if it is over.
     #[inline(always)]
     fn complete(&mut self, turn: &Turn) {
-        let overhead = self.links[turn.direction.index()].overhead;
-        for index in 0..self.segments.len() {
-            let segment = &self.segments[index];
-            let packet = Packet::tcp(segment, &turn.path, turn.direction, overhead);
-            let packet = boxed(&mut self.spare, packet);
-            self.send(packet);
+        if !self.outgoing.packets.is_empty() {
+            let overhead = self.links[turn.direction.index()].overhead;
+            let mut packets = std::mem::take(&mut self.outgoing.packets);
+            for mut packet in packets.drain(..) {
+                packet.address(&turn.path, turn.direction, overhead);
+                self.send(packet);
+            }
+            self.outgoing.packets = packets;
         }
-        self.segments.clear();
         if turn.over {
             self.conclude(turn.path.place);
         }
@@ -538,12 +536,10 @@ impl<T: Tap> Simulation<T> {
         }
         connection.planned[side] = Nanos::MAX;
         let serial = connection.path.serial;
-        let mut out = std::mem::take(&mut self.segments);
         if let Some(end) = connection.end(responder) {
-            end.on_timer(now, &mut out);
+            end.on_timer(now, &mut self.outgoing);
         }
         self.tap.timer(now, serial, responder);
-        self.segments = out;
         self.follow(place, responder);
     }
 
@@ -561,14 +557,14 @@ impl<T: Tap> Simulation<T> {
                 &packet.segment,
                 packet.congestion_experienced(),
                 &self.profiles[connection.workload][1],
-                &mut self.segments,
+                &mut self.outgoing,
             );
             if connection.talk.is_some() {
-                self.spare.push(packet);
+                self.outgoing.reuse(packet);
                 return self.converse(place, to_responder);
             }
             let turn = Turn::of(connection, to_responder, self.now, &mut self.events);
-            self.spare.push(packet);
+            self.outgoing.reuse(packet);
             self.complete(&turn);
         } else {
             self.deliver_datagram(packet);
@@ -583,7 +579,7 @@ impl<T: Tap> Simulation<T> {
             true => (self.datagrams).receive(self.now, &packet, &mut self.record),
             false => None,
         };
-        self.spare.push(packet);
+        self.outgoing.reuse(packet);
         if let Some(end) = end {
             self.follow_datagrams(end);
         }
@@ -599,7 +595,7 @@ impl<T: Tap> Simulation<T> {
     /// Sends what an end of a flow of datagrams has to send, and sees to its timer.
     fn follow_datagrams(&mut self, end: u32) {
         while let Some(packet) = self.datagrams.take(end) {
-            let packet = boxed(&mut self.spare, packet);
+            let packet = self.outgoing.boxed(packet);
             self.send(packet);
         }
         if let Some(at) = self.datagrams.plan(end) {
@@ -618,7 +614,7 @@ impl<T: Tap> Simulation<T> {
         self.record
             .goodput(connection.goodput_bytes(), connection.started, now);
         let responder = !connection.initiator_sends;
-        connection.stop(now, &mut self.segments);
+        connection.stop(now, &mut self.outgoing);
         self.follow(place, responder);
     }
 
@@ -633,7 +629,7 @@ impl<T: Tap> Simulation<T> {
     fn send_cbr(&mut self, number: u32) {
         let host = self.host_of(number);
         let source = &mut self.cbr_sources[number as usize];
-        let packet = boxed(&mut self.spare, source.send(host));
+        let packet = self.outgoing.boxed(source.send(host));
         let next = source.next_at();
         if let Some(at) = next {
             self.plan(at, Event::Cbr(number));
@@ -703,7 +699,7 @@ impl<T: Tap> Simulation<T> {
             }
             let cause = DropCause::Queue(reason);
             self.tap.dropped(now, direction, &packet, cause);
-            self.spare.push(packet);
+            self.outgoing.reuse(packet);
         }
     }
 
@@ -720,7 +716,7 @@ impl<T: Tap> Simulation<T> {
                 self.record.dropped(direction, packet.class, None);
             }
             self.tap.dropped(now, direction, &packet, DropCause::Loss);
-            self.spare.push(packet);
+            self.outgoing.reuse(packet);
         } else {
             if packet.counts {
                 self.record.sent(direction);
@@ -842,16 +838,6 @@ impl Turn {
     }
 }
 
-/// Puts a packet into a box, one that was used before if there is one.
-#[expect(clippy::vec_box, reason = "the boxes are what is kept")]
-#[inline]
-fn boxed(spare: &mut Vec<Box<Packet>>, packet: Packet) -> Box<Packet> {
-    // With one place at which the packet is written, the compiler builds it there and copies nothing.
-    let mut place = spare.pop().unwrap_or_else(Packet::blank);
-    *place = packet;
-    place
-}
-
 /// Plans to look after a timer.
 // Out of line, because few segments move a timer forward.
 #[inline(never)]
@@ -918,7 +904,7 @@ mod tests {
         (
             alive,
             places,
-            simulation.spare.len(),
+            simulation.outgoing.boxes(),
             simulation.next_serial,
         )
     }

@@ -4,6 +4,7 @@ use super::{Simulation, rank_on_host};
 use crate::engine::connection::Connection;
 use crate::engine::dialogue::Talk;
 use crate::engine::events::Event;
+use crate::engine::outgoing::Outgoing;
 use crate::engine::tap::Tap;
 use gentle_experiment::application::dialogue::{Action, User};
 use gentle_experiment::{Arrival, Initiator, Span};
@@ -82,7 +83,7 @@ impl<T: Tap> Simulation<T> {
         talk.deliver(now, end.received());
         let bytes = talk.server.answer(now);
         if bytes > 0 {
-            end.write(now, bytes, &mut self.segments);
+            end.write(now, bytes, &mut self.outgoing);
         }
         if let Some(at) = talk.server.next_at()
             && at != talk.planned
@@ -92,7 +93,7 @@ impl<T: Tap> Simulation<T> {
             self.events.plan_ranked(at, rank_on_host(now, at), event);
         }
         if end.peer_closed() && !connection.has_closed(true) {
-            connection.close(now, true, &mut self.segments);
+            connection.close(now, true, &mut self.outgoing);
         }
     }
 
@@ -181,13 +182,13 @@ impl<T: Tap> Simulation<T> {
     fn with_connection(
         &mut self,
         number: u32,
-        change: impl FnOnce(&mut Connection, Nanos, &mut Vec<gentle_tcp::Segment>),
+        change: impl FnOnce(&mut Connection, Nanos, &mut Outgoing),
     ) {
         let Some((place, _)) = self.users[number as usize].connection else {
             return;
         };
         if let Some(connection) = self.connections.get_mut(place) {
-            change(connection, self.now, &mut self.segments);
+            change(connection, self.now, &mut self.outgoing);
             self.follow(place, false);
         }
     }
