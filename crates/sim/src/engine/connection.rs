@@ -9,32 +9,34 @@ use gentle_units::Nanos;
 use std::sync::Arc;
 
 /// A connection and what has to be remembered of it.
+// What every packet needs comes first, in as few cache lines as possible, then the end points.
+#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) path: Path,
-    /// The place of its workload in the scenario.
-    pub(crate) workload: usize,
-    pub(crate) started: Nanos,
-    pub(crate) span: Span,
+    /// The earliest timer event planned for the initiator and for the responder.
+    pub(crate) planned: [Nanos; 2],
+    /// The dialogue on the connection; `None`: data goes one way.
+    pub(crate) talk: Option<Box<Talk>>,
     /// Which way the initiator's packets go.
     pub(crate) initiator_direction: Direction,
     pub(crate) initiator_sends: bool,
-    pub(crate) initiator: Endpoint,
-    /// Exists once a SYN has arrived.
-    pub(crate) responder: Option<Endpoint>,
-    /// The earliest timer event planned for the initiator and for the responder.
-    pub(crate) planned: [Nanos; 2],
-    pub(crate) completed_at: Option<Nanos>,
     /// Whether the initiator's and the responder's application have written what they have to say.
     spoken: [bool; 2],
     /// Whether they have closed.
     closed: [bool; 2],
     /// A long-lived connection whose time is over.
     pub(crate) stopped: bool,
+    /// The place of its workload in the scenario.
+    pub(crate) workload: usize,
+    pub(crate) initiator: Endpoint,
+    /// Exists once a SYN has arrived.
+    pub(crate) responder: Option<Endpoint>,
+    pub(crate) started: Nanos,
+    pub(crate) span: Span,
+    pub(crate) completed_at: Option<Nanos>,
     /// Payload received by the data's receiver when measuring began, and both ends' counters then.
     received_before: u64,
     stats_before: [Stats; 2],
-    /// The dialogue on the connection; `None`: data goes one way.
-    pub(crate) talk: Option<Box<Talk>>,
 }
 
 impl Connection {
@@ -123,7 +125,7 @@ impl Connection {
         if !self.closed[side] && self.end(responder).is_some_and(|end| end.peer_closed()) {
             self.close(now, responder, out);
         }
-        if !responder && self.completed_at.is_none() && self.is_complete() {
+        if !responder && self.is_complete() && self.completed_at.is_none() {
             self.completed_at = Some(now);
         }
     }

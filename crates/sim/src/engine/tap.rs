@@ -34,7 +34,8 @@ impl fmt::Display for DropCause {
 /// Sees what happens to packets and connections: for captures, plots of queues, pages in a browser. It cannot change
 /// anything. Each method does nothing unless implemented; a tap that implements none costs nothing.
 pub trait Tap {
-    /// Whether it sees anything.
+    /// Whether it sees anything. If so, [`Simulation::run`](super::Simulation::run) goes event by event, so that all taps are
+    /// called in order of time; else links may lag behind hosts.
     const WATCHES: bool = true;
 
     /// A packet is offered to the queue of `direction`.
