@@ -73,7 +73,7 @@ fn with_many_events_at_the_same_time() {
                 [[workload]]
                 kind = "poisson"
                 gap = "50ms"
-                size = { zipf = 1.7, max = 100 }
+                size = {{ zipf = 1.7, max = 100 }}
                 direction = "down"
                 initiator = "sender"
                 rtt = "40ms"
