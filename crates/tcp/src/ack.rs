@@ -6,7 +6,7 @@ use crate::profile::{Growth, LossMarking};
 use crate::rate::micros;
 use crate::recovery::{CaState, Resend};
 use crate::scoreboard::{EVER_RETRANS, FORGOTTEN, SACKED};
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Flags, Options, Outbox, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
 use gentle_units::Nanos;
@@ -54,7 +54,7 @@ pub(crate) struct AckEvent {
 impl Endpoint {
     /// Processes an acknowledgement; returns `false` if it acknowledges data never sent.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, out: &mut impl Outbox) -> bool {
         let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
             return false;
         };
@@ -142,7 +142,7 @@ impl Endpoint {
         segment: &Segment,
         ack: u64,
         window_moved: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         let mut event = AckEvent {
             prior_una: self.tx.una,
@@ -232,7 +232,7 @@ impl Endpoint {
 
     /// Sends the segments that recovery asks for.
     #[inline(never)]
-    fn resend(&mut self, now: Nanos, resend: Resend, out: &mut Vec<Segment>) {
+    fn resend(&mut self, now: Nanos, resend: Resend, out: &mut impl Outbox) {
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.retransmit_lost(now, out),

@@ -73,13 +73,17 @@ impl AckState {
 
     /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
     /// peer out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn data(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {
         self.scheduled = true;
         self.segments += 1;
-        if profile.ack_policy == AckPolicy::Fixed {
-            return;
+        if profile.ack_policy == AckPolicy::Linux {
+            self.adapt_delay(profile, now, len, push, rto);
         }
+    }
+
+    /// Adapts the delay to the time since the last segment.
+    fn adapt_delay(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {
         self.pushed = push || len < self.rcv_mss;
         self.rcv_mss = self.rcv_mss.max(len);
         let floor = profile.delack;

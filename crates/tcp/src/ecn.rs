@@ -4,7 +4,7 @@
 use crate::accecn::{AccEcn, Field};
 use crate::endpoint::Endpoint;
 use crate::profile::{Ecn, Profile};
-use crate::segment::{Ect, Flags, Segment};
+use crate::segment::{Ect, Flags, Outbox, Segment};
 use gentle_units::Nanos;
 
 /// Feedback that the ends have agreed on.
@@ -139,7 +139,7 @@ impl Endpoint {
         now: Nanos,
         segment: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         // A segment that is not ECN-capable says nothing about marking.
         let nxt = self.rx.nxt;
@@ -160,7 +160,7 @@ impl Endpoint {
 
     /// Acknowledges everything before `position`, which may be less than what has arrived; the state of delayed
     /// acknowledgement stays (`tcp_event_ack_sent`).
-    fn send_early_ack(&mut self, now: Nanos, position: u64, out: &mut Vec<Segment>) {
+    fn send_early_ack(&mut self, now: Nanos, position: u64, out: &mut impl Outbox) {
         let (ack, delack_at) = (self.rx.ack.clone(), self.delack_at);
         self.send_ack(now, out);
         if position != self.rx.nxt

@@ -6,7 +6,7 @@ use crate::handshake::Handshake;
 use crate::profile::{AckPolicy, Profile};
 use crate::receiver::{Fit, Receiver};
 use crate::rto::Rtt;
-use crate::segment::{Ect, Flags, Options, Segment};
+use crate::segment::{Ect, Flags, Options, Outbox, Segment};
 use crate::sender::Sender;
 use crate::seq::Seq;
 use crate::stats::Stats;
@@ -80,7 +80,7 @@ impl Endpoint {
     }
 
     /// Processes an arriving segment. `ce`: its packet was marked "congestion experienced" (RFC 3168).
-    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut Vec<Segment>) {
+    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut impl Outbox) {
         match self.state {
             State::Established => {
                 if ce || !self.take_expected(now, segment, out) {
@@ -94,7 +94,7 @@ impl Endpoint {
     }
 
     /// Handles the timers due at `now`, if any.
-    pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub fn on_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         if now >= self.delack_at {
             // An acknowledgement of out-of-order data that waited is no delayed one.
             if !self.rx.compression().is_some_and(|of| of.is_waiting()) {
@@ -128,14 +128,14 @@ impl Endpoint {
     }
 
     /// Queues `bytes` more bytes of application data.
-    pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut Vec<Segment>) {
+    pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut impl Outbox) {
         self.note_application_limit();
         self.tx.write(bytes);
         self.send_if_open(now, out);
     }
 
     /// Queues unlimited application data, until [`close`](Endpoint::close).
-    pub fn write_forever(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub fn write_forever(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.note_application_limit();
         self.tx.write_forever();
         self.send_if_open(now, out);
@@ -143,12 +143,12 @@ impl Endpoint {
 
     /// Closes the sending direction: a FIN follows the data queued, or, after
     /// [`write_forever`](Endpoint::write_forever), the data sent so far.
-    pub fn close(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub fn close(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.tx.close();
         self.send_if_open(now, out);
     }
 
-    fn send_if_open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn send_if_open(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.state == State::Established {
             self.restart_after_idle(now);
             self.transmit(now, out);
@@ -158,7 +158,7 @@ impl Endpoint {
     /// Header prediction, as in `tcp_rcv_established`: the fast path of [`process`](Endpoint::process) for the next
     /// expected data segment without news for the sender; otherwise returns `false` and changes nothing.
     #[inline]
-    fn take_expected(&mut self, now: Nanos, segment: &Segment, out: &mut Vec<Segment>) -> bool {
+    fn take_expected(&mut self, now: Nanos, segment: &Segment, out: &mut impl Outbox) -> bool {
         let (rx, tx) = (&mut self.rx, &self.tx);
         let unusual = Flags::SYN | Flags::RST | Flags::FIN | Flags::CWR;
         if segment.len == 0
@@ -201,7 +201,7 @@ impl Endpoint {
         now: Nanos,
         segment: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         let Some(start) = self.rx.unwrap.position(segment.seq, self.rx.nxt) else {
             return;
@@ -251,7 +251,7 @@ impl Endpoint {
         segment: &Segment,
         ce: bool,
         acceptable: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         if !segment.flags.contains(Flags::RST) {
             // A repeated SYN/ACK: our ACK of it was lost. Any other SYN: send a challenge ACK (RFC 5961, section 4.2).
@@ -273,7 +273,7 @@ impl Endpoint {
         start: u64,
         segment: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         if self.ecn {
             self.echo_mark(segment, ce);
@@ -335,7 +335,7 @@ impl Endpoint {
 
     /// Sends or schedules the pending acknowledgement.
     #[inline]
-    fn acknowledge(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn acknowledge(&mut self, now: Nanos, out: &mut impl Outbox) {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
         if self.rx.compression().is_some_and(|of| of.is_pending()) {
             self.acknowledge_behind_gap(now, unacknowledged, out);
@@ -369,7 +369,7 @@ impl Endpoint {
 
     /// Sends the acknowledgement of data behind a gap, or lets it wait for more.
     #[inline(never)]
-    fn acknowledge_behind_gap(&mut self, now: Nanos, unacknowledged: u64, out: &mut Vec<Segment>) {
+    fn acknowledge_behind_gap(&mut self, now: Nanos, unacknowledged: u64, out: &mut impl Outbox) {
         let received = self.rx.window.rtt();
         let rtt = self.rtt.srtt().map_or(received, |sent| sent.min(received));
         let urgent = self.rx.ack.is_urgent(unacknowledged);
@@ -383,7 +383,7 @@ impl Endpoint {
     }
 
     /// Sends a pure acknowledgement.
-    pub(crate) fn send_ack(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn send_ack(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.stats.acks_sent += 1;
         if let Some(pacing) = &mut self.tx.pacing {
             pacing.passed(now);
@@ -393,7 +393,8 @@ impl Endpoint {
     }
 
     /// Builds a segment at `position` with acknowledgement, window, timestamps, SACK blocks and ECN feedback.
-    // Inlined, so that it is built in place.
+    // Inlined and never passed by reference, so that it is built in registers: built in memory, it would be read again before
+    // its parts have got there.
     #[inline(always)]
     pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
@@ -413,7 +414,7 @@ impl Endpoint {
             segment.flags |= Flags::ECE;
         }
         if self.accecn.is_some() {
-            self.report_marks(now, &mut segment, dsack);
+            segment = self.report_marks(now, segment, dsack);
         }
         self.rx.acknowledged = self.rx.nxt;
         self.rx.ack.sent(&self.profile);

@@ -4,7 +4,7 @@ use crate::accecn::{Field, REQUEST};
 use crate::ecn::Feedback;
 use crate::endpoint::{Endpoint, State, timestamp};
 use crate::profile::{Ecn, Profile};
-use crate::segment::{Flags, Options, Segment};
+use crate::segment::{Flags, Options, Outbox, Segment};
 use crate::seq::Seq;
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -36,12 +36,7 @@ impl Handshake {
 
 impl Endpoint {
     /// Opens a connection: sends the SYN.
-    pub fn connect(
-        profile: Arc<Profile>,
-        isn: Seq,
-        now: Nanos,
-        out: &mut Vec<Segment>,
-    ) -> Endpoint {
+    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Nanos, out: &mut impl Outbox) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
         endpoint.send_syn(now, out);
         endpoint.arm_syn_timer(now);
@@ -55,7 +50,7 @@ impl Endpoint {
         now: Nanos,
         syn: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynReceived, isn, now);
         let feedback = endpoint.profile.answer_to_syn(syn, ce);
@@ -106,7 +101,7 @@ impl Endpoint {
         segment
     }
 
-    fn send_syn(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn send_syn(&mut self, now: Nanos, out: &mut impl Outbox) {
         let mut segment = self.handshake_segment(now, Flags::SYN);
         // A retransmitted SYN does not request ECN, in case a middlebox drops such SYNs (RFC 3168, section 6.1.1.1); the
         // first retransmission still requests Accurate ECN (RFC 9768, section 3.1.4.1).
@@ -118,7 +113,7 @@ impl Endpoint {
         out.push(segment);
     }
 
-    fn send_synack(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn send_synack(&mut self, now: Nanos, out: &mut impl Outbox) {
         let mut segment = self.handshake_segment(now, Flags::SYN | Flags::ACK);
         segment.ack = self.rx.unwrap.wire(1);
         if self.ecn {
@@ -170,7 +165,7 @@ impl Endpoint {
             .min(self.profile.max_rto.max(self.profile.initial_rto))
     }
 
-    pub(crate) fn on_syn_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn on_syn_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         let profile = &self.profile;
         let limit = profile.connect_timeout;
         let late = limit > Nanos::ZERO && now >= self.handshake.started.saturating_add(limit);
@@ -183,7 +178,7 @@ impl Endpoint {
         self.arm_syn_timer(now);
     }
 
-    pub(crate) fn on_synack_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn on_synack_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.handshake.timeouts >= self.profile.synack_retries {
             self.fail();
             return;
@@ -198,7 +193,7 @@ impl Endpoint {
         now: Nanos,
         segment: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         let acknowledges = segment.flags.contains(Flags::ACK)
             && self.tx.unwrap.position(segment.ack, 0) == Some(1);
@@ -232,7 +227,7 @@ impl Endpoint {
         now: Nanos,
         segment: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         if segment.flags.contains(Flags::RST) {
             if self.rx.unwrap.position(segment.seq, self.rx.nxt) == Some(self.rx.nxt) {

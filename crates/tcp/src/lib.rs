@@ -34,6 +34,6 @@ pub use knobs::{Knob, KnobError};
 pub use profile::{
     AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
 };
-pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Segment};
+pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Outbox, Segment};
 pub use seq::Seq;
 pub use stats::Stats;

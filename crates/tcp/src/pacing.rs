@@ -5,7 +5,7 @@ use crate::congestion::Controller;
 use crate::endpoint::{Endpoint, State};
 use crate::profile::Profile;
 use crate::recovery::CaState;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Outbox};
 use gentle_units::Nanos;
 
 /// Segments sent before pacing begins.
@@ -141,7 +141,7 @@ impl Endpoint {
     }
 
     /// Handles the pacing timer (`tcp_tsq_write`).
-    pub(crate) fn on_pacing_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn on_pacing_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         if let Some(pacing) = &mut self.tx.pacing {
             pacing.timer_at = Nanos::MAX;
         }
@@ -163,7 +163,13 @@ impl Endpoint {
     /// Accounts for `segments` with `bytes` of payload, the last in `out`, that left at once. Of several, Linux gives
     /// the last one PSH, which the receiver acknowledges without delay (`__tcp_transmit_skb`).
     #[inline]
-    pub(crate) fn end_burst(&mut self, now: Nanos, bytes: u64, segments: u32, out: &mut [Segment]) {
+    pub(crate) fn end_burst(
+        &mut self,
+        now: Nanos,
+        bytes: u64,
+        segments: u32,
+        out: &mut impl Outbox,
+    ) {
         let Some(pacing) = &mut self.tx.pacing else {
             return;
         };
@@ -208,7 +214,7 @@ impl Endpoint {
         now: Nanos,
         burst: u32,
         probe: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> u32 {
         let most = self.burst_segments();
         let mut sent = 0;
@@ -238,7 +244,7 @@ impl Endpoint {
     }
 
     /// Sends up to `most` new segments at once; returns their number.
-    fn send_burst(&mut self, now: Nanos, most: u32, out: &mut Vec<Segment>) -> u32 {
+    fn send_burst(&mut self, now: Nanos, most: u32, out: &mut impl Outbox) -> u32 {
         let idle = self.tx.board.is_empty();
         let quiet = self.tx.board.in_flight() == 0;
         let first = self.tx.nxt;

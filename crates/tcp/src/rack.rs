@@ -4,7 +4,7 @@
 use crate::endpoint::Endpoint;
 use crate::recovery::CaState;
 use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, Sent};
-use crate::segment::Segment;
+use crate::segment::Outbox;
 use crate::timer::Timer;
 use crate::wheel;
 use gentle_units::Nanos;
@@ -164,7 +164,7 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn on_reorder_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn on_reorder_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         let in_flight = self.tx.board.in_flight();
         let lost = self.tx.reduction.lost;
         if let Some(wait) = self.rack_detect(now) {
@@ -215,7 +215,7 @@ impl Endpoint {
     }
 
     /// Sends a tail loss probe (RFC 8985, section 7.3): new data if there is any, else the last segment again.
-    pub(crate) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn send_probe(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.tx.probe_high == 0 {
             let sent_new = self.send_new(now, 1, true, out) > 0;
             let last = self.tx.board.len() as usize - 1;

@@ -8,7 +8,7 @@ use crate::rack::Rack;
 use crate::rate::DeliveryRate;
 use crate::recovery::{CaState, Reduction};
 use crate::scoreboard::{FIN, LOST, PUSH, RETRANS, SACKED, Scoreboard};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Outbox, Segment};
 use crate::seq::{Seq, Unwrap};
 use crate::timer::Timer;
 use crate::undo::Undoing;
@@ -234,7 +234,7 @@ impl Endpoint {
 
     /// Sends new segments as far as the windows allow.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn transmit(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.tx.has_unsent() {
             let burst = if self.profile.max_burst > 0 {
                 self.profile.max_burst
@@ -251,7 +251,7 @@ impl Endpoint {
         now: Nanos,
         burst: u32,
         probe: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> u32 {
         if self.tx.pacing.is_some() {
             return self.send_paced(now, burst, probe, out);
@@ -316,7 +316,7 @@ impl Endpoint {
         &mut self,
         now: Nanos,
         most: u32,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> u32 {
         let len = self.full_payload(now);
         // A segment with the last byte written is not sent here.
@@ -359,7 +359,7 @@ impl Endpoint {
     /// Sends the next new segment, if the peer's window has room for it.
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    pub(crate) fn send_one_new(&mut self, now: Nanos, out: &mut Vec<Segment>) -> bool {
+    pub(crate) fn send_one_new(&mut self, now: Nanos, out: &mut impl Outbox) -> bool {
         let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;
@@ -406,7 +406,7 @@ impl Endpoint {
     }
 
     /// Retransmits segments marked lost, oldest first, as far as the window allows (`tcp_xmit_retransmit_queue`).
-    pub(crate) fn retransmit_lost(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn retransmit_lost(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.tx.board.lost <= self.tx.board.retrans {
             return;
         }
@@ -450,7 +450,7 @@ impl Endpoint {
 
     /// Retransmits the segment at `index`.
     #[inline(never)]
-    fn retransmit(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
+    fn retransmit(&mut self, now: Nanos, index: usize, out: &mut impl Outbox) {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
         };
@@ -473,7 +473,7 @@ impl Endpoint {
     }
 
     /// Retransmits the segment at `index`, whether or not pacing permits it.
-    pub(crate) fn retransmit_alone(&mut self, now: Nanos, index: usize, out: &mut Vec<Segment>) {
+    pub(crate) fn retransmit_alone(&mut self, now: Nanos, index: usize, out: &mut impl Outbox) {
         self.retransmit(now, index, out);
         if let Some(sent) = self.tx.board.get(index) {
             self.end_burst(now, u64::from(sent.len), 1, out);
@@ -488,7 +488,7 @@ impl Endpoint {
         occupied: u32,
         flags: u8,
         again: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         let fin = flags & FIN != 0;
         let payload = occupied - u32::from(fin);
@@ -503,7 +503,7 @@ impl Endpoint {
         segment.len = payload;
         segment.retransmitted = again;
         if again && self.accecn.is_some() {
-            self.shorten(&mut segment);
+            segment = self.shorten(segment);
         }
         let stats = &mut self.stats;
         stats.segments_sent += 1;

@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::profile::Undo;
 use crate::recovery::CaState;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Outbox};
 use crate::wheel;
 use gentle_units::Nanos;
 
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn on_sender_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn on_sender_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.tx.timer == Timer::Persist {
             self.probe_window(now, out);
         } else if self.tx.board.is_empty() {
@@ -91,7 +91,7 @@ impl Endpoint {
     }
 
     /// Handles a retransmission timeout (RFC 6298, section 5).
-    fn on_rto(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn on_rto(&mut self, now: Nanos, out: &mut impl Outbox) {
         if self.tx.timeouts >= self.profile.retries {
             self.fail();
             return;
@@ -116,7 +116,7 @@ impl Endpoint {
     }
 
     /// Probes the peer's closed window with a segment outside of it.
-    fn probe_window(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn probe_window(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.tx.timer_at = Nanos::MAX;
         if !self.tx.board.is_empty() || !self.tx.has_unsent() {
             return;
@@ -135,7 +135,7 @@ impl Endpoint {
 
     /// Handles the end of the delay of early retransmit: nothing arrived in a quarter RTT, so the segment is lost (RFC
     /// 5827).
-    fn on_early_retransmit_timer(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    fn on_early_retransmit_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.rearm_rto(now);
         if self.tx.ca == CaState::Disorder && self.tx.board.sacked > 0 {
             self.mark_head_lost();

@@ -116,11 +116,12 @@ impl ReceiveWindow {
 
     /// Accounts for `len` new bytes, with everything up to `nxt` read; out-of-order data ends `beyond` bytes after
     /// `nxt`. Returns whether the window opened.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn received(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
-        if !self.tuned {
-            return false;
-        }
+        self.tuned && self.tune(now, len, nxt, beyond)
+    }
+
+    fn tune(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
         self.measure_segment(len);
         self.measure_flight(now, nxt);
         let opened = len >= SHORTEST && self.open_for(len);

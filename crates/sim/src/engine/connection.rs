@@ -4,37 +4,39 @@ use super::dialogue::Talk;
 use super::packet::Path;
 use gentle_experiment::Direction;
 use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
-use gentle_tcp::{Endpoint, Profile, Segment, Seq, Stats};
+use gentle_tcp::{Endpoint, Outbox, Profile, Segment, Seq, Stats};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
 /// A connection and what has to be remembered of it.
+// What every packet needs comes first, in as few cache lines as possible, then the end points.
+#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) path: Path,
-    /// The place of its workload in the scenario.
-    pub(crate) workload: usize,
-    pub(crate) started: Nanos,
-    pub(crate) span: Span,
+    /// The earliest timer event planned for the initiator and for the responder.
+    pub(crate) planned: [Nanos; 2],
+    /// The dialogue on the connection; `None`: data goes one way.
+    pub(crate) talk: Option<Box<Talk>>,
     /// Which way the initiator's packets go.
     pub(crate) initiator_direction: Direction,
     pub(crate) initiator_sends: bool,
-    pub(crate) initiator: Endpoint,
-    /// Exists once a SYN has arrived.
-    pub(crate) responder: Option<Endpoint>,
-    /// The earliest timer event planned for the initiator and for the responder.
-    pub(crate) planned: [Nanos; 2],
-    pub(crate) completed_at: Option<Nanos>,
     /// Whether the initiator's and the responder's application have written what they have to say.
     spoken: [bool; 2],
     /// Whether they have closed.
     closed: [bool; 2],
     /// A long-lived connection whose time is over.
     pub(crate) stopped: bool,
+    /// The place of its workload in the scenario.
+    pub(crate) workload: usize,
+    pub(crate) initiator: Endpoint,
+    /// Exists once a SYN has arrived.
+    pub(crate) responder: Option<Endpoint>,
+    pub(crate) started: Nanos,
+    pub(crate) span: Span,
+    pub(crate) completed_at: Option<Nanos>,
     /// Payload received by the data's receiver when measuring began, and both ends' counters then.
     received_before: u64,
     stats_before: [Stats; 2],
-    /// The dialogue on the connection; `None`: data goes one way.
-    pub(crate) talk: Option<Box<Talk>>,
 }
 
 impl Connection {
@@ -43,7 +45,7 @@ impl Connection {
         arrival: &Arrival,
         path: Path,
         initiator: &Arc<Profile>,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
@@ -89,7 +91,7 @@ impl Connection {
         segment: &Segment,
         congestion_experienced: bool,
         responder: &Arc<Profile>,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         use gentle_tcp::Flags;
         match self.end(to_responder) {
@@ -115,7 +117,7 @@ impl Connection {
     /// Writing and closing are two calls, so the FIN of what fits into the window travels on its own, and else on the
     /// last segment: as under Linux and BSD.
     #[inline]
-    fn act(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    fn act(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         let side = usize::from(responder);
         if !self.spoken[side] && self.may_speak(responder) {
             self.speak(now, responder, out);
@@ -123,7 +125,7 @@ impl Connection {
         if !self.closed[side] && self.end(responder).is_some_and(|end| end.peer_closed()) {
             self.close(now, responder, out);
         }
-        if !responder && self.completed_at.is_none() && self.is_complete() {
+        if !responder && self.is_complete() && self.completed_at.is_none() {
             self.completed_at = Some(now);
         }
     }
@@ -139,7 +141,7 @@ impl Connection {
         })
     }
 
-    fn speak(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    fn speak(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         let sends = self.initiator_sends != responder;
         let span = self.span;
         self.spoken[usize::from(responder)] = true;
@@ -156,7 +158,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut Vec<Segment>) {
+    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
         self.closed[usize::from(responder)] = true;
         if let Some(end) = self.end(responder) {
             end.close(now, out);
@@ -169,7 +171,7 @@ impl Connection {
     }
 
     /// Closes a connection that would go on forever.
-    pub(crate) fn stop(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn stop(&mut self, now: Nanos, out: &mut impl Outbox) {
         self.stopped = true;
         self.close(now, !self.initiator_sends, out);
     }

@@ -123,7 +123,16 @@ impl Link {
         self.sending.take()
     }
 
+    /// How long after it has been sent a packet may arrive.
+    pub(crate) fn lookahead(&self) -> Nanos {
+        match self.disturbance {
+            None => self.delay,
+            Some(_) => Nanos::ZERO,
+        }
+    }
+
     /// Whether the packet just sent gets lost.
+    #[inline]
     pub(crate) fn loses(&mut self) -> bool {
         self.disturbance.as_mut().is_some_and(|link| link.loses())
     }

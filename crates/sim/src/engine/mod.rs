@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Time is integer nanoseconds and jumps from event to event. What comes in order by itself is kept beside the calendar
-//! of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up.
+//! of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up. Where nobody
+//! sees the order, hosts and links take turns for as long as the links' delay, not event by event.
 
 mod access;
 mod cbr_source;
@@ -18,6 +19,7 @@ mod disturbance;
 mod events;
 mod link;
 mod opportunities;
+mod outgoing;
 pub(crate) mod packet;
 mod pipe;
 mod simulation;

@@ -5,6 +5,7 @@ use gentle_experiment::application::datagram::Datagram;
 use gentle_experiment::{Class, Direction, IP_HEADER};
 use gentle_tcp::{Ect, Flags, Options, Segment, Seq};
 use gentle_units::Nanos;
+use std::mem::offset_of;
 
 /// Place of packets without a connection; no connection gets it.
 pub(crate) const NO_CONNECTION: u32 = u32::MAX;
@@ -38,38 +39,42 @@ pub(crate) struct Path {
 }
 
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
+// A packet waits long in a queue and on a wire, and is not in the fastest cache any more when it is touched again. What is
+// needed of every packet is therefore in one cache line, which ends before the SACK blocks.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
 pub struct Packet {
-    pub(crate) segment: Segment,
     arrived: Nanos,
+    /// Delay on top of the link's.
+    pub(crate) extra_delay: Nanos,
     /// Place of the connection in the table.
     pub(crate) place: u32,
     /// Number of the connection, which no other has; guards against packets that outlive it.
     pub(crate) serial: u32,
     /// Length on the link.
     bytes: u32,
+    pub(crate) direction: Direction,
+    /// DS field (RFC 2474, RFC 3168): codepoint and ECN field.
+    ds: u8,
+    pub(crate) class: Class,
+    /// Whether it entered its queue after the warm-up.
+    pub(crate) counts: bool,
+    pub(crate) segment: Segment,
     /// Length of the IP packet.
     ip_bytes: u32,
     /// The host that sends it, on its side of the bottleneck.
     pub(crate) host: u16,
-    /// Delay on top of the link's.
-    pub(crate) extra_delay: Nanos,
-    /// Payload bytes that the end point had not got acknowledged when it sent the segment, this one's included.
-    unacked: u64,
-    pub(crate) direction: Direction,
-    /// DS field (RFC 2474, RFC 3168): codepoint and ECN field.
-    ds: u8,
     /// Number of the tunnel that hides the packet from queues; 0: none.
     tunnel: u8,
-    pub(crate) class: Class,
-    /// Whether it entered its queue after the warm-up.
-    pub(crate) counts: bool,
+    /// Payload bytes that the end point had not got acknowledged when it sent the segment, this one's included.
+    unacked: u64,
 }
 
+const _: () = assert!(offset_of!(Packet, segment) + offset_of!(Segment, sack) <= 64);
+
 impl Packet {
-    /// A TCP segment. `overhead` is what the link layer adds to an IP packet; `unacked` is the number of payload bytes that
-    /// the end point has queued and not got acknowledged.
-    #[inline]
+    /// A TCP segment.
+    #[cfg(test)]
     pub(crate) fn tcp(
         segment: &Segment,
         path: &Path,
@@ -77,8 +82,19 @@ impl Packet {
         overhead: u32,
         unacked: u64,
     ) -> Packet {
+        let mut packet = *Packet::blank();
+        packet.segment = *segment;
+        packet.address(path, direction, overhead, unacked);
+        packet
+    }
+
+    /// Makes it a packet of the connection with `path` that carries the segment it has. `overhead` is what the link layer adds
+    /// to an IP packet; `unacked` is the number of payload bytes that the end point has queued and not got acknowledged.
+    #[inline(always)]
+    pub(crate) fn address(&mut self, path: &Path, direction: Direction, overhead: u32, unacked: u64) {
+        let segment = &self.segment;
         let flags = segment.flags;
-        let class = if flags.contains(Flags::SYN) {
+        self.class = if flags.contains(Flags::SYN) {
             if flags.contains(Flags::ACK) {
                 Class::SynAck
             } else {
@@ -89,28 +105,23 @@ impl Packet {
         } else {
             Class::Other
         };
-        let ip_bytes = IP_HEADER + segment.header_bytes() + segment.len;
-        Packet {
-            segment: *segment,
-            arrived: Nanos::ZERO,
-            place: path.place,
-            serial: path.serial,
-            host: path.host,
-            extra_delay: path.extra_delay,
-            unacked,
-            bytes: overhead + ip_bytes,
-            ip_bytes,
-            direction,
-            ds: path.dscp << 2
-                | match segment.ect {
-                    Ect::Not => NOT_ECT,
-                    Ect::Zero => ECT_0,
-                    Ect::One => ECT_1,
-                },
-            tunnel: path.tunnel,
-            class,
-            counts: false,
-        }
+        self.ip_bytes = IP_HEADER + segment.header_bytes() + segment.len;
+        self.bytes = overhead + self.ip_bytes;
+        self.ds = path.dscp << 2
+            | match segment.ect {
+                Ect::Not => NOT_ECT,
+                Ect::Zero => ECT_0,
+                Ect::One => ECT_1,
+            };
+        self.arrived = Nanos::ZERO;
+        self.place = path.place;
+        self.serial = path.serial;
+        self.host = path.host;
+        self.tunnel = path.tunnel;
+        self.extra_delay = path.extra_delay;
+        self.unacked = unacked;
+        self.direction = direction;
+        self.counts = false;
     }
 
     /// A UDP datagram, the `number`th of its flow, sent by `host`: an IP packet of `ip_bytes`, to which the link layer

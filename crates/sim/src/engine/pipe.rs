@@ -31,16 +31,21 @@ impl Pipe {
     }
 
     /// Adds a packet that arrives at `at`. Cheap if few packets arrive later than that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, at: Nanos, packet: Box<Packet>) {
         self.next_at = self.next_at.min(at);
         if self.last_at <= at {
             self.last_at = at;
             self.packets.push_back((at, packet));
         } else {
-            let place = self.packets.partition_point(|(other, _)| *other <= at);
-            self.packets.insert(place, (at, packet));
+            self.insert(at, packet);
         }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, at: Nanos, packet: Box<Packet>) {
+        let place = self.packets.partition_point(|(other, _)| *other <= at);
+        self.packets.insert(place, (at, packet));
     }
 
     /// Takes the next packet out.

@@ -34,6 +34,10 @@ impl fmt::Display for DropCause {
 /// Sees what happens to packets and connections: for captures, plots of queues, pages in a browser. It cannot change
 /// anything. Each method does nothing unless implemented; a tap that implements none costs nothing.
 pub trait Tap {
+    /// Whether it sees anything. If so, [`Simulation::run`](super::Simulation::run) goes event by event, so that all taps are
+    /// called in order of time; else links may lag behind hosts.
+    const WATCHES: bool = true;
+
     /// A packet is offered to the queue of `direction`.
     #[inline]
     fn offered(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
@@ -92,9 +96,13 @@ pub struct Ended {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTap;
 
-impl Tap for NoTap {}
+impl Tap for NoTap {
+    const WATCHES: bool = false;
+}
 
 impl<T: Tap> Tap for &mut T {
+    const WATCHES: bool = T::WATCHES;
+
     #[inline]
     fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
         (**self).offered(now, direction, packet);

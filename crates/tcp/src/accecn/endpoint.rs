@@ -4,7 +4,7 @@ use super::feedback::{CE, Delivery};
 use super::{Field, Marks, OPTION_OFFSETS, OPTION_SEND};
 use crate::endpoint::Endpoint;
 use crate::recovery::CaState;
-use crate::segment::{AccEcnOption, Options, Segment};
+use crate::segment::{AccEcnOption, Options, Outbox, Segment};
 use gentle_units::Nanos;
 
 /// Marks not yet reported that force an acknowledgement (`TCP_ACCECN_ACE_MAX_DELTA`).
@@ -48,19 +48,25 @@ impl Endpoint {
         }
     }
 
-    /// Sets the ACE field and the option of an outgoing segment; `dsack`: it reports a duplicate.
+    /// An outgoing segment with the ACE field and the option; `dsack`: it reports a duplicate.
     #[cold]
-    pub(crate) fn report_marks(&mut self, now: Nanos, segment: &mut Segment, dsack: bool) {
+    pub(crate) fn report_marks(
+        &mut self,
+        now: Nanos,
+        mut segment: Segment,
+        dsack: bool,
+    ) -> Segment {
         let srtt = self.rtt.srtt();
         if let Some(accecn) = &mut self.accecn {
             let with_option = accecn.sends_option(&self.profile, now, srtt);
-            accecn.report(now, segment, with_option, dsack);
+            accecn.report(now, &mut segment, with_option, dsack);
         }
+        segment
     }
 
     /// Sends the acknowledgement of a SYN or SYN/ACK, whose ACE field reports the ECN field of that
     /// (`tcp_send_ack_reflect_ect`).
-    pub(crate) fn send_reflection(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn send_reflection(&mut self, now: Nanos, out: &mut impl Outbox) {
         let unreported = self.accecn.as_ref().map_or(0, |accecn| accecn.unreported);
         self.send_ack(now, out);
         if let (Some(accecn), Some(sent)) = (&mut self.accecn, out.last_mut()) {
@@ -75,7 +81,7 @@ impl Endpoint {
         now: Nanos,
         syn: &Segment,
         ce: bool,
-        out: &mut Vec<Segment>,
+        out: &mut impl Outbox,
     ) {
         if let Some(accecn) = &mut self.accecn {
             accecn.syn_field = Field::of(syn, ce);
@@ -109,10 +115,11 @@ impl Endpoint {
 
     /// Removes the option of a retransmission that has become too long by it; Linux splits such a segment.
     #[cold]
-    pub(crate) fn shorten(&self, segment: &mut Segment) {
+    pub(crate) fn shorten(&self, mut segment: Segment) -> Segment {
         if segment.len + OPTION_SPACE > self.mss && segment.sack_count == 0 {
             segment.remove_accecn_option();
         }
+        segment
     }
 
     /// Number of marks that an acknowledgement reports, after `delivered` segments with `bytes` bytes were delivered;

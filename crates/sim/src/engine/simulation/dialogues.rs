@@ -1,9 +1,10 @@
 //! The part of a simulation that users of dialogues and their servers have.
 
-use super::Simulation;
+use super::{Simulation, rank_on_host};
 use crate::engine::connection::Connection;
 use crate::engine::dialogue::Talk;
 use crate::engine::events::Event;
+use crate::engine::outgoing::Outgoing;
 use crate::engine::tap::Tap;
 use gentle_experiment::application::dialogue::{Action, User};
 use gentle_experiment::{Arrival, Initiator, Span};
@@ -19,6 +20,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// A user begins what is due.
+    #[inline(never)]
     pub(super) fn wake_user(&mut self, number: u32) {
         let now = self.now;
         self.users[number as usize].planned = Nanos::MAX;
@@ -41,7 +43,7 @@ impl<T: Tap> Simulation<T> {
         } else {
             self.hear(place);
         }
-        self.follow(place, to_responder, false);
+        self.follow(place, to_responder);
     }
 
     /// The user learns what has arrived.
@@ -81,21 +83,22 @@ impl<T: Tap> Simulation<T> {
         talk.deliver(now, end.received());
         let bytes = talk.server.answer(now);
         if bytes > 0 {
-            end.write(now, bytes, &mut self.segments);
+            end.write(now, bytes, &mut self.outgoing);
         }
         if let Some(at) = talk.server.next_at()
             && at != talk.planned
         {
             talk.planned = at;
             let event = Event::Answer(place, connection.path.serial);
-            self.events.plan(at, event);
+            self.events.plan_ranked(at, rank_on_host(now, at), event);
         }
         if end.peer_closed() && !connection.has_closed(true) {
-            connection.close(now, true, &mut self.segments);
+            connection.close(now, true, &mut self.outgoing);
         }
     }
 
     /// The server has finished its work on an answer.
+    #[inline(never)]
     pub(super) fn answer(&mut self, place: u32, serial: u32) {
         let connection = self.connections.get_mut(place);
         if connection.is_some_and(|connection| connection.path.serial == serial) {
@@ -153,7 +156,7 @@ impl<T: Tap> Simulation<T> {
             && at < seat.planned
         {
             seat.planned = at;
-            self.events.plan(at.max(self.now), Event::User(number));
+            self.plan(at.max(self.now), Event::User(number));
         }
     }
 
@@ -172,21 +175,21 @@ impl<T: Tap> Simulation<T> {
         let serial = connection.path.serial;
         let place = self.connections.insert(connection);
         self.users[number as usize].connection = Some((place, serial));
-        self.follow(place, false, false);
+        self.follow(place, false);
     }
 
     /// Changes the user's connection and sends what comes of it.
     fn with_connection(
         &mut self,
         number: u32,
-        change: impl FnOnce(&mut Connection, Nanos, &mut Vec<gentle_tcp::Segment>),
+        change: impl FnOnce(&mut Connection, Nanos, &mut Outgoing),
     ) {
         let Some((place, _)) = self.users[number as usize].connection else {
             return;
         };
         if let Some(connection) = self.connections.get_mut(place) {
-            change(connection, self.now, &mut self.segments);
-            self.follow(place, false, false);
+            change(connection, self.now, &mut self.outgoing);
+            self.follow(place, false);
         }
     }
 }
