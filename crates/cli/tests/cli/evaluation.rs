@@ -46,7 +46,9 @@ fn run(args: &[&str]) -> Command {
     let mut command = Command::new("python3");
     let program = Path::new(env!("CARGO_BIN_EXE_gentle"));
     let run = folder().join("run");
-    command.args([text(&run), "--gentle", text(program)]).args(args);
+    command
+        .args([text(&run), "--gentle", text(program)])
+        .args(args);
     command
 }
 
@@ -69,7 +71,10 @@ fn every_table_is_made_by_one_command() {
         let table = table.unwrap_or_else(|| panic!("no table of {title}: {made}"));
         assert!(table.contains("gentle"), "{title}: {made}");
     }
-    assert!(made.contains("| 1–3 segments faster than under every scheme | "), "{made}");
+    assert!(
+        made.contains("| 1–3 segments faster than under every scheme | "),
+        "{made}"
+    );
     // The second time all runs are there, and the tables are the same.
     let runs = temporary.path().join("runs/runs");
     let files = names(&runs);
