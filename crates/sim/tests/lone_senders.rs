@@ -76,6 +76,13 @@ fn lone_connections_take_the_kernels_time() {
         let times = simulated(key, connections);
         for ((segments, kernel), simulated) in connections.iter().zip(times) {
             differences.push((simulated / kernel - 1.0).abs());
+            eprintln!(
+                "DIFF {:+.4} {:.3} {:.3} {} {segments}",
+                (simulated / kernel - 1.0) * 100.0,
+                simulated,
+                kernel,
+                key.join(",")
+            );
             if (simulated - kernel).abs() > TOLERANCE_MS.max(TOLERANCE * kernel) {
                 wrong += &format!("{key:?}, {segments}: {simulated}, kernel {kernel}\n");
             }

@@ -28,7 +28,7 @@ pub(crate) struct AckState {
     /// Interactive mode (`pingpong`): data was sent shortly after data was received, so acknowledgements piggyback on
     /// data.
     interactive: bool,
-    /// Whether the last segment had PSH or was short (`ICSK_ACK_PUSHED`).
+    /// Whether a segment since the last acknowledgement had PSH or was short (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Largest segment received, the estimate of the peer's full segment size (`rcv_mss`).
     rcv_mss: u32,
@@ -80,7 +80,7 @@ impl AckState {
         if profile.ack_policy == AckPolicy::Fixed {
             return;
         }
-        self.pushed = push || len < self.rcv_mss;
+        self.pushed |= push || len < self.rcv_mss;
         self.rcv_mss = self.rcv_mss.max(len);
         let floor = profile.delack;
         if self.ato == Nanos::ZERO {
@@ -116,6 +116,13 @@ impl AckState {
             self.add_quickacks(profile);
             self.interactive = false;
             self.ato = profile.delack;
+        }
+    }
+
+    /// Leaves quick-ACK mode, because the receive buffer is half full (`__tcp_select_window`).
+    pub(crate) fn leave_quickack(&mut self, profile: &Profile) {
+        if profile.ack_policy == AckPolicy::Linux {
+            self.quick = 0;
         }
     }
 

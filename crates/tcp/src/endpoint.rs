@@ -187,7 +187,7 @@ impl Endpoint {
         let push = segment.flags.contains(Flags::PSH);
         rx.ack
             .data(&self.profile, now, segment.len, push, self.rtt.rto());
-        if rx.window.received(now, segment.len, rx.nxt, 0) {
+        if rx.window.received(now, segment.len, rx.nxt, 0, 0) {
             rx.ack.opened(&self.profile);
         }
         self.transmit(now, out);
@@ -280,6 +280,7 @@ impl Endpoint {
         }
         let was_closed = self.rx.closed();
         let fin = segment.flags.contains(Flags::FIN);
+        let queued = self.rx.queued();
         match self.rx.take(start, segment.len, fin, self.profile.fin_sack) {
             Fit::InOrder { filled } => {
                 if segment.len > 0 {
@@ -290,7 +291,7 @@ impl Endpoint {
                     if self.rx.ce.is_some() {
                         self.report_change(now, segment, ce, out);
                     }
-                    self.size_window(now, segment.len);
+                    self.size_window(now, segment.len, queued);
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -307,7 +308,7 @@ impl Endpoint {
                 }
                 // Without SACK, only an acknowledgement with an unchanged window counts as a duplicate.
                 if self.sack {
-                    self.size_window(now, segment.len);
+                    self.size_window(now, segment.len, queued);
                 }
                 self.request_behind_gap();
             }
@@ -322,12 +323,12 @@ impl Endpoint {
         }
     }
 
-    /// Updates the receive window after `len` new bytes.
-    fn size_window(&mut self, now: Nanos, len: u32) {
+    /// Updates the receive window after `len` new bytes, before which `queued` were out of order.
+    fn size_window(&mut self, now: Nanos, len: u32, queued: u64) {
         let rx = &mut self.rx;
         if rx
             .window
-            .received(now, len, rx.nxt, rx.out_of_order_bytes())
+            .received(now, len, rx.nxt, rx.out_of_order_bytes(), queued)
         {
             rx.ack.opened(&self.profile);
         }
@@ -399,7 +400,11 @@ impl Endpoint {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ect = self.ect;
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
-        segment.window = self.rx.window.offered(self.rx.nxt);
+        let queued = self.rx.queued();
+        segment.window = self.rx.window.offered(self.rx.nxt, queued);
+        if self.rx.window.is_scarce(queued) {
+            self.rx.ack.leave_quickack(&self.profile);
+        }
         if self.timestamps {
             segment.options |= Options::TIMESTAMPS;
             segment.ts_val = timestamp(now);

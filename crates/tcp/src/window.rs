@@ -3,7 +3,8 @@
 //! Linux (`net/ipv4/tcp_input.c`) starts with half of a buffer of 128 KiB. Each arriving segment moves the offered
 //! window by two segments towards the room in the buffer (`tcp_grow_window`). Once per round trip the buffer is resized
 //! for the data read in it and a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
-//! application reads at once, so only out-of-order data stays in the buffer.
+//! application reads at once, so only out-of-order data stays in the buffer. What it occupies is not offered
+//! (`tcp_space`); once a hole is filled, the window opens anew.
 
 use crate::profile::Profile;
 use gentle_units::Nanos;
@@ -14,7 +15,7 @@ const BUFFER: u32 = 131_072;
 const RATIO: u32 = 128;
 /// Memory charged for a segment beyond its payload, bytes. Linux 7.2 charges 2416 for 1448 bytes received over veth, as
 /// the windows that it offers show.
-const OVERHEAD: u32 = 968;
+pub(crate) const OVERHEAD: u32 = 968;
 /// Upper bound of the assumed largest segment before any was received, bytes (`tcp_initialize_rcv_mss`).
 const DEFAULT_MSS: u32 = 536;
 /// Data that right-sizing assumes for the first round trip, segments (`TCP_INIT_CWND`).
@@ -101,10 +102,15 @@ impl ReceiveWindow {
         }
     }
 
-    /// Window that the next segment carries, with everything before `nxt` received.
+    /// Window that the next segment carries, with everything before `nxt` received and out-of-order data that occupies
+    /// `queued` bytes.
     #[inline]
-    pub(crate) fn offered(&mut self, nxt: u64) -> u32 {
-        self.edge = self.edge.max(nxt + u64::from(self.offer));
+    pub(crate) fn offered(&mut self, nxt: u64, queued: u64) -> u32 {
+        let mut offer = u64::from(self.offer);
+        if self.tuned {
+            offer = offer.min(u64::from(self.room_beside(queued)));
+        }
+        self.edge = self.edge.max(nxt + offer);
         (self.edge - nxt) as u32
     }
 
@@ -115,15 +121,22 @@ impl ReceiveWindow {
     }
 
     /// Accounts for `len` new bytes, with everything up to `nxt` read; out-of-order data ends `beyond` bytes after
-    /// `nxt`. Returns whether the window opened.
+    /// `nxt`. When the new bytes arrived, such data occupied `queued` bytes. Returns whether the window opened.
     #[inline]
-    pub(crate) fn received(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
+    pub(crate) fn received(
+        &mut self,
+        now: Nanos,
+        len: u32,
+        nxt: u64,
+        beyond: u64,
+        queued: u64,
+    ) -> bool {
         if !self.tuned {
             return false;
         }
         self.measure_segment(len);
         self.measure_flight(now, nxt);
-        let opened = len >= SHORTEST && self.open_for(len);
+        let opened = len >= SHORTEST && self.open_for(len, queued);
         if beyond > 0 {
             self.grow_buffer(self.read, beyond);
         }
@@ -184,11 +197,25 @@ impl ReceiveWindow {
         });
     }
 
-    /// Opens the window by up to two segments (`tcp_grow_window`); the segment itself still occupies the buffer.
-    fn open_for(&mut self, len: u32) -> bool {
-        let room = self.room.saturating_sub(len).saturating_sub(self.offer);
+    /// Opens the window by up to two segments (`tcp_grow_window`); the segment itself still occupies the buffer, as does
+    /// data out of order.
+    fn open_for(&mut self, len: u32, queued: u64) -> bool {
+        let room = self.room_beside(queued).saturating_sub(len);
+        let room = room.saturating_sub(self.offer);
         self.offer += room.min(2 * self.mss.max(len));
         room > 0
+    }
+
+    /// Room in the buffer beside out-of-order data that occupies `queued` bytes, in bytes of window (`tcp_space`).
+    fn room_beside(&self, queued: u64) -> u32 {
+        let occupied = (queued * u64::from(self.ratio)) >> 8;
+        u64::from(self.room).saturating_sub(occupied) as u32
+    }
+
+    /// Whether out-of-order data that occupies `queued` bytes takes more than half of the buffer.
+    #[inline]
+    pub(crate) fn is_scarce(&self, queued: u64) -> bool {
+        self.tuned && self.room_beside(queued) < self.room / 2
     }
 
     /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`).
@@ -248,7 +275,7 @@ mod tests {
     impl Transfer {
         fn new() -> Transfer {
             let mut window = ReceiveWindow::new(&Profile::linux_7_2());
-            window.offered(1);
+            window.offered(1, 0);
             let now = Nanos::from_secs(1);
             window.open(now, 1);
             Transfer {
@@ -267,8 +294,8 @@ mod tests {
                     let clock = self.now.as_millis() as u32;
                     self.window.echoed(clock, clock - 95, MSS);
                     self.nxt += u64::from(MSS);
-                    self.window.received(self.now, MSS, self.nxt, 0);
-                    self.window.offered(self.nxt)
+                    self.window.received(self.now, MSS, self.nxt, 0, 0);
+                    self.window.offered(self.nxt, 0)
                 })
                 .collect();
             self.now = self.now.max(end);
@@ -304,17 +331,17 @@ mod tests {
         profile.window_tuning = false;
         let mut window = ReceiveWindow::new(&profile);
         window.open(Nanos::ZERO, 1);
-        assert!(!window.received(Nanos::from_secs(1), MSS, 1449, 0));
-        assert_eq!(window.offered(1449), profile.receive_window);
+        assert!(!window.received(Nanos::from_secs(1), MSS, 1449, 0, 0));
+        assert_eq!(window.offered(1449, 0), profile.receive_window);
     }
 
     #[test]
     fn what_was_offered_is_not_taken_back() {
         let mut window = ReceiveWindow::new(&Profile::linux_7_2());
-        let first = window.offered(1);
+        let first = window.offered(1, 0);
         window.open(Nanos::ZERO, 1);
-        assert_eq!(window.offered(1), first);
-        assert_eq!(window.offered(101), first - 100);
+        assert_eq!(window.offered(1, 0), first);
+        assert_eq!(window.offered(101, 0), first - 100);
     }
 
     #[test]
@@ -325,7 +352,7 @@ mod tests {
         let beyond = 200 * u64::from(MSS);
         transfer
             .window
-            .received(transfer.now, MSS, transfer.nxt, beyond);
+            .received(transfer.now, MSS, transfer.nxt, beyond, beyond);
         assert!(transfer.window.room > before);
     }
 }
