@@ -28,7 +28,7 @@ pub(crate) struct AckState {
     /// Interactive mode (`pingpong`): data was sent shortly after data was received, so acknowledgements piggyback on
     /// data.
     interactive: bool,
-    /// Whether a segment since the last acknowledgement had PSH or was short (`ICSK_ACK_PUSHED`).
+    /// Whether the last segment had PSH or was short (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Largest segment received, the estimate of the peer's full segment size (`rcv_mss`).
     rcv_mss: u32,
@@ -80,7 +80,7 @@ impl AckState {
         if profile.ack_policy == AckPolicy::Fixed {
             return;
         }
-        self.pushed |= push || len < self.rcv_mss;
+        self.pushed = push || len < self.rcv_mss;
         self.rcv_mss = self.rcv_mss.max(len);
         let floor = profile.delack;
         if self.ato == Nanos::ZERO {

@@ -187,7 +187,7 @@ impl Endpoint {
         let push = segment.flags.contains(Flags::PSH);
         rx.ack
             .data(&self.profile, now, segment.len, push, self.rtt.rto());
-        if rx.window.received(now, segment.len, rx.nxt, 0, 0) {
+        if rx.window.received(now, segment.len, (rx.nxt, 0), 0, 0) {
             rx.ack.opened(&self.profile);
         }
         self.transmit(now, out);
@@ -291,7 +291,7 @@ impl Endpoint {
                     if self.rx.ce.is_some() {
                         self.report_change(now, segment, ce, out);
                     }
-                    self.size_window(now, segment.len, queued);
+                    self.size_window(now, segment.len, start, queued);
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -308,7 +308,11 @@ impl Endpoint {
                 }
                 // Without SACK, only an acknowledgement with an unchanged window counts as a duplicate.
                 if self.sack {
-                    self.size_window(now, segment.len, queued);
+                    let beyond = self.rx.out_of_order_bytes();
+                    let window = &mut self.rx.window;
+                    if window.received_beyond(segment.len, beyond, queued) {
+                        self.rx.ack.opened(&self.profile);
+                    }
                 }
                 self.request_behind_gap();
             }
@@ -323,13 +327,14 @@ impl Endpoint {
         }
     }
 
-    /// Updates the receive window after `len` new bytes, before which `queued` were out of order.
-    fn size_window(&mut self, now: Nanos, len: u32, queued: u64) {
+    /// Updates the receive window after data in order, `len` bytes from `start` on, before which out-of-order data
+    /// occupied `queued`.
+    fn size_window(&mut self, now: Nanos, len: u32, start: u64, queued: u64) {
         let rx = &mut self.rx;
-        if rx
-            .window
-            .received(now, len, rx.nxt, rx.out_of_order_bytes(), queued)
-        {
+        let end = start + u64::from(len);
+        let reached = (end, rx.nxt.saturating_sub(end));
+        let beyond = rx.out_of_order_bytes();
+        if rx.window.received(now, len, reached, beyond, queued) {
             rx.ack.opened(&self.profile);
         }
     }

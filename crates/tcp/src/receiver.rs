@@ -6,10 +6,7 @@ use crate::ecn::CeState;
 use crate::profile::Profile;
 use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
-use crate::window::{OVERHEAD, ReceiveWindow};
-
-/// Data that one buffer of the out-of-order queue holds, bytes: `MAX_SKB_FRAGS` segments.
-const BUFFER_DATA: u64 = 17 * 1448;
+use crate::window::{BUFFER_DATA, OVERHEAD, ReceiveWindow};
 
 /// Out-of-order data.
 #[derive(Debug, Clone, Default)]
