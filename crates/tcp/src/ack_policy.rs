@@ -119,13 +119,6 @@ impl AckState {
         }
     }
 
-    /// Leaves quick-ACK mode, because the receive buffer is half full (`__tcp_select_window`).
-    pub(crate) fn leave_quickack(&mut self, profile: &Profile) {
-        if profile.ack_policy == AckPolicy::Linux {
-            self.quick = 0;
-        }
-    }
-
     /// Accounts for the end of the delay: the next segment came later than expected (`tcp_delack_timer_handler`).
     pub(crate) fn expired(&mut self, profile: &Profile, rto: Nanos) {
         if profile.ack_policy != AckPolicy::Linux || !profile.exact_ato {

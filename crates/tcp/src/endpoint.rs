@@ -405,11 +405,7 @@ impl Endpoint {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ect = self.ect;
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
-        let queued = self.rx.queued();
-        segment.window = self.rx.window.offered(self.rx.nxt, queued);
-        if self.rx.window.is_scarce(queued) {
-            self.rx.ack.leave_quickack(&self.profile);
-        }
+        segment.window = self.rx.window.offered(self.rx.nxt, self.rx.queued());
         if self.timestamps {
             segment.options |= Options::TIMESTAMPS;
             segment.ts_val = timestamp(now);

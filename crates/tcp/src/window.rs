@@ -224,12 +224,6 @@ impl ReceiveWindow {
         u64::from(self.room).saturating_sub(occupied) as u32
     }
 
-    /// Whether out-of-order data that occupies `queued` bytes takes more than half of the buffer.
-    #[inline]
-    pub(crate) fn is_scarce(&self, queued: u64) -> bool {
-        self.tuned && self.room_beside(queued) < self.room / 2
-    }
-
     /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`). The application reads buffer by buffer, and what
     /// is left when it has read the first is subtracted and counts for the next round trip.
     fn right_size(&mut self, now: Nanos, end: u64, filled: u64, beyond: u64) {
