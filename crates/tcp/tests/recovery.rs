@@ -719,7 +719,7 @@ fn after_a_hole_every_segment_opens_the_window() {
     let steps: Vec<_> = acks.windows(2).map(|two| two[1].0 - two[0].0).collect();
     let filled = steps.iter().position(|step| *step > 20 * MSS).unwrap();
     let single = steps[filled + 1..].iter().take_while(|step| **step == MSS);
-    assert!(single.count() >= 50, "{steps:?}");
-    // While the hole was open, less was offered than right-sizing allows afterwards.
-    assert!(acks[filled + 40].1 > acks[filled].1, "{acks:?}");
+    assert!(single.count() >= 20, "{steps:?}");
+    // Memory that the data behind the hole occupied is offered afterwards.
+    assert!(acks[filled + 20].1 > acks[filled].1, "{acks:?}");
 }
