@@ -153,7 +153,7 @@ impl ReceiveWindow {
             return false;
         }
         self.measure_segment(len);
-        let opened = self.open_for(len, self.room_beside(queued));
+        let opened = len >= SHORTEST && self.open_for(len, self.room_beside(queued));
         self.grow_buffer(self.read, beyond);
         opened
     }
