@@ -10,9 +10,12 @@ use std::sync::atomic::AtomicBool;
 /// within a microsecond of each other, their order decides on a sample of the delivery rate; and a connection that lost
 /// packets may need one retransmission more or less at its end.
 const TOLERANCE_MS: f64 = 1.1;
-const TOLERANCE: f64 = 0.0075;
-/// Mean relative difference allowed of all connections.
-const MEAN_TOLERANCE: f64 = 0.0005;
+const TOLERANCE: f64 = 0.0055;
+/// Mean relative difference allowed of all other connections.
+const MEAN_TOLERANCE: f64 = 0.0003;
+/// Difference allowed where the kernel itself has two times: of eight connections of 700 segments of BBR over `fq_codel`
+/// at 10 Mb/s, which differ only in the phase of their start, one took 998 ms and seven 975 ms.
+const FORKED_TOLERANCE: f64 = 0.03;
 
 /// Seconds between the starts of connections, so that each is alone.
 const GAP: usize = 30;
@@ -75,8 +78,16 @@ fn lone_connections_take_the_kernels_time() {
     for (key, connections) in &all {
         let times = simulated(key, connections);
         for ((segments, kernel), simulated) in connections.iter().zip(times) {
-            differences.push((simulated / kernel - 1.0).abs());
-            if (simulated - kernel).abs() > TOLERANCE_MS.max(TOLERANCE * kernel) {
+            let forked = key[0] == "congestion_control=bbr"
+                && key[1..] == ["10mbit", "40ms", "fq_codel"]
+                && *segments >= 700;
+            let tolerance = if forked {
+                FORKED_TOLERANCE
+            } else {
+                differences.push((simulated / kernel - 1.0).abs());
+                TOLERANCE
+            };
+            if (simulated - kernel).abs() > TOLERANCE_MS.max(tolerance * kernel) {
                 wrong += &format!("{key:?}, {segments}: {simulated}, kernel {kernel}\n");
             }
         }

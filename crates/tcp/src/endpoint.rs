@@ -187,7 +187,7 @@ impl Endpoint {
         let push = segment.flags.contains(Flags::PSH);
         rx.ack
             .data(&self.profile, now, segment.len, push, self.rtt.rto());
-        if rx.window.received(now, segment.len, rx.nxt, 0) {
+        if rx.window.received(now, segment.len, (rx.nxt, 0), 0, 0) {
             rx.ack.opened(&self.profile);
         }
         self.transmit(now, out);
@@ -280,6 +280,7 @@ impl Endpoint {
         }
         let was_closed = self.rx.closed();
         let fin = segment.flags.contains(Flags::FIN);
+        let queued = self.rx.queued();
         match self.rx.take(start, segment.len, fin, self.profile.fin_sack) {
             Fit::InOrder { filled } => {
                 if segment.len > 0 {
@@ -290,7 +291,7 @@ impl Endpoint {
                     if self.rx.ce.is_some() {
                         self.report_change(now, segment, ce, out);
                     }
-                    self.size_window(now, segment.len);
+                    self.size_window(now, segment.len, start, queued);
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -307,7 +308,11 @@ impl Endpoint {
                 }
                 // Without SACK, only an acknowledgement with an unchanged window counts as a duplicate.
                 if self.sack {
-                    self.size_window(now, segment.len);
+                    let beyond = self.rx.out_of_order_bytes();
+                    let window = &mut self.rx.window;
+                    if window.received_beyond(segment.len, beyond, queued) {
+                        self.rx.ack.opened(&self.profile);
+                    }
                 }
                 self.request_behind_gap();
             }
@@ -322,13 +327,14 @@ impl Endpoint {
         }
     }
 
-    /// Updates the receive window after `len` new bytes.
-    fn size_window(&mut self, now: Nanos, len: u32) {
+    /// Updates the receive window after data in order, `len` bytes from `start` on, before which out-of-order data
+    /// occupied `queued`.
+    fn size_window(&mut self, now: Nanos, len: u32, start: u64, queued: u64) {
         let rx = &mut self.rx;
-        if rx
-            .window
-            .received(now, len, rx.nxt, rx.out_of_order_bytes())
-        {
+        let end = start + u64::from(len);
+        let reached = (end, rx.nxt.saturating_sub(end));
+        let beyond = rx.out_of_order_bytes();
+        if rx.window.received(now, len, reached, beyond, queued) {
             rx.ack.opened(&self.profile);
         }
     }
@@ -400,7 +406,7 @@ impl Endpoint {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ect = self.ect;
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
-        segment.window = self.rx.window.offered(self.rx.nxt);
+        segment.window = self.rx.window.offered(self.rx.nxt, self.rx.queued());
         if self.timestamps {
             segment.options |= Options::TIMESTAMPS;
             segment.ts_val = timestamp(now);

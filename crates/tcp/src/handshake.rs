@@ -77,7 +77,7 @@ impl Endpoint {
         let mut segment = Segment::new(self.tx.unwrap.wire(0), flags);
         segment.mss = self.profile.mss;
         segment.ect = self.profile.handshake_ect();
-        segment.window = self.rx.window.offered(self.rx.nxt);
+        segment.window = self.rx.window.offered(self.rx.nxt, 0);
         segment.retransmitted = self.stats.syn_sent > 0;
         if self.sack {
             segment.options |= Options::SACK_PERMITTED;

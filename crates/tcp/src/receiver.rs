@@ -6,13 +6,15 @@ use crate::ecn::CeState;
 use crate::profile::Profile;
 use crate::segment::MAX_SACK_BLOCKS;
 use crate::seq::{Seq, Unwrap};
-use crate::window::ReceiveWindow;
+use crate::window::{BUFFER_DATA, OVERHEAD, ReceiveWindow};
 
 /// Out-of-order data.
 #[derive(Debug, Clone, Default)]
 struct Reassembly {
     /// Ranges `[start, end)`, disjoint, not adjacent, ascending.
     ranges: Vec<(u64, u64)>,
+    /// Bytes in the ranges.
+    bytes: u64,
     /// Most recently changed ranges first, in the order in which RFC 2018, section 4, reports them.
     recent: [(u64, u64); 4],
     /// Acknowledgements of the data.
@@ -26,6 +28,7 @@ impl Reassembly {
         let from = self.ranges.partition_point(|range| range.1 < start);
         let to = from + self.ranges[from..].partition_point(|range| range.0 <= end);
         if from == to {
+            self.bytes += end - start;
             self.ranges.insert(from, (start, end));
             self.report((start, end));
             return false;
@@ -35,6 +38,8 @@ impl Reassembly {
             start.min(self.ranges[from].0),
             end.max(self.ranges[to - 1].1),
         );
+        let replaced: u64 = self.ranges[from..to].iter().map(|old| old.1 - old.0).sum();
+        self.bytes += merged.1 - merged.0 - replaced;
         self.ranges[from] = merged;
         self.ranges.drain(from + 1..to);
         self.report(merged);
@@ -58,6 +63,7 @@ impl Reassembly {
     /// Removes ranges that have become in order; returns the new end of the in-order data.
     fn advance(&mut self, nxt: u64) -> u64 {
         let mut nxt = nxt;
+        let mut bytes = self.bytes;
         let done = self
             .ranges
             .iter()
@@ -65,10 +71,12 @@ impl Reassembly {
                 let reached = range.0 <= nxt;
                 if reached {
                     nxt = nxt.max(range.1);
+                    bytes -= range.1 - range.0;
                 }
                 reached
             })
             .count();
+        self.bytes = bytes;
         self.ranges.drain(..done);
         let mut kept = [(0, 0); 4];
         let mut n = 0;
@@ -170,6 +178,16 @@ impl Receiver {
             .as_ref()
             .and_then(|queue| queue.ranges.last());
         end.map_or(0, |range| range.1 - self.nxt)
+    }
+
+    /// Memory that out-of-order data occupies, bytes. Segments that follow one another share a buffer
+    /// (`tcp_ooo_try_coalesce`).
+    #[inline]
+    pub(crate) fn queued(&self) -> u64 {
+        self.out_of_order.as_ref().map_or(0, |queue| {
+            let buffers = queue.ranges.len() as u64 + queue.bytes / BUFFER_DATA;
+            queue.bytes + u64::from(OVERHEAD) * buffers
+        })
     }
 
     /// Acknowledgements of out-of-order data; `None`: there is no such data.

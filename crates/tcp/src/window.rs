@@ -3,7 +3,8 @@
 //! Linux (`net/ipv4/tcp_input.c`) starts with half of a buffer of 128 KiB. Each arriving segment moves the offered
 //! window by two segments towards the room in the buffer (`tcp_grow_window`). Once per round trip the buffer is resized
 //! for the data read in it and a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
-//! application reads at once, so only out-of-order data stays in the buffer.
+//! application reads at once, so only out-of-order data stays in the buffer. What it occupies is not offered
+//! (`tcp_space`); once a hole is filled, the window opens anew.
 
 use crate::profile::Profile;
 use gentle_units::Nanos;
@@ -14,7 +15,9 @@ const BUFFER: u32 = 131_072;
 const RATIO: u32 = 128;
 /// Memory charged for a segment beyond its payload, bytes. Linux 7.2 charges 2416 for 1448 bytes received over veth, as
 /// the windows that it offers show.
-const OVERHEAD: u32 = 968;
+pub(crate) const OVERHEAD: u32 = 968;
+/// Data that one buffer of a queue holds, bytes: `MAX_SKB_FRAGS` segments.
+pub(crate) const BUFFER_DATA: u64 = 17 * 1448;
 /// Upper bound of the assumed largest segment before any was received, bytes (`tcp_initialize_rcv_mss`).
 const DEFAULT_MSS: u32 = 536;
 /// Data that right-sizing assumes for the first round trip, segments (`TCP_INIT_CWND`).
@@ -101,10 +104,15 @@ impl ReceiveWindow {
         }
     }
 
-    /// Window that the next segment carries, with everything before `nxt` received.
+    /// Window that the next segment carries, with everything before `nxt` received and out-of-order data that occupies
+    /// `queued` bytes.
     #[inline]
-    pub(crate) fn offered(&mut self, nxt: u64) -> u32 {
-        self.edge = self.edge.max(nxt + u64::from(self.offer));
+    pub(crate) fn offered(&mut self, nxt: u64, queued: u64) -> u32 {
+        let mut offer = u64::from(self.offer);
+        if self.tuned {
+            offer = offer.min(u64::from(self.room_beside(queued)));
+        }
+        self.edge = self.edge.max(nxt + offer);
         (self.edge - nxt) as u32
     }
 
@@ -114,21 +122,47 @@ impl ReceiveWindow {
         start <= self.edge
     }
 
-    /// Accounts for `len` new bytes, with everything up to `nxt` read; out-of-order data ends `beyond` bytes after
-    /// `nxt`. Returns whether the window opened.
+    /// Accounts for `len` new bytes in order up to `end`, with which `filled` bytes of out-of-order data became
+    /// deliverable; all of this is read. The rest of such data ends `beyond` bytes after it. When the new bytes arrived,
+    /// out-of-order data occupied `queued` bytes. Returns whether the window opened.
     #[inline(always)]
-    pub(crate) fn received(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
-        self.tuned && self.tune(now, len, nxt, beyond)
+    pub(crate) fn received(
+        &mut self,
+        now: Nanos,
+        len: u32,
+        read: (u64, u64),
+        beyond: u64,
+        queued: u64,
+    ) -> bool {
+        self.tuned && self.tune(now, len, read, beyond, queued)
     }
 
-    fn tune(&mut self, now: Nanos, len: u32, nxt: u64, beyond: u64) -> bool {
+    fn tune(
+        &mut self,
+        now: Nanos,
+        len: u32,
+        (end, filled): (u64, u64),
+        beyond: u64,
+        queued: u64,
+    ) -> bool {
         self.measure_segment(len);
-        self.measure_flight(now, nxt);
-        let opened = len >= SHORTEST && self.open_for(len);
-        if beyond > 0 {
-            self.grow_buffer(self.read, beyond);
+        self.measure_flight(now, end);
+        // The segment itself still occupies the buffer.
+        let room = self.room_beside(queued).saturating_sub(len);
+        let opened = len >= SHORTEST && self.open_for(len, room);
+        self.right_size(now, end, filled, beyond);
+        opened
+    }
+
+    /// Accounts for `len` new bytes out of order (`tcp_data_queue_ofo`); such data ends `beyond` bytes after the data
+    /// received, and occupied `queued` bytes before. Returns whether the window opened.
+    pub(crate) fn received_beyond(&mut self, len: u32, beyond: u64, queued: u64) -> bool {
+        if !self.tuned {
+            return false;
         }
-        self.right_size(now, nxt, beyond);
+        self.measure_segment(len);
+        let opened = len >= SHORTEST && self.open_for(len, self.room_beside(queued));
+        self.grow_buffer(self.read, beyond);
         opened
     }
 
@@ -185,26 +219,40 @@ impl ReceiveWindow {
         });
     }
 
-    /// Opens the window by up to two segments (`tcp_grow_window`); the segment itself still occupies the buffer.
-    fn open_for(&mut self, len: u32) -> bool {
-        let room = self.room.saturating_sub(len).saturating_sub(self.offer);
+    /// Opens the window by up to two segments, as far as there is room (`tcp_grow_window`).
+    fn open_for(&mut self, len: u32, room: u32) -> bool {
+        let room = room.saturating_sub(self.offer);
         self.offer += room.min(2 * self.mss.max(len));
         room > 0
     }
 
-    /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`).
-    fn right_size(&mut self, now: Nanos, nxt: u64, beyond: u64) {
+    /// Room in the buffer beside out-of-order data that occupies `queued` bytes, in bytes of window (`tcp_space`).
+    fn room_beside(&self, queued: u64) -> u32 {
+        let occupied = (queued * u64::from(self.ratio)) >> 8;
+        u64::from(self.room).saturating_sub(occupied) as u32
+    }
+
+    /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`). The application reads buffer by buffer, and what
+    /// is left when it has read the first is subtracted and counts for the next round trip.
+    fn right_size(&mut self, now: Nanos, end: u64, filled: u64, beyond: u64) {
         let rtt = Nanos(self.rtt8.0 / 8);
         if rtt == Nanos::ZERO || now.saturating_sub(self.round.at) < rtt {
             return;
         }
-        let read = (nxt - self.round.position).min(u64::from(u32::MAX)) as u32;
+        let (first, left) = match filled < BUFFER_DATA {
+            true => (end + filled, 0),
+            false => (end, filled),
+        };
+        let read = first
+            .saturating_sub(self.round.position)
+            .saturating_sub(left);
+        let read = read.min(u64::from(u32::MAX)) as u32;
         if read > self.read {
             self.grow_buffer(read, beyond);
         }
         self.round = Round {
             at: now,
-            position: nxt,
+            position: first,
         };
     }
 
@@ -249,7 +297,7 @@ mod tests {
     impl Transfer {
         fn new() -> Transfer {
             let mut window = ReceiveWindow::new(&Profile::linux_7_2());
-            window.offered(1);
+            window.offered(1, 0);
             let now = Nanos::from_secs(1);
             window.open(now, 1);
             Transfer {
@@ -268,8 +316,8 @@ mod tests {
                     let clock = self.now.as_millis() as u32;
                     self.window.echoed(clock, clock - 95, MSS);
                     self.nxt += u64::from(MSS);
-                    self.window.received(self.now, MSS, self.nxt, 0);
-                    self.window.offered(self.nxt)
+                    self.window.received(self.now, MSS, (self.nxt, 0), 0, 0);
+                    self.window.offered(self.nxt, 0)
                 })
                 .collect();
             self.now = self.now.max(end);
@@ -305,17 +353,17 @@ mod tests {
         profile.window_tuning = false;
         let mut window = ReceiveWindow::new(&profile);
         window.open(Nanos::ZERO, 1);
-        assert!(!window.received(Nanos::from_secs(1), MSS, 1449, 0));
-        assert_eq!(window.offered(1449), profile.receive_window);
+        assert!(!window.received(Nanos::from_secs(1), MSS, (1449, 0), 0, 0));
+        assert_eq!(window.offered(1449, 0), profile.receive_window);
     }
 
     #[test]
     fn what_was_offered_is_not_taken_back() {
         let mut window = ReceiveWindow::new(&Profile::linux_7_2());
-        let first = window.offered(1);
+        let first = window.offered(1, 0);
         window.open(Nanos::ZERO, 1);
-        assert_eq!(window.offered(1), first);
-        assert_eq!(window.offered(101), first - 100);
+        assert_eq!(window.offered(1, 0), first);
+        assert_eq!(window.offered(101, 0), first - 100);
     }
 
     #[test]
@@ -324,9 +372,7 @@ mod tests {
         transfer.round(10);
         let before = transfer.window.room;
         let beyond = 200 * u64::from(MSS);
-        transfer
-            .window
-            .received(transfer.now, MSS, transfer.nxt, beyond);
+        transfer.window.received_beyond(MSS, beyond, 0);
         assert!(transfer.window.room > before);
     }
 }

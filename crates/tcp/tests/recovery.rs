@@ -701,3 +701,25 @@ fn acknowledgements_behind_a_hole_are_compressed_while_it_is_open() {
     let sacks = sacks.filter(|sent| sent.segment.sack_count > 0).count();
     assert!((16..32).contains(&sacks), "{sacks} for 54 segments");
 }
+
+/// Data behind a hole fills the receive buffer, so the window stops opening. Once the hole is filled it opens with each
+/// segment, and Linux acknowledges every segment that opens it (`tcp_grow_window`): a hundred in a row after the second
+/// hole of 400 segments behind `pfifo limit=50`, in a capture of Linux 7.2.12.
+#[test]
+fn after_a_hole_every_segment_opens_the_window() {
+    let wire = run(
+        profile("linux-7.2", &[]),
+        400,
+        dropping(Side::Initiator, &[160]),
+    );
+    let acks: Vec<_> = wire
+        .sent(Side::Responder)
+        .map(|sent| (u64::from(sent.segment.ack.0), sent.segment.window))
+        .collect();
+    let steps: Vec<_> = acks.windows(2).map(|two| two[1].0 - two[0].0).collect();
+    let filled = steps.iter().position(|step| *step > 20 * MSS).unwrap();
+    let single = steps[filled + 1..].iter().take_while(|step| **step == MSS);
+    assert!(single.count() >= 20, "{steps:?}");
+    // Memory that the data behind the hole occupied is offered afterwards.
+    assert!(acks[filled + 20].1 > acks[filled].1, "{acks:?}");
+}
