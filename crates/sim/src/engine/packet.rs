@@ -91,7 +91,13 @@ impl Packet {
     /// Makes it a packet of the connection with `path` that carries the segment it has. `overhead` is what the link layer adds
     /// to an IP packet; `unacked` is the number of payload bytes that the end point has queued and not got acknowledged.
     #[inline(always)]
-    pub(crate) fn address(&mut self, path: &Path, direction: Direction, overhead: u32, unacked: u64) {
+    pub(crate) fn address(
+        &mut self,
+        path: &Path,
+        direction: Direction,
+        overhead: u32,
+        unacked: u64,
+    ) {
         let segment = &self.segment;
         let flags = segment.flags;
         self.class = if flags.contains(Flags::SYN) {

@@ -119,7 +119,11 @@ pub fn plan(
     if let Some(host) = hosts.max().filter(|host| *host > most) {
         return Err(ExperimentError::Host { host, most });
     }
-    if scenario.workloads.iter().any(|workload| workload.tunnel != 0) {
+    if scenario
+        .workloads
+        .iter()
+        .any(|workload| workload.tunnel != 0)
+    {
         return Err(ExperimentError::Tunnel);
     }
     let tcp = tcp::settings(&scenario.profile);
