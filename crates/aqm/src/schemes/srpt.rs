@@ -42,7 +42,8 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
     })
 }
 
-/// What a flow has left to send, and the number of the arrival since which it has packets in the queue.
+/// Key of a flow in the order of service: the bytes that it has left to send, then the number of the packet with which it
+/// became backlogged, which breaks ties in favour of the flow that waits longer.
 type Place = (u64, u64);
 
 #[derive(Debug)]
@@ -58,22 +59,18 @@ struct Srpt<P> {
 }
 
 impl<P: Packet> Srpt<P> {
-    /// Drops the last packet of the flow that has most left.
-    fn drop_one(&mut self, signals: &mut Signals<P>) {
-        let Some(mut entry) = self.order.last_entry() else {
-            return;
-        };
-        let (flow, queue) = entry.get_mut();
-        let (flow, packet) = (*flow, queue.pop_back());
+    /// Removes the packet that `pop` takes from the queue of the flow at `place`.
+    fn take(&mut self, place: Place, pop: fn(&mut PacketQueue<P>) -> Option<P>) -> Option<P> {
+        let (flow, queue) = self.order.get_mut(&place)?;
+        let (flow, packet) = (*flow, pop(queue));
         if queue.is_empty() {
-            entry.remove();
+            self.order.remove(&place);
             self.places.remove(&flow);
         }
-        if let Some(packet) = packet {
-            self.packets -= 1;
-            self.backlog -= u64::from(packet.bytes());
-            signals.dropped(packet, DropReason::PushOut);
-        }
+        let packet = packet?;
+        self.packets -= 1;
+        self.backlog -= u64::from(packet.bytes());
+        Some(packet)
     }
 }
 
@@ -93,27 +90,20 @@ impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
         self.places.insert(flow, place);
         self.packets += 1;
         self.backlog += bytes;
-        while self.backlog > self.limit {
-            self.drop_one(signals);
+        while self.backlog > self.limit
+            && let Some((&place, _)) = self.order.last_key_value()
+        {
+            if let Some(packet) = self.take(place, PacketQueue::pop_back) {
+                signals.dropped(packet, DropReason::PushOut);
+            }
         }
     }
 
     fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
-        let Some(mut entry) = self.order.first_entry() else {
-            return Dequeue::Empty;
-        };
-        let (flow, queue) = entry.get_mut();
-        let (flow, packet) = (*flow, queue.pop_front());
-        if queue.is_empty() {
-            entry.remove();
-            self.places.remove(&flow);
-        }
-        let Some(packet) = packet else {
-            return Dequeue::Empty;
-        };
-        self.packets -= 1;
-        self.backlog -= u64::from(packet.bytes());
-        Dequeue::Packet(packet)
+        let first = self.order.first_key_value().map(|(place, _)| *place);
+        first
+            .and_then(|place| self.take(place, PacketQueue::pop_front))
+            .into()
     }
 
     fn len(&self) -> usize {

@@ -125,10 +125,15 @@ impl TimeHistogram {
         (self.n > 0).then(|| self.sum_ns as f64 / 1e9 / self.n as f64)
     }
 
+    /// Number of the shortest times that are at most the quantile `quantile`, 0 to 1; it grows with `quantile`.
+    fn rank(&self, quantile: f64) -> u64 {
+        ((quantile * self.n as f64).ceil() as u64).max(1)
+    }
+
     /// The quantile `quantile`, 0 to 1, in seconds; `None` without times.
     pub(crate) fn quantile_s(&self, quantile: f64) -> Option<f64> {
         debug_assert!(self.counts.is_empty(), "compact() has to be called first");
-        let rank = ((quantile * self.n as f64).ceil() as u64).max(1);
+        let rank = self.rank(quantile);
         let mut seen = 0;
         let bucket = self.buckets.iter().find(|(_, count)| {
             seen += count;
@@ -174,8 +179,7 @@ impl TimeHistogram {
         let (mut seen, mut reached) = (0, 0);
         fractions
             .map_while(|fraction| {
-                // The rank of `quantile_s`, which grows with the fraction.
-                let rank = ((fraction * self.n as f64).ceil() as u64).max(1);
+                let rank = self.rank(fraction);
                 while seen < rank {
                     let (upper, count) = buckets.next()?;
                     (seen, reached) = (seen + count, *upper);

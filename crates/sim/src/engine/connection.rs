@@ -9,7 +9,8 @@ use gentle_units::Nanos;
 use std::sync::Arc;
 
 /// A connection and what has to be remembered of it.
-// What every packet needs comes first, in as few cache lines as possible, then the end points.
+// The fields keep their order in memory (`repr(C)`): those that the simulation reads for each packet of the connection come
+// first and share cache lines; the end points, which are large, follow.
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) path: Path,
