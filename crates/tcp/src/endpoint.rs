@@ -55,6 +55,9 @@ pub struct Endpoint {
     pub(crate) handshake: Handshake,
 }
 
+/// Maximum number of bytes that the application reads in a call, as on the testbed.
+const READ: u32 = 256 << 10;
+
 // A simulation holds one for each end of every open connection.
 const _: () = assert!(size_of::<Endpoint>() <= 896);
 
@@ -292,6 +295,9 @@ impl Endpoint {
                         self.report_change(now, segment, ce, out);
                     }
                     self.size_window(now, segment.len, start, queued);
+                    if filled && self.profile.window_tuning {
+                        self.rx.unread = (self.rx.nxt - start).min(u64::from(u32::MAX)) as u32;
+                    }
                 }
                 if self.rx.closed() && !was_closed {
                     self.rx.ack.peer_closed(&self.profile);
@@ -345,16 +351,32 @@ impl Endpoint {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
         if self.rx.compression().is_some_and(|of| of.is_pending()) {
             self.acknowledge_behind_gap(now, unacknowledged, out);
-            return;
+        } else {
+            match self
+                .rx
+                .ack
+                .due(&self.profile, unacknowledged, self.rtt.srtt())
+            {
+                Due::Nothing => {}
+                Due::Now => self.send_ack(now, out),
+                Due::After(delay) => self.delack_at = self.delack_at.min(self.expiry(now, delay)),
+            }
         }
-        match self
-            .rx
-            .ack
-            .due(&self.profile, unacknowledged, self.rtt.srtt())
-        {
-            Due::Nothing => {}
-            Due::Now => self.send_ack(now, out),
-            Due::After(delay) => self.delack_at = self.delack_at.min(self.expiry(now, delay)),
+        if self.rx.unread > 0 {
+            self.read(now, out);
+        }
+    }
+
+    /// Lets the application read what a filled gap made deliverable. A read that at least doubles the window is
+    /// acknowledged (`__tcp_cleanup_rbuf`).
+    #[cold]
+    fn read(&mut self, now: Nanos, out: &mut impl Outbox) {
+        while self.rx.unread > 0 {
+            self.rx.unread = self.rx.unread.saturating_sub(READ);
+            let (nxt, queued) = (self.rx.nxt, self.rx.queued());
+            if !self.rx.closed() && self.rx.window.doubles(nxt, queued) {
+                self.send_ack(now, out);
+            }
         }
     }
 

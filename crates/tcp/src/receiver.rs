@@ -116,6 +116,9 @@ pub(crate) struct Receiver {
     /// Position of the peer's FIN; `u64::MAX` before it was seen.
     fin: u64,
     out_of_order: Option<Box<Reassembly>>,
+    /// Bytes in order that the application has not read yet: those that a filled gap made deliverable, until the first
+    /// acknowledgement of them has been sent.
+    pub(crate) unread: u32,
     /// Duplicate to report in the next acknowledgement; empty: none.
     dsack: (u64, u64),
     pub(crate) ts_recent: u32,
@@ -135,6 +138,7 @@ impl Receiver {
             acknowledged: 0,
             fin: u64::MAX,
             out_of_order: None,
+            unread: 0,
             dsack: (0, 0),
             ts_recent: 0,
             echo_congestion: false,
@@ -180,14 +184,21 @@ impl Receiver {
         end.map_or(0, |range| range.1 - self.nxt)
     }
 
-    /// Memory that out-of-order data occupies, bytes. Segments that follow one another share a buffer
+    /// Memory that out-of-order and unread data occupies, bytes. Segments that follow one another share a buffer
     /// (`tcp_ooo_try_coalesce`).
     #[inline]
     pub(crate) fn queued(&self) -> u64 {
-        self.out_of_order.as_ref().map_or(0, |queue| {
-            let buffers = queue.ranges.len() as u64 + queue.bytes / BUFFER_DATA;
-            queue.bytes + u64::from(OVERHEAD) * buffers
-        })
+        match &self.out_of_order {
+            None if self.unread == 0 => 0,
+            queue => {
+                let (ranges, bytes) = queue
+                    .as_ref()
+                    .map_or((0, 0), |queue| (queue.ranges.len() as u64, queue.bytes));
+                let unread = u64::from(self.unread);
+                let buffers = ranges + bytes / BUFFER_DATA + unread.div_ceil(BUFFER_DATA);
+                bytes + unread + u64::from(OVERHEAD) * buffers
+            }
+        }
     }
 
     /// Acknowledgements of out-of-order data; `None`: there is no such data.

@@ -116,6 +116,14 @@ impl ReceiveWindow {
         (self.edge - nxt) as u32
     }
 
+    /// Whether the window could be twice the one offered or more, with everything before `nxt` received and `queued`
+    /// bytes occupied.
+    pub(crate) fn doubles(&self, nxt: u64, queued: u64) -> bool {
+        let twice = 2 * self.edge.saturating_sub(nxt);
+        let open = self.offer.min(self.room_beside(queued));
+        open > 0 && twice <= u64::from(self.room.min(open))
+    }
+
     /// Whether data from `start` on is within the window.
     #[inline]
     pub(crate) fn admits(&self, start: u64) -> bool {
