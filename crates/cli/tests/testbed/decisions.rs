@@ -4,14 +4,15 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
-use crate::modules::{NOT_STOPPED, kernel_folder};
+use crate::modules::{NOT_STOPPED, kernel_folder, only_here};
 use assert_cmd::cargo::cargo_bin;
 use gentle_aqm::registry::SCHEMES;
 use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::conformance::{
-    CaptureArrivals, Case, Pattern, Tally, Traffic, generate, run_cases,
+    Call, CaptureArrivals, Case, Pattern, Tally, Traffic, Transport, generate, run_case_here,
+    run_cases,
 };
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
@@ -411,6 +412,53 @@ fn bands_by_age_from_stock_parts() {
         ],
         |_| {},
     );
+}
+
+/// The qdisc in BPF. User-mode Linux cannot run it; `kernel/testing/bpf/run` starts this test on Debian's kernel.
+#[test]
+#[ignore = "runs within a machine"]
+fn bands_by_age_in_bpf() {
+    only_here();
+    let spec: Spec = "gentle noecn".parse().unwrap();
+    let mut total = Tally::default();
+    let mut number = 0;
+    for (service, flows, ecn) in LINKS {
+        for pattern in Pattern::ALL {
+            // With hashes of flows from the schedule; then with the qdisc's own, of flows few enough for its table not to
+            // fill up, so that the hashes have no effect.
+            for given in [true, false] {
+                if !given && matches!(pattern, Pattern::SynFlood | Pattern::Fins) {
+                    continue;
+                }
+                let traffic = Traffic {
+                    pattern,
+                    steps: STEPS,
+                    service,
+                    flows,
+                    ecn,
+                    tags: true,
+                };
+                let mut schedule = generate(&traffic, number);
+                for step in &mut schedule.steps {
+                    if let Call::Enqueue(offer) = &mut step.call
+                        && given
+                    {
+                        offer.headers.transport = Transport::Other;
+                    }
+                }
+                let case = Case::new(&spec, number, schedule);
+                let commands: [&[&str]; 1] = [&["gentle-bpf", "start", "replay0"]];
+                let compared = run_case_here(&case, &commands).unwrap();
+                total += compared.unwrap_or_else(|error| {
+                    panic!("schedule {number}, {pattern:?}, {flows} flows, given {given}: {error}")
+                });
+                number += 1;
+            }
+        }
+    }
+    assert_eq!(total.steps, STEPS * number as usize);
+    assert!(total.sent > 10_000 && total.dropped > 1000, "{total:?}");
+    println!("{number} schedules: {total:?}");
 }
 
 /// As with RED, setting options again resets the average.
