@@ -433,7 +433,9 @@ static bool gentle_can_mark(struct sk_buff *skb)
 	return dsfield >= 0 && INET_ECN_is_not_ect(dsfield) == 0;
 }
 
-/* Drops packets until the rest fits; returns true if new is one of them. */
+/* Drops packets until the rest fits; returns true if new, which may be NULL, is
+ * one of them.
+ */
 static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 				      struct sk_buff **to_free, u64 now)
 {
@@ -648,26 +650,6 @@ static void gentle_adopt(struct gentle_sched_data *q,
 	gentle_update_limit(q);
 }
 
-/* Drops packets beyond the limit. */
-static void gentle_trim(struct Qdisc *sch)
-{
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	unsigned int packets = 0, bytes = 0;
-
-	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
-		struct gentle_host *host = gentle_heaviest(q);
-		struct sk_buff *skb = gentle_pop(sch, host,
-						 gentle_victim(q, host));
-
-		packets++;
-		bytes += qdisc_pkt_len(skb);
-		rtnl_qdisc_drop(skb, sch);
-	}
-	q->push_out += packets;
-	gentle_pass_turn(q);
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
-}
-
 static struct gentle_host *gentle_alloc_hosts(void)
 {
 	struct gentle_host *hosts = kvcalloc(GENTLE_HOSTS, sizeof(*hosts),
@@ -683,9 +665,10 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_params new = q->params;
+	struct sk_buff *to_free = NULL;
 	struct gentle_host *hosts = NULL;
 	struct gentle_set *sets = NULL;
-	u32 n_sets;
+	u32 n_sets, packets, backlog;
 	int err;
 
 	err = gentle_parse(&new, opt, extack);
@@ -717,8 +700,14 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 			gentle_give_turn(q, &q->all);
 	}
 	gentle_adopt(q, &new);
-	gentle_trim(sch);
+	packets = sch->q.qlen;
+	backlog = sch->qstats.backlog;
+	gentle_make_room(sch, NULL, &to_free, ktime_get_ns());
+	gentle_pass_turn(q);
+	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
+				  backlog - sch->qstats.backlog);
 	sch_tree_unlock(sch);
+	kfree_skb_list(to_free);
 	kvfree(sets);
 	return 0;
 }
