@@ -97,8 +97,7 @@ struct gentle_host {
 };
 
 struct gentle_sched_data {
-	hsiphash_key_t		keys[2];	/* of TCP, of UDP */
-	siphash_key_t		perturbation;	/* of other flows */
+	hsiphash_key_t		keys[2];	/* for hashes of TCP, UDP */
 	struct gentle_set	*sets;
 	u32			n_sets;
 	struct gentle_ages	ages;
@@ -130,8 +129,8 @@ struct gentle_sched_data {
 
 /* Returns the hash of a packet's addresses, ports and protocol.
  *
- * Not skb_get_hash(): when a local sender times out, it changes the hash that
- * its packets bring, and the flow label of IPv6; its flow would be young again.
+ * Not skb_get_hash(): when a sender times out, it changes the hash that its
+ * packets bring, and the flow label of IPv6; its flow would be young again.
  * TCP and UDP are read here, because the dissector takes longer than all the
  * rest of the queue.
  */
@@ -139,6 +138,7 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 		       const struct sk_buff *skb)
 {
 	int at_hand = (int)skb_headlen(skb) - skb_network_offset(skb);
+	struct flow_keys keys;
 
 	if (skb->protocol == htons(ETH_P_IP) &&
 	    at_hand >= (int)(sizeof(struct iphdr) + sizeof(__be32))) {
@@ -168,7 +168,9 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 					&q->keys[ip->nexthdr == IPPROTO_UDP]);
 		}
 	}
-	return skb_get_hash_perturb(skb, &q->perturbation);
+	skb_flow_dissect_flow_keys(skb, &keys, 0);
+	keys.tags.flow_label = 0;
+	return flow_hash_from_keys(&keys);
 }
 
 /* Returns the age of the packet's flow before it, and adds the packet. */
@@ -738,7 +740,6 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 	INIT_LIST_HEAD(&q->old_hosts);
 	q->serving = &q->all;
 	get_random_bytes(q->keys, sizeof(q->keys));
-	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
 	if (!q->sets)

@@ -28,8 +28,10 @@ typedef _Bool bool;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define htons(number) __builtin_bswap16(number)
+#define htonl(number) __builtin_bswap32(number)
 #else
 #define htons(number) (number)
+#define htonl(number) (number)
 #endif
 
 #define ETH_P_IP		0x0800

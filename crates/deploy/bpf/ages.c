@@ -26,6 +26,12 @@ static long (*const bpf_get_hash_recalc)(struct __sk_buff *skb) =
 static void (*const bpf_set_hash_invalid)(struct __sk_buff *skb) =
 	(void *)BPF_FUNC_set_hash_invalid;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
+static u32 (*const bpf_get_prandom_u32)(void) =
+	(void *)BPF_FUNC_get_prandom_u32;
+static long (*const bpf_skb_load_bytes_relative)(struct __sk_buff *skb,
+						 u32 offset, void *to, u32 len,
+						 u32 start_header) =
+	(void *)BPF_FUNC_skb_load_bytes_relative;
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) =
 	(void *)BPF_FUNC_map_lookup_elem;
 
@@ -61,7 +67,38 @@ struct {
 	struct gentle_ages ages;
 	u64 arrived;	/* bytes in this period */
 	u64 peak;	/* bytes in a period */
+	u64 key[2];	/* of the hash of flows with a label */
 } state;
+
+/* The hash of a packet's addresses, ports and protocol.
+ *
+ * Not the one that it brings: when a sender times out, it gives its packets
+ * another one, and another flow label of IPv6, which the kernel's dissector takes
+ * in place of the ports. Its flow would be young again.
+ */
+static inline u32 flow_of(struct __sk_buff *skb)
+{
+	u32 ip[10], ports;
+	u64 words[5];
+	u8 next;
+
+	if (skb->protocol != htons(ETH_P_IPV6) ||
+	    bpf_skb_load_bytes_relative(skb, 0, ip, sizeof(ip),
+					BPF_HDR_START_NET))
+		goto without_label;
+	next = ((u8 *)ip)[6];
+	if (!(ip[0] & htonl(0xfffff)) || !has_ports(next) ||
+	    bpf_skb_load_bytes_relative(skb, sizeof(ip), &ports, sizeof(ports),
+					BPF_HDR_START_NET))
+		goto without_label;
+	for (int i = 0; i < 4; i++)
+		words[i] = (u64)ip[3 + 2 * i] << 32 | ip[2 + 2 * i];
+	words[4] = (u64)next << 32 | ports;
+	return siphash_1_3(state.key, words, 5);
+without_label:
+	bpf_set_hash_invalid(skb);
+	return bpf_get_hash_recalc(skb);
+}
 
 static inline void end_period(u64 now)
 {
@@ -69,6 +106,10 @@ static inline void end_period(u64 now)
 	state.peak = max(state.peak - state.peak / 64, state.arrived);
 	state.arrived = 0;
 	state.ages.oldest = params.oldest;
+	if (!state.ages.period_ends)
+		for (int i = 0; i < 2; i++)
+			state.key[i] = (u64)bpf_get_prandom_u32() << 32 |
+				       bpf_get_prandom_u32();
 	gentle_end_period(&state.ages, now, state.peak, params.forgive);
 }
 
@@ -83,9 +124,7 @@ int gentle_ages(struct __sk_buff *skb)
 		end_period(now);
 	state.arrived += bytes;
 
-	/* A local sender gives its packets another hash when it times out. */
-	bpf_set_hash_invalid(skb);
-	hash = bpf_get_hash_recalc(skb);
+	hash = flow_of(skb);
 	number = (u64)hash * SETS >> 32;
 	set = bpf_map_lookup_elem(&flows, &number);
 	if (!set)

@@ -115,18 +115,23 @@ static void set_given_hash(const struct net *net, struct sk_buff *skb)
 	__skb_set_sw_hash(skb, flow_hash, true);
 }
 
-/* CAKE leaves only one of the addresses in the keys. */
-static u32 given_host_hash(struct flow_keys *keys)
+/* For hosts, CAKE and sch_gentle leave only one of the addresses in the keys. */
+static u32 given_hash_of_keys(struct flow_keys *keys)
 {
-	bool has_source;
+	bool source, destination;
 
 	if (!asked_by_qdisc)
 		return jhash(keys, sizeof(*keys), 0);
-	if (keys->control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS)
-		has_source = !ipv6_addr_any(&keys->addrs.v6addrs.src);
-	else
-		has_source = keys->addrs.v4addrs.src;
-	return has_source ? source_hash : destination_hash;
+	if (keys->control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS) {
+		source = !ipv6_addr_any(&keys->addrs.v6addrs.src);
+		destination = !ipv6_addr_any(&keys->addrs.v6addrs.dst);
+	} else {
+		source = keys->addrs.v4addrs.src;
+		destination = keys->addrs.v4addrs.dst;
+	}
+	if (source == destination)
+		return flow_hash;
+	return source ? source_hash : destination_hash;
 }
 
 static struct redirection redirections[] = {
@@ -140,7 +145,7 @@ static struct redirection redirections[] = {
 #endif
 	{ .from = __hsiphash_unaligned, .to = given_hash_of_bytes },
 	{ .from = __skb_get_hash_net, .to = set_given_hash },
-	{ .from = flow_hash_from_keys, .to = given_host_hash },
+	{ .from = flow_hash_from_keys, .to = given_hash_of_keys },
 };
 
 static int make_writable(void *text)
