@@ -219,6 +219,12 @@ void replay_hashes(const struct replay_request *request)
 	destination_hash = request->destination_hash;
 }
 
+/* None: the classifier of gentle hashes packets with a label itself. */
+u32 replay_flow_label(const struct replay_request *request)
+{
+	return 0;
+}
+
 ktime_t replay_now(void)
 {
 	return ktime_get();

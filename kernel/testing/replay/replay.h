@@ -85,6 +85,8 @@ void replay_restore(void);
 void replay_seed(u64 seed, u32 skip);
 /* Hashes of flows and hosts are those of @request, until the next one. */
 void replay_hashes(const struct replay_request *request);
+/* The flow label of its packet. */
+u32 replay_flow_label(const struct replay_request *request);
 /* The time that the qdisc sees. */
 ktime_t replay_now(void);
 /* Returns when that is @due, or -EINTR. */
