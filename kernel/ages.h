@@ -51,10 +51,13 @@ struct gentle_ages {
 static inline u32 gentle_age(const struct gentle_ages *ages,
 			     const struct gentle_entry *entry)
 {
-	u16 silent = (ages->period - (entry->sent >> 1)) & GENTLE_PERIODS;
 	s32 left = entry->paid - ages->forgiven;
+	int silent;
 
-	return left > 0 && silent <= GENTLE_EXPIRY ? left : 0;
+	if (left <= 0)
+		return 0;
+	silent = (ages->period - (entry->sent >> 1)) & GENTLE_PERIODS;
+	return silent <= GENTLE_EXPIRY ? left : 0;
 }
 
 /* Returns true if a packet that arrives now ends a period, or is the first. */

@@ -127,6 +127,15 @@ struct gentle_sched_data {
 
 /* Flows */
 
+static noinline u32 gentle_dissect(const struct sk_buff *skb)
+{
+	struct flow_keys keys;
+
+	skb_flow_dissect_flow_keys(skb, &keys, 0);
+	keys.tags.flow_label = 0;
+	return flow_hash_from_keys(&keys);
+}
+
 /* Returns the hash of a packet's addresses, ports and protocol.
  *
  * Not skb_get_hash(): when a sender times out, it changes the hash that its
@@ -138,7 +147,6 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 		       const struct sk_buff *skb)
 {
 	int at_hand = (int)skb_headlen(skb) - skb_network_offset(skb);
-	struct flow_keys keys;
 
 	if (skb->protocol == htons(ETH_P_IP) &&
 	    at_hand >= (int)(sizeof(struct iphdr) + sizeof(__be32))) {
@@ -168,9 +176,7 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 					&q->keys[ip->nexthdr == IPPROTO_UDP]);
 		}
 	}
-	skb_flow_dissect_flow_keys(skb, &keys, 0);
-	keys.tags.flow_label = 0;
-	return flow_hash_from_keys(&keys);
+	return gentle_dissect(skb);
 }
 
 /* Returns the age of the packet's flow before it, and adds the packet. */
