@@ -9,12 +9,7 @@
  * and Biersack, SIGMETRICS 2003): short connections, and flows that send less
  * than their share, do not wait for long ones.
  *
- * Time is divided into periods of a second. At the end of each, every flow is
- * forgiven a part of the max-min fair share: what flows of age zero left of the
- * link, divided by the number of the others. An entry of the table of flows
- * stores the sum of all that was forgiven at which the flow's age is zero, so
- * that no entry is visited when a period ends, and an entry whose age is zero is
- * as good as an empty one.
+ * ages.h says how ages are counted and forgiven.
  *
  * The queue may hold what the link sends in a certain time, by a rate that is
  * measured while packets wait. Beyond that the oldest band loses its first
@@ -43,20 +38,12 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
+#include "ages.h"
 #include "compat.h"
 #include "pkt_sch_gentle.h"
 
 #define GENTLE_FRAME		1514
 #define GENTLE_LEAST_LIMIT	(5 * GENTLE_FRAME)
-
-/* Flows: ages are at most GENTLE_OLDEST, so that the shares of GENTLE_EXPIRY
- * periods fit into 31 bits.
- */
-#define GENTLE_PERIOD		NSEC_PER_SEC
-#define GENTLE_OLDEST		(1U << 21)
-#define GENTLE_EXPIRY		1024
-#define GENTLE_PERIODS		0x7fff
-#define GENTLE_WAYS		8
 
 /* Hosts that may have packets at the same time; more share entries. */
 #define GENTLE_HOSTS		64
@@ -81,13 +68,6 @@ struct gentle_params {
 	u32	flows;
 	u32	hosts;		/* enum gentle_hosts */
 	bool	ecn;
-};
-
-struct gentle_entry {
-	u16	tag;
-	u16	period : 15;	/* in which the flow last sent */
-	u16	indebted : 1;	/* its age was not zero when it began to */
-	u32	paid;		/* value of forgiven at which the age is zero */
 };
 
 struct gentle_set {
@@ -117,17 +97,10 @@ struct gentle_host {
 };
 
 struct gentle_sched_data {
-	hsiphash_key_t		keys[2];	/* of TCP, of UDP */
-	siphash_key_t		perturbation;	/* of other flows */
+	hsiphash_key_t		keys[2];	/* for hashes of TCP, UDP */
 	struct gentle_set	*sets;
 	u32			n_sets;
-	u32			oldest_age;
-	u32			forgiven;	/* sum over the periods */
-	u16			period;
-	u64			period_ends;	/* 0: no packet so far */
-	u32			indebted;	/* flows, in this period */
-	u64			unindebted_bytes;	/* of other flows, in it */
-	u32			share;		/* forgiven at the end of the last */
+	struct gentle_ages	ages;
 
 	u32			limit_bytes;
 
@@ -152,48 +125,21 @@ struct gentle_sched_data {
 	struct gentle_host	all;		/* if hosts are not told apart */
 };
 
-/* Ages of flows */
+/* Flows */
 
-static u32 gentle_age(const struct gentle_sched_data *q,
-		      const struct gentle_entry *entry)
+static noinline u32 gentle_dissect(const struct sk_buff *skb)
 {
-	s32 left = entry->paid - q->forgiven;
+	struct flow_keys keys;
 
-	if (left <= 0 ||
-	    ((q->period - entry->period) & GENTLE_PERIODS) > GENTLE_EXPIRY)
-		return 0;
-	return left;
-}
-
-static noinline void gentle_end_period(struct gentle_sched_data *q, u64 now)
-{
-	u64 periods, share = q->oldest_age;
-
-	if (!q->period_ends) {
-		q->period_ends = now + GENTLE_PERIOD;
-		return;
-	}
-	periods = 1 + div64_u64(now - q->period_ends, GENTLE_PERIOD);
-	q->period_ends += periods * GENTLE_PERIOD;
-	/* While no packet has waited, all is forgiven. */
-	if (q->rate) {
-		u64 left = q->rate - min(q->rate, q->unindebted_bytes);
-
-		share = div_u64(left, max(q->indebted, 1U));
-		share = div_u64(share * q->params.forgive, 100);
-		share = min_t(u64, share, q->oldest_age);
-	}
-	q->share = share;
-	q->forgiven += share * min_t(u64, periods, GENTLE_EXPIRY);
-	q->period = (q->period + periods) & GENTLE_PERIODS;
-	q->indebted = 0;
-	q->unindebted_bytes = 0;
+	skb_flow_dissect_flow_keys(skb, &keys, 0);
+	keys.tags.flow_label = 0;
+	return flow_hash_from_keys(&keys);
 }
 
 /* Returns the hash of a packet's addresses, ports and protocol.
  *
- * Not skb_get_hash(): when a local sender times out, it changes the hash that
- * its packets bring, and the flow label of IPv6; its flow would be young again.
+ * Not skb_get_hash(): when a sender times out, it changes the hash that its
+ * packets bring, and the flow label of IPv6; its flow would be young again.
  * TCP and UDP are read here, because the dissector takes longer than all the
  * rest of the queue.
  */
@@ -230,51 +176,19 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 					&q->keys[ip->nexthdr == IPPROTO_UDP]);
 		}
 	}
-	return skb_get_hash_perturb(skb, &q->perturbation);
+	return gentle_dissect(skb);
 }
 
-/* Returns the age of the flow before this packet, and adds the packet. */
-static u32 gentle_charge(struct gentle_sched_data *q, u64 now, u32 hash,
-			 u32 bytes)
+/* Returns the age of the packet's flow before it, and adds the packet. */
+static u32 gentle_count(struct gentle_sched_data *q, const struct sk_buff *skb,
+			u64 now)
 {
-	struct gentle_entry *entry, *found;
-	u32 before, least = U32_MAX;
-	u16 tag = hash;
-	bool indebted;
+	u32 hash = gentle_flow(q, skb);
+	struct gentle_set *set = &q->sets[reciprocal_scale(hash, q->n_sets)];
 
-	if (!q->period_ends || now >= q->period_ends)
-		gentle_end_period(q, now);
-
-	/* The flow's entry, else the one that is the least loss. */
-	entry = q->sets[reciprocal_scale(hash, q->n_sets)].way;
-	found = entry;
-	for (int i = 0; i < GENTLE_WAYS; i++, entry++) {
-		u32 age = gentle_age(q, entry);
-
-		if (age && entry->tag == tag) {
-			found = entry;
-			least = age;
-			break;
-		}
-		if (age < least) {
-			found = entry;
-			least = age;
-		}
-	}
-	before = found->tag == tag ? least : 0;
-	if (found->tag == tag && found->period == q->period) {
-		indebted = found->indebted;
-	} else {
-		indebted = before;
-		q->indebted += indebted;
-	}
-	if (!indebted)
-		q->unindebted_bytes += bytes;
-	found->tag = tag;
-	found->period = q->period;
-	found->indebted = indebted;
-	found->paid = q->forgiven + min(before + bytes, q->oldest_age);
-	return before;
+	if (gentle_period_is_over(&q->ages, now))
+		gentle_end_period(&q->ages, now, q->rate, q->params.forgive);
+	return gentle_charge(&q->ages, set->way, hash, qdisc_pkt_len(skb));
 }
 
 /* Hosts */
@@ -527,7 +441,9 @@ static bool gentle_can_mark(struct sk_buff *skb)
 	return dsfield >= 0 && INET_ECN_is_not_ect(dsfield) == 0;
 }
 
-/* Drops packets until the rest fits; returns true if new is one of them. */
+/* Drops packets until the rest fits; returns true if new, which may be NULL, is
+ * one of them.
+ */
 static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 				      struct sk_buff **to_free, u64 now)
 {
@@ -565,12 +481,12 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	u32 bytes = qdisc_pkt_len(skb);
 	struct gentle_host *host = gentle_classify(q, skb);
 	u64 now = ktime_get_ns();
-	u32 packets, backlog, age;
+	u32 packets, backlog;
 	bool lost = false;
 	int band;
 
-	age = gentle_charge(q, now, gentle_flow(q, skb), bytes);
-	band = min_t(u32, fls(age / q->params.first), q->params.bands - 1);
+	band = gentle_band(gentle_count(q, skb, now), q->params.first,
+			   q->params.bands);
 	gentle_push(sch, host, band, skb);
 
 	if (gentle_judge(q, now))
@@ -736,30 +652,10 @@ static void gentle_adopt(struct gentle_sched_data *q,
 		q->verdict = 0;
 	}
 	q->params = *new;
-	q->oldest_age = min_t(u64, (u64)new->first << new->bands,
-			      GENTLE_OLDEST);
+	q->ages.oldest = min_t(u64, (u64)new->first << new->bands,
+			       GENTLE_OLDEST);
 	q->limit_bytes = new->memory_limit;
 	gentle_update_limit(q);
-}
-
-/* Drops packets beyond the limit. */
-static void gentle_trim(struct Qdisc *sch)
-{
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	unsigned int packets = 0, bytes = 0;
-
-	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
-		struct gentle_host *host = gentle_heaviest(q);
-		struct sk_buff *skb = gentle_pop(sch, host,
-						 gentle_victim(q, host));
-
-		packets++;
-		bytes += qdisc_pkt_len(skb);
-		rtnl_qdisc_drop(skb, sch);
-	}
-	q->push_out += packets;
-	gentle_pass_turn(q);
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
 }
 
 static struct gentle_host *gentle_alloc_hosts(void)
@@ -777,9 +673,10 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_params new = q->params;
+	struct sk_buff *to_free = NULL;
 	struct gentle_host *hosts = NULL;
 	struct gentle_set *sets = NULL;
-	u32 n_sets;
+	u32 n_sets, packets, backlog;
 	int err;
 
 	err = gentle_parse(&new, opt, extack);
@@ -811,8 +708,14 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 			gentle_give_turn(q, &q->all);
 	}
 	gentle_adopt(q, &new);
-	gentle_trim(sch);
+	packets = sch->q.qlen;
+	backlog = sch->qstats.backlog;
+	gentle_make_room(sch, NULL, &to_free, ktime_get_ns());
+	gentle_pass_turn(q);
+	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
+				  backlog - sch->qstats.backlog);
 	sch_tree_unlock(sch);
+	kfree_skb_list(to_free);
 	kvfree(sets);
 	return 0;
 }
@@ -843,7 +746,6 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 	INIT_LIST_HEAD(&q->old_hosts);
 	q->serving = &q->all;
 	get_random_bytes(q->keys, sizeof(q->keys));
-	get_random_bytes(&q->perturbation, sizeof(q->perturbation));
 	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
 	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
 	if (!q->sets)
@@ -904,7 +806,7 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	st.rate = q->rate;
 	st.room_ns = q->room;
 	st.limit_bytes = q->limit_bytes;
-	st.share = q->share;
+	st.share = q->ages.share;
 	for (int i = 0; i < GENTLE_MAX_BANDS; i++) {
 		st.backlog[i] = q->all.bands[i].bytes;
 		for (int j = 0; q->hosts && j < GENTLE_HOSTS; j++)

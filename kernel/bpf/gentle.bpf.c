@@ -2,7 +2,7 @@
 /*
  * gentle: bands by age, as a qdisc in BPF, with a shaper
  *
- * The law is that of sch_gentle.c with its default options and noecn: a BPF
+ * The queue is that of sch_gentle.c with its default options and noecn: a BPF
  * qdisc may read packets, not write to them. A BPF qdisc can only be the root of
  * a device, or a child of mq, so that it needs a shaper of its own. Linux 6.16
  * is the first that has BPF qdiscs.
@@ -11,42 +11,22 @@
  * ./build, and are part of the source. gentle-bpf loads and attaches them.
  */
 
-#include <linux/types.h>
+#include "program.h"
+#include "../ages.h"
 
-#define SEC(name) __attribute__((section(name), used))
 #define __kernel __attribute__((preserve_access_index))
 #define __ksym __attribute__((section(".ksyms")))
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #define __contains(type, member) \
 	__attribute__((btf_decl_tag("contains:" #type ":" #member)))
-#define inline inline __attribute__((always_inline))
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define htons(number) __builtin_bswap16(number)
-#else
-#define htons(number) (number)
-#endif
-#define min(a, b) ((a) < (b) ? (a) : (b))
-#define max(a, b) ((a) > (b) ? (a) : (b))
-
 /* Names and values of the kernel, and of its structures the members that are
  * used; where they lie is looked up when the program is loaded.
  */
-
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
-typedef __s64 s64;
 
 #define NET_XMIT_SUCCESS	0
 #define NET_XMIT_DROP		1
 #define NET_XMIT_CN		2
 #define ENOSPC			28
-#define ETH_P_IP		0x0800
-#define ETH_P_IPV6		0x86dd
-#define IPPROTO_TCP		6
-#define IPPROTO_UDP		17
 #define IP_FRAGMENT		0x3fff	/* more fragments, or an offset */
 #define NSEC_PER_SEC		1000000000ULL
 #define NSEC_PER_MSEC		1000000ULL
@@ -168,16 +148,11 @@ extern void bpf_qdisc_bstats_update(struct Qdisc *sch,
 #define FIRST		2048		/* bytes */
 #define WEIGHT		16
 #define FORGIVE		75		/* percent */
-#define SETS		64		/* of WAYS flows */
+#define SETS		64		/* of GENTLE_WAYS flows */
 
 /* Constants of sch_gentle, which explains them. */
 #define FRAME		1514
 #define LEAST_LIMIT	(5 * FRAME)
-#define PERIOD		NSEC_PER_SEC
-#define OLDEST		(1U << 21)
-#define EXPIRY		1024
-#define PERIODS		0x7fff
-#define WAYS		8
 #define PROBE_SHORTEST	NSEC_PER_MSEC
 #define PROBE_ENOUGH	(100 * NSEC_PER_MSEC)
 #define PROBE_LEAST	(10 * FRAME)
@@ -201,14 +176,8 @@ struct band {
 	u32			bytes;
 };
 
-struct entry {
-	u16	tag;
-	u16	sent;		/* period of the last packet, times two; in debt? */
-	u32	paid;		/* value of forgiven at which the age is zero */
-};
-
 struct set {
-	struct entry	way[WAYS];
+	struct gentle_entry	way[GENTLE_WAYS];
 };
 
 struct queue {
@@ -218,12 +187,7 @@ struct queue {
 	u64	pace;		/* of the shaper, bytes per second; 0: none */
 	u64	free_at;	/* time at which it lets the next packet pass */
 
-	u64	period_ends;	/* 0: no packet so far */
-	u64	unindebted_bytes;
-	u32	indebted;
-	u32	forgiven;
-	u32	period;
-	u32	share;
+	struct gentle_ages ages;
 
 	u32	limit_bytes;
 	u32	probing;
@@ -285,53 +249,6 @@ static inline struct band *band_of(const struct Qdisc *sch, u32 band)
 
 /* Flows */
 
-static inline u64 rotate(u64 word, int bits)
-{
-	return word << bits | word >> (64 - bits);
-}
-
-static inline void sip_round(u64 v[4])
-{
-	v[0] += v[1];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[0] = rotate(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[2] = rotate(v[2], 32);
-}
-
-/* SipHash-1-3 (Aumasson and Bernstein 2012), as the kernel's hsiphash(). */
-static inline u32 hash_of(const u64 key[2], const u64 *words, int n)
-{
-	u64 v[4] = {
-		key[0] ^ 0x736f6d6570736575ULL, key[1] ^ 0x646f72616e646f6dULL,
-		key[0] ^ 0x6c7967656e657261ULL, key[1] ^ 0x7465646279746573ULL,
-	};
-	u64 last = (u64)n * 8 << 56;
-
-	for (int i = 0; i < n; i++) {
-		v[3] ^= words[i];
-		sip_round(v);
-		v[0] ^= words[i];
-	}
-	v[3] ^= last;
-	sip_round(v);
-	v[0] ^= last;
-	v[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-static inline int has_ports(u8 protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
-}
-
 /* The hash of a packet's addresses, ports and protocol; gentle_flow() in
  * sch_gentle.c says why the hash that it brings will not do.
  */
@@ -363,7 +280,7 @@ static inline u32 flow_of(const struct queue *q, struct sk_buff *skb)
 		if (!ports)
 			goto unknown;
 		words[1] = (u64)next << 32 | *ports;
-		return hash_of(q->key, words, 2);
+		return siphash_1_3(q->key, words, 2);
 	}
 	ip = bpf_dynptr_slice(&packet, at, buffer, 40);
 	if (!ip)
@@ -377,18 +294,9 @@ static inline u32 flow_of(const struct queue *q, struct sk_buff *skb)
 	if (!ports)
 		goto unknown;
 	words[4] = (u64)next << 32 | *ports;
-	return hash_of(q->key, words, 5);
+	return siphash_1_3(q->key, words, 5);
 unknown:
 	return bpf_skb_get_hash(skb);
-}
-
-static inline u32 age_of(const struct queue *q, const struct entry *entry)
-{
-	__s32 left = entry->paid - q->forgiven;
-
-	if (left <= 0 || ((q->period - (entry->sent >> 1)) & PERIODS) > EXPIRY)
-		return 0;
-	return left;
 }
 
 static inline void read_pace(struct Qdisc *sch, struct queue *q)
@@ -397,66 +305,6 @@ static inline void read_pace(struct Qdisc *sch, struct queue *q)
 	u64 *pace = bpf_map_lookup_elem(&gentle_rates, &device);
 
 	q->pace = pace ? *pace : 0;
-}
-
-static inline void end_period(struct Qdisc *sch, struct queue *q, u64 now)
-{
-	u64 periods, share = OLDEST;
-
-	/* It may have been changed. */
-	read_pace(sch, q);
-	if (!q->period_ends) {
-		q->period_ends = now + PERIOD;
-		return;
-	}
-	periods = 1 + (now - q->period_ends) / PERIOD;
-	q->period_ends += periods * PERIOD;
-	if (q->rate) {
-		share = q->rate - min(q->rate, q->unindebted_bytes);
-		share /= max(q->indebted, 1);
-		share = min(share * FORGIVE / 100, OLDEST);
-	}
-	q->share = share;
-	q->forgiven += share * min(periods, EXPIRY);
-	q->period = (q->period + periods) & PERIODS;
-	q->indebted = 0;
-	q->unindebted_bytes = 0;
-}
-
-/* Returns the age of the flow before this packet, and adds the packet. */
-static inline u32 charge(struct queue *q, struct set *set, u16 tag, u32 bytes)
-{
-	struct entry *found = &set->way[0];
-	u32 before, least = -1;
-	u16 indebted;
-
-	for (int i = 0; i < WAYS; i++) {
-		struct entry *entry = &set->way[i];
-		u32 age = age_of(q, entry);
-
-		if (age && entry->tag == tag) {
-			found = entry;
-			least = age;
-			break;
-		}
-		if (age < least) {
-			found = entry;
-			least = age;
-		}
-	}
-	before = found->tag == tag ? least : 0;
-	if (found->tag == tag && found->sent >> 1 == q->period) {
-		indebted = found->sent & 1;
-	} else {
-		indebted = before > 0;
-		q->indebted += indebted;
-	}
-	if (!indebted)
-		q->unindebted_bytes += bytes;
-	found->tag = tag;
-	found->sent = q->period << 1 | indebted;
-	found->paid = q->forgiven + min(before + bytes, OLDEST);
-	return before;
 }
 
 /* Rate of the link, and limit */
@@ -650,26 +498,25 @@ int gentle_enqueue(u64 *ctx)
 	u32 bytes = ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
 	u64 now = bpf_ktime_get_ns();
 	struct queue *q = queue_of(sch);
-	u32 hash, number, band, units;
+	u32 hash, number, band;
 	struct packet *packet;
 	struct band *b;
 	struct set *set;
 
 	if (!q)
 		goto drop;
-	if (!q->period_ends || now >= q->period_ends)
-		end_period(sch, q, now);
+	if (gentle_period_is_over(&q->ages, now)) {
+		/* It may have been changed. */
+		read_pace(sch, q);
+		gentle_end_period(&q->ages, now, q->rate, FORGIVE);
+	}
 	hash = flow_of(q, skb);
 	number = sch->limit * SETS + ((u64)hash * SETS >> 32);
 	set = bpf_map_lookup_elem(&gentle_flows, &number);
 	if (!set)
 		goto drop;
-	units = charge(q, set, hash, bytes) / FIRST;
-	for (band = 0; band < BANDS - 1; band++) {
-		if (!units)
-			break;
-		units >>= 1;
-	}
+	band = gentle_band(gentle_charge(&q->ages, set->way, hash, bytes),
+			   FIRST, BANDS);
 	b = band_of(sch, band);
 	if (!b)
 		goto drop;
@@ -776,9 +623,10 @@ int gentle_init(u64 *ctx)
 		q->key[i] = (u64)bpf_get_prandom_u32() << 32 |
 			    bpf_get_prandom_u32();
 	q->free_at = 0;
-	q->period_ends = 0;
-	q->unindebted_bytes = 0;
-	q->indebted = 0;
+	q->ages.oldest = min((u64)FIRST << BANDS, GENTLE_OLDEST);
+	q->ages.period_ends = 0;
+	q->ages.unindebted_bytes = 0;
+	q->ages.indebted = 0;
 	q->rate = 0;
 	q->push_out = 0;
 	q->limit_bytes = MEMORY_LIMIT;

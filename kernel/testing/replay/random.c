@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the schedule: of flows, for SFQ, and of
- * hosts, for CAKE.
+ * What a qdisc of user-mode Linux is given: random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the
+ * schedule: of flows, for SFQ, and of hosts, for CAKE. The time is the kernel's own, which is virtual.
  *
  * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
  * The first instructions of functions of the kernel become a jump. User-mode Linux is an ordinary process of its
@@ -9,9 +9,11 @@
  *
  * The numbers are xoshiro256++ (Blackman and Vigna 2018), its state filled by SplitMix64.
  */
+#include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <net/flow_dissector.h>
@@ -113,18 +115,23 @@ static void set_given_hash(const struct net *net, struct sk_buff *skb)
 	__skb_set_sw_hash(skb, flow_hash, true);
 }
 
-/* CAKE leaves only one of the addresses in the keys. */
-static u32 given_host_hash(struct flow_keys *keys)
+/* For hosts, CAKE and sch_gentle leave only one of the addresses in the keys. */
+static u32 given_hash_of_keys(struct flow_keys *keys)
 {
-	bool has_source;
+	bool source, destination;
 
 	if (!asked_by_qdisc)
 		return jhash(keys, sizeof(*keys), 0);
-	if (keys->control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS)
-		has_source = !ipv6_addr_any(&keys->addrs.v6addrs.src);
-	else
-		has_source = keys->addrs.v4addrs.src;
-	return has_source ? source_hash : destination_hash;
+	if (keys->control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS) {
+		source = !ipv6_addr_any(&keys->addrs.v6addrs.src);
+		destination = !ipv6_addr_any(&keys->addrs.v6addrs.dst);
+	} else {
+		source = keys->addrs.v4addrs.src;
+		destination = keys->addrs.v4addrs.dst;
+	}
+	if (source == destination)
+		return flow_hash;
+	return source ? source_hash : destination_hash;
 }
 
 static struct redirection redirections[] = {
@@ -138,7 +145,7 @@ static struct redirection redirections[] = {
 #endif
 	{ .from = __hsiphash_unaligned, .to = given_hash_of_bytes },
 	{ .from = __skb_get_hash_net, .to = set_given_hash },
-	{ .from = flow_hash_from_keys, .to = given_host_hash },
+	{ .from = flow_hash_from_keys, .to = given_hash_of_keys },
 };
 
 static int make_writable(void *text)
@@ -154,7 +161,7 @@ static int make_writable(void *text)
 	return ret;
 }
 
-int replay_random_redirect(void)
+int replay_redirect(void)
 {
 	unsigned long flags;
 	int i, err;
@@ -181,7 +188,7 @@ int replay_random_redirect(void)
 	return 0;
 }
 
-void replay_random_restore(void)
+void replay_restore(void)
 {
 	unsigned long flags;
 	int i;
@@ -195,7 +202,7 @@ void replay_random_restore(void)
 	redirected = false;
 }
 
-void replay_random_seed(u64 seed, u32 skip)
+void replay_seed(u64 seed, u32 skip)
 {
 	int i;
 
@@ -205,19 +212,41 @@ void replay_random_seed(u64 seed, u32 skip)
 		xoshiro();
 }
 
-void replay_random_hosts(const struct replay_request *request)
+void replay_hashes(const struct replay_request *request)
 {
 	flow_hash = request->hash;
 	source_hash = request->source_hash;
 	destination_hash = request->destination_hash;
 }
 
-void replay_random_enter(void)
+/* None: the classifier of gentle hashes packets with a label itself. */
+u32 replay_flow_label(const struct replay_request *request)
+{
+	return 0;
+}
+
+ktime_t replay_now(void)
+{
+	return ktime_get();
+}
+
+int replay_sleep_until(ktime_t due)
+{
+	while (ktime_before(ktime_get(), due)) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
+		if (signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
+void replay_enter(void)
 {
 	asked_by_qdisc = true;
 }
 
-void replay_random_leave(void)
+void replay_leave(void)
 {
 	asked_by_qdisc = false;
 }

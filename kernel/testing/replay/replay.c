@@ -6,7 +6,7 @@
  * The device stays down, so that only this module uses the qdisc, which tc configures as on any device. Requests
  * (struct replay_request) are written to /proc/gentle_replay; the writer sleeps until each is due, and in user-mode
  * Linux with time-travel=inf-cpu the clock then shows that very nanosecond. Events (struct replay_event) are read from
- * the same file.
+ * the same file. On other kernels, only a qdisc in BPF can be replayed (bpf.c).
  */
 #include <linux/hrtimer.h>
 #include <linux/lcm.h>
@@ -68,7 +68,7 @@ static void add(struct replay_event event)
 {
 	if (WARN_ONCE(count == room, "more was dropped than was queued\n"))
 		return;
-	event.at = ktime_to_ns(ktime_sub(ktime_get(), start));
+	event.at = ktime_to_ns(ktime_sub(replay_now(), start));
 	events[count++] = event;
 }
 
@@ -83,17 +83,6 @@ static void freed(struct sk_buff *skb)
 	});
 }
 
-static int sleep_until(ktime_t due)
-{
-	while (ktime_before(ktime_get(), due)) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
-		if (signal_pending(current))
-			return -EINTR;
-	}
-	return 0;
-}
-
 /*
  * Units that qdiscs count time in: 1024 ns in CoDel, 64 ns in PIE, jiffies in timers, whose wheel rounds to eight of
  * them. A schedule starts where all of these start, so that its own times and the clock's round alike.
@@ -104,7 +93,7 @@ static int replay_begin(void)
 {
 	u64 unit = lcm(REPLAY_CODEL_TICK, 8 * TICK_NSEC);
 
-	start = ns_to_ktime(roundup(ktime_get_ns() + 1, unit));
+	start = ns_to_ktime(roundup(ktime_to_ns(replay_now()) + 1, unit));
 	count = 0;
 	seen = NULL;
 	if (make_room(0))
@@ -113,7 +102,7 @@ static int replay_begin(void)
 		.kind = REPLAY_BEGUN,
 		.backlog = ktime_to_ns(start),
 	});
-	return sleep_until(ktime_add_us(start, 1));
+	return replay_sleep_until(ktime_add_us(start, 1));
 }
 
 /* As __dev_xmit_skb() does. */
@@ -226,8 +215,8 @@ static int sleep_clear_of_timer(ktime_t due)
 	int err = 0;
 
 	while (!err && timer && ktime_before(expires = hrtimer_get_expires(timer), ktime_add_us(due, 2)))
-		err = sleep_until(ktime_add_us(expires, 1));
-	return err ?: sleep_until(due);
+		err = replay_sleep_until(ktime_add_us(expires, 1));
+	return err ?: replay_sleep_until(due);
 }
 
 /* One call of the qdisc, under its lock and with what was dropped freed afterwards, as in net/core/dev.c. */
@@ -238,13 +227,13 @@ static void call(struct Qdisc *q, const struct replay_request *request, struct s
 	__u32 backlog;
 
 	spin_lock_bh(qdisc_lock(q));
-	replay_random_enter();
-	replay_random_hosts(request);
+	replay_enter();
+	replay_hashes(request);
 	if (skb)
 		done.value = enqueue(q, skb, &to_free);
 	else
 		skb = dequeue(q, request->op == REPLAY_PEEK);
-	replay_random_leave();
+	replay_leave();
 	at_dequeue = q->to_free;
 	q->to_free = NULL;
 	free_list(q, to_free);
@@ -290,8 +279,8 @@ static int carry_out(struct net_device *dev, const struct replay_request *reques
 	case REPLAY_BEGIN:
 		return replay_begin();
 	case REPLAY_SEED:
-		replay_random_seed(request->at, request->number);
-		return replay_random_redirect();
+		replay_seed(request->at, request->number);
+		return replay_redirect();
 	case REPLAY_ENQUEUE:
 	case REPLAY_DEQUEUE:
 	case REPLAY_PEEK:
@@ -351,7 +340,7 @@ static int __init replay_init(void)
 static void __exit replay_exit(void)
 {
 	remove_proc_entry(REPLAY_FILE, NULL);
-	replay_random_restore();
+	replay_restore();
 	kvfree(events);
 }
 

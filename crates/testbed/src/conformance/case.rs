@@ -55,6 +55,16 @@ impl Case {
 
     /// Writes the requests to `folder`, in files named after `number`.
     pub(super) fn prepare(&self, folder: &Path, number: usize) -> Result<Replay, CaseError> {
+        self.prepare_with(folder, number, self.commands()?)
+    }
+
+    /// [`Case::prepare`] with other commands that set up the qdisc.
+    pub(super) fn prepare_with(
+        &self,
+        folder: &Path,
+        number: usize,
+        commands: Vec<Vec<String>>,
+    ) -> Result<Replay, CaseError> {
         let files = ReplayFiles::of(folder, number);
         let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(file_error(path));
         write(&files.preamble, &record::preamble(&self.model, self.seed))?;
@@ -66,10 +76,7 @@ impl Case {
         };
         write(&files.requests[0], &requests[..half])?;
         write(&files.requests[1], &requests[half..])?;
-        Ok(Replay {
-            number,
-            commands: self.commands()?,
-        })
+        Ok(Replay { number, commands })
     }
 
     /// Compares the events that the machine left in `folder` with the decisions of the model.

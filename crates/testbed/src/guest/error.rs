@@ -95,7 +95,7 @@ pub(super) enum JobError {
 
 /// A program could not be run.
 #[derive(Debug, Error)]
-pub(super) enum CommandError {
+pub(crate) enum CommandError {
     #[error("no program was named")]
     NoProgram,
     #[error("{program}: cannot be run in the machine: {source}")]
@@ -104,7 +104,7 @@ pub(super) enum CommandError {
 
 /// A schedule could not be replayed to its end.
 #[derive(Debug, Error)]
-pub(super) enum ReplayError {
+pub(crate) enum ReplayError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -122,7 +122,7 @@ pub(super) enum ReplayError {
 /// A file of the machine cannot be used.
 #[derive(Debug, Error)]
 #[error("{}: {source}", path.display())]
-pub(super) struct FileError {
+pub(crate) struct FileError {
     path: PathBuf,
     source: io::Error,
 }

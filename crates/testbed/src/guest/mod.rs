@@ -15,6 +15,7 @@ mod launch;
 mod replay;
 
 pub use context::JobContext;
+pub(crate) use replay::run_one as replay_one;
 
 use crate::job::Job;
 use crate::protocol::{SHARE, share};

@@ -1,8 +1,9 @@
-//! `gentle` and `age_prio` from stock parts: the classifier in BPF as the kernel loads it, and `gentle qdisc` with it.
+//! `gentle` and `age_prio` from stock parts: the classifier in BPF as the kernel loads it, and `gentle qdisc` with it. How it
+//! and the module tell flows apart.
 //! `decisions.rs` compares the classifier's decisions on schedules of packets with the simulator's.
 
 use super::far::Far;
-use super::guest::{attempt, dummy, only_here, qdiscs, run};
+use super::guest::{attempt, dummy, only_here, qdisc, qdiscs, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{Sender, V4, V6, ethernet, ipv4, ipv6};
 use gentle_wire::{EthernetHeader, Fragment, Ipv4Header, Ipv6Extension, Ipv6Header, protocol};
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 const GENTLE: &str = env!("CARGO_BIN_EXE_gentle");
 
+/// EtherTypes (IANA, IEEE 802 Numbers).
+const ARP: u16 = 0x0806;
 const PPPOE: u16 = 0x8864;
 
 /// SCTP (RFC 9260).
@@ -110,7 +113,7 @@ fn session(ppp: u16, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Frames by the port of the source, and whether the kernel's dissector tells them apart by it.
+/// Frames by a number, mostly the port of the source, and whether they are different flows if it differs.
 struct Kind {
     name: &'static str,
     frame: fn(u16) -> Vec<u8>,
@@ -133,6 +136,16 @@ fn v6(transport: u8, source: u16) -> Vec<u8> {
     ipv6(header, &ports(source))
 }
 
+/// A packet with another flow label for each number, and with the ports of `source`.
+fn labelled(transport: u8, label: u16, source: u16) -> Vec<u8> {
+    let header = Ipv6Header {
+        protocol: transport,
+        flow_label: label.into(),
+        ..V6
+    };
+    ipv6(header, &ports(source))
+}
+
 fn flows() -> Vec<Kind> {
     let kind = |name, apart, frame| Kind { name, frame, apart };
     const IPV4: u16 = EthernetHeader::IPV4;
@@ -150,6 +163,16 @@ fn flows() -> Vec<Kind> {
         }),
         kind("UDP over IPv6", true, |port| {
             ethernet(&[IPV6], &v6(protocol::UDP, port))
+        }),
+        kind("TCP over IPv6 with a flow label", true, |port| {
+            ethernet(&[IPV6], &labelled(protocol::TCP, 7, port))
+        }),
+        // A sender changes it when it times out.
+        kind("the flow label of TCP", false, |label| {
+            ethernet(&[IPV6], &labelled(protocol::TCP, label, 1000))
+        }),
+        kind("the flow label of UDP", false, |label| {
+            ethernet(&[IPV6], &labelled(protocol::UDP, label, 1000))
         }),
         kind("TCP in a session", true, |port| {
             ethernet(&[PPPOE], &session(0x0021, &v4(protocol::TCP, port)))
@@ -227,15 +250,75 @@ fn every_kind_of_flow() {
             }
             sleep(Duration::from_millis(1));
             let went: Vec<u64> = sent("d0").iter().zip(before).map(|(a, b)| a - b).collect();
-            // The third packet of a flow has an age of more than twice 900 bytes.
-            let expected = if apart { [2, 1, 0] } else { [1, 1, 1] };
-            if went[..3] != expected {
+            if went[..3] != expected(apart) {
                 wrong.push(format!("{name} on {dev}: {went:?}"));
             }
             run(&format!("{GENTLE} qdisc remove d0"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Packets in the first three bands after two packets with one number and one with another. The third packet of a flow has
+/// an age of more than twice 900 bytes.
+fn expected(apart: bool) -> [u64; 3] {
+    if apart { [2, 1, 0] } else { [1, 1, 1] }
+}
+
+#[test]
+fn the_module_tells_flows_apart() {
+    let Some(laboratory) = Laboratory::new() else {
+        return;
+    };
+    let printed = laboratory.run("modules::ages::within_the_module");
+    assert_eq!(number(&printed, "flows"), flows().len() as u64 + 1);
+}
+
+#[test]
+#[ignore = "runs within a machine"]
+fn within_the_module() {
+    only_here();
+    run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
+    dummy("d0");
+    run("ip link add link d0 name d0.5 type vlan id 5");
+    run("ip link set d0.5 up");
+    let mut kinds = flows();
+    // The classifier takes it for another flow.
+    kinds.push(Kind {
+        name: "the flow label of TCP in a session",
+        apart: false,
+        frame: |label| {
+            let packet = labelled(protocol::TCP, label, 1000);
+            ethernet(&[PPPOE], &session(0x0057, &packet))
+        },
+    });
+    let mut wrong = Vec::new();
+    for Kind { name, frame, apart } in &kinds {
+        for dev in ["d0", "d0.5"] {
+            // The first frame takes all tokens; what follows waits in the module, which counts it by bands.
+            run("tc qdisc add dev d0 root handle 1: tbf rate 8kbit burst 1600 limit 100000");
+            run("tc qdisc add dev d0 parent 1:1 handle 2: gentle first 900");
+            let mut sender = Sender::new(dev);
+            assert!(sender.send(&ethernet(&[ARP], &[0; 1500])));
+            for number in [1000, 1000, 2000] {
+                assert!(sender.send(&frame(number)), "{name}");
+            }
+            let statistics = qdisc("d0", "gentle").expect("it is there");
+            let bytes = frame(1000).len() as u64;
+            let waiting: Vec<u64> = statistics["bytes_in_bands"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{statistics}"))
+                .iter()
+                .map(|band| band.as_u64().expect("a number") / bytes)
+                .collect();
+            if waiting[..3] != expected(*apart) {
+                wrong.push(format!("{name} on {dev}: {waiting:?}"));
+            }
+            run("tc qdisc del dev d0 root");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    println!("flows: {}", kinds.len());
 }
 
 /// A connection whose packets are put together from many segments by the kernel (GSO): their age grows by what they
