@@ -16,8 +16,10 @@ const RATIO: u32 = 128;
 /// Memory charged for a segment beyond its payload, bytes. Linux 7.2 charges 2416 for 1448 bytes received over veth, as
 /// the windows that it offers show.
 pub(crate) const OVERHEAD: u32 = 968;
+/// Payload of a full segment over Ethernet, bytes.
+const MSS: u32 = 1448;
 /// Data that one buffer of a queue holds, bytes: `MAX_SKB_FRAGS` segments.
-pub(crate) const BUFFER_DATA: u64 = 17 * 1448;
+pub(crate) const BUFFER_DATA: u64 = 17 * MSS as u64;
 /// Upper bound of the assumed largest segment before any was received, bytes (`tcp_initialize_rcv_mss`).
 const DEFAULT_MSS: u32 = 536;
 /// Data that right-sizing assumes for the first round trip, segments (`TCP_INIT_CWND`).
@@ -31,6 +33,8 @@ const LOW_RTT: Nanos = Nanos::from_millis(1);
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveWindow {
     tuned: bool,
+    /// Window scale (RFC 7323, section 2.2).
+    scale: u8,
     /// Maximum window ever offered, bytes.
     most: u32,
     mss: u32,
@@ -78,6 +82,7 @@ impl ReceiveWindow {
             mss,
             offer,
             edge: 0,
+            scale: 0,
             room: offer,
             buffer: BUFFER,
             ratio: RATIO,
@@ -101,6 +106,7 @@ impl ReceiveWindow {
             self.room = scaled(BUFFER, RATIO).saturating_sub(self.mss);
             self.room = self.room.clamp(1, self.most);
             self.offer = self.offer.min(self.room);
+            self.scale = scale(self.most);
         }
     }
 
@@ -112,8 +118,12 @@ impl ReceiveWindow {
         if self.tuned {
             offer = offer.min(u64::from(self.room_beside(queued)));
         }
-        self.edge = self.edge.max(nxt + offer);
-        (self.edge - nxt) as u32
+        let window = self.edge.max(nxt + offer) - nxt;
+        // Rounded up to what the header can say, so that the edge moves a little while the window closes
+        // (`tcp_select_window`).
+        let window = window.next_multiple_of(1 << self.scale);
+        self.edge = nxt + window;
+        window as u32
     }
 
     /// Whether the window could be twice the one offered or more, with everything before `nxt` received and `queued`
@@ -285,6 +295,14 @@ impl ReceiveWindow {
     }
 }
 
+/// Window scale for windows of up to `most` bytes: with it, 16 bits hold the size of the buffer that they need
+/// (`tcp_select_initial_window`).
+fn scale(most: u32) -> u8 {
+    let ratio = (MSS << 8) / (MSS + OVERHEAD);
+    let buffer = (u64::from(most) << 8) / u64::from(ratio);
+    buffer.max(1).ilog2().saturating_sub(15).min(14) as u8
+}
+
 /// Window for a buffer (`tcp_win_from_space`).
 fn scaled(buffer: u32, ratio: u32) -> u32 {
     ((u64::from(buffer) * u64::from(ratio)) >> 8) as u32
@@ -293,8 +311,6 @@ fn scaled(buffer: u32, ratio: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MSS: u32 = 1448;
 
     struct Transfer {
         window: ReceiveWindow,
