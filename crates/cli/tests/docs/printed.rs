@@ -275,7 +275,8 @@ fn markdown(table: &Json) -> String {
     lines.map(line).collect()
 }
 
-/// Measurements of `crates/sim/tests/kernel/measured.csv` for one type of traffic: a row per scheme.
+/// Rows of `crates/sim/tests/kernel/measured.csv` for one type of traffic, one per scheme; or of `simulated.csv`, which has
+/// fewer columns.
 struct OnKernel {
     rows: Vec<Vec<String>>,
 }
@@ -314,7 +315,11 @@ const OF_THE_PAPER: [&str; 13] = [
 
 impl OnKernel {
     fn read(traffic: &str) -> OnKernel {
-        let path = repository().join("crates/sim/tests/kernel/measured.csv");
+        OnKernel::read_from("measured.csv", traffic)
+    }
+
+    fn read_from(name: &str, traffic: &str) -> OnKernel {
+        let path = repository().join("crates/sim/tests/kernel").join(name);
         let text = std::fs::read_to_string(path).unwrap();
         let rows = text
             .lines()
@@ -457,4 +462,33 @@ fn claims_on_kernel() -> String {
 #[test]
 fn the_claims_on_the_kernel_are_those_of_the_measurements() {
     super::check("kernel-proof.md", "claims", &claims_on_kernel());
+}
+
+/// Table III of spa-2018, on the kernel and simulated.
+fn table_3() -> String {
+    let traffics = ["real", "10m", "short"];
+    let mut head = "\n| scheme |".to_owned();
+    for traffic in traffics {
+        head += &format!(" `{traffic}` kernel | simulator | 1–3 seg. kernel | simulator |");
+    }
+    let rule = "| --- ".repeat(1 + 4 * traffics.len());
+    let measured = traffics.map(OnKernel::read);
+    let simulated = traffics.map(|traffic| OnKernel::read_from("simulated.csv", traffic));
+    let mut table = format!("{head}\n{rule}|");
+    for row in &measured[0].rows {
+        let scheme = &row[1];
+        table += &format!("\n| `{scheme}` |");
+        for (kernel, simulator) in measured.iter().zip(&simulated) {
+            for (column, of_simulator) in [(MEAN, 2), (UP_TO_3, 3)] {
+                let kernel = kernel.of(scheme, column);
+                table += &format!(" {kernel} | {} |", simulator.of(scheme, of_simulator));
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn table_3_on_kernel_and_simulator_is_as_measured() {
+    super::check("kernel-proof.md", "table 3", &table_3());
 }
