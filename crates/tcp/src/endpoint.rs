@@ -619,4 +619,49 @@ mod tests {
             assert!(predicted > 100, "{predicted}");
         }
     }
+
+    /// A sender fills the receive window and loses the first segment of it. The acknowledgement of its retransmission has
+    /// next to no window, since all the data behind it is still to be read; reading gives a second one.
+    #[test]
+    fn reading_what_a_filled_gap_delivers_opens_the_window() {
+        let profile = Arc::new(Profile {
+            receive_window: 300_000,
+            ..Profile::default()
+        });
+        let mut now = Nanos::from_millis(1);
+        let (mut forth, mut back) = (Vec::new(), Vec::new());
+        let mut sender = Endpoint::connect(Arc::clone(&profile), Seq(7), now, &mut forth);
+        let syn = forth.remove(0);
+        let mut receiver = Endpoint::accept(profile, Seq(9), now, &syn, false, &mut back);
+        let mut opened = Vec::new();
+        for round in 0..60 {
+            now += Nanos::from_millis(20);
+            for segment in std::mem::take(&mut back) {
+                sender.on_segment(now, &segment, false, &mut forth);
+            }
+            if round == 0 {
+                sender.write_forever(now, &mut forth);
+            }
+            sender.on_timer(now, &mut forth);
+            receiver.on_timer(now, &mut back);
+            for (n, segment) in std::mem::take(&mut forth).into_iter().enumerate() {
+                if (round, n) == (40, 0) {
+                    continue;
+                }
+                let before = back.len();
+                receiver.on_segment(now, &segment, false, &mut back);
+                if let [first, second] = &back[before..] {
+                    assert_eq!(first.ack, second.ack);
+                    opened.push((first.window, second.window));
+                }
+            }
+        }
+        let [(first, second)] = opened[..] else {
+            panic!("{opened:?}");
+        };
+        assert!(
+            first < 10_000 && second >= 2 * first && second > 200_000,
+            "{first}, {second}"
+        );
+    }
 }

@@ -390,6 +390,23 @@ mod tests {
         assert_eq!(window.offered(101, 0), first - 100);
     }
 
+    /// A window that closes is rounded up to its unit of 128 bytes, so that its edge moves.
+    #[test]
+    fn the_edge_moves_while_the_window_closes() {
+        let mut transfer = Transfer::new();
+        let first = transfer.window.offered(1, 0);
+        let full = 10 * u64::from(transfer.window.room);
+        let mut edge = 1 + u64::from(first);
+        for nxt in (1..20_000).step_by(MSS as usize).skip(1) {
+            let offered = transfer.window.offered(nxt, full);
+            assert_eq!(offered % 128, 0);
+            let moved = nxt + u64::from(offered) - edge;
+            assert!(moved < 128, "{moved}");
+            edge += moved;
+        }
+        assert!(edge > 1 + u64::from(first) + 300, "{edge}");
+    }
+
     #[test]
     fn data_beyond_a_gap_makes_room_for_itself() {
         let mut transfer = Transfer::new();
