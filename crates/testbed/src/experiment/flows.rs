@@ -2,6 +2,7 @@
 
 use super::ExperimentError;
 use super::topology::host_of;
+use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
@@ -42,6 +43,17 @@ pub struct Flow {
     /// Index in the experiment's list of users, whose connections these are; `None`: one connection.
     #[serde(default)]
     pub user: Option<u32>,
+}
+
+impl Flow {
+    /// Port of the host that does not connect.
+    pub fn port(&self) -> u16 {
+        match (self.user, self.initiator_sends) {
+            (Some(_), _) => DIALOGUE_PORT,
+            (None, true) => PORT,
+            (None, false) => REQUEST_PORT,
+        }
+    }
 }
 
 /// Kind of packets sent at a constant rate.

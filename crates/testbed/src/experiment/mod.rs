@@ -27,6 +27,12 @@ use serde::{Deserialize, Serialize};
 /// Port that all hosts listen on: discard (RFC 863), as in the simulator's captures.
 pub const PORT: u16 = 9;
 
+/// Port for requests of data: chargen (RFC 864).
+pub const REQUEST_PORT: u16 = 19;
+
+/// Port for dialogues: echo (RFC 862).
+pub const DIALOGUE_PORT: u16 = 7;
+
 /// Number of samples of the queues' statistics in a run.
 const SAMPLES: u64 = 100;
 

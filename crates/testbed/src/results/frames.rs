@@ -16,6 +16,8 @@ use std::path::Path;
 pub(super) struct Frame {
     pub(super) at: Nanos,
     pub(super) point: CapturePoint,
+    /// Source and destination.
+    pub(super) addresses: [IpAddr; 2],
     /// Length of the IP packet, bytes.
     pub(super) ip_bytes: u32,
     /// Whether the packet is a UDP datagram.
@@ -131,6 +133,7 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
     Some(Frame {
         at,
         point,
+        addresses: [packet.ip.src.into(), packet.ip.dst.into()],
         ip_bytes: original_len.saturating_sub(EthernetHeader::UNTAGGED_LEN as u32),
         udp: packet.ip.protocol == protocol::UDP,
         // A packet of a flood belongs to no connection, regardless of its flags.

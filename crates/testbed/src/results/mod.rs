@@ -16,7 +16,7 @@ mod split;
 pub use error::ResultsError;
 pub use split::split;
 
-use crate::experiment::Planned;
+use crate::experiment::{Flow, Planned, client_address};
 use crate::traffic::{CapturePoint, Connection, ConnectionOutcome, Observations, UserNote};
 use counters::QueueCounters;
 use endpoint::Endpoint;
@@ -28,6 +28,7 @@ use link_rate::LinkRate;
 use queue_tracker::{QueueTracker, QueuedPacket};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
 use std::path::Path;
 
 /// Inputs of the evaluation of one run.
@@ -111,8 +112,45 @@ impl Ord for InFlight {
     }
 }
 
-/// Key of a connection: whether the client opened it, and the port of the initiator.
-type Key = (bool, u16);
+/// What tells apart the connections that are open at a time: Linux gives one port to several whose addresses or destination
+/// ports differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    /// Whether the client opened it.
+    from_client: bool,
+    /// Address of the client, which has the numbers of the host, on either side, and of the class of round-trip times.
+    client: IpAddr,
+    /// Port of the initiator.
+    port: u16,
+    /// Port of the other end.
+    to_port: u16,
+}
+
+impl Key {
+    fn of_connection(connection: &Connection, flow: &Flow) -> Key {
+        Key {
+            from_client: connection.from_client,
+            client: client_address(flow.host, flow.class).into(),
+            port: connection.port,
+            to_port: flow.port(),
+        }
+    }
+
+    /// Key of the connection of a segment from one address to another through the queue of `direction`, and whether the
+    /// initiator sent it.
+    fn of_segment(direction: Direction, [from, to]: [IpAddr; 2], segment: &Segment) -> (Key, bool) {
+        // Hosts listen on well-known ports and connect from higher ones.
+        let by_initiator = segment.src_port > segment.dst_port;
+        let by_client = direction == Direction::Down;
+        let key = Key {
+            from_client: by_client == by_initiator,
+            client: if by_client { from } else { to },
+            port: segment.src_port.max(segment.dst_port),
+            to_port: segment.src_port.min(segment.dst_port),
+        };
+        (key, by_initiator)
+    }
+}
 
 /// State of the evaluation after some of the packets.
 struct Evaluation<'a> {
@@ -138,7 +176,8 @@ impl<'a> Evaluation<'a> {
     fn new(inputs: &'a Inputs<'a>) -> Evaluation<'a> {
         let mut upcoming: HashMap<Key, Vec<usize>> = HashMap::new();
         for (place, connection) in inputs.observations.connections.iter().enumerate().rev() {
-            let key = (connection.from_client, connection.port);
+            let flow = &inputs.planned.experiment.flows[connection.flow as usize];
+            let key = Key::of_connection(connection, flow);
             upcoming.entry(key).or_default().push(place);
         }
         let link = |direction| LinkRate::new(inputs.spec.scenario.link(direction));
@@ -266,15 +305,7 @@ impl<'a> Evaluation<'a> {
         entering: bool,
     ) -> Option<(usize, usize)> {
         let segment = frame.segment.as_ref()?;
-        let from_client = direction == Direction::Down;
-        // Hosts listen on well-known ports and connect from higher ones.
-        let by_initiator = segment.src_port > segment.dst_port;
-        let (opened_by_client, port, end) = if by_initiator {
-            (from_client, segment.src_port, 0)
-        } else {
-            (!from_client, segment.dst_port, 1)
-        };
-        let key = (opened_by_client, port);
+        let (key, by_initiator) = Key::of_segment(direction, frame.addresses, segment);
         if entering && by_initiator && segment.is_syn() {
             let repeated = self.current.get(&key).is_some_and(|place| {
                 let tracked = self.tracked.get(place);
@@ -285,7 +316,7 @@ impl<'a> Evaluation<'a> {
                 self.current.insert(key, place);
             }
         }
-        Some((*self.current.get(&key)?, end))
+        Some((*self.current.get(&key)?, usize::from(!by_initiator)))
     }
 
     fn finish(mut self) -> RunRecord {
@@ -374,4 +405,99 @@ fn report(
         connection.connected_ns.map(since),
         &stats,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::server_address;
+
+    const PORT: u16 = 51_392;
+
+    fn flow(host: u8, class: u8, from_client: bool, initiator_sends: bool) -> Flow {
+        Flow {
+            at_ns: 0,
+            bytes: None,
+            until_ns: 1,
+            from_client,
+            initiator_sends,
+            class,
+            workload: 0,
+            dscp: 0,
+            host,
+            user: None,
+        }
+    }
+
+    fn connection(flow: &Flow) -> Connection {
+        Connection {
+            flow: 0,
+            from_client: flow.from_client,
+            port: PORT,
+            started_ns: 0,
+            connected_ns: None,
+            first_byte_ns: None,
+            ended_ns: None,
+            outcome: ConnectionOutcome::Unfinished,
+            received: 0,
+            retransmitted: 0,
+            syn_retransmitted: 0,
+            dsack_duplicates: 0,
+            rtt_us: 0,
+        }
+    }
+
+    /// The queue that a segment of the connection of a flow passes, its addresses, and the segment.
+    fn sent(flow: &Flow, by_initiator: bool) -> (Direction, [IpAddr; 2], Segment) {
+        let mut ports = [PORT, flow.port()];
+        let mut addresses = [
+            client_address(flow.host, flow.class).into(),
+            server_address(flow.host).into(),
+        ];
+        if !by_initiator {
+            ports.reverse();
+        }
+        let mut direction = Direction::Down;
+        if flow.from_client != by_initiator {
+            addresses.reverse();
+            direction = Direction::Up;
+        }
+        let segment = Segment {
+            src_port: ports[0],
+            dst_port: ports[1],
+            seq: 1,
+            ack: Some(1),
+            syn: false,
+            fin: false,
+            payload: 1_448,
+            sacks: Vec::new(),
+            stamps: None,
+        };
+        (direction, addresses, segment)
+    }
+
+    /// Linux gives one port to connections of different hosts, classes of round-trip times and services.
+    #[test]
+    fn connections_with_one_port_are_told_apart() {
+        let mut flows = Vec::new();
+        for (host, class) in [(0, 0), (0, 1), (3, 0)] {
+            for (from_client, sends) in [(true, true), (true, false), (false, true), (false, false)]
+            {
+                flows.push(flow(host, class, from_client, sends));
+            }
+        }
+        let keys: Vec<Key> = flows
+            .iter()
+            .map(|flow| Key::of_connection(&connection(flow), flow))
+            .collect();
+        for (place, flow) in flows.iter().enumerate() {
+            for by_initiator in [true, false] {
+                let (direction, addresses, segment) = sent(flow, by_initiator);
+                let (key, sender) = Key::of_segment(direction, addresses, &segment);
+                assert_eq!(sender, by_initiator);
+                let found: Vec<usize> = (0..keys.len()).filter(|&n| keys[n] == key).collect();
+                assert_eq!(found, [place]);
+            }
+        }
+    }
 }

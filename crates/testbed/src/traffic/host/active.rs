@@ -19,16 +19,15 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// Starts to connect to `port` for `flow`, which has the index `number`; `outgoing` is what it will write.
+    /// Starts to connect for `flow`, which has the index `number`; `outgoing` is what it will write.
     pub(super) fn open(
         flow: &Flow,
         number: u32,
-        port: u16,
         outgoing: Outgoing,
         paces: bool,
         now_ns: u64,
     ) -> io::Result<Active> {
-        let stream = connect(flow, port, paces)?;
+        let stream = connect(flow, paces)?;
         if matches!(outgoing, Outgoing::Until(_)) {
             limit_unsent(&stream)?;
         }

@@ -5,7 +5,7 @@ use super::super::observations::{Connection, UserNote};
 use super::active::Active;
 use super::outgoing::Outgoing;
 use super::socket::receive;
-use super::{DIALOGUE_PORT, End, EventContext, Host, Status};
+use super::{End, EventContext, Host, Status};
 use crate::experiment::Flow;
 use gentle_experiment::application::dialogue::{Action, User, UserPlan};
 use gentle_experiment::application::{Decoder, Request, Server};
@@ -111,14 +111,7 @@ impl Asker {
         paces: bool,
         now_ns: u64,
     ) -> io::Result<Asker> {
-        let end = Active::open(
-            flow,
-            number,
-            DIALOGUE_PORT,
-            Outgoing::Nothing,
-            paces,
-            now_ns,
-        )?;
+        let end = Active::open(flow, number, Outgoing::Nothing, paces, now_ns)?;
         end.stream().set_nodelay(true)?;
         Ok(Asker {
             end,

@@ -5,8 +5,8 @@ use super::super::tcp_info;
 use super::active::Active;
 use super::outgoing::Outgoing;
 use super::responder::Request;
-use super::{EventContext, REQUEST_PORT, Status};
-use crate::experiment::{Flow, PORT};
+use super::{EventContext, Status};
+use crate::experiment::Flow;
 use std::io;
 use std::net::TcpStream;
 
@@ -25,16 +25,13 @@ impl Initiator {
         now_ns: u64,
     ) -> io::Result<Initiator> {
         let (bytes, until_ns) = (flow.bytes, flow.until_ns);
-        let (port, outgoing) = match (flow.initiator_sends, bytes) {
-            (true, Some(bytes)) => (PORT, Outgoing::Bytes(bytes)),
-            (true, None) => (PORT, Outgoing::Until(until_ns)),
-            (false, bytes) => {
-                let request = Request { bytes, until_ns };
-                (REQUEST_PORT, Outgoing::Request(request.encode()))
-            }
+        let outgoing = match (flow.initiator_sends, bytes) {
+            (true, Some(bytes)) => Outgoing::Bytes(bytes),
+            (true, None) => Outgoing::Until(until_ns),
+            (false, bytes) => Outgoing::Request(Request { bytes, until_ns }.encode()),
         };
         Ok(Initiator {
-            end: Active::open(flow, number, port, outgoing, paces, now_ns)?,
+            end: Active::open(flow, number, outgoing, paces, now_ns)?,
             sends: flow.initiator_sends,
         })
     }

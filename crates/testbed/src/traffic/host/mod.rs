@@ -15,7 +15,7 @@ mod unsent;
 use super::TrafficError;
 use super::clock::RunClock;
 use super::observations::{ApplicationPart, Connection, UserNote};
-use crate::experiment::{Experiment, HostName, PORT};
+use crate::experiment::{DIALOGUE_PORT, Experiment, HostName, PORT, REQUEST_PORT};
 use cbr::CbrSender;
 use datagrams::Datagrams;
 use dialogue::{Answerer, Asker, Users};
@@ -35,12 +35,6 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// Port for requests of data: chargen (RFC 864); [`PORT`] is discard.
-pub(super) const REQUEST_PORT: u16 = 19;
-
-/// Port for dialogues: echo (RFC 862).
-const DIALOGUE_PORT: u16 = 7;
 
 /// Tokens of epoll events; tokens of connections start at [`FIRST_CONNECTION`].
 const TIMER: u64 = 0;

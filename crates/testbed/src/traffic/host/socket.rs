@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::fd::AsRawFd;
 
-/// Starts to connect to `port` of the other host of `flow`.
-pub(super) fn connect(flow: &Flow, port: u16, paces: bool) -> io::Result<TcpStream> {
+/// Starts to connect to the other host of `flow`.
+pub(super) fn connect(flow: &Flow, paces: bool) -> io::Result<TcpStream> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
     // Lets connect choose the port, which may then be one in use towards another destination.
@@ -31,7 +31,7 @@ pub(super) fn connect(flow: &Flow, port: u16, paces: bool) -> io::Result<TcpStre
         socket.as_raw_fd(),
         &SockaddrIn::from(SocketAddrV4::new(own, 0)),
     )?;
-    let to = SockaddrIn::from(SocketAddrV4::new(other, port));
+    let to = SockaddrIn::from(SocketAddrV4::new(other, flow.port()));
     match nix::sys::socket::connect(socket.as_raw_fd(), &to) {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(socket)),
         Err(error) => Err(error.into()),
