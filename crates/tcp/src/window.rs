@@ -3,8 +3,8 @@
 //! Linux (`net/ipv4/tcp_input.c`) starts with half of a buffer of 128 KiB. Each arriving segment moves the offered
 //! window by two segments towards the room in the buffer (`tcp_grow_window`). Once per round trip the buffer is resized
 //! for the data read in it and a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
-//! application reads at once, so only out-of-order data stays in the buffer. What it occupies is not offered
-//! (`tcp_space`); once a hole is filled, the window opens anew.
+//! application reads at once, so only out-of-order data stays in the buffer, and what a filled gap delivers until its
+//! acknowledgement has been sent. What is in the buffer is not offered (`tcp_space`); reading opens the window anew.
 
 use crate::profile::Profile;
 use gentle_units::Nanos;
@@ -110,8 +110,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// Window that the next segment carries, with everything before `nxt` received and out-of-order data that occupies
-    /// `queued` bytes.
+    /// Window that the next segment carries, with everything before `nxt` received and `queued` bytes of the buffer
+    /// occupied.
     #[inline]
     pub(crate) fn offered(&mut self, nxt: u64, queued: u64) -> u32 {
         let mut offer = u64::from(self.offer);
