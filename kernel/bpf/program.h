@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
- * What programs in BPF have in place of the kernel's headers: gentle.bpf.c and
- * crates/deploy/bpf/ages.c share it, and the kernel's own ../ages.h needs it
+ * Replacements of the kernel's headers for programs in BPF, on which ../ages.h
+ * relies; gentle.bpf.c and crates/deploy/bpf/ages.c include this file
  */
 #ifndef GENTLE_BPF_PROGRAM_H
 #define GENTLE_BPF_PROGRAM_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a qdisc in BPF is given on a kernel that is not user-mode Linux, which has no BPF trampolines: the time of the
- * schedule, as the result of bpf_ktime_get_ns(). Nobody waits for it.
+ * Input of a qdisc in BPF: the time of the schedule, as the result of bpf_ktime_get_ns(). A replay does not wait for that
+ * time. The kernel is not user-mode Linux, which has no trampolines for BPF and so cannot run such a qdisc.
  *
  * The hash of a flow is the packet's own, which packet.c sets, unless the qdisc reads addresses and ports itself. Random
  * numbers are the kernel's.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a qdisc of user-mode Linux is given: random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the
- * schedule: of flows, for SFQ, and of hosts, for CAKE. The time is the kernel's own, which is virtual.
+ * Inputs of a qdisc of user-mode Linux: random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the
+ * schedule, those of flows for SFQ and those of hosts for CAKE. The time is the kernel's own, which is virtual.
  *
  * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
  * The first instructions of functions of the kernel become a jump. User-mode Linux is an ordinary process of its

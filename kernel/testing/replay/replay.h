@@ -79,7 +79,7 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 bool replay_packet_damaged(const struct sk_buff *skb);
 u8 replay_packet_ds(const struct sk_buff *skb);
 
-/* What the qdisc is given: by random.c on user-mode Linux, by bpf.c on other kernels. */
+/* Time, hashes and random numbers from the schedule: random.c for user-mode Linux, bpf.c for other kernels. */
 int replay_redirect(void);
 void replay_restore(void);
 void replay_seed(u64 seed, u32 skip);

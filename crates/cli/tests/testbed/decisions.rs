@@ -23,8 +23,11 @@ use std::process::{Command, Output};
 /// Number of queue operations in each schedule.
 const STEPS: usize = 2000;
 
+/// Mean time between departures, number of flows, and fraction of packets that are ECN-capable.
+type Link = (Nanos, u32, f64);
+
 /// Three combinations of links and senders, in rotation: 2.4, 10 and 30 Mb/s with packets of mean size.
-const LINKS: [(Nanos, u32, f64); 3] = [
+const LINKS: [Link; 3] = [
     (Nanos::from_micros(3000), 12, 0.5),
     (Nanos::from_micros(800), 3, 0.0),
     (Nanos::from_micros(300), 40, 0.9),
@@ -50,21 +53,25 @@ fn reads_addresses(spec: &Spec) -> bool {
     }
 }
 
+fn traffic(pattern: Pattern, (service, flows, ecn): Link, tags: bool) -> Traffic {
+    Traffic {
+        pattern,
+        steps: STEPS,
+        service,
+        flows,
+        ecn,
+        tags,
+    }
+}
+
 fn cases(spec: &str) -> Vec<Case> {
     let spec: Spec = spec.parse().unwrap();
     let mut cases = Vec::new();
     for turn in 0..schedules() {
         for pattern in Pattern::ALL {
             let seed = cases.len() as u64;
-            let (service, flows, ecn) = LINKS[(turn % 3) as usize];
-            let traffic = Traffic {
-                pattern,
-                steps: STEPS,
-                service,
-                flows,
-                ecn,
-                tags: !reads_addresses(&spec),
-            };
+            let link = LINKS[(turn % 3) as usize];
+            let traffic = traffic(pattern, link, !reads_addresses(&spec));
             cases.push(Case::new(&spec, seed, generate(&traffic, seed)));
         }
     }
@@ -423,7 +430,7 @@ fn bands_by_age_in_bpf() {
     let spec: Spec = "gentle noecn".parse().unwrap();
     let mut total = Tally::default();
     let mut number = 0;
-    for (service, flows, ecn) in LINKS {
+    for link in LINKS {
         for pattern in Pattern::ALL {
             // With hashes of flows from the schedule; then with the qdisc's own, of flows few enough for its table not to
             // fill up, so that the hashes have no effect.
@@ -431,14 +438,7 @@ fn bands_by_age_in_bpf() {
                 if !given && matches!(pattern, Pattern::SynFlood | Pattern::Fins) {
                     continue;
                 }
-                let traffic = Traffic {
-                    pattern,
-                    steps: STEPS,
-                    service,
-                    flows,
-                    ecn,
-                    tags: true,
-                };
+                let traffic = traffic(pattern, link, true);
                 let mut schedule = generate(&traffic, number);
                 for step in &mut schedule.steps {
                     if let Call::Enqueue(offer) = &mut step.call
@@ -451,7 +451,7 @@ fn bands_by_age_in_bpf() {
                 let commands: [&[&str]; 1] = [&["gentle-bpf", "start", "replay0"]];
                 let compared = run_case_here(&case, &commands).unwrap();
                 total += compared.unwrap_or_else(|error| {
-                    panic!("schedule {number}, {pattern:?}, {flows} flows, given {given}: {error}")
+                    panic!("schedule {number}, {pattern:?}, {link:?}, given {given}: {error}")
                 });
                 number += 1;
             }

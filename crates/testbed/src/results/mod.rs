@@ -112,8 +112,8 @@ impl Ord for InFlight {
     }
 }
 
-/// What tells apart the connections that are open at a time: Linux gives one port to several whose addresses or destination
-/// ports differ.
+/// Identifies a connection among those that are open at a time. The initiator's port alone does not: Linux gives one port to
+/// several connections whose addresses or destination ports differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     /// Whether the client opened it.
@@ -429,24 +429,6 @@ mod tests {
         }
     }
 
-    fn connection(flow: &Flow) -> Connection {
-        Connection {
-            flow: 0,
-            from_client: flow.from_client,
-            port: PORT,
-            started_ns: 0,
-            connected_ns: None,
-            first_byte_ns: None,
-            ended_ns: None,
-            outcome: ConnectionOutcome::Unfinished,
-            received: 0,
-            retransmitted: 0,
-            syn_retransmitted: 0,
-            dsack_duplicates: 0,
-            rtt_us: 0,
-        }
-    }
-
     /// The queue that a segment of the connection of a flow passes, its addresses, and the segment.
     fn sent(flow: &Flow, by_initiator: bool) -> (Direction, [IpAddr; 2], Segment) {
         let mut ports = [PORT, flow.port()];
@@ -488,7 +470,7 @@ mod tests {
         }
         let keys: Vec<Key> = flows
             .iter()
-            .map(|flow| Key::of_connection(&connection(flow), flow))
+            .map(|flow| Key::of_connection(&Connection::started(flow, 0, PORT, 0), flow))
             .collect();
         for (place, flow) in flows.iter().enumerate() {
             for by_initiator in [true, false] {

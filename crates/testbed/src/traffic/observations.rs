@@ -5,7 +5,6 @@ use crate::experiment::Flow;
 use gentle_experiment::ApplicationRecord;
 use gentle_experiment::application::dialogue::Note;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::net::TcpStream;
 
 /// All observations but the packets, which are in a file. Times are in nanoseconds from the start of the traffic.
@@ -78,17 +77,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that starts at `now_ns` on `stream`, of the flow with the index `number`.
-    pub(super) fn started(
-        flow: &Flow,
-        number: u32,
-        stream: &TcpStream,
-        now_ns: u64,
-    ) -> io::Result<Connection> {
-        Ok(Connection {
+    /// A connection that starts at `now_ns` from the local port `port`, of the flow with the index `number`.
+    pub(crate) fn started(flow: &Flow, number: u32, port: u16, now_ns: u64) -> Connection {
+        Connection {
             flow: number,
             from_client: flow.from_client,
-            port: stream.local_addr()?.port(),
+            port,
             started_ns: now_ns,
             connected_ns: None,
             first_byte_ns: None,
@@ -99,7 +93,7 @@ impl Connection {
             syn_retransmitted: 0,
             dsack_duplicates: 0,
             rtt_us: 0,
-        })
+        }
     }
 
     /// Reads the kernel's counters; `connecting`: the connection was never established.

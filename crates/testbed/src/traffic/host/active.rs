@@ -32,7 +32,7 @@ impl Active {
             limit_unsent(&stream)?;
         }
         Ok(Active {
-            connection: Connection::started(flow, number, &stream, now_ns)?,
+            connection: Connection::started(flow, number, stream.local_addr()?.port(), now_ns),
             stream,
             connecting: true,
             outgoing,
