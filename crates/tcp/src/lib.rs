@@ -37,3 +37,4 @@ pub use profile::{
 pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Outbox, Segment};
 pub use seq::Seq;
 pub use stats::Stats;
+pub use window::linux_receive_buffer;

@@ -11,6 +11,8 @@ use gentle_units::Nanos;
 
 /// Initial buffer, bytes (`net.ipv4.tcp_rmem`, second value).
 const BUFFER: u32 = 131_072;
+/// Largest buffer that a socket may ask for, bytes (`net.core.rmem_max`).
+const LARGEST_ASKED: u32 = 4 << 20;
 /// Bytes of window per 256 bytes of buffer before the memory use of segments is known (`TCP_DEFAULT_SCALING_RATIO`).
 const RATIO: u32 = 128;
 /// Memory charged for a segment beyond its payload, bytes. Linux 7.2 charges 2416 for 1448 bytes received over veth, as
@@ -71,8 +73,12 @@ impl ReceiveWindow {
         let mss = u32::from(profile.mss);
         let tuned = profile.window_tuning;
         let most = profile.receive_window;
+        let buffer = BUFFER.min(linux_receive_buffer(most));
         let first = match tuned {
-            true => scaled(BUFFER, RATIO) / mss * mss,
+            true => match scaled(buffer, RATIO) {
+                short if short <= mss => short.max(1),
+                long => long / mss * mss,
+            },
             false => most,
         };
         let offer = first.min(most);
@@ -84,7 +90,7 @@ impl ReceiveWindow {
             edge: 0,
             scale: 0,
             room: offer,
-            buffer: BUFFER,
+            buffer,
             ratio: RATIO,
             largest_segment: mss.min(DEFAULT_MSS),
             rtt8: Nanos::ZERO,
@@ -96,14 +102,18 @@ impl ReceiveWindow {
     }
 
     /// Opens the window when the connection is established (`tcp_init_buffer_space`): one segment of the buffer is
-    /// reserved.
+    /// reserved where it holds more than two.
     pub(crate) fn open(&mut self, now: Nanos, nxt: u64) {
         self.round = Round {
             at: now,
             position: nxt,
         };
         if self.tuned {
-            self.room = scaled(BUFFER, RATIO).saturating_sub(self.mss);
+            let (all, two) = (scaled(self.buffer, RATIO), 2 * self.mss);
+            self.room = match all > two {
+                true => two.max(all - self.mss),
+                false => all,
+            };
             self.room = self.room.clamp(1, self.most);
             self.offer = self.offer.min(self.room);
             self.scale = scale(self.most);
@@ -295,12 +305,19 @@ impl ReceiveWindow {
     }
 }
 
-/// Window scale for windows of up to `most` bytes: with it, 16 bits hold the size of the buffer that they need
-/// (`tcp_select_initial_window`).
+/// Size of Linux's receive buffer, in bytes, with which it offers a window of at most `window` bytes to senders of
+/// segments of 1448 bytes: what the third value of `net.ipv4.tcp_rmem` has to be.
+pub fn linux_receive_buffer(window: u32) -> u32 {
+    let ratio = u64::from((MSS << 8) / (MSS + OVERHEAD));
+    let buffer = (u64::from(window) << 8).div_ceil(ratio);
+    u32::try_from(buffer).unwrap_or(u32::MAX)
+}
+
+/// Window scale for windows of up to `most` bytes: with it, 16 bits hold the size of the buffer that they need, or that
+/// of the largest that a socket may ask for (`tcp_select_initial_window`).
 fn scale(most: u32) -> u8 {
-    let ratio = (MSS << 8) / (MSS + OVERHEAD);
-    let buffer = (u64::from(most) << 8) / u64::from(ratio);
-    buffer.max(1).ilog2().saturating_sub(15).min(14) as u8
+    let buffer = linux_receive_buffer(most).max(LARGEST_ASKED);
+    (buffer.ilog2() - 15).min(14) as u8
 }
 
 /// Window for a buffer (`tcp_win_from_space`).
@@ -379,6 +396,21 @@ mod tests {
         window.open(Nanos::ZERO, 1);
         assert!(!window.received(Nanos::from_secs(1), MSS, (1449, 0), 0, 0));
         assert_eq!(window.offered(1449, 0), profile.receive_window);
+    }
+
+    /// The windows of a Linux 7.2 with a `tcp_rmem` of at most 109,656 bytes, from a packet trace.
+    #[test]
+    fn a_small_buffer_offers_less_at_first() {
+        let mut profile = Profile::linux_7_2();
+        profile.receive_window = 65_536;
+        let mut window = ReceiveWindow::new(&profile);
+        assert_eq!(window.offered(1, 0), 53_576);
+        window.open(Nanos::ZERO, 1);
+        assert_eq!(window.scale, 7);
+        for (nxt, offered) in [(1449, 56_320), (2897, 59_264), (4345, 62_080)] {
+            window.received(Nanos::from_millis(100), MSS, (nxt, 0), 0, 0);
+            assert_eq!(window.offered(nxt, 0), offered);
+        }
     }
 
     #[test]

@@ -269,13 +269,9 @@ fn a_lost_syn_comes_again_after_the_initial_rto() {
     }
 }
 
-#[test]
-fn bursts_and_compressed_acknowledgements_are_those_of_linux() {
-    if kernel().is_none() {
-        return;
-    }
-    let folder = TempDir::new().unwrap();
-    let scenario = folder.path().join("download.toml");
+/// A long download, 29 ms each way, written to `folder`.
+fn download(folder: &Path) -> String {
+    let scenario = folder.join("download.toml");
     std::fs::write(
         &scenario,
         r#"
@@ -296,8 +292,49 @@ kind = "long"
 "#,
     )
     .unwrap();
-    let scenario = scenario.to_str().unwrap();
-    let arguments = ["--traffic", scenario, "--seeds=2", "--quiet"];
+    scenario.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_receive_window_limits_a_download_as_in_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let scenario = download(folder.path());
+    let compare = |engine: &[&str]| {
+        let arguments = [
+            "compare",
+            "--traffic",
+            &scenario,
+            "--seeds=1",
+            "--quiet",
+            "--scheme=pfifo limit=60",
+            "--tcp=receive_window=64kb",
+        ];
+        let result = gentle(&[engine, &arguments[..]].concat());
+        number(&result, "/results/0/utilization")
+    };
+    let [simulator, kernel] = [&[][..], &["testbed"]].map(compare);
+    // A window of 64 KiB in each round trip of 29 ms and the transmission of a packet.
+    let expected = 65_536.0 * 8.0 / 0.0296 / 20e6;
+    for utilization in [simulator, kernel] {
+        assert!((utilization / expected - 1.0).abs() < 0.1, "{utilization}");
+    }
+    assert!(
+        (simulator / kernel - 1.0).abs() < 0.01,
+        "{simulator} instead of {kernel}"
+    );
+}
+
+#[test]
+fn bursts_and_compressed_acknowledgements_are_those_of_linux() {
+    if kernel().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let scenario = download(folder.path());
+    let arguments = ["--traffic", &scenario, "--seeds=2", "--quiet"];
     let schemes = ["--scheme=fq_codel", "--scheme=pfifo limit=60"];
     let simulated = gentle(&[&["compare"], &arguments[..], &schemes].concat());
     let measured = gentle(&[&["testbed", "compare"], &arguments[..], &schemes].concat());

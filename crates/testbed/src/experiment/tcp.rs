@@ -1,6 +1,6 @@
 //! Mapping of a TCP profile to Linux settings.
 
-use gentle_tcp::Profile;
+use gentle_tcp::{Profile, linux_receive_buffer};
 
 /// Profile that the testbed's kernel has by default.
 const KERNEL: &str = "linux-7.2";
@@ -31,13 +31,14 @@ enum Interface {
     Route(fn(&Profile) -> String),
     InitialRto,
     Pacing,
-    /// Affects only the planned network, as the size of segments does, or nothing.
+    /// Affects only the planned network, as the size of segments and of the receive buffer do, or nothing.
     Planned,
 }
 
 /// Knobs that Linux has. A knob that is not listed does not exist in Linux or cannot be set to a profile's value.
 const INTERFACES: &[(&str, Interface)] = &[
     ("mss", Interface::Planned),
+    ("receive_window", Interface::Planned),
     // What Linux does anyway.
     ("exact_ato", Interface::Planned),
     ("sack_compression", Interface::Planned),
@@ -156,6 +157,13 @@ fn switch(on: bool) -> String {
     u8::from(on).to_string()
 }
 
+/// Least, first and largest receive buffer, bytes (`tcp_rmem`), for the receive window of `profile`; the first is the
+/// kernel's. The kernel's default for the largest follows the machine's memory.
+pub(super) fn receive_buffer(profile: &Profile) -> String {
+    let most = linux_receive_buffer(profile.receive_window);
+    format!("4096 {} {most}", most.min(131_072))
+}
+
 /// Congestion controls that are reserved for the initial network namespace (without `TCP_CONG_NON_RESTRICTED`).
 const RESTRICTED: &[&str] = &["dctcp"];
 
@@ -240,6 +248,15 @@ mod tests {
         assert_eq!(settings.restricted.as_deref(), Some("dctcp"));
         let dctcp = ("ipv4/tcp_congestion_control", "dctcp".to_owned());
         assert_eq!(settings.sysctls, [dctcp]);
+    }
+
+    #[test]
+    fn a_receive_window_is_a_buffer() {
+        let mut profile = Profile::default();
+        assert_eq!(receive_buffer(&profile), "4096 131072 7017921");
+        profile.set("receive_window", "64kb").unwrap();
+        assert_eq!(receive_buffer(&profile), "4096 109656 109656");
+        assert_eq!(settings(&profile), Settings::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! packet that is never sent.
 
 use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
-use super::tcp::Settings;
+use super::tcp::{Settings, receive_buffer};
 use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
@@ -46,9 +46,7 @@ const HOSTS: &[(&str, &str)] = &[
     ("core/somaxconn", "65535"),
     ("ipv4/tcp_max_syn_backlog", "65535"),
     ("ipv4/tcp_max_tw_buckets", "200000"),
-    // Defaults follow the machine's memory: those of 512 MiB limit a window to 2.4 MB. Here it may have 4 MB at segments
-    // of 1448 bytes, as in the profile, and the send buffer is no limit, which the simulator has not.
-    ("ipv4/tcp_rmem", "4096 131072 7017921"),
+    // The send buffer is no limit, as in the simulator, which has none.
     ("ipv4/tcp_wmem", "4096 16384 33554432"),
 ];
 
@@ -260,6 +258,8 @@ impl Network<'_> {
             for (name, value) in HOSTS {
                 steps.push(Step::sysctl(namespace, name, value));
             }
+            let buffer = receive_buffer(&self.scenario.profile);
+            steps.push(Step::sysctl(namespace, "ipv4/tcp_rmem", buffer));
             for (name, value) in &self.tcp.sysctls {
                 steps.push(Step::sysctl(namespace, name, value));
             }
