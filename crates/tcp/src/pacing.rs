@@ -39,6 +39,8 @@ pub(crate) struct Pacing {
     pub(crate) timer_at: Nanos,
     /// Segments with payload sent, repeated ones included.
     segments: u32,
+    /// End of the last new segment that was not full (`snd_sml`).
+    pub(crate) short_end: u64,
 }
 
 impl Pacing {
@@ -52,6 +54,7 @@ impl Pacing {
                 next: Nanos::ZERO,
                 timer_at: Nanos::MAX,
                 segments: 0,
+                short_end: 0,
             })
         })
     }
@@ -249,7 +252,7 @@ impl Endpoint {
         let quiet = self.tx.board.in_flight() == 0;
         let first = self.tx.nxt;
         let mut count = self.send_full_segments(now, most, out);
-        while count < most && self.tx.has_unsent() && self.send_one_new(now, out) {
+        while count < most && self.tx.has_unsent() && self.send_one_new(now, count > 0, out) {
             count += 1;
         }
         if count > 0 {

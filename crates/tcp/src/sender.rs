@@ -268,7 +268,7 @@ impl Endpoint {
                 limited = true;
                 break;
             }
-            if !self.send_one_new(now, out) {
+            if !self.send_one_new(now, false, out) {
                 break;
             }
             sent += 1;
@@ -356,18 +356,22 @@ impl Endpoint {
         sent
     }
 
-    /// Sends the next new segment, if the peer's window has room for it.
+    /// Sends the next new segment, if the peer's window has room for it. With `behind`, the segment leaves at once with a
+    /// full one before it, and is cut to what is left of the window unless a short one is outstanding
+    /// (`tcp_mss_split_point`, with Nagle's rule as in `tcp_minshall_check`).
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    pub(crate) fn send_one_new(&mut self, now: Nanos, out: &mut impl Outbox) -> bool {
+    pub(crate) fn send_one_new(&mut self, now: Nanos, behind: bool, out: &mut impl Outbox) -> bool {
         let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;
         let mut len = (tx.limit - start).min(u64::from(full));
         let room = tx.window_end.saturating_sub(start);
         if room < len {
-            // Sender-side silly window avoidance: a short segment only when nothing is outstanding.
-            if !tx.board.is_empty() || room == 0 {
+            // Sender-side silly window avoidance: otherwise a short segment only when nothing is outstanding.
+            let none_short = |pacing: &Box<Pacing>| pacing.short_end <= tx.una;
+            let fills = behind && tx.pacing.as_ref().is_some_and(none_short);
+            if !(tx.board.is_empty() || fills) || room == 0 {
                 if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
                     tx.timer = Timer::Persist;
                     self.tx.timer_at = self.expiry(now, self.rtt.rto());
@@ -375,6 +379,11 @@ impl Endpoint {
                 return false;
             }
             len = room;
+        }
+        if len < u64::from(full)
+            && let Some(pacing) = &mut tx.pacing
+        {
+            pacing.short_end = start + len;
         }
         let last = start + len == tx.limit;
         let fin = last && tx.closing && (len == 0 || self.profile.fin_on_data);

@@ -176,7 +176,7 @@ impl ReceiveWindow {
         self.measure_segment(len);
         self.measure_flight(now, end);
         // The segment itself still occupies the buffer.
-        let room = self.room_beside(queued).saturating_sub(len);
+        let room = self.room_beside(queued + u64::from(len + OVERHEAD));
         let opened = len >= SHORTEST && self.open_for(len, room);
         self.right_size(now, end, filled, beyond);
         opened

@@ -251,3 +251,23 @@ fn hystart_plus_leaves_slow_start_early() {
     let (cwnd, ssthresh) = peak(&[("hystart_plus", "on")]);
     assert!(cwnd < 600 && ssthresh < 600, "{cwnd}, {ssthresh}");
 }
+
+/// A window that is no multiple of the segment's size is filled by a short segment, one in each round trip. With a buffer
+/// for 100 KiB, Linux 7.2 offers 101,248 bytes and sends one segment of 1,336 bytes in each.
+#[test]
+fn a_short_segment_fills_the_window() {
+    let p = profile("linux-7.2", &[("receive_window", "100kb")]);
+    let wire = endless(p, FAST / 2, 10);
+    let last = |sent: &&Sent| sent.at >= Nanos::from_secs(9);
+    let lengths: Vec<_> = wire
+        .sent(Side::Initiator)
+        .filter(data)
+        .filter(last)
+        .map(|sent| u64::from(sent.segment.len))
+        .collect();
+    let short: Vec<_> = (0..lengths.len()).filter(|i| lengths[*i] < MSS).collect();
+    assert!(short.len() > 10, "{lengths:?}");
+    assert!(short.iter().all(|i| lengths[*i] == 1_336), "{lengths:?}");
+    // One in each window of 101,248 bytes.
+    assert!(short.windows(2).all(|pair| pair[1] - pair[0] == 70));
+}

@@ -35,20 +35,24 @@ const ROUNDS_PER_POLL: u32 = 16;
 /// The name of the simulator in run records.
 pub(crate) const BACKEND: &str = "simulator";
 
+/// What the packets of a workload have in common.
+struct WorkloadPath {
+    /// Of the two ends of connections.
+    profiles: [Arc<Profile>; 2],
+    dscp: u8,
+    /// Number of the host on either side; `None`: in turn.
+    host: Option<u32>,
+    /// 0: none.
+    tunnel: u8,
+}
+
 /// A simulation under way: one scenario, one scheme, one seed, with a tap that sees what happens.
 ///
 /// [`Simulation::run`] goes to the end at once; [`Simulation::step`] goes event by event, for pages and plots that show a
 /// run while it lasts, and [`Simulation::finish`] gives the record then. Both give the same record.
 pub struct Simulation<T> {
     pub(super) tap: T,
-    /// Of the two ends of each workload's connections.
-    profiles: Vec<[Arc<Profile>; 2]>,
-    /// Codepoint of the packets of each workload.
-    codepoints: Vec<u8>,
-    /// Number of the hosts of each workload; `None`: in turn.
-    hosts: Vec<Option<u32>>,
-    /// Tunnel of the packets of each workload; 0: none.
-    tunnels: Vec<u8>,
+    workloads: Vec<WorkloadPath>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
     pub(super) now: Nanos,
@@ -114,17 +118,13 @@ impl<T: Tap> Simulation<T> {
         let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
         let mut simulation = Simulation {
             tap,
-            profiles: (scenario.workloads.iter())
-                .map(|workload| scenario.profiles(workload))
-                .collect(),
-            codepoints: (scenario.workloads.iter())
-                .map(|workload| workload.dscp)
-                .collect(),
-            hosts: (scenario.workloads.iter())
-                .map(|workload| workload.host)
-                .collect(),
-            tunnels: (scenario.workloads.iter())
-                .map(|workload| workload.tunnel)
+            workloads: (scenario.workloads.iter())
+                .map(|workload| WorkloadPath {
+                    profiles: scenario.profiles(workload),
+                    dscp: workload.dscp,
+                    host: workload.host,
+                    tunnel: workload.tunnel,
+                })
                 .collect(),
             mss: u64::from(scenario.profile.mss),
             now: Nanos::ZERO,
@@ -501,15 +501,16 @@ impl<T: Tap> Simulation<T> {
     fn open(&mut self, arrival: &Arrival) -> Connection {
         let serial = self.next_serial;
         self.next_serial = self.next_serial.wrapping_add(1);
+        let workload = &self.workloads[arrival.workload];
         let path = Path {
             place: self.connections.vacant(),
             serial,
             host: self.host_of(arrival.workload, serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
-            dscp: self.codepoints[arrival.workload],
-            tunnel: self.tunnels[arrival.workload],
+            dscp: workload.dscp,
+            tunnel: workload.tunnel,
         };
-        let [initiator, _] = &self.profiles[arrival.workload];
+        let [initiator, _] = &workload.profiles;
         Connection::open(arrival, path, initiator, &mut self.outgoing)
     }
 
@@ -571,7 +572,7 @@ impl<T: Tap> Simulation<T> {
                 to_responder,
                 &packet.segment,
                 packet.congestion_experienced(),
-                &self.profiles[connection.workload][1],
+                &self.workloads[connection.workload].profiles[1],
                 &mut self.outgoing,
             );
             if connection.talk.is_some() {
@@ -640,7 +641,7 @@ impl<T: Tap> Simulation<T> {
             access.map_or(0, |access| number % access.hosts())
         };
         // Scenarios have at most 65,536 hosts a side.
-        self.hosts[workload].unwrap_or_else(in_turn) as u16
+        self.workloads[workload].host.unwrap_or_else(in_turn) as u16
     }
 
     #[inline(never)]
