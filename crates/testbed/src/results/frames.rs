@@ -1,14 +1,14 @@
 //! Reader of the packet capture of a run; keeps the header fields that the evaluation needs.
 
 use super::ResultsError;
-use crate::experiment::{is_forged, is_host};
+use crate::experiment::{is_forged, is_gateway, is_host};
 use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
-use gentle_wire::{EthernetHeader, LinkType, TcpFlags, Transport, Tunnels, dissect, protocol};
+use gentle_wire::{EthernetHeader, LinkType, Packet, TcpFlags, Transport, Tunnels, dissect, protocol};
 use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 /// A packet seen at one of the taps.
@@ -16,9 +16,9 @@ use std::path::Path;
 pub(super) struct Frame {
     pub(super) at: Nanos,
     pub(super) point: CapturePoint,
-    /// Source and destination.
+    /// Source and destination; in a tunnel, those of the packet that the datagram carries.
     pub(super) addresses: [IpAddr; 2],
-    /// Length of the IP packet, bytes.
+    /// Length of the IP packet, bytes; in a tunnel, that of the datagram.
     pub(super) ip_bytes: u32,
     /// Whether the packet is a UDP datagram.
     udp: bool,
@@ -94,14 +94,21 @@ impl Frames {
     }
 }
 
+/// Whether both addresses of a packet are such.
+fn is_between(packet: &Packet<'_>, such: fn(Ipv4Addr) -> bool) -> bool {
+    let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
+    ends.all(|address| matches!(IpAddr::from(address), IpAddr::V4(address) if such(address)))
+}
+
 fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Option<Frame> {
-    let packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
+    let mut packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
+    if let (Transport::Udp(datagram), true) = (packet.transport, is_between(&packet, is_gateway)) {
+        let (inner, length) = (datagram.payload, datagram.payload_len);
+        packet = dissect(LinkType::RAW, inner, length, Tunnels::Outer).ok()?;
+    }
     let from_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
     // Packets between the router and its neighbours pass no queue.
-    let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
-    let is_host =
-        |address| matches!(IpAddr::from(address), IpAddr::V4(address) if is_host(address));
-    if !from_flood && ends.any(|address| !is_host(address)) {
+    if !from_flood && !is_between(&packet, is_host) {
         return None;
     }
     let segment = match packet.transport {
