@@ -264,7 +264,11 @@ pub(super) fn plan(
 ) -> Result<Sources, ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
-    let least = match scenario.workloads.iter().all(|workload| workload.tunnel == 0) {
+    let least = match scenario
+        .workloads
+        .iter()
+        .all(|workload| workload.tunnel == 0)
+    {
         true => 88,
         false => 88 + TUNNEL_HEADERS,
     };
@@ -490,6 +494,13 @@ mod tests {
         assert_eq!(flood.kind, CbrKind::SynFlood);
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
+        // A datagram in a tunnel is shorter by the headers of the one that carries it.
+        assert_eq!((datagrams.tunnel, datagrams.payload()), (0, 1_472));
+        let inside = CbrFlow {
+            tunnel: 7,
+            ..datagrams
+        };
+        assert_eq!(inside.payload(), 1_444);
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
         let names = super::super::Namespaces::plain();
         let spec = "pfifo".parse().unwrap();

@@ -110,8 +110,7 @@ pub fn run(
             .collect();
         let tap = scope.spawn(|| tap.run(&over));
         let over = &over;
-        let gateways =
-            gateways.map(|gateways| scope.spawn(move || gateways.run(experiment, over)));
+        let gateways = gateways.map(|gateways| scope.spawn(move || gateways.run(experiment, over)));
         // The sockets of a host belong to the namespace of the thread that creates them.
         let hosts = [(client, &namespaces.client), (server, &namespaces.server)].map(
             |(host, namespace)| {

@@ -210,7 +210,22 @@ impl End {
 /// Gives an IPv4 packet the mark that the datagram with the DS field `outer` got on its way (RFC 6040, section 4.2);
 /// returns whether the packet goes on. One that cannot bear the mark does not.
 fn take_congestion(packet: &mut [u8], outer: u8) -> bool {
-    let [_, ds_field, _, _, _, _, _, _, _, _, check_high, check_low, ..] = packet else {
+    let [
+        _,
+        ds_field,
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        _,
+        check_high,
+        check_low,
+        ..,
+    ] = packet
+    else {
         return false;
     };
     if outer & CE != CE || *ds_field & CE == CE {

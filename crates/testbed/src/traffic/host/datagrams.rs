@@ -4,9 +4,7 @@ use super::codepoint::set_codepoint;
 use crate::experiment::{DatagramSocket, client_address, server_address};
 use crate::traffic::observations::ApplicationPart;
 use gentle_experiment::ApplicationRecord;
-use gentle_experiment::application::datagram::{
-    Datagram, DatagramEnd, HEADER_WORDS,
-};
+use gentle_experiment::application::datagram::{Datagram, DatagramEnd, HEADER_WORDS};
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 use std::io;
@@ -194,9 +192,7 @@ fn decode(payload: &[u8], headers: u32) -> Option<Datagram> {
     for (word, bytes) in words.iter_mut().zip(chunks) {
         *word = u32::from_be_bytes(*bytes);
     }
-    let ip_bytes = u32::try_from(payload.len())
-        .ok()?
-        .checked_add(headers)?;
+    let ip_bytes = u32::try_from(payload.len()).ok()?.checked_add(headers)?;
     Datagram::from_words(&words, ip_bytes)
 }
 
