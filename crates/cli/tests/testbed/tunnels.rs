@@ -79,3 +79,25 @@ fn a_tunnel_is_one_flow_to_flow_queues_and_not_to_others() {
     let choices = measured.pointer("/scenario/choices").unwrap().to_string();
     assert!(choices.contains("A tunnel adds 28 bytes"), "{choices}");
 }
+
+#[test]
+fn schemes_do_not_see_the_syns_in_a_tunnel() {
+    if kernel().is_none() {
+        return;
+    }
+    let scenario = |tunnel: &str| {
+        format!(
+            "duration = \"20s\"\nwarmup = \"2s\"\ndrain = \"10s\"\n[hosts]\nprofile = \"linux-7.2\"\n\
+             [link.down]\nrate = \"4mbit\"\ndelay = \"20ms\"\n[link.up]\nrate = \"4mbit\"\ndelay = \"20ms\"\n\
+             [[workload]]\nkind = \"poisson\"\ngap = \"30ms\"\nsize = {{ zipf = 1.2, max = 100 }}\n{tunnel}"
+        )
+    };
+    let arguments = ["--seeds=1", "--scheme=spa fin=none"];
+    for (tunnel, losses) in [("", 0.0..=0.0), ("tunnel = 1\n", 0.1..=0.6)] {
+        for of in both(&scenario(tunnel), &arguments) {
+            let lost = number(&of, "/results/0/links/down/loss/syn");
+            assert!(losses.contains(&lost), "{tunnel}{lost}");
+            assert!(number(&of, "/results/0/links/down/loss/data") > 0.05);
+        }
+    }
+}

@@ -75,6 +75,7 @@ pub fn run(
         [] => None,
         all => Some(initial_rto::set(environment.cgroup, all)?),
     };
+    let gateways = Gateways::open(experiment)?;
     let clock = RunClock::starting_at_multiple_of(environment.start)?;
     let over = AtomicBool::new(false);
     // Both hosts exchange datagrams as long as any may arrive.
@@ -91,7 +92,6 @@ pub fn run(
     };
     let client = host(&namespaces.client, HostName::Client)?;
     let server = host(&namespaces.server, HostName::Server)?;
-    let gateways = Gateways::open(experiment)?;
     let mut wakers = vec![client.waker()?, server.waker()?];
     if let Some(gateways) = &gateways {
         wakers.push(gateways.waker()?);

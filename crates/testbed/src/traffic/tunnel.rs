@@ -18,12 +18,18 @@ use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// Receive buffer of each socket, bytes; holds all that arrives while the thread is busy with another.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
 /// Maximum length of a packet, bytes.
 const LONGEST: usize = 1 << 16;
+
+/// Time after which a TUN device that a program has attached to sends packets; before, it drops them, since the kernel
+/// starts the queue of a device in the background (net/core/link_watch.c).
+const SETTLING: Duration = Duration::from_millis(200);
 
 /// Token of the waker's events; those of device and socket of the end with the index `n` are `2 * n` and `2 * n + 1`.
 const WAKER: u64 = u64::MAX;
@@ -62,6 +68,7 @@ impl Gateways {
             let namespace = gateway.namespace(&experiment.namespaces);
             ends.extend(namespace::within(namespace, all)?.map_err(TrafficError::Tunnel)?);
         }
+        thread::sleep(SETTLING);
         Gateways::watching(ends)
             .map(Some)
             .map_err(TrafficError::Tunnel)
