@@ -4,6 +4,7 @@ use gentle_aqm::Spec;
 use gentle_deploy::Backing;
 use gentle_experiment::Scenario;
 use gentle_testbed::experiment::{Experiment, ExperimentError, Namespaces, plan};
+use std::collections::HashSet;
 
 fn planned(scenario: &Scenario, scheme: &str) -> Experiment {
     let scheme: Spec = scheme.parse().unwrap();
@@ -62,10 +63,19 @@ initiator = "receiver"
 "#;
 
 fn varied() -> Scenario {
-    Scenario::from_toml("varied.toml", VARIED, &|_| {
+    scenario(VARIED)
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml("varied.toml", text, &|_| {
         Err(std::io::ErrorKind::NotFound.into())
     })
     .unwrap()
+}
+
+/// The scenario with segments of `mss` bytes.
+fn with_mss(mss: u16) -> Scenario {
+    scenario(&VARIED.replace("sack = false", &format!("mss = {mss}")))
 }
 
 #[test]
@@ -92,14 +102,36 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     let problem = plan(&own_tcp, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert_eq!(problem, ExperimentError::WorkloadTcp);
     let mut tunnelled = varied();
-    tunnelled.workloads[0].tunnel = 1;
+    tunnelled.workloads[0].tunnel = 255;
     let problem = plan(&tunnelled, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
-    assert_eq!(problem, ExperimentError::Tunnel);
+    let (tunnel, most) = (255, 254);
+    assert_eq!(problem, ExperimentError::Tunnel { tunnel, most });
+    // What a full segment in a tunnel holds is less, and Linux has a minimum.
+    let mut tunnelled = with_mss(115);
+    tunnelled.workloads[0].tunnel = 254;
+    let problem = plan(&tunnelled, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
+    let (least, mss) = (116, 115);
+    assert_eq!(problem, ExperimentError::Mss { least, mss });
     let mut far = varied();
     far.workloads[0].host = Some(255);
     let problem = plan(&far, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     let most = 254;
     assert_eq!(problem, ExperimentError::Host { host: 255, most });
+}
+
+#[test]
+fn tunnels_are_devices_and_routes() {
+    let mut scenario = with_mss(1_400);
+    let before = lines(&planned(&scenario, "codel"));
+    let before: HashSet<&str> = before.lines().collect();
+    scenario.workloads[0].tunnel = 1;
+    scenario.workloads[1].tunnel = 254;
+    scenario.workloads[1].host = Some(9);
+    let tunnelled = planned(&scenario, "codel");
+    assert_eq!(tunnelled.tunnels, [1, 254]);
+    let after = lines(&tunnelled);
+    let new = after.lines().filter(|line| !before.contains(line));
+    insta::assert_snapshot!(new.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

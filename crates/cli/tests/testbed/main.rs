@@ -21,4 +21,5 @@ mod rivals;
 mod run;
 mod scenarios;
 mod schemes;
+mod tunnels;
 mod user;

@@ -33,11 +33,14 @@ pub enum ExperimentError {
         /// Maximum.
         most: u32,
     },
-    /// A workload is in a tunnel, which the testbed's hosts do not set up.
-    #[error(
-        "[[workload]] tunnel: the testbed's hosts have no tunnel between them; leave it out, or use gentle sim"
-    )]
-    Tunnel,
+    /// A tunnel has a number for which the testbed has no address.
+    #[error("[[workload]] tunnel = {tunnel}: the testbed's tunnels have numbers up to {most}")]
+    Tunnel {
+        /// Number of the tunnel.
+        tunnel: u8,
+        /// Maximum.
+        most: u8,
+    },
     /// The scenario has no traffic to measure.
     #[error(
         "the scenario starts no connection and sends nothing within its duration under seed {seed}; make it longer"
@@ -58,9 +61,11 @@ pub enum ExperimentError {
     },
     /// The MSS is outside the range that the hosts support.
     #[error(
-        "mss={mss}: segments of the testbed's hosts hold 88 to 1448 bytes with timestamps, 12 more without"
+        "mss={mss}: segments of the testbed's hosts hold {least} to 1448 bytes with timestamps, 12 more without"
     )]
     Mss {
+        /// Minimum, bytes.
+        least: u16,
         /// MSS of the scenario, bytes.
         mss: u16,
     },

@@ -2,7 +2,9 @@
 
 use super::ExperimentError;
 use super::topology::host_of;
+use super::tunnel::{TUNNEL_HEADERS, tunnel_headers};
 use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
+use gentle_experiment::application::datagram::UDP_HEADERS;
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
@@ -13,9 +15,6 @@ use std::collections::BTreeSet;
 /// Maximum number of distinct round-trip times: one band of a prio qdisc for each (`TCQ_PRIO_BANDS`,
 /// include/uapi/linux/pkt_sched.h).
 const MOST_CLASSES: usize = 16;
-
-/// Length of the IPv4 and UDP headers, bytes.
-const UDP_OVERHEAD: u32 = 28;
 
 /// A connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +39,9 @@ pub struct Flow {
     /// Number of the host, on either side.
     #[serde(default)]
     pub host: u8,
+    /// Number of the tunnel; 0: none.
+    #[serde(default)]
+    pub tunnel: u8,
     /// Index in the experiment's list of users, whose connections these are; `None`: one connection.
     #[serde(default)]
     pub user: Option<u32>,
@@ -87,12 +89,16 @@ pub struct CbrFlow {
     /// Number of the host, on either side.
     #[serde(default)]
     pub host: u8,
+    /// Number of the tunnel; 0: none.
+    #[serde(default)]
+    pub tunnel: u8,
 }
 
 impl CbrFlow {
-    /// Payload of a datagram, bytes.
+    /// Payload of a datagram, bytes. In a tunnel, the datagram that carries it has the length asked for.
     pub fn payload(&self) -> u32 {
-        self.ip_bytes.saturating_sub(UDP_OVERHEAD)
+        let headers = UDP_HEADERS + tunnel_headers(self.tunnel);
+        self.ip_bytes.saturating_sub(headers)
     }
 
     /// Send time of packet `number`, counted from 0; `None`: there is no such packet.
@@ -125,12 +131,20 @@ pub struct DatagramSocket {
     pub dscp: u8,
     /// Number of the host, on either side.
     pub host: u8,
+    /// Number of the tunnel; 0: none.
+    #[serde(default)]
+    pub tunnel: u8,
 }
 
 impl DatagramSocket {
     /// Whether the host called client has this end: the application's client (0) or its server (1).
     pub fn is_from_client(&self, end: usize) -> bool {
         self.flow.direction_of(end) == Direction::Down
+    }
+
+    /// Headers of each datagram on the links, bytes: IPv4 and UDP and, in a tunnel, those of the datagram that carries it.
+    pub fn headers(&self) -> u32 {
+        UDP_HEADERS + tunnel_headers(self.tunnel)
     }
 }
 
@@ -250,8 +264,16 @@ pub(super) fn plan(
 ) -> Result<Sources, ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
-    if !(88..=1460).contains(&mss) {
-        return Err(ExperimentError::Mss { mss });
+    let least = match scenario
+        .workloads
+        .iter()
+        .all(|workload| workload.tunnel == 0)
+    {
+        true => 88,
+        false => 88 + TUNNEL_HEADERS,
+    };
+    if !(least..=1460).contains(&mss) {
+        return Err(ExperimentError::Mss { least, mss });
     }
     let end = scenario.duration + scenario.drain;
     let flow = |arrival: Arrival| {
@@ -271,6 +293,7 @@ pub(super) fn plan(
             workload: arrival.workload,
             dscp: scenario.workloads[arrival.workload].dscp,
             host: host_of(&scenario.workloads[arrival.workload]),
+            tunnel: scenario.workloads[arrival.workload].tunnel,
             user: None,
         }
     };
@@ -287,6 +310,7 @@ pub(super) fn plan(
             workload: plan.workload,
             dscp: workload.dscp,
             host: host_of(workload),
+            tunnel: workload.tunnel,
             user: Some(number),
         }
     };
@@ -311,6 +335,7 @@ pub(super) fn plan(
                 stop_ns: pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
                 dscp: workload.dscp,
                 host: host_of(workload),
+                tunnel: workload.tunnel,
             })
         })
         .collect();
@@ -335,6 +360,7 @@ pub(super) fn datagrams(
         class: classes.nearest(flow.extra_rtt),
         dscp: scenario.workloads[flow.workload].dscp,
         host: host_of(&scenario.workloads[flow.workload]),
+        tunnel: scenario.workloads[flow.workload].tunnel,
         flow,
         port,
     });
@@ -468,6 +494,13 @@ mod tests {
         assert_eq!(flood.kind, CbrKind::SynFlood);
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
+        // A datagram in a tunnel is shorter by the headers of the one that carries it.
+        assert_eq!((datagrams.tunnel, datagrams.payload()), (0, 1_472));
+        let inside = CbrFlow {
+            tunnel: 7,
+            ..datagrams
+        };
+        assert_eq!(inside.payload(), 1_444);
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
         let names = super::super::Namespaces::plain();
         let spec = "pfifo".parse().unwrap();

@@ -7,6 +7,7 @@ mod rexmit;
 mod step;
 mod tcp;
 mod topology;
+mod tunnel;
 
 pub use error::ExperimentError;
 pub use flows::{CbrFlow, CbrKind, DatagramSocket, Flow};
@@ -16,6 +17,7 @@ pub use step::Step;
 pub use topology::{
     QUEUE, client_address, forged_address, is_forged, is_host, server_address, unassigned_address,
 };
+pub use tunnel::{Gateway, TUNNEL_HEADERS, TUNNEL_PORT, is_gateway, tunnel_device};
 
 use gentle_aqm::Spec;
 use gentle_deploy::Backing;
@@ -63,6 +65,9 @@ pub struct Experiment {
     /// Flows of datagrams of applications.
     #[serde(default)]
     pub datagrams: Vec<DatagramSocket>,
+    /// Numbers of the tunnels.
+    #[serde(default)]
+    pub tunnels: Vec<u8>,
     /// End of the warm-up.
     pub warmup_ns: u64,
     /// Time by which all connections have started and at which long-lived ones end.
@@ -125,13 +130,7 @@ pub fn plan(
     if let Some(host) = hosts.max().filter(|host| *host > most) {
         return Err(ExperimentError::Host { host, most });
     }
-    if scenario
-        .workloads
-        .iter()
-        .any(|workload| workload.tunnel != 0)
-    {
-        return Err(ExperimentError::Tunnel);
-    }
+    let tunnels = tunnel::tunnels(scenario)?;
     let tcp = tcp::settings(&scenario.profile);
     let classes = flows::RttClasses::of(scenario);
     let flows::Sources { flows, users, cbr } = flows::plan(scenario, seed, &classes)?;
@@ -141,6 +140,7 @@ pub fn plan(
     }
     let mut deviations = tcp.deviations.clone();
     deviations.extend(classes.deviation());
+    deviations.extend(tunnel::deviation(&tunnels));
     let loses = |link: &LinkConfig| link.loss > 0.0 || link.bursts.is_some();
     if scenario.links.iter().any(loses) {
         let note = "Random losses on the links do not count as losses; drops of the queues do.";
@@ -151,6 +151,7 @@ pub fn plan(
         namespaces,
         tcp: &tcp,
         extra_rtts: classes.extra_rtts(),
+        tunnels: &tunnels,
     };
     let setup = network.setup(scheme, backing, &mut deviations)?;
     let changes = network.changes();
@@ -167,6 +168,7 @@ pub fn plan(
             users,
             cbr,
             datagrams,
+            tunnels,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,
             end_ns: end.0,

@@ -5,6 +5,8 @@
 //!                    │              │  │               │
 //!            delay to the client    queues      delay to the server
 //! ```
+//!
+//! The gateways of tunnels are in `up` and `down`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

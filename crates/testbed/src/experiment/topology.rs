@@ -10,6 +10,7 @@
 
 use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::{Settings, receive_buffer};
+use super::tunnel;
 use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
@@ -23,6 +24,11 @@ const ETHERNET_HEADER: i64 = 14;
 /// Length of the TCP and IPv4 headers, bytes; [`TIMESTAMPS`] is added where the option is on.
 const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
+const ETHERNET_MTU: u16 = 1_500;
+/// Addresses of the client.
+pub(super) const CLIENTS: &str = "10.1.0.0/16";
+/// Addresses of the server.
+const SERVERS: &str = "10.2.0.0/16";
 /// Handle of the queue under test, and of the queue on the reverse link.
 const HANDLE: u16 = 0x10;
 /// Handle of the queue under test, and of the queue on the reverse link, as `tc` writes it.
@@ -60,6 +66,8 @@ pub(super) struct Network<'a> {
     pub(super) tcp: &'a Settings,
     /// Round-trip times added to the delay of the links, by class.
     pub(super) extra_rtts: &'a [Nanos],
+    /// Numbers of the tunnels.
+    pub(super) tunnels: &'a [u8],
 }
 
 /// A veth pair with its addresses: `10.0.N.1` at the first end, `10.0.N.2` at the other.
@@ -173,7 +181,8 @@ impl Network<'_> {
                 Some(namespace),
                 &format!("ethtool -K {dev} tso off gso off gro off"),
             ));
-            if let Some(mtu) = self.mtu() {
+            let mtu = self.mtu();
+            if mtu != ETHERNET_MTU {
                 steps.push(ip(format!("-n {namespace} link set dev {dev} mtu {mtu}")));
             }
             steps.push(ip(format!("-n {namespace} link set dev {dev} up")));
@@ -186,12 +195,11 @@ impl Network<'_> {
         }
     }
 
-    /// MTU that gives full segments the size of the profile's MSS; `None`: Ethernet's 1500.
-    fn mtu(&self) -> Option<u16> {
+    /// MTU that gives full segments the size of the profile's MSS.
+    fn mtu(&self) -> u16 {
         let profile = &self.scenario.profile;
         let options = if profile.timestamps { TIMESTAMPS } else { 0 };
-        let mtu = profile.mss + HEADERS + options;
-        (mtu != 1500).then_some(mtu)
+        profile.mss + HEADERS + options
     }
 
     fn routes(&self, steps: &mut Vec<Step>) {
@@ -208,7 +216,7 @@ impl Network<'_> {
             steps.extend(
                 addresses.map(|address| ip(format!("-n {client} address add {address}/32 dev lo"))),
             );
-            let address = server_address(host);
+            let address = server_address(host, 0);
             steps.push(ip(format!("-n {server} address add {address}/32 dev lo")));
         }
         let mut tcp = String::new();
@@ -216,20 +224,20 @@ impl Network<'_> {
             tcp.push(' ');
             tcp.push_str(words);
         }
-        let to_client = "10.1.0.0/16";
-        let to_server = "10.2.0.0/16";
         for (namespace, to, via, more) in [
-            (client, to_server, "10.0.1.2", tcp.as_str()),
-            (up, to_server, "10.0.2.2", ""),
-            (router, to_server, "10.0.3.2", ""),
-            (down, to_server, "10.0.4.2", ""),
-            (up, to_client, "10.0.1.1", ""),
-            (router, to_client, "10.0.2.1", ""),
-            (down, to_client, "10.0.3.1", ""),
-            (server, to_client, "10.0.4.1", tcp.as_str()),
+            (client, SERVERS, "10.0.1.2", tcp.as_str()),
+            (up, SERVERS, "10.0.2.2", ""),
+            (router, SERVERS, "10.0.3.2", ""),
+            (down, SERVERS, "10.0.4.2", ""),
+            (up, CLIENTS, "10.0.1.1", ""),
+            (router, CLIENTS, "10.0.2.1", ""),
+            (down, CLIENTS, "10.0.3.1", ""),
+            (server, CLIENTS, "10.0.4.1", tcp.as_str()),
         ] {
             steps.push(ip(format!("-n {namespace} route add {to} via {via}{more}")));
         }
+        let (scenario, tunnels, mtu) = (self.scenario, self.tunnels, self.mtu());
+        tunnel::setup(scenario, tunnels, self.namespaces, mtu, &tcp, steps);
     }
 
     fn hosts(&self, steps: &mut Vec<Step>) {
@@ -487,9 +495,9 @@ pub fn unassigned_address(to_server: bool) -> Ipv4Addr {
     Ipv4Addr::new(10, if to_server { 2 } else { 1 }, 255, 1)
 }
 
-/// Address of a host of the server.
-pub fn server_address(host: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 2, host, 1)
+/// Address of a host of the server for what goes through `tunnel`; 0: through none.
+pub fn server_address(host: u8, tunnel: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 2, host, 1_u8.saturating_add(tunnel))
 }
 
 fn router_device(direction: Direction) -> &'static str {
@@ -499,7 +507,7 @@ fn router_device(direction: Direction) -> &'static str {
     }
 }
 
-fn ip(words: String) -> Step {
+pub(super) fn ip(words: String) -> Step {
     Step::run(None, &format!("ip {words}"))
 }
 

@@ -1,14 +1,16 @@
 //! Reader of the packet capture of a run; keeps the header fields that the evaluation needs.
 
 use super::ResultsError;
-use crate::experiment::{is_forged, is_host};
+use crate::experiment::{is_forged, is_gateway, is_host};
 use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
-use gentle_wire::{EthernetHeader, LinkType, TcpFlags, Transport, Tunnels, dissect, protocol};
+use gentle_wire::{
+    EthernetHeader, LinkType, Packet, TcpFlags, Transport, Tunnels, dissect, protocol,
+};
 use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
 /// A packet seen at one of the taps.
@@ -16,9 +18,9 @@ use std::path::Path;
 pub(super) struct Frame {
     pub(super) at: Nanos,
     pub(super) point: CapturePoint,
-    /// Source and destination.
+    /// Source and destination; in a tunnel, those of the packet that the datagram carries.
     pub(super) addresses: [IpAddr; 2],
-    /// Length of the IP packet, bytes.
+    /// Length of the IP packet, bytes; in a tunnel, that of the datagram.
     pub(super) ip_bytes: u32,
     /// Whether the packet is a UDP datagram.
     udp: bool,
@@ -94,14 +96,21 @@ impl Frames {
     }
 }
 
+/// Whether both addresses of a packet are such.
+fn is_between(packet: &Packet<'_>, such: fn(Ipv4Addr) -> bool) -> bool {
+    let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
+    ends.all(|address| matches!(IpAddr::from(address), IpAddr::V4(address) if such(address)))
+}
+
 fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Option<Frame> {
-    let packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
+    let mut packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
+    if let (Transport::Udp(datagram), true) = (packet.transport, is_between(&packet, is_gateway)) {
+        let (inner, length) = (datagram.payload, datagram.payload_len);
+        packet = dissect(LinkType::RAW, inner, length, Tunnels::Outer).ok()?;
+    }
     let from_flood = matches!(IpAddr::from(packet.ip.src), IpAddr::V4(src) if is_forged(src));
     // Packets between the router and its neighbours pass no queue.
-    let mut ends = [packet.ip.src, packet.ip.dst].into_iter();
-    let is_host =
-        |address| matches!(IpAddr::from(address), IpAddr::V4(address) if is_host(address));
-    if !from_flood && ends.any(|address| !is_host(address)) {
+    if !from_flood && !is_between(&packet, is_host) {
         return None;
     }
     let segment = match packet.transport {
@@ -140,4 +149,125 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
         segment: segment.filter(|_| !from_flood),
         identity: hasher.finish(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Gateway, TUNNEL_PORT, client_address, server_address};
+    use gentle_wire::{Ipv4Header, Tcp, Udp};
+
+    /// A packet with `header`, whose payload begins with these bytes.
+    fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; header.header_len()];
+        header.emit(&mut bytes).unwrap();
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    /// The packet in a datagram from one gateway of tunnel 7 to the other. `length` is that of the packet, of which only
+    /// the first bytes may be there.
+    fn tunnelled(from: Gateway, id: u16, packet_inside: &[u8], length: u32) -> Vec<u8> {
+        let udp = Udp {
+            src_port: TUNNEL_PORT,
+            dst_port: TUNNEL_PORT,
+            payload_len: length,
+            payload: packet_inside,
+        };
+        let mut datagram = vec![0; 8 + packet_inside.len()];
+        udp.emit(None, &mut datagram).unwrap();
+        let [from, to] = [from, from.other()].map(|gateway| gateway.address(7));
+        let header = Ipv4Header {
+            id,
+            ..Ipv4Header::new(from, to, protocol::UDP, 8 + length)
+        };
+        packet(header, &datagram)
+    }
+
+    fn read(packet: &[u8], length: u32) -> Option<Frame> {
+        let ethernet = EthernetHeader {
+            dst: [2; 6],
+            src: [1; 6],
+            tags: &[],
+            ether_type: EthernetHeader::IPV4,
+        };
+        let mut bytes = vec![0; EthernetHeader::UNTAGGED_LEN];
+        ethernet.emit(&mut bytes).unwrap();
+        bytes.extend_from_slice(packet);
+        frame(Nanos(5), CapturePoint::UpExit, &bytes, 14 + length)
+    }
+
+    #[test]
+    fn a_packet_in_a_tunnel_is_that_beside_it_with_the_length_of_the_datagram() {
+        let [client, server] = [client_address(3, 2), server_address(3, 7)];
+        let tcp = Tcp {
+            src_port: 19,
+            dst_port: 40_000,
+            seq: 77,
+            ack: 1_000,
+            flags: TcpFlags::SYN | TcpFlags::ACK,
+            window: 1_000,
+            payload_len: 1_432,
+            options: &[],
+            payload: &[],
+        };
+        let header = Ipv4Header {
+            id: 9,
+            ..Ipv4Header::new(server, client, protocol::TCP, 20 + 1_432)
+        };
+        let mut segment = vec![0; 20];
+        tcp.emit(&header.pseudo_header(), &mut segment).unwrap();
+        let inner = packet(header, &segment);
+        let outside = read(&inner, 1_472).unwrap();
+        let inside = read(&tunnelled(Gateway::Down, 1, &inner, 1_472), 1_500).unwrap();
+        assert_eq!((outside.ip_bytes, inside.ip_bytes), (1_472, 1_500));
+        assert_eq!(inside.addresses, [IpAddr::from(server), client.into()]);
+        assert_eq!(inside.addresses, outside.addresses);
+        assert_eq!(
+            (inside.class(), outside.class()),
+            (Class::SynAck, Class::SynAck)
+        );
+        let payload = |frame: &Frame| frame.segment.as_ref().map(|segment| segment.payload);
+        assert_eq!(
+            (payload(&inside), payload(&outside)),
+            (Some(1_432), Some(1_432))
+        );
+        assert_eq!(inside.identity, outside.identity);
+    }
+
+    #[test]
+    fn datagrams_in_a_tunnel_are_told_apart_and_what_is_no_traffic_is_left_out() {
+        let [client, server] = [client_address(0, 0), server_address(0, 7)];
+        let udp = Udp {
+            src_port: 1_024,
+            dst_port: 1_024,
+            payload_len: 100,
+            payload: &[],
+        };
+        let mut ports = vec![0; 8];
+        udp.emit(None, &mut ports).unwrap();
+        let numbered = |id| {
+            let header = Ipv4Header {
+                id,
+                ..Ipv4Header::new(client, server, protocol::UDP, 108)
+            };
+            let inner = packet(header, &ports);
+            read(&tunnelled(Gateway::Up, 50, &inner, 128), 156).unwrap()
+        };
+        assert_eq!(numbered(1).class(), Class::Data);
+        assert_eq!(numbered(1).identity, numbered(1).identity);
+        assert_ne!(numbered(1).identity, numbered(2).identity);
+        // Neither a packet of the gateways themselves nor nonsense from one to the other.
+        for inner in [&[][..], &[0; 40]] {
+            let length = inner.len() as u32;
+            assert!(read(&tunnelled(Gateway::Up, 1, inner, length), 28 + length).is_none());
+        }
+        let header = Ipv4Header::new(
+            Gateway::Up.address(7),
+            Gateway::Down.address(7),
+            protocol::TCP,
+            20,
+        );
+        assert!(read(&packet(header, &[0; 20]), 40).is_none());
+    }
 }

@@ -16,7 +16,7 @@ mod split;
 pub use error::ResultsError;
 pub use split::split;
 
-use crate::experiment::{Flow, Planned, client_address};
+use crate::experiment::{Flow, Planned, client_address, server_address};
 use crate::traffic::{CapturePoint, Connection, ConnectionOutcome, Observations, UserNote};
 use counters::QueueCounters;
 use endpoint::Endpoint;
@@ -120,6 +120,8 @@ struct Key {
     from_client: bool,
     /// Address of the client, which has the numbers of the host, on either side, and of the class of round-trip times.
     client: IpAddr,
+    /// Address of the server, which has the number of the tunnel.
+    server: IpAddr,
     /// Port of the initiator.
     port: u16,
     /// Port of the other end.
@@ -131,6 +133,7 @@ impl Key {
         Key {
             from_client: connection.from_client,
             client: client_address(flow.host, flow.class).into(),
+            server: server_address(flow.host, flow.tunnel).into(),
             port: connection.port,
             to_port: flow.port(),
         }
@@ -145,6 +148,7 @@ impl Key {
         let key = Key {
             from_client: by_client == by_initiator,
             client: if by_client { from } else { to },
+            server: if by_client { to } else { from },
             port: segment.src_port.max(segment.dst_port),
             to_port: segment.src_port.min(segment.dst_port),
         };
@@ -410,11 +414,10 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::server_address;
 
     const PORT: u16 = 51_392;
 
-    fn flow(host: u8, class: u8, from_client: bool, initiator_sends: bool) -> Flow {
+    fn flow(host: u8, class: u8, tunnel: u8, from_client: bool, initiator_sends: bool) -> Flow {
         Flow {
             at_ns: 0,
             bytes: None,
@@ -425,6 +428,7 @@ mod tests {
             workload: 0,
             dscp: 0,
             host,
+            tunnel,
             user: None,
         }
     }
@@ -434,7 +438,7 @@ mod tests {
         let mut ports = [PORT, flow.port()];
         let mut addresses = [
             client_address(flow.host, flow.class).into(),
-            server_address(flow.host).into(),
+            server_address(flow.host, flow.tunnel).into(),
         ];
         if !by_initiator {
             ports.reverse();
@@ -458,14 +462,14 @@ mod tests {
         (direction, addresses, segment)
     }
 
-    /// Linux gives one port to connections of different hosts, classes of round-trip times and services.
+    /// Linux gives one port to connections of different hosts, classes of round-trip times, tunnels and services.
     #[test]
     fn connections_with_one_port_are_told_apart() {
         let mut flows = Vec::new();
-        for (host, class) in [(0, 0), (0, 1), (3, 0)] {
+        for (host, class, tunnel) in [(0, 0, 0), (0, 1, 0), (3, 0, 0), (0, 0, 1)] {
             for (from_client, sends) in [(true, true), (true, false), (false, true), (false, false)]
             {
-                flows.push(flow(host, class, from_client, sends));
+                flows.push(flow(host, class, tunnel, from_client, sends));
             }
         }
         let keys: Vec<Key> = flows

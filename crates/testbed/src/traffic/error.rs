@@ -69,6 +69,17 @@ pub enum TrafficError {
         /// Error of creating a temporary directory for the engine's status socket.
         source: io::Error,
     },
+    /// The gateways of the tunnels could not be opened, or could not carry packets.
+    #[error("the gateways of the tunnels: {0}")]
+    Tunnel(#[source] io::Error),
+    /// Gateways of the tunnels lost packets, which are none of the queues' losses.
+    #[error(
+        "the gateways of the tunnels lost {packets} packets, so losses are not known; lower the rate, or leave --native out"
+    )]
+    TunnelLoss {
+        /// Number of lost packets.
+        packets: u64,
+    },
     /// `gentle rexmit` failed on a host.
     #[error("gentle rexmit: {}", with_causes(.0))]
     Rexmit(WireError),

@@ -1,7 +1,7 @@
 //! Runs an experiment with real sockets on a Linux kernel: in a machine, or on the host itself with `--native`.
 //!
-//! One thread is the client, one is the server, and one captures at the router's devices; the calling thread applies
-//! rate changes and takes samples. The clock is `CLOCK_MONOTONIC`, which all namespaces share, so times of both hosts
+//! One thread is the client, one is the server, one captures at the router's devices, and one has the gateways of the
+//! tunnels, if there are any; the calling thread applies rate changes and takes samples. The clock is `CLOCK_MONOTONIC`, which all namespaces share, so times of both hosts
 //! and of packets are comparable.
 
 mod clock;
@@ -15,6 +15,9 @@ mod samples;
 mod steps;
 mod tap;
 mod tcp_info;
+mod tun;
+mod tunnel;
+mod waker;
 
 pub use error::{NamespaceError, StatisticsError, StepError, StepFailure, TrafficError};
 pub use observations::{
@@ -31,6 +34,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
+use tunnel::Gateways;
 
 /// Number of progress reports per run.
 const PROGRESS_REPORTS: u64 = 200;
@@ -49,7 +53,7 @@ pub struct Environment<'a> {
 /// as pcapng. Ends early, with the observations so far, when `stop` becomes true. The network is not removed.
 ///
 /// # Errors
-/// The network cannot be built, or a host, the tap, `tc` or `gentle rexmit` fails during the run.
+/// The network cannot be built, or a host, the tap, a tunnel, `tc` or `gentle rexmit` fails during the run.
 pub fn run(
     experiment: &Experiment,
     packets: &Path,
@@ -71,6 +75,7 @@ pub fn run(
         [] => None,
         all => Some(initial_rto::set(environment.cgroup, all)?),
     };
+    let gateways = Gateways::open(experiment)?;
     let clock = RunClock::starting_at_multiple_of(environment.start)?;
     let over = AtomicBool::new(false);
     // Both hosts exchange datagrams as long as any may arrive.
@@ -87,7 +92,10 @@ pub fn run(
     };
     let client = host(&namespaces.client, HostName::Client)?;
     let server = host(&namespaces.server, HostName::Server)?;
-    let wakers = [client.waker()?, server.waker()?];
+    let mut wakers = vec![client.waker()?, server.waker()?];
+    if let Some(gateways) = &gateways {
+        wakers.push(gateways.waker()?);
+    }
     let mut rexmit = rexmit::open(experiment)?;
     thread::scope(|scope| {
         let engines: Vec<_> = rexmit
@@ -101,12 +109,14 @@ pub fn run(
             })
             .collect();
         let tap = scope.spawn(|| tap.run(&over));
+        let over = &over;
+        let gateways = gateways.map(|gateways| scope.spawn(move || gateways.run(experiment, over)));
         // The sockets of a host belong to the namespace of the thread that creates them.
         let hosts = [(client, &namespaces.client), (server, &namespaces.server)].map(
             |(host, namespace)| {
                 scope.spawn(|| {
                     namespace::enter(namespace)?;
-                    host.run(&over)
+                    host.run(over)
                 })
             },
         );
@@ -132,6 +142,9 @@ pub fn run(
         }
         connections.sort_by_key(|connection| connection.started_ns);
         let missed = joined(tap, "the traffic generator")?;
+        if let Some(gateways) = gateways {
+            joined(gateways, "the gateways of the tunnels")?;
+        }
         let (samples, interrupted) = control?;
         Ok(Observations {
             connections,

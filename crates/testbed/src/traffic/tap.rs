@@ -6,7 +6,7 @@
 
 use super::TrafficError;
 use super::clock::RunClock;
-use crate::experiment::{ROUTER_DOWN, ROUTER_UP};
+use crate::experiment::{ROUTER_DOWN, ROUTER_UP, TUNNEL_HEADERS};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
@@ -31,8 +31,8 @@ pub(super) const PERIOD: Duration = Duration::from_millis(50);
 /// Receive buffer of the socket, bytes. A 1514-byte frame takes 2.3 kB of it; this holds 50 ms of 10 Gb/s.
 const RECEIVE_BUFFER: usize = 128 << 20;
 
-/// Bytes kept of a frame: Ethernet, IPv4 and the longest TCP header.
-const SNAPLEN: usize = 14 + 20 + 60;
+/// Bytes kept of a frame: Ethernet, the headers of a tunnel, IPv4 and the longest TCP header.
+const SNAPLEN: usize = 14 + TUNNEL_HEADERS as usize + 20 + 60;
 
 /// Maximum number of messages received in one call.
 const BATCH: usize = 256;

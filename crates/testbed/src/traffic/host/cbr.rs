@@ -32,7 +32,7 @@ impl CbrSender {
         let kind = match flow.kind {
             CbrKind::Udp => {
                 let client = client_address(flow.host, 0);
-                let server = server_address(flow.host);
+                let server = server_address(flow.host, flow.tunnel);
                 let (from, to) = match flow.from_client {
                     true => (client, server),
                     false => (server, client),
@@ -138,6 +138,7 @@ mod tests {
             stop_ns: 1_000_000_000,
             dscp: 46,
             host: 0,
+            tunnel: 0,
         };
         let mut seen = std::collections::HashSet::new();
         for (number, ip_bytes) in [(0, 40), (1, 60), (59_999, 40), (60_000, 1500)] {

@@ -4,9 +4,7 @@ use super::codepoint::set_codepoint;
 use crate::experiment::{DatagramSocket, client_address, server_address};
 use crate::traffic::observations::ApplicationPart;
 use gentle_experiment::ApplicationRecord;
-use gentle_experiment::application::datagram::{
-    Datagram, DatagramEnd, HEADER_WORDS, SHORTEST_DATAGRAM, UDP_HEADERS,
-};
+use gentle_experiment::application::datagram::{Datagram, DatagramEnd, HEADER_WORDS};
 use gentle_units::Nanos;
 use std::collections::BTreeMap;
 use std::io;
@@ -32,6 +30,8 @@ struct End {
     socket: UdpSocket,
     machine: Box<dyn DatagramEnd>,
     workload: usize,
+    /// Headers of each datagram on the links, bytes.
+    headers: u32,
 }
 
 impl Datagrams {
@@ -45,7 +45,7 @@ impl Datagrams {
         for of in all {
             let side = (0..2).find(|end| of.is_from_client(*end) == is_client);
             let client = client_address(of.host, of.class);
-            let server = server_address(of.host);
+            let server = server_address(of.host, of.tunnel);
             let (own, peer) = match is_client {
                 true => (client, server),
                 false => (server, client),
@@ -59,6 +59,7 @@ impl Datagrams {
                 socket,
                 machine: if side == Some(0) { client } else { server },
                 workload: of.flow.workload,
+                headers: of.headers(),
             });
         }
         let records = ends.iter().map(|end| (end.workload, Default::default()));
@@ -132,7 +133,7 @@ impl Datagrams {
                 },
             };
             let now_ns = now_ns()?;
-            if let Some(datagram) = decode(&buffer[..length]) {
+            if let Some(datagram) = decode(&buffer[..length], end.headers) {
                 let record = self.records.entry(end.workload).or_default();
                 (end.machine).on_datagram(Nanos(now_ns), &datagram, &mut self.out, record);
                 self.last_ns = self.last_ns.max(now_ns);
@@ -145,7 +146,7 @@ impl Datagrams {
     /// Sends what an end has to send.
     fn send(&mut self, number: usize, now_ns: u64) -> io::Result<()> {
         for datagram in self.out.drain(..) {
-            encode(&datagram, &mut self.payload);
+            encode(&datagram, self.ends[number].headers, &mut self.payload);
             self.last_ns = self.last_ns.max(now_ns);
             match self.ends[number].socket.send(&self.payload) {
                 Ok(_) => {}
@@ -173,15 +174,16 @@ impl Datagrams {
     }
 }
 
-/// Replaces `payload` by that of a datagram.
-fn encode(datagram: &Datagram, payload: &mut Vec<u8>) {
+/// Replaces `payload` by that of a datagram, which has `headers` bytes of headers on the links.
+fn encode(datagram: &Datagram, headers: u32, payload: &mut Vec<u8>) {
     payload.clear();
     payload.extend(datagram.to_words().into_iter().flat_map(u32::to_be_bytes));
-    let length = datagram.ip_bytes.max(SHORTEST_DATAGRAM) - UDP_HEADERS;
-    payload.resize(length as usize, 0);
+    let length = datagram.ip_bytes.saturating_sub(headers) as usize;
+    payload.resize(length.max(payload.len()), 0);
 }
 
-fn decode(payload: &[u8]) -> Option<Datagram> {
+/// The datagram with this `payload`, and `headers` bytes of headers on the links.
+fn decode(payload: &[u8], headers: u32) -> Option<Datagram> {
     let mut words = [0; HEADER_WORDS];
     let (chunks, _) = payload.as_chunks::<4>();
     if chunks.len() < HEADER_WORDS {
@@ -190,9 +192,7 @@ fn decode(payload: &[u8]) -> Option<Datagram> {
     for (word, bytes) in words.iter_mut().zip(chunks) {
         *word = u32::from_be_bytes(*bytes);
     }
-    let ip_bytes = u32::try_from(payload.len())
-        .ok()?
-        .checked_add(UDP_HEADERS)?;
+    let ip_bytes = u32::try_from(payload.len()).ok()?.checked_add(headers)?;
     Datagram::from_words(&words, ip_bytes)
 }
 
@@ -210,14 +210,23 @@ mod tests {
             message: Message::Query { lookup: 3 },
         };
         let mut payload = Vec::new();
-        encode(&datagram, &mut payload);
-        assert_eq!(payload.len(), 172);
-        assert_eq!(decode(&payload), Some(datagram));
+        for (headers, bytes) in [(56, 144), (28, 172)] {
+            encode(&datagram, headers, &mut payload);
+            assert_eq!(payload.len(), bytes);
+            assert_eq!(decode(&payload, headers), Some(datagram));
+        }
         for length in 0..payload.len() {
-            let read = decode(&payload[..length]);
+            let read = decode(&payload[..length], 28);
             assert_eq!(read.is_some(), length >= 32, "{length}");
         }
         payload[3] = 200;
-        assert_eq!(decode(&payload), None);
+        assert_eq!(decode(&payload, 28), None);
+        // In a tunnel, a datagram is longer if its own header takes more room.
+        let short = Datagram {
+            ip_bytes: 60,
+            ..datagram
+        };
+        encode(&short, 56, &mut payload);
+        assert_eq!(decode(&payload, 56).unwrap().ip_bytes, 88);
     }
 }

@@ -15,6 +15,7 @@ mod unsent;
 use super::TrafficError;
 use super::clock::RunClock;
 use super::observations::{ApplicationPart, Connection, UserNote};
+use super::waker::Waker;
 use crate::experiment::{DIALOGUE_PORT, Experiment, HostName, PORT, REQUEST_PORT};
 use cbr::CbrSender;
 use datagrams::Datagrams;
@@ -129,16 +130,6 @@ pub(super) struct Host<'a> {
     open: &'a AtomicUsize,
 }
 
-/// Wakes a host from another thread.
-pub(super) struct Waker(std::os::fd::OwnedFd);
-
-impl Waker {
-    pub(super) fn wake(&self) -> Result<(), TrafficError> {
-        let written = nix::unistd::write(&self.0, &1_u64.to_ne_bytes());
-        written.map(|_| ()).map_err(TrafficError::call("eventfd"))
-    }
-}
-
 impl<'a> Host<'a> {
     /// Creates the host in the current network namespace, which must be the host's own.
     pub(super) fn new(
@@ -215,8 +206,7 @@ impl<'a> Host<'a> {
     }
 
     pub(super) fn waker(&self) -> Result<Waker, TrafficError> {
-        let descriptor = self.waker.as_fd().try_clone_to_owned();
-        descriptor.map(Waker).map_err(|source| self.failed(source))
+        Waker::of(&self.waker).map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: io::Error) -> TrafficError {

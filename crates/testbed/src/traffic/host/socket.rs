@@ -21,7 +21,7 @@ pub(super) fn connect(flow: &Flow, paces: bool) -> io::Result<TcpStream> {
     }
     set_codepoint(&socket, flow.dscp)?;
     let client = client_address(flow.host, flow.class);
-    let server = server_address(flow.host);
+    let server = server_address(flow.host, flow.tunnel);
     let (own, other) = if flow.from_client {
         (client, server)
     } else {
