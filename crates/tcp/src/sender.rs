@@ -369,8 +369,11 @@ impl Endpoint {
         let room = tx.window_end.saturating_sub(start);
         if room < len {
             // Sender-side silly window avoidance: otherwise a short segment only when nothing is outstanding.
-            let none_short = |pacing: &Box<Pacing>| pacing.short_end <= tx.una;
-            let fills = behind && tx.pacing.as_ref().is_some_and(none_short);
+            let short_end = tx
+                .pacing
+                .as_ref()
+                .map_or(u64::MAX, |pacing| pacing.short_end);
+            let fills = behind && short_end <= tx.una;
             if !(tx.board.is_empty() || fills) || room == 0 {
                 if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
                     tx.timer = Timer::Persist;
