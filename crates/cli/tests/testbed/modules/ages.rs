@@ -34,7 +34,7 @@ fn the_classifier_tells_flows_apart_and_counts_their_bytes() {
 #[ignore = "runs within a machine"]
 fn within() {
     only_here();
-    run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
+    without_ipv6();
     dummy("d0");
     run("ip link add link d0 name d0.5 type vlan id 5");
     run("ip link set d0.5 up");
@@ -48,6 +48,12 @@ fn within() {
     without_the_capability();
 }
 
+/// Keeps new devices from sending IPv6 packets of their own, which may come before there is a classifier.
+fn without_ipv6() {
+    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
+        .expect("a machine of its own");
+}
+
 /// Loads the classifier with `tc` alone, and sends from as many threads as there are processors, each a flow. Also run by
 /// `kernel/testing/smp/run` on Debian's kernels, where `gentle` is not.
 #[test]
@@ -56,6 +62,7 @@ fn on_several_processors() {
     const PACKETS: u64 = 40;
     const THREADS: u16 = 4;
     only_here();
+    without_ipv6();
     let object = "/run/classifier.o";
     std::fs::write(
         object,
@@ -278,7 +285,7 @@ fn the_module_tells_flows_apart() {
 #[ignore = "runs within a machine"]
 fn within_the_module() {
     only_here();
-    run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
+    without_ipv6();
     dummy("d0");
     run("ip link add link d0 name d0.5 type vlan id 5");
     run("ip link set d0.5 up");
