@@ -73,7 +73,7 @@ impl ReceiveWindow {
         let mss = u32::from(profile.mss);
         let tuned = profile.window_tuning;
         let most = profile.receive_window;
-        let buffer = BUFFER.min(linux_receive_buffer(most));
+        let [buffer, _] = linux_receive_buffer(most);
         let first = match tuned {
             true => match scaled(buffer, RATIO) {
                 short if short <= mss => short.max(1),
@@ -305,19 +305,20 @@ impl ReceiveWindow {
     }
 }
 
-/// Size of Linux's receive buffer, in bytes, with which it offers a window of at most `window` bytes to senders of
-/// segments of 1448 bytes: what the third value of `net.ipv4.tcp_rmem` has to be.
-pub fn linux_receive_buffer(window: u32) -> u32 {
+/// First and largest size of Linux's receive buffer, in bytes, with which it offers a window of at most `window` bytes to
+/// senders of segments of 1448 bytes: what the second and third value of `net.ipv4.tcp_rmem` have to be.
+pub fn linux_receive_buffer(window: u32) -> [u32; 2] {
     let ratio = u64::from((MSS << 8) / (MSS + OVERHEAD));
-    let buffer = (u64::from(window) << 8).div_ceil(ratio);
-    u32::try_from(buffer).unwrap_or(u32::MAX)
+    let largest = (u64::from(window) << 8).div_ceil(ratio);
+    let largest = u32::try_from(largest).unwrap_or(u32::MAX);
+    [largest.min(BUFFER), largest]
 }
 
 /// Window scale for windows of up to `most` bytes: with it, 16 bits hold the size of the buffer that they need, or that
 /// of the largest that a socket may ask for (`tcp_select_initial_window`).
 fn scale(most: u32) -> u8 {
-    let buffer = linux_receive_buffer(most).max(LARGEST_ASKED);
-    (buffer.ilog2() - 15).min(14) as u8
+    let [_, largest] = linux_receive_buffer(most);
+    (largest.max(LARGEST_ASKED).ilog2() - 15).min(14) as u8
 }
 
 /// Window for a buffer (`tcp_win_from_space`).

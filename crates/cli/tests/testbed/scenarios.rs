@@ -1,7 +1,7 @@
 //! Scenarios on a real kernel, compared with the simulator.
 
 use crate::kernel::kernel;
-use crate::run::{gentle, number};
+use crate::run::{both, gentle, number};
 use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
@@ -269,12 +269,8 @@ fn a_lost_syn_comes_again_after_the_initial_rto() {
     }
 }
 
-/// A long download, 29 ms each way, written to `folder`.
-fn download(folder: &Path) -> String {
-    let scenario = folder.join("download.toml");
-    std::fs::write(
-        &scenario,
-        r#"
+/// A long download with a round-trip time of 29 ms.
+const DOWNLOAD: &str = r#"
 duration = "30s"
 warmup = "5s"
 drain = "5s"
@@ -289,33 +285,20 @@ delay = "4ms"
 qdisc = "as down"
 [[workload]]
 kind = "long"
-"#,
-    )
-    .unwrap();
-    scenario.to_str().unwrap().to_owned()
-}
+"#;
 
 #[test]
 fn a_receive_window_limits_a_download_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let scenario = download(folder.path());
-    let compare = |engine: &[&str]| {
-        let arguments = [
-            "compare",
-            "--traffic",
-            &scenario,
-            "--seeds=1",
-            "--quiet",
-            "--scheme=pfifo limit=60",
-            "--tcp=receive_window=64kb",
-        ];
-        let result = gentle(&[engine, &arguments[..]].concat());
-        number(&result, "/results/0/utilization")
-    };
-    let [simulator, kernel] = [&[][..], &["testbed"]].map(compare);
+    let arguments = [
+        "--seeds=1",
+        "--scheme=pfifo limit=60",
+        "--tcp=receive_window=64kb",
+    ];
+    let results = both(DOWNLOAD, &arguments);
+    let [kernel, simulator] = results.map(|of| number(&of, "/results/0/utilization"));
     // A window of 64 KiB in each round trip of 29 ms and the transmission of a packet.
     let expected = 65_536.0 * 8.0 / 0.0296 / 20e6;
     for utilization in [simulator, kernel] {
@@ -332,12 +315,8 @@ fn bursts_and_compressed_acknowledgements_are_those_of_linux() {
     if kernel().is_none() {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let scenario = download(folder.path());
-    let arguments = ["--traffic", &scenario, "--seeds=2", "--quiet"];
-    let schemes = ["--scheme=fq_codel", "--scheme=pfifo limit=60"];
-    let simulated = gentle(&[&["compare"], &arguments[..], &schemes].concat());
-    let measured = gentle(&[&["testbed", "compare"], &arguments[..], &schemes].concat());
+    let arguments = ["--seeds=2", "--scheme=fq_codel", "--scheme=pfifo limit=60"];
+    let [measured, simulated] = both(DOWNLOAD, &arguments);
     for (path, tolerance) in [
         // With tso_unpaced and sack_compression off they differ by 0.6 and 0.8 %.
         ("/results/0/rtt_s/mean", 0.004),

@@ -35,14 +35,14 @@ const ROUNDS_PER_POLL: u32 = 16;
 /// The name of the simulator in run records.
 pub(crate) const BACKEND: &str = "simulator";
 
-/// What the packets of a workload have in common.
+/// TCP of the hosts of a workload, and what its packets show to queues.
 struct WorkloadPath {
-    /// Of the two ends of connections.
+    /// TCP of the initiators and of the responders.
     profiles: [Arc<Profile>; 2],
     dscp: u8,
-    /// Number of the host on either side; `None`: in turn.
+    /// Number of the host on either side; `None`: connections take all hosts in turn.
     host: Option<u32>,
-    /// 0: none.
+    /// Number of the tunnel; 0: none.
     tunnel: u8,
 }
 

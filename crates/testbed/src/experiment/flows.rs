@@ -2,9 +2,8 @@
 
 use super::ExperimentError;
 use super::topology::host_of;
-use super::tunnel::{TUNNEL_HEADERS, tunnel_headers};
+use super::tunnel::{TUNNEL_HEADERS, datagram_headers};
 use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
-use gentle_experiment::application::datagram::UDP_HEADERS;
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
@@ -97,8 +96,7 @@ pub struct CbrFlow {
 impl CbrFlow {
     /// Payload of a datagram, bytes. In a tunnel, the datagram that carries it has the length asked for.
     pub fn payload(&self) -> u32 {
-        let headers = UDP_HEADERS + tunnel_headers(self.tunnel);
-        self.ip_bytes.saturating_sub(headers)
+        self.ip_bytes.saturating_sub(datagram_headers(self.tunnel))
     }
 
     /// Send time of packet `number`, counted from 0; `None`: there is no such packet.
@@ -144,7 +142,7 @@ impl DatagramSocket {
 
     /// Headers of each datagram on the links, bytes: IPv4 and UDP and, in a tunnel, those of the datagram that carries it.
     pub fn headers(&self) -> u32 {
-        UDP_HEADERS + tunnel_headers(self.tunnel)
+        datagram_headers(self.tunnel)
     }
 }
 

@@ -157,11 +157,11 @@ fn switch(on: bool) -> String {
     u8::from(on).to_string()
 }
 
-/// Least, first and largest receive buffer, bytes (`tcp_rmem`), for the receive window of `profile`; the first is the
-/// kernel's. The kernel's default for the largest follows the machine's memory.
+/// Least, first and largest receive buffer, bytes (`tcp_rmem`), for the receive window of `profile`. The kernel's default
+/// for the largest follows the machine's memory.
 pub(super) fn receive_buffer(profile: &Profile) -> String {
-    let most = linux_receive_buffer(profile.receive_window);
-    format!("4096 {} {most}", most.min(131_072))
+    let [first, largest] = linux_receive_buffer(profile.receive_window);
+    format!("4096 {first} {largest}")
 }
 
 /// Congestion controls that are reserved for the initial network namespace (without `TCP_CONG_NON_RESTRICTED`).

@@ -262,12 +262,12 @@ impl Network<'_> {
                 ],
             });
         }
+        let buffer = receive_buffer(&self.scenario.profile);
         for namespace in [client, server] {
             for (name, value) in HOSTS {
                 steps.push(Step::sysctl(namespace, name, value));
             }
-            let buffer = receive_buffer(&self.scenario.profile);
-            steps.push(Step::sysctl(namespace, "ipv4/tcp_rmem", buffer));
+            steps.push(Step::sysctl(namespace, "ipv4/tcp_rmem", &buffer));
             for (name, value) in &self.tcp.sysctls {
                 steps.push(Step::sysctl(namespace, name, value));
             }

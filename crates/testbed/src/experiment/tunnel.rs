@@ -19,6 +19,7 @@ use super::step::Step;
 use super::topology::{CLIENTS, host_of, ip, server_address};
 use super::{ExperimentError, Namespaces};
 use gentle_experiment::Scenario;
+use gentle_experiment::application::datagram::UDP_HEADERS;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
@@ -85,11 +86,12 @@ impl Gateway {
     }
 }
 
-/// Bytes that `tunnel` adds to a packet; none if it is 0.
-pub(super) fn tunnel_headers(tunnel: u8) -> u32 {
+/// Headers of a datagram on the links, bytes: IPv4 and UDP and, in a tunnel, those of the datagram that carries it. A
+/// `tunnel` of 0 is none.
+pub(super) fn datagram_headers(tunnel: u8) -> u32 {
     match tunnel {
-        0 => 0,
-        _ => TUNNEL_HEADERS.into(),
+        0 => UDP_HEADERS,
+        _ => UDP_HEADERS + u32::from(TUNNEL_HEADERS),
     }
 }
 

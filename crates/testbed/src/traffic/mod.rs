@@ -1,8 +1,8 @@
 //! Runs an experiment with real sockets on a Linux kernel: in a machine, or on the host itself with `--native`.
 //!
 //! One thread is the client, one is the server, one captures at the router's devices, and one has the gateways of the
-//! tunnels, if there are any; the calling thread applies rate changes and takes samples. The clock is `CLOCK_MONOTONIC`, which all namespaces share, so times of both hosts
-//! and of packets are comparable.
+//! tunnels, if there are any; the calling thread applies rate changes and takes samples. The clock is
+//! `CLOCK_MONOTONIC`, which all namespaces share, so times of both hosts and of packets are comparable.
 
 mod clock;
 mod error;
