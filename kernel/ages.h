@@ -64,7 +64,7 @@ static inline u32 gentle_age(const struct gentle_ages *ages,
 static inline bool gentle_period_is_over(const struct gentle_ages *ages,
 					 u64 now)
 {
-	return !ages->period_ends || now >= ages->period_ends;
+	return now >= ages->period_ends;
 }
 
 /* Starts the next period. rate: of the link, bytes per second, 0 if unknown;
@@ -104,7 +104,6 @@ static inline u32 gentle_charge(struct gentle_ages *ages,
 {
 	struct gentle_entry *found = set;
 	u32 before, least = ~0U;
-	u16 indebted;
 
 	/* The flow's entry, else the one that is the least loss. */
 	for (int i = 0; i < GENTLE_WAYS; i++) {
@@ -122,16 +121,13 @@ static inline u32 gentle_charge(struct gentle_ages *ages,
 		}
 	}
 	before = found->tag == tag ? least : 0;
-	if (found->tag == tag && found->sent >> 1 == ages->period) {
-		indebted = found->sent & 1;
-	} else {
-		indebted = before > 0;
-		ages->indebted += indebted;
+	if (found->tag != tag || found->sent >> 1 != ages->period) {
+		found->tag = tag;
+		found->sent = ages->period << 1 | (before > 0);
+		ages->indebted += before > 0;
 	}
-	if (!indebted)
+	if (!(found->sent & 1))
 		ages->unindebted_bytes += bytes;
-	found->tag = tag;
-	found->sent = ages->period << 1 | indebted;
 	found->paid = ages->forgiven + min(before + bytes, ages->oldest);
 	return before;
 }

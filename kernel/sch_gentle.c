@@ -77,7 +77,6 @@ struct gentle_set {
 struct gentle_band {
 	struct sk_buff	*head;
 	struct sk_buff	*tail;
-	u32		packets;
 	u32		bytes;
 };
 
@@ -146,7 +145,7 @@ static noinline u32 gentle_dissect(const struct sk_buff *skb)
 static u32 gentle_flow(const struct gentle_sched_data *q,
 		       const struct sk_buff *skb)
 {
-	int at_hand = (int)skb_headlen(skb) - skb_network_offset(skb);
+	int at_hand = skb_tail_pointer(skb) - skb_network_header(skb);
 
 	if (skb->protocol == htons(ETH_P_IP) &&
 	    at_hand >= (int)(sizeof(struct iphdr) + sizeof(__be32))) {
@@ -256,10 +255,11 @@ static struct gentle_host *gentle_classify(struct gentle_sched_data *q,
 {
 	struct gentle_host *host = &q->all;
 
+	if (!q->hosts)
+		return host;
 	if (q->params.hosts)
 		host = gentle_find_host(q, gentle_host_hash(q, skb));
-	if (q->hosts)
-		gentle_give_turn(q, host);
+	gentle_give_turn(q, host);
 	return host;
 }
 
@@ -371,19 +371,19 @@ static bool gentle_judge(struct gentle_sched_data *q, u64 now)
 
 /* Bands */
 
-static struct sk_buff *gentle_pop(struct Qdisc *sch, struct gentle_host *host,
-				  int band)
+static inline struct sk_buff *gentle_pop(struct Qdisc *sch,
+					 struct gentle_host *host, int band)
 {
 	struct gentle_band *b = &host->bands[band];
 	struct sk_buff *skb = b->head;
+	u32 bytes = qdisc_pkt_len(skb);
 
 	b->head = skb->next;
 	if (!b->head)
 		host->waiting &= ~BIT(band);
 	skb_mark_not_on_list(skb);
-	b->packets--;
-	b->bytes -= qdisc_pkt_len(skb);
-	host->bytes -= qdisc_pkt_len(skb);
+	b->bytes -= bytes;
+	host->bytes -= bytes;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
@@ -393,6 +393,7 @@ static void gentle_push(struct Qdisc *sch, struct gentle_host *host, int band,
 			struct sk_buff *skb)
 {
 	struct gentle_band *b = &host->bands[band];
+	u32 bytes = qdisc_pkt_len(skb);
 
 	skb->next = NULL;
 	if (b->head)
@@ -401,9 +402,8 @@ static void gentle_push(struct Qdisc *sch, struct gentle_host *host, int band,
 		b->head = skb;
 	b->tail = skb;
 	host->waiting |= BIT(band);
-	b->packets++;
-	b->bytes += qdisc_pkt_len(skb);
-	host->bytes += qdisc_pkt_len(skb);
+	b->bytes += bytes;
+	host->bytes += bytes;
 	qdisc_qlen_inc(sch);
 	qdisc_qstats_backlog_inc(sch, skb);
 }
@@ -428,7 +428,7 @@ static int gentle_victim(const struct gentle_sched_data *q,
 	u32 younger = host->waiting & ~BIT(oldest);
 	const struct gentle_band *b = &host->bands[oldest];
 
-	if (younger && (b->packets == 1 ||
+	if (younger && (b->head == b->tail ||
 			b->bytes <= q->limit_bytes / (q->params.weight + 1)))
 		return __fls(younger);
 	return oldest;
@@ -441,13 +441,14 @@ static bool gentle_can_mark(struct sk_buff *skb)
 	return dsfield >= 0 && INET_ECN_is_not_ect(dsfield) == 0;
 }
 
-/* Drops packets until the rest fits; returns true if new, which may be NULL, is
- * one of them.
+/* Drops packets until the rest fits. Returns true if new, which may be NULL, is
+ * one of them: that the parent does not count.
  */
 static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 				      struct sk_buff **to_free, u64 now)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
+	u32 packets = 0, bytes = 0;
 	bool lost = false;
 
 	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
@@ -468,9 +469,15 @@ static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
 		q->probe_waited -= min_t(u64, qdisc_pkt_len(skb),
 					 q->probe_waited);
 		q->push_out++;
-		lost |= skb == new;
+		if (skb == new) {
+			lost = true;
+		} else {
+			packets++;
+			bytes += qdisc_pkt_len(skb);
+		}
 		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
 	}
+	qdisc_tree_reduce_backlog(sch, packets, bytes);
 	return lost;
 }
 
@@ -478,10 +485,8 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	u32 bytes = qdisc_pkt_len(skb);
 	struct gentle_host *host = gentle_classify(q, skb);
 	u64 now = ktime_get_ns();
-	u32 packets, backlog;
 	bool lost = false;
 	int band;
 
@@ -491,45 +496,46 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (gentle_judge(q, now))
 		gentle_update_limit(q);
-	if (unlikely(sch->qstats.backlog > q->limit_bytes)) {
-		packets = sch->q.qlen;
-		backlog = sch->qstats.backlog;
+	if (unlikely(sch->qstats.backlog > q->limit_bytes))
 		lost = gentle_make_room(sch, skb, to_free, now);
-		/* The parent counts the new packet if told that it is queued. */
-		packets -= sch->q.qlen + lost;
-		backlog -= sch->qstats.backlog + (lost ? bytes : 0);
-		qdisc_tree_reduce_backlog(sch, packets, backlog);
-	}
 	if (q->hosts)
 		gentle_pass_turn(q);
 	return lost ? NET_XMIT_CN : NET_XMIT_SUCCESS;
+}
+
+/* Marks a packet of the host that is over the limit, in its oldest band. */
+static noinline void gentle_mark(struct gentle_sched_data *q,
+				 const struct gentle_host *host, int band)
+{
+	if (q->params.ecn && band == __fls(host->waiting) &&
+	    host == gentle_heaviest(q) &&
+	    INET_ECN_set_ce(host->bands[band].head))
+		q->ecn_mark++;
 }
 
 static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_host *host = q->serving;
-	u32 backlog = sch->qstats.backlog;
-	bool changed, over;
-	int band, oldest;
+	u32 backlog, bytes;
 	struct sk_buff *skb;
-	u32 bytes;
+	bool changed;
+	int band;
 
 	if (!host->waiting)
 		return NULL;
+	backlog = sch->qstats.backlog;
 	band = gentle_next(q, host);
-	oldest = __fls(host->waiting);
-	over = backlog > q->limit_bytes && gentle_heaviest(q) == host;
-	skb = gentle_pop(sch, host, band);
-	bytes = qdisc_pkt_len(skb);
+	if (unlikely(backlog > q->limit_bytes))
+		gentle_mark(q, host, band);
 
-	if (band < oldest)
+	bytes = qdisc_pkt_len(host->bands[band].head);
+	if (band < __fls(host->waiting))
 		host->due += bytes;
 	else
-		host->due = max_t(s64, host->due - (s64)q->params.weight * bytes,
-				  0);
-	if (band == oldest && over && q->params.ecn && INET_ECN_set_ce(skb))
-		q->ecn_mark++;
+		host->due -= min_t(s64, host->due,
+				   (s64)q->params.weight * bytes);
+	skb = gentle_pop(sch, host, band);
 	if (q->hosts) {
 		host->deficit -= bytes;
 		gentle_pass_turn(q);
@@ -676,7 +682,7 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 	struct sk_buff *to_free = NULL;
 	struct gentle_host *hosts = NULL;
 	struct gentle_set *sets = NULL;
-	u32 n_sets, packets, backlog;
+	u32 n_sets;
 	int err;
 
 	err = gentle_parse(&new, opt, extack);
@@ -708,12 +714,8 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 			gentle_give_turn(q, &q->all);
 	}
 	gentle_adopt(q, &new);
-	packets = sch->q.qlen;
-	backlog = sch->qstats.backlog;
 	gentle_make_room(sch, NULL, &to_free, ktime_get_ns());
 	gentle_pass_turn(q);
-	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
-				  backlog - sch->qstats.backlog);
 	sch_tree_unlock(sch);
 	kfree_skb_list(to_free);
 	kvfree(sets);
