@@ -61,6 +61,8 @@ fn every_table_is_made_by_one_command() {
     for title in [
         "goal-1",
         "goal-2",
+        "frontier",
+        "frontier-call",
         "goal-3",
         "confucius",
         "tunnels",
