@@ -102,6 +102,7 @@ struct gentle_sched_data {
 	struct gentle_ages	ages;
 
 	u32			limit_bytes;
+	u32			guaranteed;	/* bytes of the oldest band */
 
 	u64			rate;		/* bytes per second, 0: unknown */
 	bool			probing;
@@ -303,15 +304,30 @@ static struct gentle_host *gentle_heaviest(struct gentle_sched_data *q)
 
 /* Rate of the link, and limit */
 
-static void gentle_update_limit(struct gentle_sched_data *q)
+/* Bytes that the queue may hold if it may be this long in time. */
+static u32 gentle_bytes(const struct gentle_sched_data *q, u64 time)
 {
 	u64 bytes;
 
 	if (!q->rate)
-		return;
-	bytes = mul_u64_u64_div_u64(q->rate, q->room, NSEC_PER_SEC);
-	q->limit_bytes = min_t(u64, max_t(u64, bytes, GENTLE_LEAST_LIMIT),
-			       q->params.memory_limit);
+		return q->params.memory_limit;
+	bytes = mul_u64_u64_div_u64(q->rate, time, NSEC_PER_SEC);
+	return min_t(u64, max_t(u64, bytes, GENTLE_LEAST_LIMIT),
+		     q->params.memory_limit);
+}
+
+/* Younger packets cannot take from the oldest band its share of the longest
+ * queue. A flood, which no drop ends, shrinks the limit, and a share of that
+ * can be less than a packet, which TCP cannot use; but the young keep two
+ * thirds of what is left.
+ */
+static void gentle_update_limit(struct gentle_sched_data *q)
+{
+	u32 parts = q->params.weight + 1;
+
+	q->limit_bytes = gentle_bytes(q, q->room);
+	q->guaranteed = min(gentle_bytes(q, q->params.limit) / parts,
+			    q->limit_bytes / min_t(u32, parts, 3));
 }
 
 /* Returns true if the rate changes. The clock is read only where it counts. */
@@ -418,8 +434,8 @@ static int gentle_next(const struct gentle_sched_data *q,
 }
 
 /* The band that loses its first packet: the oldest one, unless it has a single
- * packet or no more than its share of the limit; a flood of new flows could
- * else take its packets before they are served.
+ * packet or no more than is guaranteed; a flood of new flows could else take
+ * its packets before they are served.
  */
 static int gentle_victim(const struct gentle_sched_data *q,
 			 const struct gentle_host *host)
@@ -429,7 +445,7 @@ static int gentle_victim(const struct gentle_sched_data *q,
 	const struct gentle_band *b = &host->bands[oldest];
 
 	if (younger && (b->head == b->tail ||
-			b->bytes <= q->limit_bytes / (q->params.weight + 1)))
+			b->bytes <= q->guaranteed))
 		return __fls(younger);
 	return oldest;
 }
@@ -660,7 +676,6 @@ static void gentle_adopt(struct gentle_sched_data *q,
 	q->params = *new;
 	q->ages.oldest = min_t(u64, (u64)new->first << new->bands,
 			       GENTLE_OLDEST);
-	q->limit_bytes = new->memory_limit;
 	gentle_update_limit(q);
 }
 

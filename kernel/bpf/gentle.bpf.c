@@ -190,6 +190,7 @@ struct queue {
 	struct gentle_ages ages;
 
 	u32	limit_bytes;
+	u32	guaranteed;	/* bytes of the oldest band */
 	u32	probing;
 	s64	due;
 	u64	rate;		/* measured, bytes per second; 0: unknown */
@@ -309,15 +310,21 @@ static inline void read_pace(struct Qdisc *sch, struct queue *q)
 
 /* Rate of the link, and limit */
 
-static inline void update_limit(struct queue *q)
+static inline u32 bytes_in(const struct queue *q, u64 time)
 {
-	u64 bytes;
+	/* 64 bits are enough for 130 GB/s. */
+	u64 bytes = q->rate * time / NSEC_PER_SEC;
 
 	if (!q->rate)
-		return;
-	/* 64 bits are enough for 130 GB/s. */
-	bytes = q->rate * q->room / NSEC_PER_SEC;
-	q->limit_bytes = min(max(bytes, LEAST_LIMIT), MEMORY_LIMIT);
+		return MEMORY_LIMIT;
+	return min(max(bytes, LEAST_LIMIT), MEMORY_LIMIT);
+}
+
+static inline void update_limit(struct queue *q)
+{
+	q->limit_bytes = bytes_in(q, q->room);
+	q->guaranteed = min(bytes_in(q, LIMIT) / (WEIGHT + 1),
+			    q->limit_bytes / 3);
 }
 
 static inline int measure(struct queue *q, u64 now, u32 bytes, u32 backlog)
@@ -441,8 +448,7 @@ static inline u32 victim(const struct Qdisc *sch, const struct queue *q)
 	u32 younger = q->waiting & ~(1U << oldest);
 	const struct band *b = band_of(sch, oldest);
 
-	if (b && younger && (b->packets == 1 ||
-			     b->bytes <= q->limit_bytes / (WEIGHT + 1)))
+	if (b && younger && (b->packets == 1 || b->bytes <= q->guaranteed))
 		return highest(younger);
 	return oldest;
 }
@@ -629,8 +635,8 @@ int gentle_init(u64 *ctx)
 	q->ages.indebted = 0;
 	q->rate = 0;
 	q->push_out = 0;
-	q->limit_bytes = MEMORY_LIMIT;
 	q->room = LIMIT;
+	update_limit(q);
 	read_pace(sch, q);
 	return 0;
 }

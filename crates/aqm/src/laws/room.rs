@@ -35,6 +35,11 @@ impl Room {
         self.time
     }
 
+    /// The longest limit.
+    pub(crate) fn most(&self) -> Nanos {
+        self.most
+    }
+
     /// The queue has dropped a packet, because it was longer than the limit.
     pub(crate) fn overflowed(&mut self, now: Nanos) {
         if self.verdict.is_none() {

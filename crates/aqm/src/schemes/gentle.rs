@@ -110,6 +110,8 @@ static QDISC: KernelQdisc = KernelQdisc {
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let bands = options.count(flow_ages::BANDS.name) as usize;
+    let weight = options.count("weight");
+    let memory_limit = options.size("memory_limit");
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     let turns = HostTurns::new(options, hash);
     let hosts = if turns.is_some() {
@@ -122,11 +124,12 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         turns,
         serving: 0,
         ages: FlowAges::new(options.count("flows") as u32, options, hash),
-        weight: options.count("weight") as i64,
+        weight: weight as i64,
         rate: LinkRate::default(),
         room: Room::new(options.time("limit")),
-        memory_limit: options.size("memory_limit"),
-        limit: options.size("memory_limit"),
+        memory_limit,
+        limit: memory_limit,
+        guaranteed: guaranteed(weight, memory_limit, memory_limit),
         ecn: options.flag("ecn"),
         packets: 0,
         backlog: 0,
@@ -138,6 +141,14 @@ const FRAME: u64 = 1514;
 
 /// Smallest limit in bytes: on a slow link, a window of a few packets has to fit.
 const LEAST_LIMIT: u64 = 5 * FRAME;
+
+/// Bytes that younger packets cannot take from the oldest band: its share of the longest queue. A flood, which no drop
+/// ends, shrinks the limit, and a share of that can be less than a packet, which TCP cannot use; but the young keep two
+/// thirds of what is left.
+fn guaranteed(weight: u64, longest: u64, limit: u64) -> u64 {
+    let parts = weight + 1;
+    (longest / parts).min(limit / parts.min(3))
+}
 
 /// Packets of a host, in bands by age.
 #[derive(Debug)]
@@ -239,6 +250,7 @@ struct Gentle<P> {
     memory_limit: u64,
     /// Current limit, bytes.
     limit: u64,
+    guaranteed: u64,
     ecn: bool,
     packets: usize,
     backlog: u64,
@@ -258,7 +270,7 @@ impl<P: Packet> Gentle<P> {
             self.room.overflowed(now);
             let host = heaviest(&self.hosts);
             let bands = &self.hosts[host];
-            let band = bands.victim(self.limit / (self.weight as u64 + 1));
+            let band = bands.victim(self.guaranteed);
             // A packet that can be marked is, when it leaves.
             let spared = self.ecn
                 && self.backlog <= (2 * self.limit).min(self.memory_limit)
@@ -288,8 +300,12 @@ impl<P: Packet> Gentle<P> {
     #[cold]
     fn update_limit(&mut self) {
         if let Some(rate) = self.rate.get() {
-            let bytes = u128::from(rate) * u128::from(self.room.time().0) / 1_000_000_000;
-            self.limit = (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit);
+            let bytes = |time: Nanos| {
+                let bytes = u128::from(rate) * u128::from(time.0) / 1_000_000_000;
+                (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit)
+            };
+            self.limit = bytes(self.room.time());
+            self.guaranteed = guaranteed(self.weight as u64, bytes(self.room.most()), self.limit);
         }
     }
 }
@@ -439,6 +455,25 @@ mod tests {
         });
         let old = sent.iter().filter(|packet| packet.flow == 1).count();
         assert!((560..640).contains(&old), "{old} of {}", sent.len());
+    }
+
+    #[test]
+    fn a_flood_of_new_flows_takes_no_packet_of_a_small_window() {
+        let mut queue = build("gentle");
+        // The limit shrinks to 14 frames, of which a seventeenth is less than one.
+        let bulk = |_| vec![TestPacket::data(1, 1514), TestPacket::data(1, 1514)];
+        run(&mut *queue, 0..20_000, bulk);
+        let (sent, dropped, _) = run(&mut *queue, 20_000..30_000, |t| {
+            let flood = [40_000, 60_000].map(|base| TestPacket::data(base + t, 1514));
+            // Less than a seventeenth of the link, in bursts of four.
+            let window = if t % 100 == 0 { 4 } else { 0 };
+            let old = std::iter::repeat_n(TestPacket::data(1, 1514).numbered(t as u32), window);
+            old.chain(flood).collect()
+        });
+        let late = |packet: &&TestPacket| packet.flow == 1 && packet.id >= 21_000;
+        assert_eq!(sent.iter().filter(late).count(), 4 * 90);
+        let lost = dropped.iter().map(|(packet, _)| packet);
+        assert_eq!(lost.filter(late).count(), 0);
     }
 
     #[test]
