@@ -35,7 +35,8 @@ fn downloads_go_on_under_attack() {
             found.and_then(Value::as_f64).unwrap()
         };
         let (fq_codel, gentle, by_host) = (goodput(0), goodput(1), goodput(2));
-        assert!(gentle > 150_000.0, "{name}: {gentle}");
+        // 95 % of the oldest band's share, 0.56 Mb/s.
+        assert!(gentle > 530_000.0, "{name}: {gentle}");
         assert!(gentle > fq_codel / 2.0, "{name}: {gentle}, {fq_codel}");
         assert!(by_host > 2_700_000.0, "{name}: {by_host}");
     }
@@ -78,7 +79,9 @@ fn every_table_is_made_by_one_command() {
         "{made}"
     );
     // The second time all runs are there, and the tables are the same.
-    let runs = temporary.path().join("runs/runs");
+    let mut found = names(temporary.path()).into_iter();
+    let store = found.find(|name| name.starts_with("runs-"));
+    let runs = temporary.path().join(store.unwrap()).join("runs");
     let files = names(&runs);
     assert_eq!(stdout(&mut run(&args)), made);
     assert_eq!(names(&runs), files);
