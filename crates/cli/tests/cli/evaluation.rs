@@ -64,6 +64,8 @@ fn every_table_is_made_by_one_command() {
         "goal-2",
         "frontier",
         "frontier-call",
+        "frontier-reverse",
+        "frontier-tunnels",
         "goal-3",
         "confucius",
         "tunnels",
