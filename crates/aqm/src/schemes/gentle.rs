@@ -110,8 +110,6 @@ static QDISC: KernelQdisc = KernelQdisc {
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let bands = options.count(flow_ages::BANDS.name) as usize;
-    let weight = options.count("weight");
-    let memory_limit = options.size("memory_limit");
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     let turns = HostTurns::new(options, hash);
     let hosts = if turns.is_some() {
@@ -119,21 +117,23 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     } else {
         1
     };
-    Box::new(Gentle {
+    let mut queue = Gentle {
         hosts: (0..hosts).map(|_| Bands::new(bands)).collect(),
         turns,
         serving: 0,
         ages: FlowAges::new(options.count("flows") as u32, options, hash),
-        weight: weight as i64,
+        weight: options.count("weight") as i64,
         rate: LinkRate::default(),
         room: Room::new(options.time("limit")),
-        memory_limit,
-        limit: memory_limit,
-        guaranteed: guaranteed(weight, memory_limit, memory_limit),
+        memory_limit: options.size("memory_limit"),
+        limit: 0,
+        guaranteed: 0,
         ecn: options.flag("ecn"),
         packets: 0,
         backlog: 0,
-    })
+    };
+    queue.update_limit();
+    Box::new(queue)
 }
 
 /// A full frame, bytes.
@@ -141,14 +141,6 @@ const FRAME: u64 = 1514;
 
 /// Smallest limit in bytes: on a slow link, a window of a few packets has to fit.
 const LEAST_LIMIT: u64 = 5 * FRAME;
-
-/// Bytes that younger packets cannot take from the oldest band: its share of the longest queue. A flood, which no drop
-/// ends, shrinks the limit, and a share of that can be less than a packet, which TCP cannot use; but the young keep two
-/// thirds of what is left.
-fn guaranteed(weight: u64, longest: u64, limit: u64) -> u64 {
-    let parts = weight + 1;
-    (longest / parts).min(limit / parts.min(3))
-}
 
 /// Packets of a host, in bands by age.
 #[derive(Debug)]
@@ -250,6 +242,7 @@ struct Gentle<P> {
     memory_limit: u64,
     /// Current limit, bytes.
     limit: u64,
+    /// Bytes that younger packets cannot take from the oldest band.
     guaranteed: u64,
     ecn: bool,
     packets: usize,
@@ -296,17 +289,22 @@ impl<P: Packet> Gentle<P> {
         }
     }
 
-    /// Applies a new rate or a new limit in time.
+    /// Bytes that the queue may hold if it may be this long in time.
+    fn bytes(&self, time: Nanos) -> u64 {
+        self.rate.get().map_or(self.memory_limit, |rate| {
+            let bytes = u128::from(rate) * u128::from(time.0) / 1_000_000_000;
+            (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit)
+        })
+    }
+
+    /// Applies a new rate or a new limit in time. Guaranteed is a share of the longest queue: a flood, which no drop ends,
+    /// shrinks the limit, and a share of that can be less than a packet, which TCP cannot use; but the young keep two
+    /// thirds of what is left.
     #[cold]
     fn update_limit(&mut self) {
-        if let Some(rate) = self.rate.get() {
-            let bytes = |time: Nanos| {
-                let bytes = u128::from(rate) * u128::from(time.0) / 1_000_000_000;
-                (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit)
-            };
-            self.limit = bytes(self.room.time());
-            self.guaranteed = guaranteed(self.weight as u64, bytes(self.room.most()), self.limit);
-        }
+        let parts = self.weight as u64 + 1;
+        self.limit = self.bytes(self.room.time());
+        self.guaranteed = (self.bytes(self.room.most()) / parts).min(self.limit / parts.min(3));
     }
 }
 
