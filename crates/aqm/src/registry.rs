@@ -9,6 +9,11 @@ use std::str::FromStr;
 
 pub use crate::schemes::{SCHEMES, build};
 
+/// Schemes for lists and suggestions: all but examples.
+pub fn listed() -> impl Iterator<Item = &'static Scheme> {
+    SCHEMES.iter().copied().filter(|scheme| scheme.listed)
+}
+
 /// Returns the scheme named `name`.
 pub fn find(name: &str) -> Option<&'static Scheme> {
     SCHEMES.iter().copied().find(|scheme| scheme.name == name)
@@ -150,13 +155,13 @@ fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecErr
 fn find_any_case(name: &str) -> Result<&'static Scheme, SpecError> {
     find(&normalized(name)).ok_or_else(|| SpecError::Scheme {
         name: name.to_owned(),
-        suggestion: suggestion(name, SCHEMES.iter().map(|scheme| scheme.name)),
+        suggestion: suggestion(name, listed().map(|scheme| scheme.name)),
         schemes: names(),
     })
 }
 
-/// The names of all schemes, for error messages.
+/// The names of the listed schemes, for error messages.
 fn names() -> String {
-    let names: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+    let names: Vec<&str> = listed().map(|scheme| scheme.name).collect();
     names.join(", ")
 }

@@ -537,7 +537,7 @@ pub(crate) struct ResultArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesArgs {
     /// Show this scheme with its options
-    #[arg(value_parser = PossibleValuesParser::new(registry::SCHEMES.iter().map(|scheme| scheme.name)))]
+    #[arg(value_parser = PossibleValuesParser::new(registry::SCHEMES.iter().map(|scheme| PossibleValue::new(scheme.name).hide(!scheme.listed))))]
     pub(crate) name: Option<String>,
 
     /// Print JSON instead of text

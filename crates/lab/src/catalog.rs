@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// The catalog as JSON: `schemes`, `scenarios`, `profiles`, `causes` of drops by their index in events, `grades` with the time in
 /// seconds below which they are given (the last: null).
 pub fn catalog() -> String {
-    let schemes = registry::SCHEMES.iter().map(|scheme| {
+    let schemes = registry::listed().map(|scheme| {
         let option = |option: &gentle_aqm::OptionSpec| {
             json!({
                 "name": option.name,

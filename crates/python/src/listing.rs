@@ -1,6 +1,6 @@
 //! Lists of what can be named.
 
-use gentle_aqm::registry::SCHEMES;
+use gentle_aqm::registry;
 use gentle_tcp::Profile;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 /// `accepts`, `help`).
 #[pyfunction]
 pub(crate) fn schemes(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let described = SCHEMES.iter().map(|scheme| {
+    let described = registry::listed().map(|scheme| {
         let options = scheme.options.iter().map(|option| {
             let described = PyDict::new(py);
             described.set_item("name", option.name)?;

@@ -9,6 +9,8 @@ use super::spec::Spec;
 pub struct Scheme {
     /// Name, as `tc` has it where `tc` has it.
     pub name: &'static str,
+    /// False for an example, which can be named but appears in no list.
+    pub listed: bool,
     /// One-line summary for help and lists.
     pub summary: &'static str,
     /// Publication that describes the scheme, and the implementation that the code follows.
@@ -46,6 +48,7 @@ impl Scheme {
     /// Base of every description: no options, packets of a flow in order, no kernel qdisc.
     pub const PLAIN: Scheme = Scheme {
         name: "",
+        listed: true,
         summary: "",
         source: "",
         options: &[],

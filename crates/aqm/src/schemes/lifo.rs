@@ -1,4 +1,4 @@
-//! `lifo`: last in, first out. An example of a new scheme (CONTRIBUTING.md), compiled with the feature `exercise` only.
+//! `lifo`: last in, first out. An example of a new scheme (CONTRIBUTING.md), which appears in no list.
 
 use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
@@ -11,8 +11,9 @@ use gentle_units::Nanos;
 /// LIFO with a limit in packets.
 pub static SCHEME: Scheme = Scheme {
     name: "lifo",
+    listed: false,
     summary: "last in, first out; a full queue drops what arrives",
-    source: "an exercise",
+    source: "an example",
     options: &[OptionSpec {
         name: "limit",
         kind: Kind::Count(1, 1_000_000),

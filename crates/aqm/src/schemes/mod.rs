@@ -9,16 +9,15 @@ use crate::plumbing::scheme::Scheme;
 use crate::plumbing::spec::Spec;
 
 macro_rules! schemes {
-    ($($(#[$condition:meta])* $module:ident),* $(,)?) => {
-        $($(#[$condition])* pub mod $module;)*
+    ($($module:ident),* $(,)?) => {
+        $(pub mod $module;)*
 
-        /// All schemes, in the order of reports.
-        pub static SCHEMES: &[&Scheme] = &[$($(#[$condition])* &$module::SCHEME),*];
+        /// All schemes, in the order of reports; the example at the end is not listed ([`Scheme::listed`]).
+        pub static SCHEMES: &[&Scheme] = &[$(&$module::SCHEME),*];
 
         /// Builds the queue that `spec` describes. `seed` determines its random decisions and hash keys.
         pub fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
             $(
-                $(#[$condition])*
                 if *spec.scheme() == $module::SCHEME {
                     return $module::build(spec, seed);
                 }
@@ -54,6 +53,5 @@ schemes! {
     srpt,
     tbf,
     htb,
-    #[cfg(feature = "exercise")]
     lifo,
 }

@@ -35,13 +35,10 @@ fn schemes(written: &OsStr) -> Vec<CompletionCandidate> {
         return Vec::new();
     };
     match written.rsplit_once(' ') {
-        None => {
-            let known = registry::SCHEMES.iter();
-            known
-                .filter(|scheme| scheme.name.starts_with(written))
-                .map(|scheme| candidate(scheme.name.to_owned(), scheme.summary))
-                .collect()
-        }
+        None => registry::listed()
+            .filter(|scheme| scheme.name.starts_with(written))
+            .map(|scheme| candidate(scheme.name.to_owned(), scheme.summary))
+            .collect(),
         Some((before, last)) => match registry::for_device(before) {
             Ok(spec) => options(&spec)
                 .flat_map(|option| words(option).map(move |word| (word, option.help)))

@@ -55,7 +55,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write each chart as SVG and PDF into this directory
+    /// Write each chart as SVG into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 

@@ -128,9 +128,8 @@ fn write(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()
             for chart in &item.charts {
                 let name = format!("{}-{}-{}", reproduction.paper, item.id, chart.id());
                 for (width, suffix) in [(Width::Column, ""), (Width::Text, "-wide")] {
-                    let (svg, pdf) = (figure::svg(chart, width), figure::pdf(chart, width));
+                    let svg = figure::svg(chart, width);
                     write_file(directory, &format!("{name}{suffix}.svg"), svg.as_bytes())?;
-                    write_file(directory, &format!("{name}{suffix}.pdf"), &pdf)?;
                 }
             }
         }

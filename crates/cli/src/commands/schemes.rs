@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &SchemesArgs) -> anyhow::Result<ExitCode> {
-    let asked = |scheme: &&Scheme| args.name.as_ref().is_none_or(|name| scheme.name == name);
+    let asked = |scheme: &&Scheme| match &args.name {
+        Some(name) => scheme.name == name,
+        None => scheme.listed,
+    };
     let schemes = registry::SCHEMES.iter().copied().filter(asked);
     let text = if args.json {
         let list: Vec<Value> = schemes.map(as_json).collect();

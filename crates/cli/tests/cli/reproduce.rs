@@ -78,17 +78,16 @@ fn pages_and_figures_are_written() {
     assert!(page.contains("fig3") && page.contains("<svg"));
     let written = names(&figures);
     assert!(
-        written.len() >= 4 && written.len().is_multiple_of(4),
+        written.len() >= 2 && written.len().is_multiple_of(2),
         "{written:?}"
     );
     for name in written {
         assert!(name.starts_with("spa-2018-fig3"), "{name}");
         let bytes = fs::read(figures.join(&name)).unwrap();
-        match name.rsplit_once('.').unwrap().1 {
-            "svg" => assert!(bytes.starts_with(b"<svg") || bytes.starts_with(b"<?xml")),
-            "pdf" => assert!(bytes.starts_with(b"%PDF")),
-            other => panic!("{other}"),
-        }
+        assert!(
+            name.ends_with(".svg") && bytes.starts_with(b"<svg"),
+            "{name}"
+        );
     }
 }
 

@@ -189,8 +189,9 @@ fn schemes() -> Vec<String> {
         "htb" => "htb rate=1mbit".to_owned(),
         name => name.to_owned(),
     };
-    let schemes = gentle_aqm::registry::SCHEMES.iter();
-    schemes.map(|scheme| shaped(scheme.name)).collect()
+    gentle_aqm::registry::listed()
+        .map(|scheme| shaped(scheme.name))
+        .collect()
 }
 
 /// Records of runs by the command, by scheme.

@@ -1,8 +1,8 @@
-//! Charts as vector graphics for papers: SVG, and PDF with text that stays text.
+//! Charts as vector graphics for papers and pages: SVG.
 //!
-//! The same chart gives the same bytes on every machine: text is measured in the font that is compiled in, and PDFs embed it.
-//! In an SVG it is the first choice, followed by fonts with the same widths. Lines and marks differ in dash and shape as well
-//! as in colour, so that prints in grey are legible.
+//! The same chart gives the same bytes on every machine: text is measured in the font that is compiled in. That font is the
+//! drawing's first choice, followed by fonts with the same widths. Lines and marks differ in dash and shape as well as in
+//! colour, so that prints in grey are legible.
 
 mod axis;
 mod bars;
@@ -16,8 +16,6 @@ mod style;
 use canvas::{Canvas, Drawing, escaped};
 use describe::describe;
 use gentle_papers::Chart;
-use std::sync::Arc;
-use svg2pdf::usvg;
 
 /// Width of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +54,6 @@ pub fn svg(chart: &Chart, width: Width) -> String {
         escaped(chart.title()),
         escaped(&describe(chart)),
     )
-}
-
-/// Draws a chart as a PDF file of one page, as large as the figure.
-pub fn pdf(chart: &Chart, width: Width) -> Vec<u8> {
-    let mut options = usvg::Options::default();
-    Arc::make_mut(&mut options.fontdb).load_font_data(style::FONT.to_vec());
-    let drawing =
-        usvg::Tree::from_str(&svg(chart, width), &options).expect("the drawing is well-formed");
-    let page = svg2pdf::PageOptions { dpi: options.dpi };
-    svg2pdf::to_pdf(&drawing, svg2pdf::ConversionOptions::default(), page)
-        .expect("the drawing has text, lines and areas only")
 }
 
 /// Draws a chart as an element of a page, in the colours of the page. `item` is the name of the figure or table.

@@ -1,13 +1,10 @@
-//! Figures as SVG and PDF.
+//! Figures as SVG.
 
 use super::fixture::{SCHEMES, charts, stacked};
 use gentle_papers::{Axis, BarSeries, Bars, Chart, Curves, Draw, Estimate, Line, Point, Scale};
-use gentle_report::figure::{Width, pdf, svg};
+use gentle_report::figure::{Width, svg};
 use proptest::prelude::*;
-use std::fs;
-use std::process::Command;
-use svg2pdf::usvg::roxmltree::{Document, Node};
-use tempfile::TempDir;
+use roxmltree::{Document, Node};
 
 const WIDTHS: [Width; 2] = [Width::Column, Width::Text];
 
@@ -68,38 +65,9 @@ fn figures_have_the_width_of_a_column_or_of_the_text() {
 }
 
 #[test]
-fn a_pdf_is_a_page_with_text() {
-    let folder = TempDir::new().unwrap();
-    for chart in charts() {
-        let path = folder.path().join("figure.pdf");
-        fs::write(&path, pdf(&chart, Width::Column)).unwrap();
-        let read = Command::new("pdftotext")
-            .arg("-layout")
-            .arg(&path)
-            .arg("-")
-            .output();
-        let read = read.expect("pdftotext runs; scripts/bootstrap test installs it");
-        assert!(
-            read.status.success(),
-            "{}",
-            String::from_utf8_lossy(&read.stderr)
-        );
-        // A title that is written upwards comes out in lines of its own.
-        let text = String::from_utf8(read.stdout).unwrap();
-        let text: Vec<&str> = text.split_whitespace().collect();
-        for label in labels(&chart) {
-            for word in label.split_whitespace() {
-                assert!(text.contains(&word), "{word}: {text:?}");
-            }
-        }
-    }
-}
-
-#[test]
 fn same_chart_same_bytes() {
     for chart in charts() {
         assert!(svg(&chart, Width::Column) == svg(&chart, Width::Column));
-        assert!(pdf(&chart, Width::Column) == pdf(&chart, Width::Column));
     }
 }
 
@@ -225,7 +193,6 @@ proptest! {
     fn any_chart_can_be_drawn(chart in prop_oneof![curves(), bars()]) {
         for width in WIDTHS {
             words(&svg(&chart, width));
-            prop_assert!(pdf(&chart, width).starts_with(b"%PDF"));
         }
     }
 }
