@@ -191,7 +191,7 @@ fn without_error_numbers(text: &str) -> String {
 
 /// Capabilities of standard output.
 pub(crate) struct Terminal {
-    /// Width in columns; `None` if it is not a terminal: unlimited.
+    /// Width in columns: that of the terminal, else the variable `COLUMNS`, as for help; `None` without either: unlimited.
     pub(crate) width: Option<usize>,
     pub(crate) color: bool,
 }
@@ -203,8 +203,11 @@ impl Terminal {
         // Convention of https://no-color.org.
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
         Terminal {
-            width: terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0.into()),
+            width: terminal_size::terminal_size_of(&stdout)
+                .map(|(width, _)| width.0.into())
+                .or_else(columns),
             color: terminal && !no_color,
         }
     }

@@ -8,7 +8,6 @@ pub(crate) fn gentle(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
     command
         .env_clear()
-        .env("COLUMNS", "100")
         .env("SOURCE_DATE_EPOCH", "1767323040")
         .args(args);
     command
