@@ -3,18 +3,17 @@
 use crate::error::{failed, invalid};
 use crate::table::{Column, Table};
 use crate::work::interruptible;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
 use gentle_experiment::ScenarioError;
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, Batches, Grid, Inputs, Results, Sweep, SweepError};
+use gentle_sweep::{Batch, Batches, Grid, Inputs, Results, Sweep, SweepError, Values};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A grid, what a store has of it, and the batches that are missing.
 #[pyclass(module = "gentle._core", frozen)]
@@ -234,15 +233,10 @@ impl SweepPlan {
         let get = |name: &str| content(read, name);
         let whole = gentle_sweep::whole(self.sweep.rows(&get))
             .map_err(|error| raised(error, self.is_file))?;
-        let schema = whole.schema();
-        let columns = schema
-            .fields()
-            .iter()
-            .zip(whole.columns())
-            .map(|(field, values)| Column {
-                name: field.name().clone(),
-                values: values.clone(),
-            });
+        let columns = whole.columns().iter().map(|column| Column {
+            name: column.name.clone(),
+            values: array(&column.values),
+        });
         Table::new(columns.collect())
     }
 
@@ -258,19 +252,12 @@ impl SweepPlan {
             .map_err(|error| raised(error, self.is_file))?;
         let columns = PyDict::new(py);
         for name in names {
-            let column = whole
-                .column_by_name(&name)
-                .ok_or_else(|| invalid(format!("no column '{name}'")))?;
-            if let Some(texts) = column.as_string_opt::<i32>() {
-                columns.set_item(name, texts.iter().collect::<Vec<_>>())?;
-            } else if let Some(numbers) = column.as_primitive_opt::<UInt64Type>() {
-                columns.set_item(name, numbers.iter().collect::<Vec<_>>())?;
-            } else if let Some(numbers) = column.as_primitive_opt::<Float64Type>() {
-                columns.set_item(name, numbers.iter().collect::<Vec<_>>())?;
-            } else {
-                return Err(invalid(format!(
-                    "the column '{name}' is no list of texts or numbers"
-                )));
+            match whole.column(&name) {
+                Some(Values::Text(texts)) => columns.set_item(name, texts)?,
+                Some(Values::Number(numbers)) => columns.set_item(name, numbers)?,
+                Some(Values::Count(counts)) => columns.set_item(name, counts)?,
+                Some(Values::Count32(counts)) => columns.set_item(name, counts)?,
+                None => return Err(invalid(format!("no column '{name}'"))),
             }
         }
         Ok(columns)
@@ -280,7 +267,7 @@ impl SweepPlan {
     fn export(&self, read: &Bound<'_, PyAny>, write: &Bound<'_, PyAny>, csv: bool) -> PyResult<()> {
         let get = |name: &str| content(read, name);
         let parts = self.sweep.rows(&get);
-        // Parquet is written by threads, which Python objects cannot be passed to: kept until it is complete.
+        // The Parquet writer requires `Send`, which Python objects are not: the file is kept until it is complete.
         let mut bytes = Vec::new();
         match csv {
             true => gentle_sweep::csv(parts, &mut bytes),
@@ -288,6 +275,16 @@ impl SweepPlan {
         }
         .map_err(|error| raised(error, self.is_file))?;
         write.call1((PyBytes::new(write.py(), &bytes),)).map(|_| ())
+    }
+}
+
+/// Values of a column as Arrow.
+fn array(values: &Values) -> ArrayRef {
+    match values {
+        Values::Text(texts) => Arc::new(texts.iter().collect::<StringArray>()),
+        Values::Number(numbers) => Arc::new(Float64Array::from(numbers.clone())),
+        Values::Count(counts) => Arc::new(UInt64Array::from(counts.clone())),
+        Values::Count32(counts) => Arc::new(UInt32Array::from(counts.clone())),
     }
 }
 

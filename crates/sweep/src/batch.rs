@@ -7,7 +7,7 @@ use crate::key::{Key, hash};
 use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::row::{self, Common, Row};
-use crate::table;
+use crate::write;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunSpec, Watch};
 use serde::{Deserialize, Serialize};
@@ -235,8 +235,7 @@ where
         }
     }
     let runs = row::table(&rows, &row::axes_of(&rows), metrics.names());
-    let runs = runs.map_err(|error| content(error.to_string()))?;
-    let small = table::small_file(&runs).map_err(|error| content(error.to_string()))?;
+    let small = write::small_file(&runs).map_err(|error| content(error.to_string()))?;
     let connections = batch.connections.then(|| connections.parquet());
     let connections = connections.transpose();
     Ok(Results {

@@ -1,13 +1,11 @@
 //! Connections of runs one by one, as Parquet.
 
 use crate::key::Key;
-use crate::table::file;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::ArrowError;
+use crate::table::{Table, Values};
+use crate::write::file;
 use gentle_experiment::{ConnectionRecord, Ending, Scenario};
 use gentle_units::Nanos;
 use parquet::errors::ParquetError;
-use std::sync::Arc;
 
 /// Connections of several runs.
 #[derive(Debug, Default)]
@@ -41,7 +39,7 @@ impl Connections {
 
     /// A row per connection.
     pub(crate) fn parquet(&self) -> Result<Vec<u8>, ParquetError> {
-        file(&self.table()?)
+        file(&self.table())
     }
 
     fn rows(&self) -> impl Iterator<Item = (&Run, u32, &ConnectionRecord)> {
@@ -51,68 +49,55 @@ impl Connections {
         })
     }
 
-    fn table(&self) -> Result<RecordBatch, ArrowError> {
-        let count = |of: fn(&ConnectionRecord) -> u64| -> ArrayRef {
-            Arc::new(
-                self.rows()
-                    .map(|(_, _, c)| Some(of(c)))
-                    .collect::<UInt64Array>(),
-            )
+    fn table(&self) -> Table {
+        let text = |of: fn(&Run, &ConnectionRecord) -> Option<String>| {
+            Values::Text(self.rows().map(|(run, _, c)| of(run, c)).collect())
         };
-        let time = |of: fn(&ConnectionRecord) -> Option<Nanos>| -> ArrayRef {
+        let count = |of: fn(&ConnectionRecord) -> u64| {
+            Values::Count(self.rows().map(|(_, _, c)| of(c)).collect())
+        };
+        let count32 = |of: fn(u32, &ConnectionRecord) -> u32| {
+            Values::Count32(self.rows().map(|(_, number, c)| of(number, c)).collect())
+        };
+        let time = |of: fn(&ConnectionRecord) -> Option<Nanos>| {
             let times = self.rows().map(|(_, _, c)| of(c).map(Nanos::as_secs_f64));
-            Arc::new(times.collect::<Float64Array>())
+            Values::Number(times.collect())
         };
-        let keys = self.rows().map(|(run, _, _)| Some(run.key.as_str()));
-        let numbers = self.rows().map(|(_, number, _)| Some(number));
-        let workloads = self.rows().map(|(_, _, c)| Some(c.workload as u32));
-        let groups = self
-            .rows()
-            .map(|(run, _, c)| run.groups.get(c.workload)?.as_deref());
-        let outcomes = self.rows().map(|(_, _, c)| Some(outcome(c.ending)));
-        RecordBatch::try_from_iter_with_nullable([
+        Table::new([
+            ("key", false, text(|run, _| Some(run.key.clone()))),
+            ("connection", false, count32(|number, _| number)),
+            ("workload", false, count32(|_, c| c.workload as u32)),
             (
-                "key",
-                Arc::new(keys.collect::<StringArray>()) as ArrayRef,
-                false,
+                "group",
+                true,
+                text(|run, c| run.groups.get(c.workload)?.clone()),
             ),
-            (
-                "connection",
-                Arc::new(numbers.collect::<UInt32Array>()),
-                false,
-            ),
-            (
-                "workload",
-                Arc::new(workloads.collect::<UInt32Array>()),
-                false,
-            ),
-            ("group", Arc::new(groups.collect::<StringArray>()), true),
-            ("start_s", time(|c| Some(c.started)), false),
-            ("segments", count(|c| c.segments), false),
+            ("start_s", false, time(|c| Some(c.started))),
+            ("segments", false, count(|c| c.segments)),
             (
                 "outcome",
-                Arc::new(outcomes.collect::<StringArray>()),
                 false,
+                text(|_, c| Some(outcome(c.ending).to_owned())),
             ),
-            ("response_time_s", time(|c| response_time(c.ending)), true),
-            ("handshake_s", time(|c| c.handshake), true),
-            ("segments_sent", count(|c| c.segments_sent), false),
+            ("response_time_s", true, time(|c| response_time(c.ending))),
+            ("handshake_s", true, time(|c| c.handshake)),
+            ("segments_sent", false, count(|c| c.segments_sent)),
             (
                 "segments_retransmitted",
-                count(|c| c.segments_retransmitted),
                 false,
+                count(|c| c.segments_retransmitted),
             ),
-            ("syn_retransmitted", count(|c| c.syn_retransmitted), false),
-            ("rto_timeouts", count(|c| c.rto_timeouts), false),
+            ("syn_retransmitted", false, count(|c| c.syn_retransmitted)),
+            ("rto_timeouts", false, count(|c| c.rto_timeouts)),
             (
                 "retransmission_delay_s",
-                time(|c| Some(c.retransmission_delay)),
                 false,
+                time(|c| Some(c.retransmission_delay)),
             ),
             (
                 "syn_retransmission_delay_s",
-                time(|c| Some(c.syn_retransmission_delay)),
                 false,
+                time(|c| Some(c.syn_retransmission_delay)),
             ),
         ])
     }

@@ -1,10 +1,9 @@
-//! Rows of results: a row per run, as Arrow and Parquet.
+//! Rows of results: a row per run.
 
 use crate::axis::Coordinate;
 use crate::key::Key;
 use crate::origin::Origin;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{ArrowError, Field, Schema};
+use crate::table::{Table, Values};
 use gentle_experiment::{Direction, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -102,27 +101,15 @@ pub(crate) fn axes_of(rows: &[Row]) -> Vec<(String, bool)> {
 }
 
 /// Rows as a table with the fixed columns, those of `axes`, and `metrics`.
-pub(crate) fn table(
-    rows: &[Row],
-    axes: &[(String, bool)],
-    metrics: &[String],
-) -> Result<RecordBatch, ArrowError> {
-    let text = |of: &dyn Fn(&Row) -> Option<String>| -> ArrayRef {
-        Arc::new(rows.iter().map(of).collect::<StringArray>())
-    };
-    let number = |of: &dyn Fn(&Row) -> Option<f64>| -> ArrayRef {
-        Arc::new(rows.iter().map(of).collect::<Float64Array>())
-    };
-    let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
+pub(crate) fn table(rows: &[Row], axes: &[(String, bool)], metrics: &[String]) -> Table {
+    let text = |of: &dyn Fn(&Row) -> Option<String>| Values::Text(rows.iter().map(of).collect());
+    let number = |of: &dyn Fn(&Row) -> Option<f64>| Values::Number(rows.iter().map(of).collect());
+    let mut columns: Vec<(&str, Values)> = Vec::new();
     for (index, name) in FIXED.iter().enumerate() {
         let column = match *name {
             "key" => text(&|row| Some(row.key.to_string())),
             "version" => text(&|row| Some(row.common.origin.version.clone())),
-            "record" => Arc::new(
-                rows.iter()
-                    .map(|row| Some(row.common.origin.record))
-                    .collect::<UInt32Array>(),
-            ),
+            "record" => Values::Count32(rows.iter().map(|row| row.common.origin.record).collect()),
             "commit" => text(&|row| row.common.origin.commit.clone()),
             "backend" => text(&|row| Some(row.common.backend.clone())),
             "scenario" => text(&|row| Some(row.common.name.clone())),
@@ -132,11 +119,7 @@ pub(crate) fn table(
             "bins" => text(&|row| Some(row.common.bins.clone())),
             "scheme" => text(&|row| Some(row.scheme.clone())),
             "scheme_name" => text(&|row| Some(row.scheme_name.to_owned())),
-            "seed" => Arc::new(
-                rows.iter()
-                    .map(|row| Some(row.seed))
-                    .collect::<UInt64Array>(),
-            ),
+            "seed" => Values::Count(rows.iter().map(|row| row.seed).collect()),
             _ => number(&|row| Some(row.common.numbers[index - NUMBERS])),
         };
         columns.push((name, column));
@@ -160,12 +143,11 @@ pub(crate) fn table(
             number(&|row| row.metrics.get(index).copied().flatten()),
         ));
     }
-    let fields = columns
-        .iter()
-        .map(|(name, values)| Field::new(*name, values.data_type().clone(), true));
-    let schema = Schema::new(fields.collect::<Vec<_>>());
-    let values = columns.into_iter().map(|(_, values)| values).collect();
-    RecordBatch::try_new(Arc::new(schema), values)
+    Table::new(
+        columns
+            .into_iter()
+            .map(|(name, values)| (name, true, values)),
+    )
 }
 
 /// Index in [`FIXED`] of the first of [`Common::numbers`].

@@ -2,9 +2,7 @@
 
 use crate::error::SweepError;
 use crate::row::FIXED;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, RecordBatch};
+use crate::table::{Table, Values};
 use gentle_experiment::results::HEADLINE;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,32 +106,27 @@ impl Summary {
     pub fn of(
         points: usize,
         axes: &[(String, bool)],
-        parts: impl Iterator<Item = Result<RecordBatch, SweepError>>,
+        parts: impl Iterator<Item = Result<Table, SweepError>>,
     ) -> Result<Summary, SweepError> {
         debug_assert!(FIXED.contains(&"scheme"));
         let mut schemes: BTreeMap<String, (u64, [Sum; METRICS.len()])> = BTreeMap::new();
         for part in parts {
             let part = part?;
-            let Some(labels) = part
-                .column_by_name("scheme")
-                .and_then(|column| column.as_string_opt::<i32>())
-            else {
+            let Some(Values::Text(labels)) = part.column("scheme") else {
                 continue;
             };
-            let columns = METRICS.map(|name| {
-                part.column_by_name(name)
-                    .and_then(|column| column.as_primitive_opt::<Float64Type>())
+            let columns = METRICS.map(|name| match part.column(name) {
+                Some(Values::Number(values)) => Some(values),
+                _ => None,
             });
             for (row, label) in labels.iter().enumerate() {
                 let (runs, sums) = schemes
-                    .entry(label.unwrap_or_default().to_owned())
+                    .entry(label.clone().unwrap_or_default())
                     .or_default();
                 *runs += 1;
                 for (sum, column) in sums.iter_mut().zip(columns) {
-                    if let Some(column) = column
-                        && column.is_valid(row)
-                    {
-                        sum.add(column.value(row));
+                    if let Some(value) = column.and_then(|values| values[row]) {
+                        sum.add(value);
                     }
                 }
             }

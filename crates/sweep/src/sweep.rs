@@ -9,7 +9,7 @@ use crate::key::Key;
 use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::row::{self, Common, Row};
-use arrow_array::RecordBatch;
+use crate::table::Table;
 use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Mean;
@@ -205,7 +205,7 @@ impl Sweep {
     pub fn rows<'a>(
         &'a self,
         read: Read<'a>,
-    ) -> impl Iterator<Item = Result<RecordBatch, SweepError>> + 'a {
+    ) -> impl Iterator<Item = Result<Table, SweepError>> + 'a {
         let metrics = self.metrics.names().to_vec();
         Rows {
             axes: self.grid.axes(),
@@ -404,7 +404,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn parts(mut self) -> impl Iterator<Item = Result<RecordBatch, SweepError>> + 'a {
+    fn parts(mut self) -> impl Iterator<Item = Result<Table, SweepError>> + 'a {
         std::iter::from_fn(move || {
             while self.rows.len() < CHUNK && self.next < self.sweep.grid.len() {
                 if let Err(error) = self.point() {
@@ -459,13 +459,13 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    fn part(&mut self) -> Result<RecordBatch, SweepError> {
+    fn part(&mut self) -> Result<Table, SweepError> {
         let mut cache = Cache::new(self.read, &self.metrics);
         for (row, (file, place)) in self.rows.iter_mut().zip(self.files.drain(..)) {
             row.metrics = cache.row(&file, place)?;
         }
         let part = row::table(&self.rows, &self.axes, &self.metrics);
         self.rows.clear();
-        part.map_err(|error| SweepError::Output(error.to_string()))
+        Ok(part)
     }
 }

@@ -1,88 +1,124 @@
-//! Tables as Parquet and CSV.
+//! Tables of results, and their CSV.
 
 use crate::error::SweepError;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::io::Write;
-use std::sync::Arc;
 
-fn properties() -> parquet::file::properties::WriterPropertiesBuilder {
-    WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(concat!("gentle version ", env!("CARGO_PKG_VERSION")).to_owned())
+/// Rows of results, column by column. All columns have the same number of values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    columns: Vec<Column>,
 }
 
-/// A few rows as a Parquet file, without what speeds up large files only: statistics of pages, the schema of Arrow.
-pub(crate) fn small_file(rows: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let properties = properties()
-        .set_statistics_enabled(EnabledStatistics::None)
-        .build();
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true);
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, rows.schema(), options)?;
-    writer.write(rows)?;
-    writer.close()?;
-    Ok(bytes)
+/// A column of a [`Table`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// True if values of the column can be missing, in this table or in others with the same columns.
+    pub is_nullable: bool,
+    /// A value per row.
+    pub values: Values,
 }
 
-/// Rows as a Parquet file.
-pub(crate) fn file(rows: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties().build()))?;
-    writer.write(rows)?;
-    writer.close()?;
-    Ok(bytes)
+/// Values of a [`Column`]; `None` is a missing value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Numbers.
+    Number(Vec<Option<f64>>),
+    /// Whole numbers of 64 bits.
+    Count(Vec<u64>),
+    /// Whole numbers of 32 bits.
+    Count32(Vec<u32>),
 }
 
-/// Writes tables with the same columns, one after the other, as a Parquet file.
-///
-/// # Errors
-/// Writing failed, or a table is an error.
-pub fn parquet<W: Write + Send>(
-    tables: impl Iterator<Item = Result<RecordBatch, SweepError>>,
-    to: W,
-) -> Result<(), SweepError> {
-    let failed = |error: ParquetError| SweepError::Output(error.to_string());
-    let mut to = Some(to);
-    let mut writer = None;
-    for table in tables {
-        let table = table?;
-        if let Some(to) = to.take() {
-            let made = ArrowWriter::try_new(to, table.schema(), Some(properties().build()));
-            writer = Some(made.map_err(failed)?);
-        }
-        if let Some(writer) = &mut writer {
-            writer.write(&table).map_err(failed)?;
+impl Table {
+    /// The table of columns, each with its name, whether its values can be missing, and its values.
+    pub(crate) fn new<N: Into<String>>(
+        columns: impl IntoIterator<Item = (N, bool, Values)>,
+    ) -> Table {
+        let columns = columns
+            .into_iter()
+            .map(|(name, is_nullable, values)| Column {
+                name: name.into(),
+                is_nullable,
+                values,
+            });
+        Table {
+            columns: columns.collect(),
         }
     }
-    match writer {
-        Some(writer) => writer.close().map(|_| ()).map_err(failed),
-        None => Ok(()),
+
+    /// Columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Values of the first column with a name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        let column = self.columns.iter().find(|column| column.name == name)?;
+        Some(&column.values)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self.columns.first().map(|column| &column.values) {
+            None => 0,
+            Some(Values::Text(values)) => values.len(),
+            Some(Values::Number(values)) => values.len(),
+            Some(Values::Count(values)) => values.len(),
+            Some(Values::Count32(values)) => values.len(),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// Adds the rows of a table with the same columns.
+    pub(crate) fn append(&mut self, other: Table) -> Result<(), SweepError> {
+        let differ = || SweepError::Output("the columns of two tables differ".to_owned());
+        if !self.names().eq(other.names()) {
+            return Err(differ());
+        }
+        for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            match (&mut column.values, more.values) {
+                (Values::Text(values), Values::Text(more)) => values.extend(more),
+                (Values::Number(values), Values::Number(more)) => values.extend(more),
+                (Values::Count(values), Values::Count(more)) => values.extend(more),
+                (Values::Count32(values), Values::Count32(more)) => values.extend(more),
+                _ => return Err(differ()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Values {
+    /// Text of a value, empty if it is missing.
+    fn cell(&self, row: usize) -> String {
+        match self {
+            Values::Text(values) => values[row].clone().unwrap_or_default(),
+            Values::Number(values) => values[row].map_or_else(String::new, |n| n.to_string()),
+            Values::Count(values) => values[row].to_string(),
+            Values::Count32(values) => values[row].to_string(),
+        }
     }
 }
 
 /// Tables with the same columns as one.
 ///
 /// # Errors
-/// A table is an error.
+/// A table is an error, or the columns of two tables differ.
 pub fn whole(
-    tables: impl Iterator<Item = Result<RecordBatch, SweepError>>,
-) -> Result<RecordBatch, SweepError> {
-    let tables = tables.collect::<Result<Vec<_>, _>>()?;
-    let schema = tables
-        .first()
-        .map_or_else(|| Arc::new(Schema::empty()), RecordBatch::schema);
-    arrow_select::concat::concat_batches(&schema, &tables)
-        .map_err(|error| SweepError::Output(error.to_string()))
+    mut tables: impl Iterator<Item = Result<Table, SweepError>>,
+) -> Result<Table, SweepError> {
+    let mut whole = tables.next().transpose()?.unwrap_or_default();
+    for table in tables {
+        whole.append(table?)?;
+    }
+    Ok(whole)
 }
 
 /// Writes tables with the same columns, one after the other, as CSV. Missing values are empty; numbers have the
@@ -91,7 +127,7 @@ pub fn whole(
 /// # Errors
 /// Writing failed, or a table is an error.
 pub fn csv<W: Write>(
-    tables: impl Iterator<Item = Result<RecordBatch, SweepError>>,
+    tables: impl Iterator<Item = Result<Table, SweepError>>,
     to: W,
 ) -> Result<(), SweepError> {
     let failed = |error: csv::Error| SweepError::Output(error.to_string());
@@ -100,29 +136,15 @@ pub fn csv<W: Write>(
     for table in tables {
         let table = table?;
         if !begun {
-            let schema = table.schema();
-            let names = schema.fields().iter().map(|field| field.name());
-            writer.write_record(names).map_err(failed)?;
+            writer.write_record(table.names()).map_err(failed)?;
             begun = true;
         }
-        for row in 0..table.num_rows() {
-            let cells = table.columns().iter().map(|column| cell(column, row));
+        for row in 0..table.rows() {
+            let cells = table.columns.iter().map(|column| column.values.cell(row));
             writer.write_record(cells).map_err(failed)?;
         }
     }
     writer
         .flush()
         .map_err(|error| SweepError::Output(error.to_string()))
-}
-
-fn cell(column: &dyn Array, row: usize) -> String {
-    if column.is_null(row) {
-        return String::new();
-    }
-    match column.data_type() {
-        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
-        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
-        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
-        _ => column.as_string::<i32>().value(row).to_owned(),
-    }
 }

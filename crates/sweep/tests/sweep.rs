@@ -1,14 +1,12 @@
 //! Sweeps without the command: what runs, what is left out, what comes back.
 
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type};
 use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::Simulator;
 use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -217,23 +215,20 @@ fn connections_are_kept_beside_their_runs() {
     let mut numbers = BTreeSet::new();
     for file in std::fs::read_dir(folder.path().join("connections")).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
-        for rows in builder.build().unwrap() {
-            let rows = rows.unwrap();
-            let column = |name| rows.column_by_name(name).unwrap();
-            let keys = column("key").as_string::<i32>();
-            let connections = column("connection").as_primitive::<UInt32Type>();
-            let started = column("start_s").as_primitive::<Float64Type>();
-            let response = column("response_time_s").as_primitive::<Float64Type>();
-            let outcomes = column("outcome").as_string::<i32>();
-            for row in 0..rows.num_rows() {
-                assert!(numbers.insert((keys.value(row).to_owned(), connections.value(row))));
-                assert!((0.0..20.0).contains(&started.value(row)),);
-                assert_eq!(response.is_valid(row), outcomes.value(row) == "completed");
-                if response.is_valid(row) {
-                    let times = times.entry(keys.value(row).to_owned()).or_default();
-                    times.push(response.value(row));
-                }
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        for row in reader.get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let names = || row.get_column_iter().map(|(name, _)| name);
+            let at = |name| names().position(|known| known == name).unwrap();
+            let key = row.get_string(at("key")).unwrap();
+            let number = row.get_uint(at("connection")).unwrap();
+            assert!(numbers.insert((key.clone(), number)));
+            assert!((0.0..20.0).contains(&row.get_double(at("start_s")).unwrap()));
+            let response = row.get_double(at("response_time_s")).ok();
+            let outcome = row.get_string(at("outcome")).unwrap();
+            assert_eq!(response.is_some(), outcome == "completed");
+            if let Some(response) = response {
+                times.entry(key.clone()).or_default().push(response);
             }
         }
     }
