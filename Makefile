@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh machine:
 #   make demo    builds gentle and runs its main job
-#   make test    passes all tests
+#   make test    passes the tests
 
 .DEFAULT_GOAL := build
 
@@ -9,14 +9,26 @@ build:
 	scripts/bootstrap build
 	cargo build --release --locked --bin gentle
 
+# For packages: optimised as a whole program, which takes minutes on one core and 4 GB of memory.
+.PHONY: dist
+dist:
+	scripts/bootstrap build
+	cargo build --profile dist --locked --bin gentle
+
 # gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
 .PHONY: demo
-demo: build
-	mkdir -p demo
-	target/release/gentle compare --html demo/compare.html --csv demo/compare.csv
+demo:
+	@echo "make demo compiles gentle, then simulates web-like connections over a busy link under 17 queue schemes. It takes"
+	@echo "DEMO_TIME on two cores, DEMO_MEMORY of memory and DEMO_DISK of disk; packages that are missing are installed first."
 	@echo
-	@echo "The same with plots: $(CURDIR)/demo/compare.html (one file, opens in any browser)"
-	@echo "Packet by packet, in a browser: target/release/gentle lab (make lab && make build it with the page)"
+	$(MAKE) --no-print-directory build
+	mkdir -p demo
+	@echo "Simulating 85 runs of 1,000 s:"
+	@COLUMNS=$${COLUMNS:-120} target/release/gentle compare --html demo/compare.html --csv demo/compare.csv
+	@echo
+	@echo "The same with plots, one file for any browser: $(CURDIR)/demo/compare.html"
+	@echo "Your own capture:                              target/release/gentle analyze FILE.pcap"
+	@echo "The queues packet by packet, in a browser:     make lab && make && target/release/gentle lab   (needs Node.js)"
 
 # The page of gentle lab, static files in lab/dist, which the next build of gentle has within it.
 .PHONY: lab
@@ -33,23 +45,23 @@ site: lab build wheel
 		--target target/site dist/*.whl
 	site/build --package target/site site/dist
 
+# Everything that a change has to pass: 15 minutes. test-all adds what belongs before a release.
 .PHONY: test
 test:
 	scripts/bootstrap test
 	$(MAKE) -j2 test-lints test-environments
-	[ -n "$$(scripts/without-wasm)" ] || lab/build
-	GENTLE_TESTBED=required cargo test --workspace --locked $$(scripts/without-wasm)
-	cargo test --workspace --locked --features gentle/exercise --test exercise --test docs --test invariants --test specification -- \
-		--skip numbers_in_pages_are_those_of_the_program
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-	$(MAKE) test-kernel-headers
+	$(MAKE) test-lab
+	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast
 
+# Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
 .PHONY: test-lints
 test-lints:
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --locked -- -D warnings; \
 	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 
 # What the tests of the pages and of the Python package need besides packages of the system.
 .PHONY: test-environments
@@ -58,15 +70,30 @@ test-environments:
 	crates/python/tests/install
 	site/install
 
+# The page of the lab, which the command under test has within it; Debian packages no library for WebAssembly with the Rust that
+# it builds browsers with.
+.PHONY: test-lab
+test-lab:
+	if [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; then lab/build; \
+	else echo "make test: this Rust has no library for WebAssembly, so the lab is not tested; rustup's has" >&2; fi
+
 # Without a kernel, a browser, Python packages, lints and documentation: minutes, to be run while working.
 .PHONY: test-fast
 test-fast:
 	scripts/bootstrap test
 	cargo test --workspace --locked --lib --bins $$(scripts/fast-tests)
 
+# Before a release, and before an issue is resolved: the tests marked "make test-all" as well (scenarios on the kernel at full
+# length, papers at full size), and the modules against three kernels' headers with gcc, clang and sparse.
+.PHONY: test-all
+test-all: test
+	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --test docs --test testbed -- --ignored full_size
+	$(MAKE) test-kernel-headers
+
 # The modules against Debian's headers of 6.1, 6.12 and 7.2.
 .PHONY: test-kernel-headers
 test-kernel-headers:
+	scripts/bootstrap test
 	kernel/testing/compile-all
 
 # The modules on the kernel that watches memory, locks and contexts: options, changes under load, malformed messages,
@@ -90,7 +117,7 @@ test-pages:
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
 	site/install
-	[ -n "$$(scripts/without-wasm)" ] || lab/build
+	$(MAKE) test-lab
 	cargo test -p gentle --locked --test pages
 
 # The pictures in README.md, made anew by the tests of the pages.
@@ -155,7 +182,7 @@ fuzz:
 # The pages that show what the program prints, and the numbers in their sentences. "make test" compares them.
 .PHONY: docs
 docs:
-	UPDATE_DOCS=1 cargo test -p gentle --locked --test docs
+	UPDATE_DOCS=1 cargo test --workspace --locked --test docs -- --include-ignored
 	crates/python/tests/install
 	"$$(crates/python/tests/install --path)/bin/python" crates/python/tests/reference.py
 
@@ -163,7 +190,7 @@ docs:
 .PHONY: docs-kernel
 docs-kernel:
 	scripts/bootstrap test
-	UPDATE_DOCS=1 DOCS_KERNEL=1 GENTLE_TESTBED=required cargo test -p gentle --locked --test docs
+	UPDATE_DOCS=1 DOCS_KERNEL=1 GENTLE_TESTBED=required cargo test --workspace --locked --test docs -- --include-ignored
 
 PREFIX ?= /usr/local
 GENTLE ?= target/release/gentle

@@ -44,7 +44,7 @@ fn help_has_it_and_lists_do_not() {
     assert!(error.contains("it accepts limit (1 to 1000000)"), "{error}");
     let error = refused(&["compare", "--scheme", "lfio"]);
     assert!(
-        error.contains("expected one of pfifo") && !error.contains("lifo"),
+        error.contains("the schemes are: pfifo, ") && !error.contains("lifo"),
         "{error}"
     );
 }

@@ -46,7 +46,13 @@ fn valid(of: &str, results: &[String]) {
 #[test]
 fn comparisons_are_as_the_schema_says() {
     // Without losses and without an interval, fields are null.
-    let calm = ["--json", "--seeds=1", "--rate=10gbit", "--up-rate=10gbit"];
+    let calm = [
+        "--json",
+        "--seeds=1",
+        "--rate=10mbit",
+        "--up-rate=10mbit",
+        "--load=2%",
+    ];
     let sim = ["sim", "10m", "--duration=2s", "--json", "--quiet"];
     valid(
         "compare",

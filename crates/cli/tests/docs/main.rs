@@ -1,6 +1,6 @@
 //! Documentation in sync with the program: the tables of options and knobs, and the numbers in pages ([`printed`]).
 //!
-//! `UPDATE_DOCS=1 cargo test -p gentle --test docs` rewrites them; the surrounding prose is kept.
+//! `make docs` rewrites them; the surrounding prose is kept.
 
 #[cfg(unix)]
 mod printed;
@@ -107,7 +107,7 @@ fn check(file: &str, name: &str, expected: &str) {
     assert!(text == written, "docs/{file}: {name} is out of date; {HOW}");
 }
 
-const HOW: &str = "UPDATE_DOCS=1 cargo test -p gentle --test docs writes it anew";
+const HOW: &str = "make docs updates it";
 
 /// The page on schemes with the tables of `schemes`. One that it does not have yet gets a section at the end.
 fn page_on_schemes(page: &str, schemes: &[&Scheme]) -> String {

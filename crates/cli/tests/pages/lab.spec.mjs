@@ -11,7 +11,7 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
   await lab();
   const before = (await state(page)).now;
   await expect.poll(async () => (await state(page)).now).toBeGreaterThan(before + 0.1);
-  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
   await expect(page.locator("#verdict p").first()).toContainText(/spa is faster by \d+ ms ± \d+ ms \(95 % confidence, paired over \d+ seeds\)/);
   await expect(page.locator("#verdict")).toContainText("spa loses 0 %");
 });
@@ -19,7 +19,7 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
 test("a grade can be copied, and a click away is its formula", async ({ page, lab, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await lab("#traffic=short&profile=linux-7.2&a=pfifo+limit%3D50&b=spa&seed=1");
-  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
   const { standing } = await state(page);
   expect(standing.added_s[0]).toBeGreaterThan(standing.added_s[1]);
   for (const [side, name] of ["a", "b"].entries()) {
@@ -45,14 +45,15 @@ test("records of runs are those of the command, byte for byte, for every scheme"
   await lab();
   const expected = JSON.parse(beside("records.json"));
   const names = await page.evaluate(() => window.gentle.schemes());
-  expect(Object.keys(expected).map((scheme) => scheme.split(" ")[0]).sort()).toEqual([...names].sort());
-  const setup = { traffic: "short", duration: "5s", profile: "linux-7.2" };
-  for (const [scheme, run] of Object.entries(expected)) {
-    const record = await page.evaluate(([setup, scheme]) => window.gentle.record(setup, scheme, 1), [setup, scheme]);
-    // Records are long: what is around the first difference says enough.
-    const place = [...record].findIndex((letter, at) => letter !== run[at]);
-    const around = (text) => (place < 0 ? text.length : text.slice(Math.max(0, place - 60), place + 60));
-    expect(around(record), scheme).toEqual(around(run));
+  for (const { setup, runs } of expected) {
+    expect(Object.keys(runs).map((scheme) => scheme.split(" ")[0]).sort()).toEqual([...names].sort());
+    for (const [scheme, run] of Object.entries(runs)) {
+      const record = await page.evaluate(([setup, scheme]) => window.gentle.record(setup, scheme, 1), [setup, scheme]);
+      // Records are long: what is around the first difference says enough.
+      const place = [...record].findIndex((letter, at) => letter !== run[at]);
+      const around = (text) => (place < 0 ? text.length : text.slice(Math.max(0, place - 60), place + 60));
+      expect(around(record), scheme).toEqual(around(run));
+    }
   }
 });
 
@@ -218,7 +219,7 @@ test("pictures of 20 Mb/s are drawn in time for 30 a second", async ({ page, lab
 test("the picture in the README: a SYN has been dropped, and the verdict stands", async ({ page, lab }) => {
   await page.setViewportSize({ width: 1280, height: 1000 });
   await lab();
-  await expect(page.locator(".side.a .drops .handshake").first()).toBeVisible({ timeout: 120_000 });
+  await expect(page.locator(".side.a .drops .handshake").first()).toBeVisible({ timeout: 600_000 });
   await pause(page);
   await picture(page, "lab.png");
 });
@@ -264,7 +265,7 @@ test("every story has a test", async ({ page, lab }) => {
 for (const [story, holds] of Object.entries(STORIES)) {
   test(`the story ${story} shows what the command that stands there says`, async ({ page, lab }, info) => {
     await lab(`#story=${story}`);
-    await expect(page.locator("#trial-state")).toContainText("done", { timeout: 240_000 });
+    await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
     const { standing } = await state(page);
     holds(standing);
     const folder = info.outputPath();

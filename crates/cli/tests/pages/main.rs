@@ -4,11 +4,14 @@
 //! The pages are made here by the command, as users make them; the `*.spec.mjs` files in this folder test them.
 //! `scripts/bootstrap test` and then `install` in this folder, and `site/install`, install the requirements.
 
+mod papers;
+
 use assert_cmd::cargo::cargo_bin;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// Folder of this file, with the specifications and the packages installed by npm.
@@ -121,6 +124,9 @@ fn chromium() -> PathBuf {
     chromium
 }
 
+/// Held while browsers run: a specification already uses every core.
+static BROWSERS: Mutex<()> = Mutex::new(());
+
 /// Runs the specifications of `project` with these variables in their environment; the browser reports failures.
 fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
     let runner = Path::new(HERE).join("node_modules/@playwright/test/cli.js");
@@ -130,6 +136,8 @@ fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
         runner.display()
     );
     let results = TempDir::new().unwrap();
+    // Another test that failed meanwhile does not matter here.
+    let _turn = BROWSERS.lock().unwrap_or_else(PoisonError::into_inner);
     let outcome = Command::new("node")
         .arg(runner)
         .arg("test")
@@ -194,21 +202,55 @@ fn schemes() -> Vec<String> {
         .collect()
 }
 
-/// Records of runs by the command, by scheme.
+/// Traffic both ways over links that lose packets at random.
+const LOSSY: &str = r#"
+duration = "5s"
+
+[link.down]
+rate = "2.4mbit"
+delay = "42ms"
+loss = 0.01
+
+[link.up]
+rate = "400kbit"
+delay = "52ms"
+bursts = { p = 0.01, r = 0.2 }
+
+[[workload]]
+kind = "poisson"
+gap = "30ms"
+size = { zipf = 1.7, max = 100 }
+
+[[workload]]
+kind = "poisson"
+direction = "up"
+gap = "300ms"
+size = { segments = 5 }
+"#;
+
+/// Runs of every scheme by the command, for each of two setups of the page.
 fn records(folder: &Path) -> serde_json::Value {
-    let mut arguments = "compare --quiet --traffic short --duration 5s --profile linux-7.2 --seeds 1 --record records"
-        .split(' ')
-        .map(str::to_owned)
-        .collect::<Vec<_>>();
+    std::fs::write(folder.join("lossy.toml"), LOSSY).unwrap();
+    let short = serde_json::json!({ "traffic": "short", "duration": "5s", "profile": "linux-7.2" });
+    let lossy = serde_json::json!({ "toml": LOSSY });
+    serde_json::json!([
+        { "setup": short, "runs": runs_of_schemes(folder, "short --duration 5s --profile linux-7.2") },
+        { "setup": lossy, "runs": runs_of_schemes(folder, "lossy.toml") },
+    ])
+}
+
+/// Runs of every scheme by the command with this traffic, by scheme.
+fn runs_of_schemes(folder: &Path, traffic: &str) -> serde_json::Value {
+    let records = TempDir::new_in(folder).unwrap();
+    let arguments = format!("compare --quiet --traffic {traffic} --seeds 1 --record");
+    let mut arguments: Vec<&str> = arguments.split(' ').collect();
+    arguments.push(records.path().to_str().unwrap());
     let schemes = schemes();
     for scheme in &schemes {
-        arguments.extend(["--scheme".to_owned(), scheme.clone()]);
+        arguments.extend(["--scheme", scheme]);
     }
-    gentle(
-        folder,
-        &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
-    );
-    let runs = runs(&folder.join("records"));
+    gentle(folder, &arguments);
+    let runs = runs(records.path());
     let run_of = |scheme: &String| {
         let label = scheme.parse::<gentle_aqm::Spec>().unwrap().to_string();
         let run = runs.iter().find(|run| run.scheme == label).unwrap();
@@ -345,7 +387,8 @@ fn the_site_holds_in_a_browser() {
     let folder = TempDir::new().unwrap();
     let site = folder.path().join("site");
     let build = Command::new(Path::new(SITE).join("build"))
-        .arg("--quick")
+        .arg("--papers")
+        .arg(papers::pages())
         .arg(&site)
         .env("GENTLE", cargo_bin("gentle"))
         .output()

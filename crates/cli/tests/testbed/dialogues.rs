@@ -72,7 +72,8 @@ fn loaded() -> String {
 }
 
 #[test]
-fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
+#[ignore = "make test-all"]
+fn full_size_users_of_a_full_link_wait_as_long_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
@@ -113,7 +114,8 @@ fn users_of_a_full_link_wait_as_long_as_in_the_simulator() {
 }
 
 #[test]
-fn codepoints_choose_tins_and_bands_as_in_the_simulator() {
+#[ignore = "make test-all"]
+fn full_size_codepoints_choose_tins_and_bands_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }

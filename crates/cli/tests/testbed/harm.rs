@@ -43,7 +43,8 @@ stop = "12s"
 "#;
 
 #[test]
-fn the_others_do_as_much_harm_as_in_the_simulator() {
+#[ignore = "make test-all"]
+fn full_size_the_others_do_as_much_harm_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }

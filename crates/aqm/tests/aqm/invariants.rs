@@ -1,9 +1,6 @@
 //! Invariants of every scheme of the registry under random arrivals and departures.
 
-#[path = "../src/testing.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod testing;
-
+use crate::testing::TestPacket;
 use gentle_aqm::{
     Dequeue, DropReason, Ecn, FinRule, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme,
     Signals, Spec, TcpHeader, Value, registry,
@@ -11,7 +8,6 @@ use gentle_aqm::{
 use gentle_units::Nanos;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use testing::TestPacket;
 
 fn specs() -> Vec<Spec> {
     let samples = registry::samples().into_iter();

@@ -13,14 +13,10 @@
 //! The letters are the initials of the kernel's `enum qdisc_drop_reason`: overlimit, congested, flow_limit, maxflows;
 //! and `r` for packets that SFQ frees without a reason when it sorts them anew.
 
-#[path = "../src/testing.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod testing;
-
+use crate::testing::TestPacket;
 use gentle_aqm::{DropReason, Ecn, Signals, Spec, registry};
 use gentle_units::Nanos;
 use std::path::Path;
-use testing::TestPacket;
 
 /// Schemes whose files have this format; the name of a file begins with its scheme.
 const SCHEMES: [&str; 5] = ["codel_", "fq_codel_", "pie_", "fq_pie_", "sfq_"];

@@ -8,14 +8,10 @@
 //!   `q` queued, `m` marked and queued, `e` early drop, `t` tail drop, `x12` match: dropped together with packet 12;
 //! * a departure, `- <microseconds> <packet>|none`.
 
-#[path = "../src/testing.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod testing;
-
+use crate::testing::TestPacket;
 use gentle_aqm::{DropReason, Qdisc, Signals, Spec, registry};
 use gentle_units::Nanos;
 use std::path::Path;
-use testing::TestPacket;
 
 /// Replays one recording and returns the number of decisions; the error names the first line that differs.
 fn replay(text: &str) -> Result<usize, String> {

@@ -25,7 +25,7 @@ type Connections = Vec<(u64, f64)>;
 
 /// Measurements by knobs, rate, round-trip time and scheme.
 fn measured() -> BTreeMap<[String; 4], Connections> {
-    let text = include_str!("kernel/senders.csv");
+    let text = include_str!("../kernel/senders.csv");
     let mut all: BTreeMap<[String; 4], Connections> = BTreeMap::new();
     for row in csv::Reader::from_reader(text.as_bytes()).records() {
         let row = row.unwrap();

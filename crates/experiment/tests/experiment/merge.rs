@@ -238,7 +238,7 @@ fn what_is_no_record_gets_a_sentence() {
 /// written as it stands.
 #[test]
 fn records_of_version_1_stay_as_they_are() {
-    let json = include_str!("data/record-1.json");
+    let json = include_str!("../data/record-1.json");
     let record = Record::from_json(json).unwrap();
     assert_eq!((record.run.version, record.run.seed), (1, 1));
     assert_eq!(record.to_json(), json);
@@ -251,7 +251,7 @@ fn records_of_version_1_stay_as_they_are() {
 fn with_applications(names: &[&str]) -> [String; 2] {
     [1_u64, 2].map(|seed| {
         let mut record: serde_json::Value =
-            serde_json::from_str(include_str!("data/record-1.json")).unwrap();
+            serde_json::from_str(include_str!("../data/record-1.json")).unwrap();
         let applications = |of: &dyn Fn(&str) -> serde_json::Value| -> serde_json::Value {
             names.iter().map(|name| of(name)).collect()
         };

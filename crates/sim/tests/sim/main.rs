@@ -1,0 +1,17 @@
+//! The simulator: its captures by tshark, its results against closed forms, theory and a kernel's measurements, and invariants.
+
+mod capture_tshark;
+mod changes;
+mod datagrams;
+mod dialogues;
+mod edges;
+mod features;
+mod flood;
+mod groups;
+mod harm;
+mod invariants;
+mod kernel;
+mod links;
+mod lone_senders;
+mod rounds;
+mod tap;
