@@ -38,7 +38,9 @@ lab:
 
 # The manual as static files in site/dist, with the lab, the notebooks and the papers, which the program makes anew.
 .PHONY: site
-site: lab build wheel
+site: build wheel
+	scripts/bootstrap lab
+	lab/build dist
 	site/install
 	rm -rf target/site
 	"$$(crates/python/tests/install --path)/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
@@ -49,8 +51,11 @@ site: lab build wheel
 .PHONY: test
 test:
 	scripts/bootstrap test
+	scripts/compiled-dependencies restore
 	$(MAKE) -j2 test-lints test-environments
 	$(MAKE) test-lab
+	cargo test --workspace --locked --no-run
+	scripts/compiled-dependencies keep
 	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
