@@ -56,7 +56,17 @@ test:
 	$(MAKE) test-lab
 	cargo test --workspace --locked --no-run
 	scripts/compiled-dependencies keep
-	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast
+	$(MAKE) -k -j2 --output-sync=line test-programs test-browsers
+
+# The tests themselves, after a build, in two groups that run side by side: the second waits for other programs half of the time.
+.PHONY: test-programs
+test-programs:
+	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --lib --bins $$(scripts/fast-tests) --test docs --test testbed
+	cargo test --workspace --locked --no-fail-fast --doc
+
+.PHONY: test-browsers
+test-browsers:
+	cargo test --workspace --locked --no-fail-fast --test pages --test python
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
 .PHONY: test-lints
@@ -92,7 +102,7 @@ test-fast:
 # length, papers at full size), and the modules against three kernels' headers with gcc, clang and sparse.
 .PHONY: test-all
 test-all: test
-	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --test docs --test testbed -- --ignored full_size
+	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --test docs --test pages --test testbed -- --ignored full_size
 	$(MAKE) test-kernel-headers
 
 # The modules against Debian's headers of 6.1, 6.12 and 7.2.
@@ -130,7 +140,7 @@ test-pages:
 docs-images: lab
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
-	UPDATE_DOCS=1 cargo test -p gentle --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
+	UPDATE_DOCS=1 cargo test --workspace --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
 
 # The Python package as a source distribution and, built from that alone, a wheel, in dist/. The wheel is tried in an
 # environment of its own.

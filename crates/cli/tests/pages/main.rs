@@ -127,8 +127,8 @@ fn chromium() -> PathBuf {
 /// Held while browsers run: a specification already uses every core.
 static BROWSERS: Mutex<()> = Mutex::new(());
 
-/// Runs the specifications of `project` with these variables in their environment; the browser reports failures.
-fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
+/// Runs specifications that Playwright's options choose, with these variables in their environment; the browser reports failures.
+fn specifications(options: &[&str], variables: &[(&str, &OsStr)]) {
     let runner = Path::new(HERE).join("node_modules/@playwright/test/cli.js");
     assert!(
         runner.exists(),
@@ -141,7 +141,7 @@ fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
     let outcome = Command::new("node")
         .arg(runner)
         .arg("test")
-        .args(project.iter().map(|name| format!("--project={name}")))
+        .args(options)
         .current_dir(HERE)
         .env("CHROMIUM", chromium())
         .env("PAGES_OUTPUT", results.path())
@@ -151,14 +151,25 @@ fn specifications(project: &[&str], variables: &[(&str, &OsStr)]) {
     assert!(outcome.success(), "the browser's report is above");
 }
 
-#[test]
-fn pages_hold_in_a_browser() {
+fn pages_hold(options: &[&str]) {
     let folder = TempDir::new().unwrap();
     make_pages(folder.path());
-    specifications(
-        &["phone *", "desktop *", "tools"],
-        &[("PAGES", folder.path().as_os_str())],
-    );
+    specifications(options, &[("PAGES", folder.path().as_os_str())]);
+}
+
+#[test]
+fn pages_hold_in_a_browser() {
+    pages_hold(&[
+        "--project=phone dark",
+        "--project=desktop light",
+        "--project=tools",
+    ]);
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn full_size_pages_hold_in_the_other_looks() {
+    pages_hold(&["--project=phone light", "--project=desktop dark"]);
 }
 
 /// A program that ends with this value.
@@ -357,7 +368,7 @@ fn the_lab_holds_in_a_browser() {
     captures(folder.path());
     let (_served, address) = serve_lab();
     specifications(
-        &["lab"],
+        &["--project=lab"],
         &[
             ("PAGES", folder.path().as_os_str()),
             ("LAB", address.as_ref()),
@@ -381,9 +392,22 @@ fn site_python(args: &[&OsStr]) -> Output {
         .expect("site/install has installed Python packages")
 }
 
-/// Without the results of the notebooks, which the tests of the Python package run.
+/// Pages of the manual, each of which takes the browser seconds.
+const MANUAL: &str = "(bench|crates|docs|evaluation|kernel)/.*: width, axe";
+
 #[test]
 fn the_site_holds_in_a_browser() {
+    site_holds(&format!("--grep-invert={MANUAL}"));
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn full_size_the_manual_holds_in_a_browser() {
+    site_holds(&format!("--grep={MANUAL}"));
+}
+
+/// Builds the site without the results of the notebooks, which the tests of the Python package run.
+fn site_holds(pages: &str) {
     let folder = TempDir::new().unwrap();
     let site = folder.path().join("site");
     let build = Command::new(Path::new(SITE).join("build"))
@@ -399,7 +423,7 @@ fn the_site_holds_in_a_browser() {
         return;
     }
     assert!(build.status.success(), "{complaint}");
-    specifications(&["site"], &[("PAGES", site.as_os_str())]);
+    specifications(&["--project=site", pages], &[("PAGES", site.as_os_str())]);
 }
 
 #[test]
