@@ -19,7 +19,7 @@ dist:
 .PHONY: demo
 demo:
 	@echo "make demo compiles gentle, then simulates web-like connections over a busy link under 17 queue schemes. It takes"
-	@echo "DEMO_TIME on two cores, DEMO_MEMORY of memory and DEMO_DISK of disk; packages that are missing are installed first."
+	@echo "about 4 minutes on two cores, 1 GB of memory and 1.5 GB of disk; packages that are missing are installed first."
 	@echo
 	$(MAKE) --no-print-directory build
 	mkdir -p demo
