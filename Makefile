@@ -4,16 +4,19 @@
 
 .DEFAULT_GOAL := build
 
+# Neither cargo nor what its tests run gets the job server of make -j2: make within a test would wait for a token of it.
+CARGO := env -u MAKEFLAGS cargo
+
 .PHONY: build
 build:
 	scripts/bootstrap build
-	cargo build --release --locked --bin gentle
+	$(CARGO) build --release --locked --bin gentle
 
 # For packages: optimised as a whole program, which takes minutes on one core and 4 GB of memory.
 .PHONY: dist
 dist:
 	scripts/bootstrap build
-	cargo build --profile dist --locked --bin gentle
+	$(CARGO) build --profile dist --locked --bin gentle
 
 # gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
 .PHONY: demo
@@ -54,29 +57,30 @@ test:
 	scripts/compiled-dependencies restore
 	$(MAKE) -j2 test-lints test-environments
 	$(MAKE) test-lab
-	cargo test --workspace --locked --no-run
+	$(CARGO) test --workspace --locked --no-run
 	scripts/compiled-dependencies keep
-	$(MAKE) -k -j2 --output-sync=line test-programs test-browsers
+	$(MAKE) -k -j2 test-programs test-browsers
 
 # The tests themselves, after a build, in two groups that run side by side: the second waits for other programs half of the time.
 .PHONY: test-programs
 test-programs:
-	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --lib --bins $$(scripts/fast-tests) --test docs --test testbed
-	cargo test --workspace --locked --no-fail-fast --doc
+	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --lib --bins \
+		$$(scripts/fast-tests) --test docs --test testbed
+	$(CARGO) test --workspace --locked --no-fail-fast --doc
 
 .PHONY: test-browsers
 test-browsers:
-	cargo test --workspace --locked --no-fail-fast --test pages --test python
+	$(CARGO) test --workspace --locked --no-fail-fast --test pages --test python
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
 .PHONY: test-lints
 test-lints:
-	cargo fmt --all --check
+	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --locked -- -D warnings; \
+	if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets --locked -- -D warnings; \
 	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-	cargo check --manifest-path fuzz/Cargo.toml --target-dir target --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 
 # What the tests of the pages and of the Python package need besides packages of the system.
 .PHONY: test-environments
@@ -96,13 +100,13 @@ test-lab:
 .PHONY: test-fast
 test-fast:
 	scripts/bootstrap test
-	cargo test --workspace --locked --lib --bins $$(scripts/fast-tests)
+	$(CARGO) test --workspace --locked --lib --bins $$(scripts/fast-tests)
 
 # Before a release, and before an issue is resolved: the tests marked "make test-all" as well (scenarios on the kernel at full
 # length, papers at full size), and the modules against three kernels' headers with gcc, clang and sparse.
 .PHONY: test-all
 test-all: test
-	GENTLE_TESTBED=required cargo test --workspace --locked --no-fail-fast --test docs --test pages --test testbed -- --ignored full_size
+	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test testbed -- --ignored full_size
 	$(MAKE) test-kernel-headers
 
 # The modules against Debian's headers of 6.1, 6.12 and 7.2.
@@ -116,7 +120,7 @@ test-kernel-headers:
 .PHONY: test-kernel-debug
 test-kernel-debug:
 	scripts/bootstrap test
-	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug cargo test -p gentle --locked --test testbed -- modules:: decisions::
+	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug $(CARGO) test -p gentle --locked --test testbed -- modules:: decisions::
 
 # The modules on Debian's own kernels 6.1, 6.12 and 7.2, with two processors each, in qemu: options, malformed messages,
 # changes and dumps while packets pass. On 7.2 also the BPF qdisc.
@@ -133,14 +137,14 @@ test-pages:
 	crates/cli/tests/pages/install
 	site/install
 	$(MAKE) test-lab
-	cargo test -p gentle --locked --test pages
+	$(CARGO) test -p gentle --locked --test pages
 
 # The pictures in README.md, made anew by the tests of the pages.
 .PHONY: docs-images
 docs-images: lab
 	scripts/bootstrap test
 	crates/cli/tests/pages/install
-	UPDATE_DOCS=1 cargo test --workspace --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
+	UPDATE_DOCS=1 $(CARGO) test --workspace --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
 
 # The Python package as a source distribution and, built from that alone, a wheel, in dist/. The wheel is tried in an
 # environment of its own.
@@ -154,14 +158,14 @@ wheel:
 .PHONY: package
 package:
 	scripts/bootstrap build
-	cargo package --locked $(foreach crate,units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
+	$(CARGO) package --locked $(foreach crate,units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
 
 # The tests of the Python package, alone. The second test is there for the command, which they call.
 .PHONY: test-python
 test-python:
 	scripts/bootstrap test
 	crates/python/tests/install
-	cargo test --workspace --locked --test python --test install
+	$(CARGO) test --workspace --locked --test python --test install
 
 # The same scenario in ns-2, ns-3 and gentle, side by side.
 .PHONY: bench-sim
@@ -197,7 +201,7 @@ fuzz:
 # The pages that show what the program prints, and the numbers in their sentences. "make test" compares them.
 .PHONY: docs
 docs:
-	UPDATE_DOCS=1 cargo test --workspace --locked --test docs -- --include-ignored
+	UPDATE_DOCS=1 $(CARGO) test --workspace --locked --test docs -- --include-ignored
 	crates/python/tests/install
 	"$$(crates/python/tests/install --path)/bin/python" crates/python/tests/reference.py
 
@@ -205,7 +209,7 @@ docs:
 .PHONY: docs-kernel
 docs-kernel:
 	scripts/bootstrap test
-	UPDATE_DOCS=1 DOCS_KERNEL=1 GENTLE_TESTBED=required cargo test --workspace --locked --test docs -- --include-ignored
+	UPDATE_DOCS=1 DOCS_KERNEL=1 GENTLE_TESTBED=required $(CARGO) test --workspace --locked --test docs -- --include-ignored
 
 PREFIX ?= /usr/local
 GENTLE ?= target/release/gentle
@@ -221,6 +225,6 @@ uninstall:
 
 .PHONY: clean
 clean:
-	cargo clean
+	$(CARGO) clean
 	rm -rf demo dist site/dist lab/node_modules lab/src/wasm
 	find lab/dist -mindepth 1 -not -name .gitignore -delete

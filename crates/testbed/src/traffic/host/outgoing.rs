@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::LazyLock;
 
-/// Payload, all zeros; large, so that few writes are needed and segments are full.
-static ZEROS: [u8; 1 << 20] = [0; 1 << 20];
+/// Payload, all zeros; large, so that few writes are needed and segments are full. Made when needed: a static array would be a
+/// megabyte of the program.
+static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; 1 << 20]);
 
 /// Data not yet written to the socket.
 #[derive(Debug, Clone)]
