@@ -50,7 +50,7 @@ site: build wheel
 		--target target/site dist/*.whl
 	site/build --package target/site site/dist
 
-# Everything that a change has to pass: 15 minutes. test-all adds what belongs before a release.
+# Everything that a change has to pass. test-all adds what belongs before a release.
 .PHONY: test
 test:
 	scripts/bootstrap test
@@ -59,18 +59,7 @@ test:
 	$(MAKE) test-lab
 	$(CARGO) test --workspace --locked --no-run
 	scripts/compiled-dependencies keep
-	$(MAKE) -k -j2 test-programs test-browsers
-
-# The tests themselves, after a build, in two groups that run side by side: the second waits for other programs half of the time.
-.PHONY: test-programs
-test-programs:
-	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --lib --bins \
-		$$(scripts/fast-tests) --test docs --test testbed
-	$(CARGO) test --workspace --locked --no-fail-fast --doc
-
-.PHONY: test-browsers
-test-browsers:
-	$(CARGO) test --workspace --locked --no-fail-fast --test pages --test python
+	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
 .PHONY: test-lints

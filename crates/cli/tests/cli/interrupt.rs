@@ -219,8 +219,25 @@ fn spawn_with_open_input(folder: &TempDir, args: &[&str], bytes: &[u8]) -> (Chil
         .expect("the command starts");
     let mut input = child.stdin.take().unwrap();
     input.write_all(bytes).unwrap();
+    wait_until_caught(&child);
+    while cfg!(target_os = "linux") && rustix::io::ioctl_fionread(&input).unwrap() > 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     std::thread::sleep(Duration::from_millis(1500));
     (child, input)
+}
+
+/// Waits until a program has a handler for SIGINT, which a busy machine may delay; where there is no /proc, for nothing.
+fn wait_until_caught(child: &Child) {
+    let path = format!("/proc/{}/status", child.id());
+    let catches = |status: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let ended = status.contains("State:\tZ");
+        ended || mask.is_none_or(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+    };
+    while std::fs::read_to_string(&path).is_ok_and(|status| !catches(&status)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
