@@ -63,4 +63,6 @@ pub struct Counters {
     /// Time that the rescued handshakes would have waited for the stack's retransmission, milliseconds; in a dry run,
     /// time that they would have saved.
     pub saved_ms: u64,
+    /// Time that undecided handshakes would add to `saved_ms` if their original packets were lost, milliseconds.
+    pub saved_undecided_ms: u64,
 }

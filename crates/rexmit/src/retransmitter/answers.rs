@@ -184,6 +184,7 @@ impl Retransmitter {
             saved,
             second_answer_visible,
         };
+        self.counters.saved_undecided_ms += saved.as_millis();
         self.paths.add_undecided(now, copy);
     }
 
@@ -324,6 +325,7 @@ impl Retransmitter {
                     .refund(network(copy.connection.dst.0), copy.copies);
             }
             if decision.certain {
+                self.counters.saved_undecided_ms -= copy.saved.as_millis();
                 self.report(copy.outcome(decision.spurious));
             }
         }

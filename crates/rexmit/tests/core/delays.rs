@@ -139,9 +139,11 @@ fn a_rescue_counts_when_the_next_handshake_finds_the_path_as_fast_as_before() {
         (c.answered_after_copy, c.rescued, c.spurious, c.saved_ms),
         (1, 0, 0, 0)
     );
+    assert_eq!(c.saved_undecided_ms, 950);
     assert_eq!(handshake(&mut wire, 22, 40), NONE);
     let c = wire.core.counters();
     assert_eq!((c.rescued, c.spurious, c.saved_ms), (1, 0, 950));
+    assert_eq!(c.saved_undecided_ms, 0);
 }
 
 #[test]

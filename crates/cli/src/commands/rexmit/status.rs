@@ -189,11 +189,19 @@ pub(super) fn summary(status: &Status) -> String {
             "handshakes waiting for an answer",
         ),
     ];
-    let saved = [
-        "saved".to_owned(),
-        format!("{:.1} s", c.saved_ms as f64 / 1e3),
-        "waiting time avoided".to_owned(),
-    ];
+    let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
+    let (known, most) = (
+        seconds(c.saved_ms),
+        seconds(c.saved_ms + c.saved_undecided_ms),
+    );
+    let saved = match known == most {
+        true => ["saved".to_owned(), known, "waiting time avoided".to_owned()],
+        false => [
+            "saved".to_owned(),
+            format!("{known} to {most}"),
+            "waiting time avoided; the second if all undecided copies were needed".to_owned(),
+        ],
+    };
     let rows = rows.into_iter().flatten().chain([saved]).collect();
     let width = Terminal::of_stdout().width;
     format!("{}\n{}", status.interface, definitions(rows, width))
