@@ -115,12 +115,13 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "README.md",
     "docs/applications.md",
     "docs/gentle.md",
     "docs/kernel-proof.md",
     "docs/model.md",
+    "docs/rexmit.md",
 ];
 
 #[test]
