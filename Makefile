@@ -59,7 +59,7 @@ test:
 	$(MAKE) test-lab
 	$(CARGO) test --workspace --locked --no-run
 	scripts/compiled-dependencies keep
-	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast
+	GENTLE_TESTBED=required env -u MAKEFLAGS scripts/run-tests
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
 .PHONY: test-lints

@@ -8,12 +8,12 @@ const ROUTER = path.join(folder, "router.pcapng");
 
 /** Drops a file on the page, as from the system's file manager. */
 async function drop(page, file) {
-  const bytes = [...readFileSync(file)];
-  await page.evaluate(([bytes, name]) => {
+  await page.evaluate(([text, name]) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const data = new DataTransfer();
-    data.items.add(new File([new Uint8Array(bytes)], name));
+    data.items.add(new File([bytes], name));
     document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-  }, [bytes, path.basename(file)]);
+  }, [readFileSync(file, "base64"), path.basename(file)]);
 }
 
 test("every capture gives what the command prints and writes, or its sentence", async ({ page, lab }) => {

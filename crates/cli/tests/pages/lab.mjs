@@ -38,4 +38,10 @@ export const pause = async (page) => {
   if ((await state(page)).playing) await page.locator("#play").click();
 };
 
+/** Waits until the verdict stands; drawing would take time from the runs that it needs. */
+export async function verdict(page) {
+  await pause(page);
+  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
+}
+
 export { expect };

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { ADDRESS, DIST, expect, goTo, pause, state, test } from "./lab.mjs";
+import { ADDRESS, DIST, expect, goTo, pause, state, test, verdict } from "./lab.mjs";
 import { beside, findings, picture } from "./open.mjs";
 import { serve } from "./serve.mjs";
 
@@ -11,7 +11,7 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
   await lab();
   const before = (await state(page)).now;
   await expect.poll(async () => (await state(page)).now).toBeGreaterThan(before + 0.1);
-  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
+  await verdict(page);
   await expect(page.locator("#verdict p").first()).toContainText(/spa is faster by \d+ ms ± \d+ ms \(95 % confidence, paired over \d+ seeds\)/);
   await expect(page.locator("#verdict")).toContainText("spa loses 0 %");
 });
@@ -19,7 +19,7 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
 test("a grade can be copied, and a click away is its formula", async ({ page, lab, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await lab("#traffic=short&profile=linux-7.2&a=pfifo+limit%3D50&b=spa&seed=1");
-  await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
+  await verdict(page);
   const { standing } = await state(page);
   expect(standing.added_s[0]).toBeGreaterThan(standing.added_s[1]);
   for (const [side, name] of ["a", "b"].entries()) {
@@ -266,7 +266,7 @@ test("every story has a test", async ({ page, lab }) => {
 for (const [story, holds] of Object.entries(STORIES)) {
   test(`the story ${story} shows what the command that stands there says`, async ({ page, lab }, info) => {
     await lab(`#story=${story}`);
-    await expect(page.locator("#trial-state")).toContainText("done", { timeout: 1_000_000 });
+    await verdict(page);
     const { standing } = await state(page);
     holds(standing);
     const folder = info.outputPath();

@@ -275,7 +275,7 @@ fn runs_of_schemes(folder: &Path, traffic: &str) -> serde_json::Value {
 fn captures(folder: &Path) {
     let notes = folder.join("notes.txt");
     std::fs::write(&notes, "12:00:01 IP 192.0.2.1 > 198.51.100.2: Flags [S]\n").unwrap();
-    let make = "compare --quiet --traffic real --duration 60s --seeds 1 --scheme pfifo --pcap router.pcapng";
+    let make = "compare --quiet --traffic real --duration 20s --seeds 1 --scheme pfifo --pcap router.pcapng";
     gentle(folder, &make.split(' ').collect::<Vec<_>>());
     let formats = Path::new(CAPTURES).join("formats");
     let formats = std::fs::read_dir(formats).unwrap();

@@ -20,7 +20,8 @@ fn links(down: &str, up: &str) -> String {
 }
 
 #[test]
-fn lone_dialogues_take_as_long_as_in_the_simulator() {
+#[ignore = "make test-all"]
+fn full_size_lone_dialogues_take_as_long_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }

@@ -311,7 +311,8 @@ fn a_receive_window_limits_a_download_as_in_the_simulator() {
 }
 
 #[test]
-fn bursts_and_compressed_acknowledgements_are_those_of_linux() {
+#[ignore = "make test-all"]
+fn full_size_bursts_and_compressed_acknowledgements_are_those_of_linux() {
     if kernel().is_none() {
         return;
     }

@@ -46,7 +46,8 @@ fn shell(laboratory: &Laboratory, script: &str) -> String {
 }
 
 #[test]
-fn tc_testing_itself_passes() {
+#[ignore = "make test-all"]
+fn full_size_tc_testing_itself_passes() {
     let (Some(laboratory), Some(tools)) = (Laboratory::new(), tools()) else {
         return;
     };
