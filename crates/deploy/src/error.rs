@@ -22,6 +22,18 @@ pub enum PlanError {
         /// Suggested remedy.
         instead: &'static str,
     },
+    /// `tc` hands another value to the kernel.
+    #[error("{scheme}: tc cannot set {option} to {value}: {instead}")]
+    Altered {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        option: &'static str,
+        /// Value of the option.
+        value: &'static str,
+        /// Reason and suggested remedy.
+        instead: &'static str,
+    },
     /// The time is not representable in tc, which would round it.
     #[error(
         "{scheme}: {name} is not a whole number of microseconds, the resolution of tc; round it"

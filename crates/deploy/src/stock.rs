@@ -55,6 +55,20 @@ pub(crate) fn options(
     for (option, instead) in syntax.refused {
         refuse(scheme, spec.options(), option, instead)?;
     }
+    for &(option, value, instead) in syntax.altered {
+        let is_that = |(name, given): (&str, Value)| match given {
+            Value::Real(number) => name == option && number.to_string() == value,
+            _ => false,
+        };
+        if spec.options().given().any(is_that) {
+            return Err(PlanError::Altered {
+                scheme,
+                option,
+                value,
+                instead,
+            });
+        }
+    }
     let mut args = String::new();
     for (name, value) in explicit(spec.options(), syntax.always, link_rate) {
         let refused = syntax.refused.iter().any(|(refused, _)| *refused == name);

@@ -129,7 +129,7 @@ mod tests {
     use crate::metrics::tally::Ending;
     use crate::run::RunSpec;
     use gentle_aqm::DropReason;
-    use gentle_tcp::Stats;
+    use gentle_tcp::{Stats, Waits};
 
     #[test]
     fn what_is_observed_comes_out() {
@@ -153,14 +153,20 @@ mod tests {
         run.dropped(Direction::Down, Class::Data, Some(DropReason::Aqm));
         let delay = Nanos::from_millis(5);
         let done = Nanos::from_millis(2_905);
-        run.left(at + delay, Direction::Down, delay, done);
+        run.left(at + delay, Direction::Down, delay);
+        // A tenth of what 2.4 Mb/s carry in 9 s.
+        run.carried(Direction::Down, at + delay, done, 270_000);
         run.sent(Direction::Down);
+        let mut waits = Waits::default();
+        // A window of two segments that wait at the same time, one of them until after the end.
+        waits.add(at, at + Nanos::from_millis(200));
+        waits.add(at + Nanos::from_millis(50), at + Nanos::from_millis(350));
         let stats = Stats {
             segments_sent: 4,
             segments_retransmitted: 1,
             rtt_samples: 1,
             rtt_sum: Nanos::from_millis(94),
-            retransmission_delay: Nanos::from_millis(200),
+            waits,
             ..Stats::default()
         };
         let response = Ending::Completed(Nanos::from_millis(300));
@@ -185,6 +191,8 @@ mod tests {
         assert_eq!(codel.drops["aqm"], 1);
         assert_eq!(codel.rtt_s.mean, Some(0.094));
         assert_eq!(codel.retransmission.packet_probability, Some(0.25));
+        assert_eq!(codel.retransmission.delay_mean_s, Some(0.3));
+        assert_eq!(codel.retransmission.delay_sum_mean_s, Some(0.5));
         assert_eq!(codel.queue_delay_s.mean, Some(0.005));
         assert_eq!(codel.utilization, Some(0.1));
     }

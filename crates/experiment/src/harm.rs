@@ -8,10 +8,12 @@ use crate::results::{Comparison, Harm, Mean, SchemeResult};
 use crate::scenario::Scenario;
 use crate::workload::{Traffic, Workload};
 
-/// Part of the traffic of a scenario: an application, or the connections of a group.
+/// Part of the traffic of a scenario: an application, or a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     of: Of,
+    /// Paths in the results of the part of the numbers by which harm is measured, each with the direction that is better.
+    numbers: Vec<(&'static str, Better)>,
     /// Name of the application or group.
     pub name: String,
     /// Kind of the application; `None`: a group.
@@ -32,20 +34,53 @@ const VIDEO: &[(&str, Better)] = &[("delay_s.p99", Lower), ("goodput_bps.mean", 
 const TRANSFERS: &[(&str, Better)] = &[("transaction_s.p95", Lower)];
 const EXCHANGES: &[(&str, Better)] = &[("transaction_s.p99", Lower)];
 const OTHERS: &[(&str, Better)] = &[("delay_s.p99", Lower), ("transaction_s.p95", Lower)];
-const CONNECTIONS: &[(&str, Better)] = &[("response_time_s.mean", Lower)];
+const CONNECTIONS: (&str, Better) = ("response_time_s.mean", Lower);
+/// Of long-lived flows and of packets at a constant rate, for each link.
+const THROUGHPUT: [(&str, Better); 2] = [
+    ("links.down.rate_bps.mean", Higher),
+    ("links.up.rate_bps.mean", Higher),
+];
+/// Of packets at a constant rate, whose senders do not wait for acknowledgements.
+const DELAY: [(&str, Better); 2] = [
+    ("links.down.queue_delay_s.p99", Lower),
+    ("links.up.queue_delay_s.p99", Lower),
+];
 
-impl Part {
-    fn numbers(&self) -> &'static [(&'static str, Better)] {
-        match self.kind.as_deref() {
-            None => CONNECTIONS,
-            Some("voice" | "game") => DATAGRAMS,
-            Some("video_call") => VIDEO,
-            Some("pages" | "on_off") => TRANSFERS,
-            Some("dns" | "ssh" | "ping") => EXCHANGES,
-            Some(_) => OTHERS,
+fn numbers_of_application(kind: &str) -> &'static [(&'static str, Better)] {
+    match kind {
+        "voice" | "game" => DATAGRAMS,
+        "video_call" => VIDEO,
+        "pages" | "on_off" => TRANSFERS,
+        "dns" | "ssh" | "ping" => EXCHANGES,
+        _ => OTHERS,
+    }
+}
+
+/// Numbers of a group with these workloads.
+fn numbers_of_group<'a>(
+    workloads: impl Iterator<Item = &'a Workload>,
+) -> Vec<(&'static str, Better)> {
+    let of = |workload: &Workload| {
+        let link = workload.direction.index();
+        match workload.traffic {
+            Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. } => {
+                vec![CONNECTIONS]
+            }
+            Traffic::Long { .. } => vec![THROUGHPUT[link]],
+            Traffic::Udp(_) => vec![THROUGHPUT[link], DELAY[link]],
+            Traffic::SynFlood(_) | Traffic::Datagrams(_) | Traffic::Dialogue(_) => Vec::new(),
+        }
+    };
+    let mut numbers = Vec::new();
+    for number in workloads.flat_map(of) {
+        if !numbers.contains(&number) {
+            numbers.push(number);
         }
     }
+    numbers
+}
 
+impl Part {
     /// Names of the scalar result `number` of the part: together with the rest of the traffic, and alone.
     fn names(&self, number: &str) -> [String; 2] {
         match self.of {
@@ -53,27 +88,29 @@ impl Part {
                 format!("applications.{index}.{number}"),
                 format!("applications.0.{number}"),
             ],
-            Of::Group(index) => [format!("groups.{index}.{number}"), number.to_owned()],
+            Of::Group(index) => [(); 2].map(|()| format!("groups.{index}.{number}")),
         }
     }
 }
 
 impl Scenario {
-    /// The applications, then the groups with short connections.
+    /// The applications, then the groups with other traffic.
     pub fn parts(&self) -> Vec<Part> {
         let applications = self.applications().into_iter().enumerate();
         let applications = applications.map(|(index, application)| Part {
             of: Of::Application(index),
+            numbers: numbers_of_application(&application.kind).to_vec(),
             name: application.name,
             kind: Some(application.kind),
         });
         let groups = self.groups().into_iter().enumerate();
         let groups = groups.map(|(index, name)| Part {
             of: Of::Group(index),
+            numbers: numbers_of_group(self.workloads.iter().filter(|w| is_of_group(w, name))),
             name: name.to_owned(),
             kind: None,
         });
-        let groups = groups.filter(|part| self.members(part).contains(&true));
+        let groups = groups.filter(|part| !part.numbers.is_empty());
         applications.chain(groups).collect()
     }
 
@@ -97,20 +134,18 @@ impl Scenario {
                 numbers.map(|number| number == Some(index)).collect()
             }
             Of::Group(_) => {
-                let connects = |workload: &Workload| {
-                    matches!(
-                        workload.traffic,
-                        Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. }
-                    )
-                };
-                let name = Some(part.name.as_str());
                 let workloads = self.workloads.iter();
                 workloads
-                    .map(|workload| workload.group.as_deref() == name && connects(workload))
+                    .map(|workload| is_of_group(workload, &part.name))
                     .collect()
             }
         }
     }
+}
+
+/// Whether a workload belongs to the group `name`, and to no application.
+fn is_of_group(workload: &Workload, name: &str) -> bool {
+    workload.group.as_deref() == Some(name) && workload.application_name().is_none()
 }
 
 impl Comparison {
@@ -123,9 +158,13 @@ impl Comparison {
             let Some(of_alone) = alone.results.iter().find(same) else {
                 continue;
             };
-            for (number, better) in part.numbers() {
+            for (number, better) in &part.numbers {
                 let [name, name_alone] = part.names(number);
                 let together = values(result, &name);
+                if together.is_empty() {
+                    // A kernel's runs do not have it.
+                    continue;
+                }
                 let alone_by_seed = values(of_alone, &name_alone);
                 let alone = seeds.iter().map(|seed| {
                     let index = alone.seeds.iter().position(|known| known == seed)?;

@@ -41,6 +41,6 @@ pub use scenario::{
     RateTrace, Scenario, TraceError,
 };
 pub use workload::{
-    Arrival, ConstantRate, IP_HEADER, Initiator, REQUEST_BYTES, Schedule, Span, TcpChanges,
-    Traffic, Workload, flows::Flow, sizes::Sizes,
+    Arrival, ConstantRate, IP_HEADER, Initiator, PacketTimes, REQUEST_BYTES, Schedule, Span,
+    TcpChanges, Traffic, Workload, flows::Flow, sizes::Sizes,
 };

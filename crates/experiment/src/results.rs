@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Name of the primary result: the mean response time of the connections of the first range of sizes, which a lost SYN
 /// delays most.
@@ -136,13 +136,14 @@ pub struct SchemeResult {
     pub retransmission: Retransmission,
     /// Half-widths of the 95 % confidence intervals of `retransmission`.
     pub retransmission_ci95: Retransmission,
-    /// Used fraction of the capacity of the link under test between warm-up and the last arrival.
+    /// Bytes that the link under test carried between warm-up and the last arrival, as a fraction of those that it could
+    /// carry.
     pub utilization: Option<f64>,
     /// Half-width of the 95 % confidence interval of `utilization`.
     pub utilization_ci95: Option<f64>,
-    /// Goodput of all long-lived connections together, bits per second; no value without long-lived connections.
+    /// Goodput of the long-lived connections whose data uses the link under test: [`LinkResult::long_goodput_bps`].
     pub long_goodput_bps: Mean,
-    /// Jain's fairness index of the goodput of long-lived connections; `None` without long-lived connections.
+    /// Jain's fairness index of these connections: [`LinkResult::jain_index`].
     pub jain_index: Option<f64>,
     /// Packets dropped by the queue under test, by reason, over all seeds.
     pub drops: BTreeMap<&'static str, u64>,
@@ -216,7 +217,7 @@ pub enum Verdict {
     Worse,
 }
 
-/// Results of the connections of one group of workloads; the fields are those of [`SchemeResult`].
+/// Results of one group of workloads: of its connections, with the fields of [`SchemeResult`], and of its packets.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GroupResult {
     /// Name of the group.
@@ -241,6 +242,31 @@ pub struct GroupResult {
     pub retransmission: Retransmission,
     /// Half-widths of the 95 % confidence intervals of `retransmission`.
     pub retransmission_ci95: Retransmission,
+    /// Packets of the group on each link.
+    pub links: GroupLinks,
+}
+
+/// Packets of a group on both links. `None`: no packet with payload of the group was offered to the link, or a kernel
+/// made the runs.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct GroupLinks {
+    /// The link under test.
+    pub down: Option<GroupLinkResult>,
+    /// The reverse link.
+    pub up: Option<GroupLinkResult>,
+}
+
+/// Packets with payload (segments of TCP and datagrams) of a group on one link.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct GroupLinkResult {
+    /// Rate at which the link carried them between warm-up and the last arrival, with all headers, bits per second.
+    pub rate_bps: Mean,
+    /// That rate as a fraction of what the link could carry.
+    pub share: Mean,
+    /// Packets dropped by the queue or lost on the link, as a fraction of those offered.
+    pub loss: Mean,
+    /// Sojourn time in the queue of those that left it.
+    pub queue_delay_s: Distribution,
 }
 
 /// Results of one application: of all workloads with its name. Datagrams, frames and transactions that began after the
@@ -367,7 +393,7 @@ pub struct Loss {
     pub handshake: Option<f64>,
 }
 
-/// Retransmissions, as Braud, Heusse and Duda 2018 define them.
+/// Retransmissions. The probabilities and sums are those of Braud, Heusse and Duda 2018.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Retransmission {
     /// Retransmitted packets as a fraction of all packets with SYN, FIN or data.
@@ -378,15 +404,21 @@ pub struct Retransmission {
     pub syn_share: Option<f64>,
     /// Fraction of connections that retransmitted a SYN or SYN/ACK.
     pub connections_with_syn_loss: Option<f64>,
-    /// Retransmission delay: sum over the retransmitted packets of a connection of the time between transmissions. Mean
-    /// over all connections, seconds.
+    /// Retransmission delay: time of a connection in which a retransmission was awaited, from the previous transmission of
+    /// the segment on. Each moment counts once, so it is at most the response time. Mean over all connections, seconds.
     pub delay_mean_s: Option<f64>,
-    /// Part of `delay_mean_s` due to SYNs and SYN/ACKs.
+    /// Part of `delay_mean_s` in which a SYN or SYN/ACK was awaited.
     pub delay_mean_syn_part_s: Option<f64>,
     /// Mean retransmission delay of connections that retransmitted a SYN or SYN/ACK, seconds.
     pub delay_mean_with_syn_loss_s: Option<f64>,
     /// Mean retransmission delay of connections that retransmitted neither, seconds.
     pub delay_mean_without_syn_loss_s: Option<f64>,
+    /// Retransmission delay as Braud, Heusse and Duda 2018 define it: sum over the retransmissions of a connection of the
+    /// time since the previous transmission. Segments that wait at the same time count separately, so it can exceed the
+    /// response time. Mean over all connections, seconds.
+    pub delay_sum_mean_s: Option<f64>,
+    /// Part of `delay_sum_mean_s` due to SYNs and SYN/ACKs.
+    pub delay_sum_mean_syn_part_s: Option<f64>,
 }
 
 /// Results of both directions.
@@ -407,8 +439,16 @@ pub struct LinkResult {
     pub sent: u64,
     /// Packets dropped by reason; `loss` is random loss on the link.
     pub drops: BTreeMap<&'static str, u64>,
-    /// Used fraction of the capacity between warm-up and the last arrival.
+    /// Rate that the link offered on average between warm-up and the last arrival, bits per second.
+    pub capacity_bps: Option<f64>,
+    /// Bytes carried between warm-up and the last arrival, as a fraction of those that the link could carry.
     pub utilization: Option<f64>,
+    /// Payload that the long-lived connections with data in this direction received between warm-up and the last
+    /// arrival, bits per second of that time; no value without such connections.
+    pub long_goodput_bps: Mean,
+    /// Jain's fairness index of the goodput of these connections, each over the time for which it had data to send;
+    /// `None` without such connections.
+    pub jain_index: Option<f64>,
     /// Sojourn time in the queue.
     pub queue_delay_s: Distribution,
     /// Loss by class.

@@ -90,11 +90,9 @@ impl Endpoint {
         self.stats.syn_sent += 1;
         self.stats.segments_sent += 1;
         if segment.retransmitted {
-            let delay = now.saturating_sub(self.handshake.sent);
             self.stats.syn_retransmitted += 1;
             self.stats.segments_retransmitted += 1;
-            self.stats.retransmission_delay += delay;
-            self.stats.syn_retransmission_delay += delay;
+            self.stats.waits.add_handshake(self.handshake.sent, now);
             self.handshake.retransmissions += 1;
         }
         self.handshake.sent = now;

@@ -24,6 +24,7 @@ mod seq;
 mod stats;
 mod timer;
 mod undo;
+mod waits;
 mod wheel;
 mod window;
 
@@ -37,4 +38,5 @@ pub use profile::{
 pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Outbox, Segment};
 pub use seq::Seq;
 pub use stats::Stats;
+pub use waits::Waits;
 pub use window::linux_receive_buffer;

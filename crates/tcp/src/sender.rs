@@ -472,7 +472,9 @@ impl Endpoint {
             Some(pacing) => now + pacing.wait(now),
         };
         let previous = self.tx.board.mark_retransmitted(index, due);
-        self.stats.retransmission_delay += now.saturating_sub(previous);
+        if self.tx.limit != FOREVER {
+            self.stats.waits.add(previous, now);
+        }
         self.tx.undoing.retransmitted(timestamp(due));
         if let Some(rate) = &mut self.tx.rate {
             rate.sent_again(index);

@@ -1,9 +1,10 @@
 //! Counters of an end point.
 
+use crate::waits::Waits;
 use gentle_units::Nanos;
 
 /// Counters of one end point. "Sent" includes retransmissions; a segment with payload and FIN counts as both.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Segments that occupy sequence space: SYN, SYN/ACK, data, FIN.
     pub segments_sent: u32,
@@ -25,10 +26,9 @@ pub struct Stats {
     pub acks_sent: u32,
     /// Data segments received that had been received before in full.
     pub duplicates_received: u32,
-    /// Sum over all retransmissions of the time since the previous transmission of the segment.
-    pub retransmission_delay: Nanos,
-    /// Part of [`retransmission_delay`](Stats::retransmission_delay) that is due to SYN and SYN/ACK segments.
-    pub syn_retransmission_delay: Nanos,
+    /// Times in which retransmissions were awaited. Endless data ([`Endpoint::write_forever`](crate::Endpoint::write_forever))
+    /// adds none: it never ends, so there is no duration of which they are a part.
+    pub waits: Waits,
     /// Number of RTT samples.
     pub rtt_samples: u32,
     /// Sum of the RTT samples.

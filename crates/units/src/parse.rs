@@ -32,12 +32,12 @@ pub enum QuantityError {
         expected: &'static str,
     },
     /// The value is out of range.
-    #[error("'{text}' is too large; expected {expected}")]
+    #[error("'{text}' is too large; expected at most {most}")]
     Range {
         /// Text as given.
         text: String,
-        /// Example of an accepted value.
-        expected: &'static str,
+        /// Largest accepted value, in whole numbers of the largest unit.
+        most: String,
     },
 }
 
@@ -90,9 +90,13 @@ pub(crate) fn quantity(
                 expected,
             })?
     };
-    number.times(unit_size).ok_or_else(|| QuantityError::Range {
-        text: text.to_owned(),
-        expected,
+    number.times(unit_size).ok_or_else(|| {
+        let largest = units.iter().max_by_key(|(_, size)| *size);
+        let (unit, size) = largest.copied().unwrap_or(("", 1));
+        QuantityError::Range {
+            text: text.to_owned(),
+            most: format!("{}{unit}", (LIMIT - 1) / u128::from(size)),
+        }
     })
 }
 

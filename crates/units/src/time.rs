@@ -180,11 +180,17 @@ mod tests {
             ("-5ms", "is below zero"),
             ("-ms", "does not begin with a number"),
             ("5m", "unknown unit 'm'"),
-            ("99999999999s", "too large"),
         ] {
             let error = text.parse::<Nanos>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
             assert!(error.contains("5ms"), "{text}: {error}");
+        }
+        for text in ["365d", "99999999999s"] {
+            let error = text.parse::<Nanos>().unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("'{text}' is too large; expected at most 104d")
+            );
         }
     }
 

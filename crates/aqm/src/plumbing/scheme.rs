@@ -157,6 +157,8 @@ pub struct TcSyntax {
     pub txqueuelen: Option<&'static str>,
     /// Options that neither `tc` nor Linux has, each with advice for the user.
     pub refused: &'static [(&'static str, &'static str)],
+    /// Options with a number that `tc` does not hand to the kernel as it is, and advice for the user.
+    pub altered: &'static [(&'static str, &'static str, &'static str)],
     /// Flags with the word that turns them off; other flags are turned off by leaving them out.
     pub negations: &'static [(&'static str, &'static str)],
     /// Options with the words that `tc` has for them, where these are not the name of the option; empty if `tc` does not
@@ -180,6 +182,7 @@ impl TcSyntax {
             always: &[],
             txqueuelen: None,
             refused: &[],
+            altered: &[],
             negations: &[],
             spelled: &[],
             builtin_child: None,

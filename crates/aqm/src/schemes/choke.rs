@@ -58,6 +58,7 @@ pub static SCHEME: Scheme = Scheme {
     linux: Some(TcSyntax {
         always: params::TC_ALWAYS,
         refused: params::TC_REFUSED,
+        altered: params::TC_ALTERED,
         ..TcSyntax::plain(&QDISC)
     }),
     samples: &[

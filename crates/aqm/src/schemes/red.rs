@@ -42,6 +42,7 @@ pub static SCHEME: Scheme = Scheme {
 pub(super) const TC: TcSyntax = TcSyntax {
     always: params::TC_ALWAYS,
     refused: params::TC_REFUSED,
+    altered: params::TC_ALTERED,
     ..TcSyntax::plain(&QDISC)
 };
 

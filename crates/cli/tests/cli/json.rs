@@ -48,7 +48,7 @@ const INTERVALS: [&str; 2] = ["response_time_s.ci95", "rtt_s.ci95"];
 #[test]
 fn every_documented_field_is_there_with_its_type() {
     let json = run(&[]);
-    assert_eq!(json["version"], 1);
+    assert_eq!(json["version"], 2);
     assert_eq!(json["interrupted"], false);
     assert_eq!(at(&json, "scenario.name"), "short");
     assert_eq!(at(&json, "scenario.seeds"), &serde_json::json!([7, 8]));

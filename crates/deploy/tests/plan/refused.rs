@@ -11,6 +11,8 @@ fn what_linux_cannot_do_is_refused_with_what_to_do_instead() {
         ("red ewma=9", "give that"),
         ("ared gentle", "no gentle RED"),
         ("choke gentle", "no gentle RED"),
+        ("red probability=1", "red: tc cannot set probability to 1"),
+        ("choke probability=1", "give 0.999999"),
         ("codel target=1500ns", "whole number of microseconds"),
         ("gsp", "load the module sch_gsp"),
         ("redfavor", "load the module sch_redfavor"),
@@ -26,7 +28,7 @@ fn what_linux_cannot_do_is_refused_with_what_to_do_instead() {
 
 #[test]
 fn an_option_switched_off_is_as_good_as_absent() {
-    for spec in ["pfifo delay=0", "red nogentle"] {
+    for spec in ["pfifo delay=0", "red nogentle", "red probability=0.999999"] {
         assert!(under(spec, Backing::Stock, None).is_ok(), "{spec}");
     }
 }

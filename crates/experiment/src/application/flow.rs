@@ -283,7 +283,8 @@ pub(super) fn interval(
         return Ok(default);
     };
     let time = item.time()?;
-    let shortest = Nanos::from_millis(1);
+    // Mice and game servers of 8,000 reports a second are the fastest regular sources.
+    let shortest = Nanos::from_micros(100);
     if time < shortest {
         return Err(item.error(format!("expected at least {shortest}")));
     }

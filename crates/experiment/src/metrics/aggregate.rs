@@ -3,14 +3,17 @@
 use super::application::ApplicationRecord;
 use super::class::{LOSS, REASONS};
 use super::histogram::TimeHistogram;
-use super::record::{LinkRecord, RunRecord};
-use super::scalar::{self, down, goodput_bps, jain, loss_of, retransmission, utilization};
+use super::record::{GroupLink, LinkRecord, RunRecord};
+use super::scalar::{
+    self, bits_per_second, down, has_packets, jain_index, long_goodput_bps, loss_of, loss_of_group,
+    retransmission, share_of_link, utilization,
+};
 use super::statistics;
 use super::tally::{BySize, Tally};
 use crate::direction::Direction;
 use crate::results::{
-    ApplicationResult, Curves, Distribution, GroupResult, LinkResult, Links, Loss, Mean,
-    Retransmission, SchemeResult, SizeBin,
+    ApplicationResult, Curves, Distribution, GroupLinkResult, GroupLinks, GroupResult, LinkResult,
+    Links, Loss, Mean, Retransmission, SchemeResult, SizeBin,
 };
 use crate::scenario::Application;
 use gentle_aqm::Spec;
@@ -65,7 +68,7 @@ pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -
     let runs = Runs { runs, alike };
     let (loss, loss_ci95) = loss_over(runs, scalar::loss);
     let all = group_result("", runs, |run| &run.all);
-    let utilization = runs.over(|r| utilization(r, down(r)));
+    let utilization = runs.over(|r| utilization(down(r)));
     let links = Links {
         down: link_result(runs, Direction::Down),
         up: link_result(runs, Direction::Up),
@@ -93,13 +96,16 @@ pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -
         retransmission_ci95: all.retransmission_ci95,
         utilization: utilization.mean,
         utilization_ci95: utilization.ci95,
-        long_goodput_bps: runs.over(|r| goodput_bps(&r.long_goodput)),
-        jain_index: runs.over(|r| jain(&r.long_goodput)).mean,
+        long_goodput_bps: links.down.long_goodput_bps,
+        jain_index: links.down.jain_index,
         drops,
         marks: runs.count(|r| down(r).marked),
         links,
         groups: (parts.groups.iter().enumerate())
-            .map(|(index, name)| group_result(name, runs, |run| &run.groups[index]))
+            .map(|(index, name)| GroupResult {
+                links: group_links(runs, index),
+                ..group_result(name, runs, |run| &run.groups[index])
+            })
             .collect(),
         applications: (parts.applications.iter().enumerate())
             .map(|(index, of)| application_result(of, runs, |run| &run.applications[index]))
@@ -136,6 +142,34 @@ fn group_result(
         handshake_s: distribution(runs, |run| &tally(run).handshake),
         retransmission,
         retransmission_ci95,
+        links: GroupLinks::default(),
+    }
+}
+
+/// Results of the group `index` on both links.
+fn group_links(runs: Runs<'_>, index: usize) -> GroupLinks {
+    let of = |direction: Direction| {
+        has_packets(runs.runs, index, direction).then(|| group_link(runs, index, direction))
+    };
+    GroupLinks {
+        down: of(Direction::Down),
+        up: of(Direction::Up),
+    }
+}
+
+/// Result of the group `index` on a link, of which all runs have a record.
+fn group_link(runs: Runs<'_>, index: usize, direction: Direction) -> GroupLinkResult {
+    fn of(run: &RunRecord, index: usize, direction: Direction) -> &GroupLink {
+        &run.group_links[index][direction.index()]
+    }
+    let mean = |value: fn(&GroupLink, &RunRecord, Direction) -> Option<f64>| {
+        runs.over(|run| value(of(run, index, direction), run, direction))
+    };
+    GroupLinkResult {
+        rate_bps: mean(|group, run, _| bits_per_second(run, group.carried_bytes)),
+        share: mean(share_of_link),
+        loss: mean(|group, _, _| loss_of_group(group)),
+        queue_delay_s: distribution(runs, |run| &of(run, index, direction).queue_delay),
     }
 }
 
@@ -236,7 +270,7 @@ fn retransmission_over(
     runs: Runs<'_>,
     tally: impl Fn(&RunRecord) -> &Tally,
 ) -> (Retransmission, Retransmission) {
-    let fields: [fn(&Retransmission) -> Option<f64>; 8] = [
+    let fields: [fn(&Retransmission) -> Option<f64>; 10] = [
         |r| r.packet_probability,
         |r| r.syn_probability,
         |r| r.syn_share,
@@ -245,6 +279,8 @@ fn retransmission_over(
         |r| r.delay_mean_syn_part_s,
         |r| r.delay_mean_with_syn_loss_s,
         |r| r.delay_mean_without_syn_loss_s,
+        |r| r.delay_sum_mean_s,
+        |r| r.delay_sum_mean_syn_part_s,
     ];
     let means = fields.map(|field| runs.over(|run| field(&retransmission(tally(run)))));
     let pick = |f: fn(&Mean) -> Option<f64>| Retransmission {
@@ -256,6 +292,8 @@ fn retransmission_over(
         delay_mean_syn_part_s: f(&means[5]),
         delay_mean_with_syn_loss_s: f(&means[6]),
         delay_mean_without_syn_loss_s: f(&means[7]),
+        delay_sum_mean_s: f(&means[8]),
+        delay_sum_mean_syn_part_s: f(&means[9]),
     };
     (pick(|m| m.mean), pick(|m| m.ci95))
 }
@@ -274,7 +312,12 @@ fn link_result(runs: Runs<'_>, direction: Direction) -> LinkResult {
         offered: count(&|link| link.offered.iter().sum()),
         sent: count(&|link| link.sent),
         drops,
-        utilization: runs.over(|r| utilization(r, &r.links[index])).mean,
+        capacity_bps: runs
+            .over(|r| bits_per_second(r, r.links[index].capacity_bytes))
+            .mean,
+        utilization: runs.over(|r| utilization(&r.links[index])).mean,
+        long_goodput_bps: runs.over(|r| long_goodput_bps(r, direction)),
+        jain_index: runs.over(|r| jain_index(r, direction)).mean,
         queue_delay_s: distribution(runs, |r| &r.links[index].queue_delay),
         loss,
         loss_ci95,

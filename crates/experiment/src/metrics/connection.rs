@@ -1,6 +1,6 @@
 //! Single connections of a run.
 
-use super::tally::Ending;
+use super::tally::{Ending, Waited};
 use gentle_tcp::Stats;
 use gentle_units::Nanos;
 
@@ -26,9 +26,9 @@ pub struct ConnectionRecord {
     pub syn_retransmitted: u64,
     /// Retransmission timeouts after the handshake.
     pub rto_timeouts: u64,
-    /// Sum over all retransmissions of the time since the previous transmission of the segment.
+    /// Time until the end of the connection in which either end waited for a retransmission; each moment counts once.
     pub retransmission_delay: Nanos,
-    /// Part of [`retransmission_delay`](ConnectionRecord::retransmission_delay) that is due to SYN and SYN/ACK segments.
+    /// Part of [`retransmission_delay`](ConnectionRecord::retransmission_delay) in which a SYN or SYN/ACK was awaited.
     pub syn_retransmission_delay: Nanos,
 }
 
@@ -39,6 +39,7 @@ impl ConnectionRecord {
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,
+        waited: Waited,
         ends: &[&Stats],
     ) -> ConnectionRecord {
         let sum = |counter: fn(&Stats) -> u32| ends.iter().map(|s| u64::from(counter(s))).sum();
@@ -52,8 +53,8 @@ impl ConnectionRecord {
             segments_retransmitted: sum(|s| s.segments_retransmitted),
             syn_retransmitted: sum(|s| s.syn_retransmitted),
             rto_timeouts: sum(|s| s.rto_timeouts),
-            retransmission_delay: ends.iter().map(|s| s.retransmission_delay).sum(),
-            syn_retransmission_delay: ends.iter().map(|s| s.syn_retransmission_delay).sum(),
+            retransmission_delay: waited.total,
+            syn_retransmission_delay: waited.syn_part,
         }
     }
 }

@@ -7,11 +7,12 @@ use super::histogram::TimeHistogram;
 use super::serial::{by_class, by_reason, nanos};
 use super::tally::Tally;
 use super::timeline::Timeline;
+use crate::direction::Direction;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Version of the serialised form of [`RunRecord`].
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// Measurements of one direction of the bottleneck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,13 +29,42 @@ pub(crate) struct LinkRecord {
     pub(crate) reasons: [u64; REASONS.len()],
     /// Packets delivered by the link.
     pub(crate) sent: u64,
-    /// Transmission time within the measured window.
-    #[serde(rename = "busy_ns", with = "nanos")]
-    pub(crate) busy: Nanos,
+    /// Bytes that the link transmitted within the measured window; of a packet that is under way at either end of it,
+    /// the part within.
+    pub(crate) carried_bytes: u64,
+    /// Bytes that the link could transmit within the measured window.
+    pub(crate) capacity_bytes: u64,
     /// Sojourn times in the queue.
     pub(crate) queue_delay: TimeHistogram,
     /// Packets marked with ECN since the end of the warm-up.
     pub(crate) marked: u64,
+}
+
+/// A long-lived connection within the measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LongFlow {
+    /// Link that carries the data.
+    pub(crate) direction: Direction,
+    /// Payload received.
+    pub(crate) bytes: u64,
+    /// Time from its start, or from the end of the warm-up, until it stopped.
+    #[serde(rename = "lived_ns", with = "nanos")]
+    pub(crate) lived: Nanos,
+}
+
+/// Packets with payload of one group of workloads on one link: segments of TCP, and datagrams.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GroupLink {
+    /// Packets offered to the queue.
+    pub(crate) offered: u64,
+    /// Packets dropped by the queue or lost on the link.
+    pub(crate) dropped: u64,
+    /// Bytes that the link transmitted within the measured window, as [`LinkRecord::carried_bytes`].
+    pub(crate) carried_bytes: u64,
+    /// Sojourn times in the queue.
+    pub(crate) queue_delay: TimeHistogram,
 }
 
 /// All measurements of one run.
@@ -71,9 +101,13 @@ pub struct RunRecord {
     /// Each application of the scenario ([`Scenario::applications`](crate::Scenario::applications)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) applications: Vec<ApplicationRecord>,
-    /// Goodput of each long-lived connection within the measured window, bytes per second.
-    pub(crate) long_goodput: Vec<f64>,
-    /// Both directions, [`Direction::Down`](crate::Direction::Down) first.
+    /// Packets of each group of the scenario on each link, [`Direction::Down`] first. Empty: the backend does not know
+    /// to which group a packet belongs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) group_links: Vec<[GroupLink; 2]>,
+    /// Long-lived connections.
+    pub(crate) long_flows: Vec<LongFlow>,
+    /// Both directions, [`Direction::Down`] first.
     pub(crate) links: [LinkRecord; 2],
     /// Sojourn times in the queue under test over time.
     pub(crate) timeline: Timeline,
@@ -94,6 +128,7 @@ impl RunRecord {
     pub(crate) fn fits(&self, groups: usize, applications: usize, bins: &[u64]) -> bool {
         let mut tallies = std::iter::once(&self.all).chain(&self.groups);
         self.groups.len() == groups
+            && (self.group_links.is_empty() || self.group_links.len() == groups)
             && self.applications.len() == applications
             && tallies.all(|tally| tally.fits(bins))
     }

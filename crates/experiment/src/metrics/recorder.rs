@@ -3,8 +3,8 @@
 use super::application::ApplicationRecord;
 use super::class::Class;
 use super::connection::ConnectionRecord;
-use super::record::{LinkRecord, RECORD_VERSION, RunRecord};
-use super::tally::{Ending, Tally};
+use super::record::{GroupLink, LinkRecord, LongFlow, RECORD_VERSION, RunRecord};
+use super::tally::{Ending, Tally, Waited};
 use super::timeline::Timeline;
 use crate::direction::Direction;
 use crate::run::RunSpec;
@@ -49,8 +49,13 @@ impl Recorder {
                 all: Tally::new(run.bins),
                 groups: groups.iter().map(|_| Tally::new(run.bins)).collect(),
                 applications: vec![ApplicationRecord::default(); applications.len()],
-                long_goodput: Vec::new(),
-                links: [LinkRecord::default(), LinkRecord::default()],
+                group_links: Vec::new(),
+                long_flows: Vec::new(),
+                links: Direction::BOTH.map(|direction| LinkRecord {
+                    capacity_bytes: (scenario.link(direction))
+                        .capacity_bytes(scenario.warmup, scenario.duration),
+                    ..LinkRecord::default()
+                }),
                 timeline: Timeline::new(scenario.duration),
                 connections: Vec::new(),
             },
@@ -73,21 +78,92 @@ impl Recorder {
         counts
     }
 
-    /// Counts a packet that left the queue of `direction` at `at` with the sojourn time `delay`; its transmission ends
-    /// at `done`. To be called for every packet in order of time, including those of the warm-up.
+    /// Counts a packet that left the queue of `direction` at `at` with the sojourn time `delay`. To be called for every
+    /// packet in order of time, including those of the warm-up.
     #[inline]
-    pub fn left(&mut self, at: Nanos, direction: Direction, delay: Nanos, done: Nanos) {
-        let record = &mut self.record;
+    pub fn left(&mut self, at: Nanos, direction: Direction, delay: Nanos) {
         if direction == Direction::Down {
-            record.timeline.record(at, delay);
+            self.record.timeline.record(at, delay);
         }
-        let (from, to) = (record.from, record.to);
-        let link = &mut record.links[direction.index()];
-        if at < from {
-            link.busy += done.min(to).saturating_sub(from);
-        } else if at < to {
-            link.busy += done.min(to) - at;
+        if self.measures(at) {
+            let link = &mut self.record.links[direction.index()];
             link.queue_delay.record(delay);
+        }
+    }
+
+    /// Counts `bytes` that the link of `direction` transmits from `from` to `to`; returns how many of them fall into the
+    /// measured window. To be called for every packet, or for each part of one that is sent in parts.
+    #[inline]
+    pub fn carried(&mut self, direction: Direction, from: Nanos, to: Nanos, bytes: u32) -> u64 {
+        let within = match from >= self.record.from && to < self.record.to {
+            true => u64::from(bytes),
+            false => self.part_within(from, to, bytes),
+        };
+        self.record.links[direction.index()].carried_bytes += within;
+        within
+    }
+
+    /// The part of `bytes`, transmitted from `from` to `to`, within the measured window.
+    #[cold]
+    fn part_within(&self, from: Nanos, to: Nanos, bytes: u32) -> u64 {
+        if from == to {
+            return if self.measures(from) { bytes.into() } else { 0 };
+        }
+        let within = (to.min(self.record.to)).saturating_sub(from.max(self.record.from));
+        u64::from(bytes) * within.0 / (to - from).0
+    }
+
+    /// Whether `at` is within the measured window.
+    #[inline]
+    fn measures(&self, at: Nanos) -> bool {
+        at >= self.record.from && at < self.record.to
+    }
+
+    /// Begins to count packets with payload by group, which the backend has to tell of each packet.
+    pub fn count_groups(&mut self) {
+        self.record.group_links = vec![Default::default(); self.record.groups.len()];
+    }
+
+    /// Index of the group of a workload.
+    pub fn group_of(&self, workload: usize) -> Option<usize> {
+        self.group_of.get(workload).copied().flatten()
+    }
+
+    fn group_link(&mut self, group: usize, direction: Direction) -> Option<&mut GroupLink> {
+        let links = self.record.group_links.get_mut(group)?;
+        Some(&mut links[direction.index()])
+    }
+
+    /// Counts a packet with payload of a group that was offered to the queue of `direction` after the warm-up.
+    pub fn group_offered(&mut self, group: usize, direction: Direction) {
+        if let Some(link) = self.group_link(group, direction) {
+            link.offered += 1;
+        }
+    }
+
+    /// Counts a packet of a group that left the queue of `direction` at `at` with the sojourn time `delay`, and of which
+    /// `carried` bytes count ([`Recorder::carried`]).
+    pub fn group_left(
+        &mut self,
+        group: usize,
+        direction: Direction,
+        at: Nanos,
+        delay: Nanos,
+        carried: u64,
+    ) {
+        let measures = self.measures(at);
+        if let Some(link) = self.group_link(group, direction) {
+            link.carried_bytes += carried;
+            if measures {
+                link.queue_delay.record(delay);
+            }
+        }
+    }
+
+    /// Counts a packet of a group that was offered after the warm-up and dropped, or lost on the link.
+    pub fn group_dropped(&mut self, group: usize, direction: Direction) {
+        if let Some(link) = self.group_link(group, direction) {
+            link.dropped += 1;
         }
     }
 
@@ -128,12 +204,13 @@ impl Recorder {
         for stats in ends {
             self.endpoint(workload, stats, &Stats::default());
         }
+        let waited = Waited::of(started, ending, ends);
         for tally in self.tallies(workload) {
-            tally.connection(segments, ending, handshake, ends);
+            tally.connection(segments, ending, handshake, waited, ends);
         }
         if self.keeps_connections {
             let connection =
-                ConnectionRecord::new(workload, started, segments, ending, handshake, ends);
+                ConnectionRecord::new(workload, started, segments, ending, handshake, waited, ends);
             self.record.connections.push(connection);
         }
     }
@@ -146,12 +223,17 @@ impl Recorder {
         }
     }
 
-    /// Counts a long-lived connection from `started` to `until` that received `bytes` of payload after the warm-up.
-    pub fn goodput(&mut self, bytes: u64, started: Nanos, until: Nanos) {
-        let span = until.saturating_sub(started.max(self.record.from));
-        if span > Nanos::ZERO {
-            let rate = bytes as f64 / span.as_secs_f64();
-            self.record.long_goodput.push(rate);
+    /// Counts a long-lived connection that had data to send from `started` to `until`. Its receiver got `bytes` of payload
+    /// over the link of `direction` within the measured window.
+    pub fn goodput(&mut self, direction: Direction, bytes: u64, started: Nanos, until: Nanos) {
+        let (from, to) = (self.record.from, self.record.to);
+        let lived = until.min(to).saturating_sub(started.max(from));
+        if lived > Nanos::ZERO || bytes > 0 {
+            self.record.long_flows.push(LongFlow {
+                direction,
+                bytes,
+                lived,
+            });
         }
     }
 
@@ -172,6 +254,9 @@ impl Recorder {
             application.compact();
         }
         for link in &mut record.links {
+            link.queue_delay.compact();
+        }
+        for link in record.group_links.iter_mut().flatten() {
             link.queue_delay.compact();
         }
         record.timeline.end_recording();

@@ -2,7 +2,7 @@
 
 use super::application::ApplicationRecord;
 use super::class::Class;
-use super::record::{LinkRecord, RunRecord};
+use super::record::{GroupLink, LinkRecord, LongFlow, RunRecord};
 use super::tally::Tally;
 use crate::direction::Direction;
 use crate::results::Better::{self, Higher, Lower};
@@ -86,11 +86,27 @@ const METRICS: &[Metric] = &[
     ("retransmission.delay_mean_without_syn_loss_s", None, |r| {
         retransmission(&r.all).delay_mean_without_syn_loss_s
     }),
-    ("utilization", Some(Higher), |r| utilization(r, down(r))),
-    ("long_goodput_bps.mean", Some(Higher), |r| {
-        goodput_bps(&r.long_goodput)
+    ("retransmission.delay_sum_mean_s", Some(Lower), |r| {
+        retransmission(&r.all).delay_sum_mean_s
     }),
-    ("jain_index", Some(Higher), |r| jain(&r.long_goodput)),
+    (
+        "retransmission.delay_sum_mean_syn_part_s",
+        Some(Lower),
+        |r| retransmission(&r.all).delay_sum_mean_syn_part_s,
+    ),
+    ("utilization", Some(Higher), |r| utilization(down(r))),
+    ("long_goodput_bps.mean", Some(Higher), |r| {
+        long_goodput_bps(r, Direction::Down)
+    }),
+    ("jain_index", Some(Higher), |r| {
+        jain_index(r, Direction::Down)
+    }),
+    ("links.up.long_goodput_bps.mean", Some(Higher), |r| {
+        long_goodput_bps(r, Direction::Up)
+    }),
+    ("links.up.jain_index", Some(Higher), |r| {
+        jain_index(r, Direction::Up)
+    }),
 ];
 
 /// A scalar metric of an application: path in the JSON of its result, direction of improvement, value of a run with the
@@ -149,6 +165,51 @@ const APPLICATION_METRICS: &[ApplicationMetric] = &[
     ),
 ];
 
+/// A scalar metric of a group on a link: path in the JSON of its result, direction of improvement, value of a run.
+type GroupLinkMetric = (
+    &'static str,
+    Option<Better>,
+    fn(&GroupLink, &RunRecord, Direction) -> Option<f64>,
+);
+
+// Whether more of the link for one group is better depends on the others.
+const GROUP_LINK_METRICS: &[GroupLinkMetric] = &[
+    ("rate_bps.mean", None, |g, run, _| {
+        bits_per_second(run, g.carried_bytes)
+    }),
+    ("share.mean", None, share_of_link),
+    ("loss.mean", Some(Lower), |g, _, _| loss_of_group(g)),
+    ("queue_delay_s.mean", Some(Lower), |g, _, _| {
+        g.queue_delay.mean_s()
+    }),
+    ("queue_delay_s.p50", Some(Lower), |g, _, _| {
+        g.queue_delay.quantile_s(0.50)
+    }),
+    ("queue_delay_s.p95", Some(Lower), |g, _, _| {
+        g.queue_delay.quantile_s(0.95)
+    }),
+    ("queue_delay_s.p99", Some(Lower), |g, _, _| {
+        g.queue_delay.quantile_s(0.99)
+    }),
+];
+
+/// Bytes of the group that the link of `direction` carried, as a fraction of those that it could carry.
+pub(super) fn share_of_link(
+    group: &GroupLink,
+    run: &RunRecord,
+    direction: Direction,
+) -> Option<f64> {
+    ratio(
+        group.carried_bytes,
+        run.links[direction.index()].capacity_bytes,
+    )
+}
+
+/// Fraction of the group's packets that the queue dropped or the link lost.
+pub(super) fn loss_of_group(group: &GroupLink) -> Option<f64> {
+    ratio(group.dropped, group.offered)
+}
+
 /// Values of all metrics in `runs`, after the mean response time of each range of sizes, and before those of
 /// groups and applications.
 pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
@@ -173,11 +234,23 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
         })
     });
     let groups = runs.first().map_or(0, |run| run.groups.len());
-    let of_groups = (0..groups).map(|index| {
+    let of_groups = (0..groups).flat_map(|index| {
         let name = format!("groups.{index}.response_time_s.mean");
-        series(&name, Some(Lower), &|run| {
+        let response = series(&name, Some(Lower), &|run| {
             run.groups[index].response.mean_s()
-        })
+        });
+        let seen = Direction::BOTH.into_iter();
+        let seen = seen.filter(move |direction| has_packets(runs, index, *direction));
+        let of_links = seen.flat_map(move |direction| {
+            GROUP_LINK_METRICS.iter().map(move |(name, better, of)| {
+                let name = name_of_group_link(index, direction, name);
+                series(&name, *better, &|run| {
+                    let group = run.group_links.get(index)?;
+                    of(&group[direction.index()], run, direction)
+                })
+            })
+        });
+        std::iter::once(response).chain(of_links)
     });
     of_ranges
         .chain(
@@ -188,6 +261,18 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
         .chain(of_groups)
         .chain(of_applications)
         .collect()
+}
+
+/// True if all runs have counted packets by group, and a packet with payload of the group `index` was offered to the
+/// queue of `direction` in any of them.
+pub(super) fn has_packets(runs: &[RunRecord], index: usize, direction: Direction) -> bool {
+    let links = |run: &RunRecord| Some(run.group_links.get(index)?[direction.index()].offered > 0);
+    let seen: Option<Vec<bool>> = runs.iter().map(links).collect();
+    seen.is_some_and(|seen| seen.contains(&true))
+}
+
+fn name_of_group_link(index: usize, direction: Direction, metric: &str) -> String {
+    format!("groups.{index}.links.{}.{metric}", direction.name())
 }
 
 fn name_of_range(range: usize) -> String {
@@ -275,22 +360,47 @@ pub(super) fn retransmission(tally: &Tally) -> Retransmission {
         delay_mean_syn_part_s: tally.delay_syn_part.mean(),
         delay_mean_with_syn_loss_s: tally.delay_with_syn_loss.mean(),
         delay_mean_without_syn_loss_s: tally.delay_without_syn_loss.mean(),
+        delay_sum_mean_s: tally.delay_sum.mean(),
+        delay_sum_mean_syn_part_s: tally.delay_sum_syn_part.mean(),
     }
 }
 
-/// Fraction of the time between the end of the warm-up and the last arrival in which the link transmitted.
-pub(super) fn utilization(run: &RunRecord, link: &LinkRecord) -> Option<f64> {
-    let window = run.to.saturating_sub(run.from).as_secs_f64();
-    (window > 0.0).then(|| link.busy.as_secs_f64() / window)
+/// Bytes that the link carried between the end of the warm-up and the last arrival, as a fraction of those that it could
+/// carry.
+pub(super) fn utilization(link: &LinkRecord) -> Option<f64> {
+    let capacity = link.capacity_bytes as f64;
+    // A packet that is being sent when the rate falls leaves at the rate at which it began.
+    (capacity > 0.0).then(|| (link.carried_bytes as f64 / capacity).min(1.0))
 }
 
-/// Total goodput in bits per second of flows given in bytes per second.
-pub(super) fn goodput_bps(flows: &[f64]) -> Option<f64> {
-    (!flows.is_empty()).then(|| 8.0 * flows.iter().sum::<f64>())
+/// Mean rate of `bytes` over the measured window, bits per second.
+pub(super) fn bits_per_second(run: &RunRecord, bytes: u64) -> Option<f64> {
+    let window = run.window().as_secs_f64();
+    (window > 0.0).then(|| 8.0 * bytes as f64 / window)
+}
+
+/// Payload that the long-lived flows with data in `direction` received within the measured window, bits per second.
+pub(super) fn long_goodput_bps(run: &RunRecord, direction: Direction) -> Option<f64> {
+    let mut flows = long_flows(run, direction).peekable();
+    flows.peek()?;
+    bits_per_second(run, flows.map(|flow| flow.bytes).sum())
+}
+
+/// Jain's index of the rates of the long-lived flows with data in `direction`, each over the time for which it had data
+/// to send.
+pub(super) fn jain_index(run: &RunRecord, direction: Direction) -> Option<f64> {
+    let flows = long_flows(run, direction).filter(|flow| flow.lived > Nanos::ZERO);
+    let rates = flows.map(|flow| flow.bytes as f64 / flow.lived.as_secs_f64());
+    jain(&rates.collect::<Vec<f64>>())
+}
+
+fn long_flows(run: &RunRecord, direction: Direction) -> impl Iterator<Item = &LongFlow> {
+    let flows = run.long_flows.iter();
+    flows.filter(move |flow| flow.direction == direction)
 }
 
 /// Jain's fairness index, (Σx)² / (n·Σx²).
-pub(super) fn jain(rates: &[f64]) -> Option<f64> {
+fn jain(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))

@@ -2,7 +2,7 @@
 
 use super::bins::Bins;
 use super::histogram::TimeHistogram;
-use gentle_tcp::Stats;
+use gentle_tcp::{Stats, Waits};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,30 @@ pub enum Ending {
     Unfinished,
 }
 
+/// Retransmission delay of a connection: the time until it ended in which either end waited for a retransmission. Each
+/// moment counts once, so it is at most the response time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waited {
+    pub(crate) total: Nanos,
+    /// The part in which a SYN or SYN/ACK was awaited.
+    pub(crate) syn_part: Nanos,
+}
+
+impl Waited {
+    /// The delay of a connection that started at `started`.
+    pub(crate) fn of(started: Nanos, ending: Ending, ends: &[&Stats]) -> Waited {
+        let until = match ending {
+            Ending::Completed(time) => started.saturating_add(time),
+            Ending::Failed | Ending::Unfinished => Nanos::MAX,
+        };
+        let waits = || ends.iter().map(|stats| &stats.waits);
+        Waited {
+            total: Waits::total(waits(), until),
+            syn_part: Waits::handshake(waits(), until),
+        }
+    }
+}
+
 /// Counts and times of connections.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,11 +109,14 @@ pub(crate) struct Tally {
     pub(crate) syn_sent: u64,
     pub(crate) syn_retransmitted: u64,
     pub(crate) rtt: Sum,
-    /// Retransmission delay per connection, without long-lived connections.
+    /// Retransmission delay per connection, without long-lived connections: see [`Waited`].
     pub(crate) delay: Sum,
     pub(crate) delay_syn_part: Sum,
     pub(crate) delay_with_syn_loss: Sum,
     pub(crate) delay_without_syn_loss: Sum,
+    /// Sums over the retransmissions of a connection, as spa-2018 has them: see [`Waits::sum`].
+    pub(crate) delay_sum: Sum,
+    pub(crate) delay_sum_syn_part: Sum,
 }
 
 impl Tally {
@@ -112,6 +139,8 @@ impl Tally {
             delay_syn_part: Sum::default(),
             delay_with_syn_loss: Sum::default(),
             delay_without_syn_loss: Sum::default(),
+            delay_sum: Sum::default(),
+            delay_sum_syn_part: Sum::default(),
         }
     }
 
@@ -143,6 +172,7 @@ impl Tally {
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,
+        waited: Waited,
         ends: &[&Stats],
     ) {
         self.connections += 1;
@@ -163,14 +193,19 @@ impl Tally {
         if let Some(time) = handshake {
             self.handshake.record(time);
         }
-        let delay: Nanos = ends.iter().map(|s| s.retransmission_delay).sum();
-        let syn_part: Nanos = ends.iter().map(|s| s.syn_retransmission_delay).sum();
-        self.delay.record(delay.as_secs_f64());
-        self.delay_syn_part.record(syn_part.as_secs_f64());
+        let delay = waited.total.as_secs_f64();
+        self.delay.record(delay);
+        self.delay_syn_part.record(waited.syn_part.as_secs_f64());
         if ends.iter().any(|s| s.syn_retransmitted > 0) {
-            self.delay_with_syn_loss.record(delay.as_secs_f64());
+            self.delay_with_syn_loss.record(delay);
         } else {
-            self.delay_without_syn_loss.record(delay.as_secs_f64());
+            self.delay_without_syn_loss.record(delay);
         }
+        let sum = |of: fn(&Waits) -> Nanos| {
+            let sums = ends.iter().map(|stats| of(&stats.waits));
+            sums.sum::<Nanos>().as_secs_f64()
+        };
+        self.delay_sum.record(sum(Waits::sum));
+        self.delay_sum_syn_part.record(sum(Waits::handshake_sum));
     }
 }

@@ -27,6 +27,9 @@ const SYN_PACKET: (u64, u32) = (40, 40);
 /// Maximum number of hosts on each side.
 const HOSTS: u32 = 65_536;
 
+/// Maximum number of groups.
+const GROUPS: usize = 255;
+
 /// Name of `Profile::default()`.
 const DEFAULT_PROFILE: &str = "linux-7.2";
 
@@ -98,8 +101,7 @@ pub(super) fn parse(
     .into_iter()
     .map(|item| item.text().map(str::to_owned))
     .collect::<Result<Vec<_>, _>>()?;
-    root.finish()?;
-    Ok(Scenario {
+    let scenario = Scenario {
         name,
         title,
         source,
@@ -114,7 +116,16 @@ pub(super) fn parse(
         workloads,
         schemes,
         assumptions,
+        warnings: Vec::new(),
+    };
+    let groups = scenario.groups().len();
+    if groups > GROUPS {
+        return Err(root.error(format!("{groups} groups; expected at most {GROUPS}")));
+    }
+    root.finish()?;
+    Ok(Scenario {
         warnings: warnings.into_inner(),
+        ..scenario
     })
 }
 
@@ -304,10 +315,7 @@ fn workload(
                 Some(item) => item.count(1..=100_000)? as u32,
                 None => 1,
             };
-            let start = match section.take("start") {
-                Some(item) => item.time_range()?,
-                None => (Nanos::ZERO, Nanos::ZERO),
-            };
+            let start = start(&mut section)?;
             let stop = stop(&mut section, start.1)?;
             Traffic::Long { flows, start, stop }
         }
@@ -398,17 +406,27 @@ fn constant_rate(
         Some(item) => item.size(shortest..=65_535)? as u32,
         None => default,
     };
-    let start = match section.take("start") {
-        Some(item) => item.time()?,
-        None => Nanos::ZERO,
+    let start = start(section)?;
+    let stop = stop(section, start.1)?;
+    let jitter = match section.take("jitter") {
+        Some(item) => item.real(0.0..=1.0)?,
+        None => ConstantRate::JITTER,
     };
-    let stop = stop(section, start)?;
     Ok(ConstantRate {
         rate,
         bytes,
         start,
         stop,
+        jitter,
     })
+}
+
+/// Reads the range of a start time.
+fn start(section: &mut Section<'_>) -> Result<(Nanos, Nanos), ScenarioError> {
+    match section.take("start") {
+        Some(item) => item.time_range(),
+        None => Ok((Nanos::ZERO, Nanos::ZERO)),
+    }
 }
 
 fn stop(section: &mut Section<'_>, start: Nanos) -> Result<Option<Nanos>, ScenarioError> {

@@ -2,7 +2,7 @@
 
 use super::file::spec;
 use super::section::{Item, Section};
-use super::trace::RateTrace;
+use super::trace::{OPPORTUNITY, RateTrace};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use gentle_aqm::Spec;
@@ -41,6 +41,25 @@ pub struct LinkConfig {
     pub changes: Vec<(Nanos, Rate)>,
     /// Opportunities to deliver packets instead of a rate.
     pub trace: Option<Arc<RateTrace>>,
+}
+
+impl LinkConfig {
+    /// Bytes that the link can transmit from `from` to `to`.
+    pub fn capacity_bytes(&self, from: Nanos, to: Nanos) -> u64 {
+        if let Some(trace) = &self.trace {
+            let opportunities = trace.first_from(to).saturating_sub(trace.first_from(from));
+            return opportunities.saturating_mul(u64::from(OPPORTUNITY));
+        }
+        let starts = std::iter::once((Nanos::ZERO, self.rate)).chain(self.changes.iter().copied());
+        let ends = self.changes.iter().map(|(at, _)| *at);
+        let phases = starts.zip(ends.chain([Nanos::MAX]));
+        // Bits times nanoseconds.
+        let bits = phases.map(|((start, rate), end)| {
+            let span = end.min(to).saturating_sub(start.max(from));
+            u128::from(rate.bits_per_second()) * u128::from(span.0)
+        });
+        (bits.sum::<u128>() / 8_000_000_000) as u64
+    }
 }
 
 /// Losses of a link with a good and a bad state (Gilbert 1960, Elliott 1963; Linux: `netem loss gemodel`). Each packet may

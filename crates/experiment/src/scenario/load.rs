@@ -61,7 +61,9 @@ impl Scenario {
                 | Traffic::Dialogue(_) => false,
                 // Round-trip times of long-lived connections are spaced evenly, not drawn.
                 Traffic::Long { start, .. } => start.0 == start.1,
-                Traffic::Udp(_) | Traffic::SynFlood(_) => true,
+                Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
+                    cbr.jitter == 0.0 && cbr.start.0 == cbr.start.1
+                }
                 Traffic::Replay { flows } => !varied_rtt || flows.iter().all(|f| f.rtt.is_some()),
             }
         })
@@ -129,10 +131,10 @@ impl Scenario {
     }
 }
 
-/// Time for which a source of constant rate is active if arrivals end at `end`.
+/// Mean time for which a source of constant rate is active if arrivals end at `end`.
 fn active(cbr: &ConstantRate, end: Nanos) -> Nanos {
     let stop = cbr.stop.unwrap_or(end).min(end);
-    stop.saturating_sub(cbr.start)
+    stop.saturating_sub(Nanos(cbr.start.0.0.midpoint(cbr.start.1.0)))
 }
 
 /// Segmentation of payload into packets: payload and headers of a full packet, bytes.

@@ -4,6 +4,7 @@
 //! scenario but not on the queue: all schemes see the same connections.
 
 mod arrivals;
+mod constant_rate;
 pub(crate) mod dscp;
 pub(crate) mod flows;
 mod schedule;
@@ -13,6 +14,7 @@ mod web;
 
 pub use arrivals::{Arrival, Span};
 pub(crate) use arrivals::{ArrivalContext, Arrivals, random_stream, spread};
+pub use constant_rate::{ConstantRate, PacketTimes};
 pub use schedule::Schedule;
 pub use tcp::TcpChanges;
 pub(crate) use web::exponential;
@@ -21,7 +23,7 @@ use crate::application::dialogue::Dialogue;
 use crate::application::flow::DatagramTraffic;
 use crate::direction::Direction;
 use flows::Flow;
-use gentle_units::{Nanos, Rate};
+use gentle_units::Nanos;
 use sizes::Sizes;
 use std::fmt;
 use std::sync::Arc;
@@ -190,42 +192,6 @@ impl Traffic {
             | Traffic::Replay { .. }
             | Traffic::Dialogue(_) => true,
         }
-    }
-}
-
-/// Packets at a constant rate, independent of losses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConstantRate {
-    /// Rate, counting the bits of IP packets.
-    pub rate: Rate,
-    /// Length of an IP packet, bytes.
-    pub bytes: u32,
-    /// Time of the first packet.
-    pub start: Nanos,
-    /// Time at which the source stops; `None`: the end of the arrival process.
-    pub stop: Option<Nanos>,
-}
-
-impl ConstantRate {
-    /// Time of packet `number`, from 0, if the arrival process ends at `end`; `None` after the last packet. Calculated
-    /// from the start, so that rounding errors do not accumulate.
-    pub fn due(&self, number: u64, end: Nanos) -> Option<Nanos> {
-        let before = number.checked_mul(u64::from(self.bytes))?;
-        let at = self.start + self.rate.time_to_send(before);
-        (at < self.stop.unwrap_or(Nanos::MAX).min(end)).then_some(at)
-    }
-}
-
-impl fmt::Display for ConstantRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}, {}-byte packets, from {} to {}",
-            self.rate,
-            self.bytes,
-            self.start,
-            End(self.stop)
-        )
     }
 }
 

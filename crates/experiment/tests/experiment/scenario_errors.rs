@@ -253,6 +253,18 @@ fn packets_that_cannot_be_are_refused() {
         let workload = format!("kind = \"{kind}\"\nrate = \"1mbit\"\npacket = {packet}");
         refused(poisson, &workload, &["x.toml:20:10", shortest]);
     }
+    for (keys, expected) in [
+        ("jitter = 1.5", "a number, 0 to 1"),
+        ("jitter = \"2ms\"", "a number, 0 to 1"),
+        ("start = [\"2s\", \"1s\"]", "from not above to"),
+        (
+            "start = [\"1s\", \"2s\"]\nstop = \"1.5s\"",
+            "after the start, 2s",
+        ),
+    ] {
+        let workload = format!("kind = \"udp\"\nrate = \"1mbit\"\n{keys}");
+        refused(poisson, &workload, &[expected]);
+    }
     let flood = "kind = \"syn_flood\"\nrate = \"1mbit\"\ntunnel = 1";
     refused(poisson, flood, &["x.toml:20:10", "no tunnel"]);
 }
@@ -271,7 +283,7 @@ fn applications_over_datagrams_are_checked() {
         ),
         (
             "kind = \"voice\"\ninterval = \"1us\"",
-            ["x.toml:19:", "interval", "at least 1ms"],
+            ["x.toml:19:", "interval", "at least 100us"],
         ),
         (
             "kind = \"voice\"\nplayout = \"1min\"",

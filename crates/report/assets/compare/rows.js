@@ -144,16 +144,16 @@ const rowCharts = (() => {
 
   function lossDots() {
     draw(element("loss"), (width) => {
-      const kinds = { all: "all packets", data: "data", syn: "SYN", synack: "SYN/ACK" };
+      const kinds = { all: "all packets", data: "data", handshake: "SYN and SYN/ACK", syn: "SYN", synack: "SYN/ACK" };
       const rows = (read) =>
         all.map((scheme) => {
-          const { loss, loss_ci95 } = scheme.result;
+          const { loss, loss_ci95 } = scheme.result.links.down;
           const title = Object.entries(kinds).map(([kind, name]) => `${name}: ${interval(loss[kind], loss_ci95[kind], percent)}`);
           return measuredRow(scheme, read(loss), read(loss_ci95), 100, title.join("\n"));
         });
-      const present = (read) => (d) => known(read(all[d.index].result.loss));
+      const present = (read) => (d) => known(read(all[d.index].result.links.down.loss));
       const packets = rows((l) => l.all);
-      const syns = rows((l) => l.syn);
+      const syns = rows((l) => l.handshake);
       const between = d3.zip(packets, syns).map(([p, s]) => ({ index: p.index, color: p.color, a: p.value, b: s.value }));
       const show = (l) => (known(l) ? d3.format(".2f")(l * 100) : "–");
       return rowChart(width, {
@@ -164,15 +164,15 @@ const rowCharts = (() => {
         marks: [
           Plot.ruleY(between, { y: "index", x1: "a", x2: "b", stroke: "color", strokeWidth: 1 }),
           whisker(packets.filter(present((l) => l.all)), "index"),
-          whisker(syns.filter(present((l) => l.syn)), "index"),
+          whisker(syns.filter(present((l) => l.handshake)), "index"),
           Plot.dot(packets.filter(present((l) => l.all)), { y: "index", x: "value", fill: "color", r: 4.5 }),
-          Plot.dot(syns.filter(present((l) => l.syn)), { y: "index", x: "value", fill: "var(--surface)", stroke: "color", strokeWidth: 2, r: 4.5 }),
+          Plot.dot(syns.filter(present((l) => l.handshake)), { y: "index", x: "value", fill: "var(--surface)", stroke: "color", strokeWidth: 2, r: 4.5 }),
           Plot.text(all, {
             y: "index",
             frameAnchor: "right",
             textAnchor: "end",
             dx: 80,
-            text: ({ result: { loss } }) => `${show(loss.all)} / ${show(loss.syn)}`,
+            text: ({ result: { links: { down: { loss } } } }) => `${show(loss.all)} / ${show(loss.handshake)}`,
             fill: "var(--muted)",
             fontVariant: "tabular-nums",
           }),

@@ -370,8 +370,11 @@ fn harm(comparison: &Comparison) -> Option<Application> {
     let harm = &comparison.results.first()?.harm;
     let metrics = (0..).zip(harm).map(|(rank, harm)| {
         let number = match harm.number.as_str() {
-            "goodput_bps.mean" => "rate",
+            "goodput_bps.mean" | "links.down.rate_bps.mean" => "rate",
+            "links.up.rate_bps.mean" => "rate up",
             number if number.starts_with("delay_s") => "delay",
+            number if number.starts_with("links.down.queue_delay_s") => "queue",
+            number if number.starts_with("links.up.queue_delay_s") => "queue up",
             _ => "time",
         };
         let (part, name) = (harm.part.clone(), harm.number.clone());

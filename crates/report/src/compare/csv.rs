@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::io::Write;
 
 /// Columns that exist only in the row over all seeds.
-const OVER_SEEDS: [&str; 19] = [
+const OVER_SEEDS: [&str; 20] = [
     "response_time_s.ci95",
     "rtt_s.ci95",
     "handshake_s.ci95",
@@ -25,6 +25,7 @@ const OVER_SEEDS: [&str; 19] = [
     "retransmission_ci95.delay_mean_syn_part_s",
     "utilization_ci95",
     "long_goodput_bps.ci95",
+    "links.up.long_goodput_bps.ci95",
     "response_time_by_size.0.ci95_s",
 ];
 
@@ -112,12 +113,17 @@ fn names(comparison: &Comparison) -> Vec<String> {
     names
 }
 
-/// Columns that exist only in the row over all seeds: those of the connections, then those of applications.
+/// Columns that exist only in the row over all seeds: those of the connections, then of groups and of applications.
 fn over_seeds(comparison: &Comparison) -> Vec<String> {
     let applications = (comparison.results.first()).map_or(0, |result| result.applications.len());
     let of_applications = (0..applications)
         .flat_map(|index| OF_APPLICATIONS.map(|name| format!("applications.{index}.{name}.ci95")));
+    let of_groups = names(comparison).into_iter().filter_map(|name| {
+        let mean = name.strip_suffix(".mean")?;
+        mean.starts_with("groups.").then(|| format!("{mean}.ci95"))
+    });
     (OVER_SEEDS.map(str::to_owned).into_iter())
+        .chain(of_groups)
         .chain(of_applications)
         .collect()
 }

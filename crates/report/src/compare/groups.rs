@@ -1,9 +1,11 @@
-//! Connections by group of workloads, side by side.
+//! Groups of workloads, side by side: their connections, and their packets on each link.
 
 use crate::format::{Quantity, Scale, plain, sizes};
 use crate::terminal::{STYLE, align, bare, fits};
 use comfy_table::{Cell, CellAlignment};
-use gentle_experiment::results::{Comparison, GroupResult};
+use gentle_experiment::results::{
+    Comparison, GroupLinkResult, GroupLinks, GroupResult, SchemeResult,
+};
 
 /// Column with one metric of each group.
 pub(super) struct Column {
@@ -25,28 +27,44 @@ pub(super) struct Row<'a> {
 /// Value and half-width of its confidence interval.
 type Measured = (Option<f64>, Option<f64>);
 
-/// Rows for every group under every scheme, and their columns.
-pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
-    // Groups of applications have tables of their own.
-    let connects = |group: &GroupResult| {
+/// Result of a group on one of the links.
+type OfLink = fn(&GroupLinks) -> Option<&GroupLinkResult>;
+
+fn has_links(group: &GroupResult) -> bool {
+    group.links.down.is_some() || group.links.up.is_some()
+}
+
+/// Whether the table has rows for `group`. Groups of applications have tables of their own.
+pub(super) fn is_shown(comparison: &Comparison, group: &GroupResult) -> bool {
+    let results = &comparison.results;
+    let connects = results.iter().any(|result| {
         let same = |other: &&GroupResult| other.group == group.group;
-        comparison.results.iter().any(|result| {
-            result.applications.is_empty()
-                || (result.groups.iter().find(same)).is_some_and(|group| group.connections > 0)
-        })
-    };
-    let all = || {
-        let schemes = comparison.results.iter();
-        let groups =
-            schemes.flat_map(|result| result.groups.iter().map(move |group| (result, group)));
-        groups.filter(|(_, group)| connects(group))
-    };
-    let column = |subject: &str,
-                  detail: &str,
-                  rank: u8,
-                  quantity: Quantity,
-                  measure: &dyn Fn(&GroupResult) -> Measured| {
-        let values: Vec<Measured> = all().map(|(_, group)| measure(group)).collect();
+        let found = result.groups.iter().find(same);
+        found.is_some_and(|group| group.connections > 0)
+    });
+    let mut applications = results.iter().flat_map(|result| &result.applications);
+    connects || !applications.any(|application| application.application == group.group)
+}
+
+/// Every group under every scheme.
+struct Groups<'a> {
+    all: Vec<(&'a SchemeResult, &'a GroupResult)>,
+}
+
+impl Groups<'_> {
+    fn any(&self, is: impl Fn(&GroupResult) -> bool) -> bool {
+        self.all.iter().any(|(_, group)| is(group))
+    }
+
+    fn column(
+        &self,
+        subject: &str,
+        detail: &str,
+        rank: u8,
+        quantity: Quantity,
+        measure: &dyn Fn(&GroupResult) -> Measured,
+    ) -> Column {
+        let values: Vec<Measured> = self.all.iter().map(|(_, group)| measure(group)).collect();
         let scale = Scale::of(quantity, values.iter().filter_map(|(value, _)| *value));
         let detail = [detail, scale.unit];
         Column {
@@ -57,40 +75,117 @@ pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
                 .collect(),
             rank,
         }
-    };
-    let mut columns = vec![
-        column("connections", "", 3, Quantity::Count, &|group| {
-            (Some(group.connections as f64), None)
-        }),
-        column("response", "mean", 0, Quantity::Time, &|group| {
-            let time = group.response_time_s;
-            (time.mean, time.ci95)
-        }),
-        column("response", "p95", 4, Quantity::Time, &|group| {
-            (group.response_time_s.p95, None)
-        }),
-    ];
-    let ranges = all().next();
-    let ranges = ranges.map_or(&[][..], |(_, group)| &group.response_time_by_size);
-    for (index, range) in ranges.iter().enumerate() {
-        let subject = format!("{} seg.", sizes(range.min_segments, range.max_segments));
-        let rank = 2 + 4 * u8::from(index > 0);
-        columns.push(column(&subject, "mean", rank, Quantity::Time, &|group| {
-            let range = group.response_time_by_size.get(index);
-            range.map_or((None, None), |range| (range.mean_s, range.ci95_s))
-        }));
     }
-    columns.push(column("handshake", "mean", 5, Quantity::Time, &|group| {
-        (group.handshake_s.mean, group.handshake_s.ci95)
-    }));
-    columns.push(column("SYN rtx", "", 1, Quantity::Share, &|group| {
-        let (share, ci95) = (&group.retransmission, &group.retransmission_ci95);
-        (
-            share.connections_with_syn_loss,
-            ci95.connections_with_syn_loss,
-        )
-    }));
-    let rows = all().map(|(result, group)| Row {
+
+    /// Columns of connections that end.
+    fn of_connections(&self) -> Vec<Column> {
+        let mut columns = vec![
+            self.column("connections", "", 3, Quantity::Count, &|group| {
+                (Some(group.connections as f64), None)
+            }),
+            self.column("response", "mean", 0, Quantity::Time, &|group| {
+                let time = group.response_time_s;
+                (time.mean, time.ci95)
+            }),
+            self.column("response", "p95", 4, Quantity::Time, &|group| {
+                (group.response_time_s.p95, None)
+            }),
+        ];
+        let ranges = self.all.first();
+        let ranges = ranges.map_or(&[][..], |(_, group)| &group.response_time_by_size);
+        for (index, range) in ranges.iter().enumerate() {
+            let subject = format!("{} seg.", sizes(range.min_segments, range.max_segments));
+            let rank = 2 + 4 * u8::from(index > 0);
+            columns.push(
+                self.column(&subject, "mean", rank, Quantity::Time, &|group| {
+                    let range = group.response_time_by_size.get(index);
+                    range.map_or((None, None), |range| (range.mean_s, range.ci95_s))
+                }),
+            );
+        }
+        columns.push(
+            self.column("handshake", "mean", 5, Quantity::Time, &|group| {
+                (group.handshake_s.mean, group.handshake_s.ci95)
+            }),
+        );
+        columns.push(self.column("SYN rtx", "", 1, Quantity::Share, &|group| {
+            let (share, ci95) = (&group.retransmission, &group.retransmission_ci95);
+            (
+                share.connections_with_syn_loss,
+                ci95.connections_with_syn_loss,
+            )
+        }));
+        columns
+    }
+
+    /// Columns of packets on the link of `of`; their names end in `suffix`.
+    fn of_link(&self, suffix: &str, of: OfLink) -> Vec<Column> {
+        let columns = OF_LINK
+            .iter()
+            .map(|(subject, detail, rank, quantity, measure)| {
+                let subject = format!("{subject}{suffix}");
+                self.column(&subject, detail, *rank, *quantity, &|group| {
+                    of(&group.links).map_or((None, None), measure)
+                })
+            });
+        columns.collect()
+    }
+}
+
+/// Columns of the packets of a group on a link: head, rank, quantity and value.
+type LinkColumn = (
+    &'static str,
+    &'static str,
+    u8,
+    Quantity,
+    fn(&GroupLinkResult) -> Measured,
+);
+
+const OF_LINK: [LinkColumn; 6] = [
+    ("rate", "mean", 0, Quantity::Rate, |link| {
+        (link.rate_bps.mean, link.rate_bps.ci95)
+    }),
+    ("share of link", "mean", 2, Quantity::Share, |link| {
+        (link.share.mean, link.share.ci95)
+    }),
+    ("loss", "mean", 1, Quantity::Share, |link| {
+        (link.loss.mean, link.loss.ci95)
+    }),
+    ("queue", "mean", 3, Quantity::Time, |link| {
+        (link.queue_delay_s.mean, link.queue_delay_s.ci95)
+    }),
+    ("queue", "p95", 5, Quantity::Time, |link| {
+        (link.queue_delay_s.p95, None)
+    }),
+    ("queue", "p99", 4, Quantity::Time, |link| {
+        (link.queue_delay_s.p99, None)
+    }),
+];
+
+/// Rows for every group under every scheme, and their columns.
+pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
+    let schemes = comparison.results.iter();
+    let all = schemes.flat_map(|result| result.groups.iter().map(move |group| (result, group)));
+    let all = all.filter(|(_, group)| is_shown(comparison, group));
+    let groups = Groups { all: all.collect() };
+    let mut columns = Vec::new();
+    let connects = |group: &GroupResult| group.connections > 0;
+    if groups.any(connects) || !groups.any(has_links) {
+        columns.extend(groups.of_connections());
+    }
+    // Response times say it all about groups of connections that end.
+    if groups.any(|group| !connects(group)) {
+        let links: [(&str, OfLink); 2] = [
+            ("", |links| links.down.as_ref()),
+            (" up", |links| links.up.as_ref()),
+        ];
+        for (suffix, of) in links {
+            if groups.any(|group| of(&group.links).is_some()) {
+                columns.extend(groups.of_link(suffix, of));
+            }
+        }
+    }
+    let rows = groups.all.iter().map(|(result, group)| Row {
         scheme: &result.label,
         group: &group.group,
     });

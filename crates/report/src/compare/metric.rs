@@ -3,7 +3,7 @@
 use super::applications::keep_observed;
 use crate::format::{Quantity, Scale, sizes};
 use gentle_experiment::results::{
-    Comparison, Distribution, HEADLINE, Mean, Paired, SchemeResult, SizeBin,
+    Comparison, Distribution, HEADLINE, LinkResult, Mean, Paired, SchemeResult, SizeBin,
 };
 
 /// Number and half-width of its 95 % confidence interval.
@@ -140,7 +140,7 @@ impl Metric {
 
 /// All columns for `comparison`, in reading order.
 pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
-    use Quantity::{Count, Index, Share, Time};
+    use Quantity::{Count, Share, Time};
 
     let bins = comparison
         .results
@@ -254,42 +254,22 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         })
         .named("retransmission.delay_mean_s")
         .rank(6)
-        .about("mean over connections of the time added by retransmissions"),
+        .about("time of a connection spent waiting for retransmissions; each moment counts once"),
         metric("rtx delay", "SYN part", Time, |r| {
             let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
             Measured::sampled(mean.delay_mean_syn_part_s, ci95.delay_mean_syn_part_s)
         })
         .named("retransmission.delay_mean_syn_part_s")
         .rank(7)
-        .about("the part of the retransmission delay due to SYNs and SYN/ACKs"),
+        .about("the part of the retransmission delay spent waiting for a SYN or SYN/ACK"),
         metric("link", "used", Share, |r| {
             Measured::sampled(r.utilization, r.utilization_ci95)
         })
         .named("utilization")
         .rank(12)
-        .about("utilisation of the link under test"),
+        .about("bytes that the link under test carried, of those that it could carry"),
     ]);
-    if comparison.results.iter().any(|r| r.jain_index.is_some()) {
-        let links = [&comparison.scenario.down, &comparison.scenario.up];
-        let used = links.into_iter().filter(|link| link.long_flows > 0);
-        let rate = used.map(|link| link.rate_bps as f64).sum::<f64>();
-        all.push(
-            metric("goodput", "long flows", Share, move |r| {
-                let share = |bps: Option<f64>| bps.filter(|_| rate > 0.0).map(|bps| bps / rate);
-                let goodput = &r.long_goodput_bps;
-                Measured::sampled(share(goodput.mean), share(goodput.ci95))
-            })
-            .named("long_goodput_bps.mean")
-            .rank(4)
-            .about("payload that the long-lived flows received, as a share of the rates of the links that carry them"),
-        );
-        all.push(
-            metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
-                .named("jain_index")
-                .rank(12)
-                .about("Jain's index over the goodput of the long-lived flows"),
-        );
-    }
+    all.extend(long_flows(comparison));
     if comparison.results.iter().any(|r| r.marks > 0) {
         all.push(
             metric("ECN", "marks", Count, |r| Measured::count(r.marks))
@@ -320,6 +300,42 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         }
     }
     all
+}
+
+/// Long-lived flows of each direction that has any.
+fn long_flows(comparison: &Comparison) -> Vec<Metric> {
+    type Link = fn(&SchemeResult) -> &LinkResult;
+    const DOWN: Link = |r| &r.links.down;
+    const UP: Link = |r| &r.links.up;
+    let links = [
+        (DOWN, ["goodput", "fairness"], ""),
+        (UP, ["goodput up", "fairness up"], "links.up."),
+    ];
+    let used = links.into_iter().filter(|(of, ..)| {
+        let goodput = |r| of(r).long_goodput_bps.mean;
+        comparison.results.iter().any(|r| goodput(r).is_some())
+    });
+    used.flat_map(|(of, [goodput, fairness], prefix)| {
+        [
+            metric(goodput, "long flows", Quantity::Share, move |r| {
+                let link = of(r);
+                let capacity = link.capacity_bps.filter(|capacity| *capacity > 0.0);
+                let share = |bps: Option<f64>| Some(bps? / capacity?);
+                let goodput = &link.long_goodput_bps;
+                Measured::sampled(share(goodput.mean), share(goodput.ci95))
+            })
+            .named(format!("{prefix}long_goodput_bps.mean"))
+            .rank(4)
+            .about("payload that the long-lived flows of this direction received, as a share of what its link could carry"),
+            metric(fairness, "Jain", Quantity::Index, move |r| {
+                Measured::bare(of(r).jain_index)
+            })
+            .named(format!("{prefix}jain_index"))
+            .rank(12)
+            .about("Jain's index over the goodput of the long-lived flows of this direction"),
+        ]
+    })
+    .collect()
 }
 
 pub(super) fn metric(

@@ -2,6 +2,7 @@
 
 use super::applications::applications;
 use super::experiment::measured_anything;
+use super::groups::is_shown;
 use super::table::{head, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
@@ -63,18 +64,9 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         }
     }
 
-    let connects = |group: &&GroupResult| group.connections > 0 || r.applications.is_empty();
-    for group in r.groups.iter().filter(connects) {
+    for group in r.groups.iter().filter(|group| is_shown(comparison, group)) {
         page.heading(&format!("Group {}", group.group));
-        page.line("connections", &count(group.connections));
-        distribution(&mut page, "all sizes", &group.response_time_s);
-        by_size(&mut page, &group.response_time_by_size);
-        distribution(&mut page, "handshake", &group.handshake_s);
-        let (rtx, ci) = (&group.retransmission, &group.retransmission_ci95);
-        page.line(
-            "with SYN, SYN/ACK rtx.",
-            &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
-        );
+        group_lines(&mut page, group);
     }
 
     if r.connections > 0 || r.applications.is_empty() {
@@ -95,15 +87,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         &r.links.down,
     );
     page.line("ECN marks", &count(r.marks));
-    if let Some(goodput) = r.long_goodput_bps.mean {
-        page.line("goodput, long flows", &rate(goodput.round() as u64));
-    }
-    if let Some(jain) = r.jain_index {
-        page.line(
-            "Jain's index",
-            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
-        );
-    }
+    long_flows(&mut page, &r.links.down);
     link(
         &mut page,
         "Reverse link",
@@ -111,7 +95,56 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
         &scenario.up.qdisc,
         &r.links.up,
     );
+    long_flows(&mut page, &r.links.up);
     page.text
+}
+
+/// Goodput of the long-lived flows that use a link, if there are any.
+fn long_flows(page: &mut Sheet, link: &LinkResult) {
+    if let Some(goodput) = link.long_goodput_bps.mean {
+        page.line("goodput, long flows", &rate(goodput.round() as u64));
+    }
+    if let Some(jain) = link.jain_index {
+        page.line(
+            "Jain's index",
+            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
+        );
+    }
+}
+
+/// Connections and packets of a group.
+fn group_lines(page: &mut Sheet, group: &GroupResult) {
+    let links = [("", &group.links.down), (" up", &group.links.up)];
+    if group.connections > 0 || links.iter().all(|(_, link)| link.is_none()) {
+        page.line("connections", &count(group.connections));
+        distribution(page, "all sizes", &group.response_time_s);
+        by_size(page, &group.response_time_by_size);
+        distribution(page, "handshake", &group.handshake_s);
+        let (rtx, ci) = (&group.retransmission, &group.retransmission_ci95);
+        page.line(
+            "with SYN, SYN/ACK rtx.",
+            &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
+        );
+    }
+    for (suffix, link) in links {
+        let Some(link) = link else {
+            continue;
+        };
+        let throughput = |bps: f64| rate(bps.round() as u64);
+        page.line(
+            &format!("rate{suffix}"),
+            &interval(link.rate_bps.mean, link.rate_bps.ci95, throughput),
+        );
+        page.line(
+            &format!("share of link{suffix}"),
+            &share(link.share.mean, link.share.ci95),
+        );
+        page.line(
+            &format!("loss{suffix}"),
+            &share(link.loss.mean, link.loss.ci95),
+        );
+        distribution(page, &format!("queue delay{suffix}"), &link.queue_delay_s);
+    }
 }
 
 /// Retransmissions of the connections.
@@ -224,7 +257,7 @@ fn share(value: Option<f64>, ci95: Option<f64>) -> String {
     interval(value, ci95, percent)
 }
 
-fn interval(value: Option<f64>, ci95: Option<f64>, show: fn(f64) -> String) -> String {
+fn interval(value: Option<f64>, ci95: Option<f64>, show: impl Fn(f64) -> String) -> String {
     match (value, ci95) {
         (None, _) => NONE.to_owned(),
         (Some(value), None) => show(value),

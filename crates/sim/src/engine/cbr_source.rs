@@ -1,9 +1,7 @@
 //! Sources of packets at a constant bit rate: datagrams, and floods of SYNs.
 
 use super::packet::Packet;
-use gentle_experiment::Direction;
-use gentle_experiment::Scenario;
-use gentle_experiment::{ConstantRate, Traffic};
+use gentle_experiment::{Direction, PacketTimes, Scenario, Traffic};
 use gentle_units::{Nanos, Rate};
 
 /// Source of packets at a constant bit rate.
@@ -18,21 +16,19 @@ pub(crate) struct CbrSource {
     /// Link-layer bytes added to each IP packet.
     overhead: u32,
     sent: u64,
-    /// Packets that were sent before `pace` began.
-    before: u64,
-    pace: ConstantRate,
+    times: PacketTimes,
     flood: bool,
     /// Codepoint of its packets.
     dscp: u8,
     /// Number of their tunnel; 0: none.
     tunnel: u8,
-    /// End of arrivals.
-    end: Nanos,
+    /// Number of their group from 1; 0: none.
+    group: u8,
 }
 
 impl CbrSource {
-    /// All sources of a scenario.
-    pub(crate) fn all(scenario: &Scenario) -> Vec<CbrSource> {
+    /// All sources of a scenario with `seed`. `groups` has the number of the group of each workload.
+    pub(crate) fn all(scenario: &Scenario, seed: u64, groups: &[u8]) -> Vec<CbrSource> {
         let found = scenario.workloads.iter().enumerate();
         let found = found.filter_map(|(index, workload)| {
             let (pace, flood) = match workload.traffic {
@@ -44,19 +40,22 @@ impl CbrSource {
         });
         (0..)
             .zip(found)
-            .map(|(number, (index, workload, pace, flood))| CbrSource {
-                workload: index,
-                direction: workload.direction,
-                number,
-                ip_bytes: pace.bytes,
-                overhead: scenario.link(workload.direction).overhead,
-                sent: 0,
-                before: 0,
-                pace,
-                flood,
-                dscp: workload.dscp,
-                tunnel: workload.tunnel,
-                end: scenario.duration,
+            .map(|(number, (index, workload, pace, flood))| {
+                let (first, stream) = pace.draw(seed, index);
+                let end = pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration);
+                CbrSource {
+                    workload: index,
+                    direction: workload.direction,
+                    number,
+                    ip_bytes: pace.bytes,
+                    overhead: scenario.link(workload.direction).overhead,
+                    sent: 0,
+                    times: PacketTimes::new(pace.rate, pace.bytes, pace.jitter, first, end, stream),
+                    flood,
+                    dscp: workload.dscp,
+                    tunnel: workload.tunnel,
+                    group: groups[index],
+                }
             })
             .collect()
     }
@@ -73,31 +72,30 @@ impl CbrSource {
 
     /// Multiplies the rate by `factor` after the next packet, to at most `most`.
     pub(crate) fn scale(&mut self, factor: f64, most: Option<Rate>) {
-        let Some(next) = self.next_at() else {
-            return;
-        };
-        let bits = (self.pace.rate.bits_per_second() as f64 * factor).round();
-        let rate = Rate::from_bits_per_second(bits.max(1.0) as u64).unwrap_or(self.pace.rate);
-        self.pace.rate = most.map_or(rate, |most| rate.min(most));
-        self.pace.start = next;
-        self.before = self.sent;
+        let rate = self.times.rate();
+        let bits = (rate.bits_per_second() as f64 * factor).round();
+        let scaled = Rate::from_bits_per_second(bits.max(1.0) as u64).unwrap_or(rate);
+        self.times
+            .set_rate(most.map_or(scaled, |most| scaled.min(most)));
     }
 
     /// Time of the next packet; `None`: no more packets.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        self.pace.due(self.sent - self.before, self.end)
+        self.times.next_at()
     }
 
     /// The next packet, from `host`.
     pub(crate) fn send(&mut self, host: u16) -> Packet {
         let number = self.sent;
         self.sent += 1;
+        self.times.advance();
         let (direction, ip_bytes, overhead) = (self.direction, self.ip_bytes, self.overhead);
         let packet = if self.flood {
             Packet::flood(number, host, direction, ip_bytes, overhead)
         } else {
             Packet::udp(self.number, number, host, direction, ip_bytes, overhead)
         };
-        packet.with_dscp(self.dscp).in_tunnel(self.tunnel)
+        let packet = packet.with_dscp(self.dscp).in_tunnel(self.tunnel);
+        packet.in_group(self.group)
     }
 }

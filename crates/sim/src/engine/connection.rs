@@ -69,7 +69,7 @@ impl Connection {
             closed: [false; 2],
             stopped: false,
             received_before: 0,
-            stats_before: [Stats::default(); 2],
+            stats_before: Default::default(),
             talk: None,
         }
     }
@@ -201,9 +201,9 @@ impl Connection {
     /// Measuring begins: what was before does not count.
     pub(crate) fn begin_measuring(&mut self) {
         self.received_before = self.received();
-        self.stats_before[0] = *self.initiator.stats();
+        self.stats_before[0] = self.initiator.stats().clone();
         if let Some(responder) = &self.responder {
-            self.stats_before[1] = *responder.stats();
+            self.stats_before[1] = responder.stats().clone();
         }
     }
 
@@ -212,6 +212,14 @@ impl Connection {
         let ends = std::iter::once(self.initiator.stats());
         let ends = ends.chain(self.responder.as_ref().map(Endpoint::stats));
         ends.zip(&self.stats_before)
+    }
+
+    /// The link that carries the data.
+    pub(crate) fn data_direction(&self) -> Direction {
+        match self.initiator_sends {
+            true => self.initiator_direction,
+            false => self.initiator_direction.reverse(),
+        }
     }
 
     /// Payload received since measuring began.

@@ -28,12 +28,14 @@ struct Flow {
 }
 
 impl Datagrams {
-    /// The flows of `scenario` with `seed`, whose paths `path` makes from the number of their packets.
+    /// The flows of `scenario` with `seed`, whose paths `path` makes from the number of their packets. `groups` has the
+    /// number of the group of each workload.
     pub(crate) fn new(
         scenario: &Scenario,
         seed: u64,
         first_serial: u32,
         path: impl Fn(u32) -> Path,
+        groups: &[u8],
     ) -> Datagrams {
         let flows = scenario.datagram_flows(seed);
         let flows = (first_serial..).zip(&flows).map(|(serial, flow)| {
@@ -46,6 +48,7 @@ impl Datagrams {
                     extra_delay: Nanos(flow.extra_rtt.0 / 2),
                     dscp: workload.dscp,
                     tunnel: workload.tunnel,
+                    group: groups[flow.workload],
                     ..in_turn
                 },
                 ends: flow.ends(),

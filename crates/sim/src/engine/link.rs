@@ -16,7 +16,9 @@ use std::sync::Arc;
 pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
 
 /// The transmitter takes a packet out of the queue when it begins to send it, as a device without a ring of its own
-/// would; the packet then travels `delay`.
+/// would; the packet then travels `delay`. If the rate follows a recording, it begins at an opportunity, as Mahimahi's
+/// `LinkQueue::rationalize` (`src/frontend/link_queue.cc`) takes a packet out of its queue: until then, the packet counts
+/// in the queue's length and sojourn time.
 pub(crate) struct Link {
     pub(crate) qdisc: Queue,
     transmitter: Transmitter,
@@ -81,9 +83,25 @@ impl Link {
     }
 
     /// An idle link begins to send the next packet, if there is one that may leave; returns when that entered the
-    /// queue. Packets that the queue dropped, and its marks, are in `signals`.
+    /// queue. Packets that the queue dropped, and its marks, are in `signals`. `carried` learns from when to when how many
+    /// bytes are transmitted.
     #[inline(always)]
-    pub(crate) fn send(&mut self, now: Nanos) -> Option<Nanos> {
+    pub(crate) fn send(
+        &mut self,
+        now: Nanos,
+        mut carried: impl FnMut(Nanos, Nanos, u32),
+    ) -> Option<Nanos> {
+        if let Some(opportunities) = &mut self.opportunities {
+            let next = opportunities.next_from(now);
+            if next > now {
+                self.done_at = if self.qdisc.is_empty() {
+                    Nanos::MAX
+                } else {
+                    next
+                };
+                return None;
+            }
+        }
         let packet = match self.qdisc.dequeue(now, &mut self.signals) {
             Dequeue::Packet(packet) => packet,
             Dequeue::Empty => {
@@ -101,9 +119,16 @@ impl Link {
                 self.transmitter = Transmitter::new(rate);
             }
         }
+        let bytes = packet.bytes();
         self.done_at = match &mut self.opportunities {
-            None => now + self.transmitter.time_to_send(packet.bytes()),
-            Some(opportunities) => opportunities.send(now, packet.bytes()),
+            None => {
+                let done = now + self.transmitter.time_to_send(bytes);
+                carried(now, done, bytes);
+                done
+            }
+            Some(opportunities) => {
+                opportunities.send(now, bytes, |at, bytes| carried(at, at, bytes))
+            }
         };
         let arrived = packet.arrived();
         self.sending = Some(packet);

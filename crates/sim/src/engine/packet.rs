@@ -36,6 +36,8 @@ pub(crate) struct Path {
     pub(crate) dscp: u8,
     /// Number of its tunnel; 0: none.
     pub(crate) tunnel: u8,
+    /// Number of its group from 1; 0: none.
+    pub(crate) group: u8,
 }
 
 /// A TCP segment or a UDP datagram with what the simulator has to know of it.
@@ -66,6 +68,8 @@ pub struct Packet {
     pub(crate) host: u16,
     /// Number of the tunnel that hides the packet from queues; 0: none.
     tunnel: u8,
+    /// Number of the group that the packet counts for, from 1; 0: none.
+    group: u8,
     /// Payload bytes that the end point had not got acknowledged when it sent the segment, this one's included.
     unacked: u64,
 }
@@ -124,6 +128,7 @@ impl Packet {
         self.serial = path.serial;
         self.host = path.host;
         self.tunnel = path.tunnel;
+        self.group = path.group;
         self.extra_delay = path.extra_delay;
         self.unacked = unacked;
         self.direction = direction;
@@ -156,6 +161,7 @@ impl Packet {
             direction,
             ds: NOT_ECT,
             tunnel: 0,
+            group: 0,
             class: Class::Data,
             counts: false,
         }
@@ -170,7 +176,10 @@ impl Packet {
     ) -> Packet {
         let (number, bytes) = (u64::from(datagram.number), datagram.ip_bytes);
         let packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
-        let mut packet = packet.with_dscp(path.dscp).in_tunnel(path.tunnel);
+        let mut packet = packet
+            .with_dscp(path.dscp)
+            .in_tunnel(path.tunnel)
+            .in_group(path.group);
         packet.extra_delay = path.extra_delay;
         // The header takes fields that mean nothing without TCP, so that packets do not grow.
         let [a, b, c, d, e, f, g, h] = datagram.to_words();
@@ -212,6 +221,19 @@ impl Packet {
     pub(crate) fn in_tunnel(mut self, tunnel: u8) -> Packet {
         self.tunnel = tunnel;
         self
+    }
+
+    /// The packet for the group with the number `group`; 0: for none.
+    pub(crate) fn in_group(mut self, group: u8) -> Packet {
+        self.group = group;
+        self
+    }
+
+    /// Index of the group for which a packet with payload counts.
+    #[inline]
+    pub(crate) fn counted_group(&self) -> Option<usize> {
+        let has_payload = self.class == Class::Data && self.group > 0;
+        has_payload.then(|| usize::from(self.group) - 1)
     }
 
     /// DS field (RFC 2474) as it stands.

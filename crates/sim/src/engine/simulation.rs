@@ -44,6 +44,8 @@ struct WorkloadPath {
     host: Option<u32>,
     /// Number of the tunnel; 0: none.
     tunnel: u8,
+    /// Number of the group from 1; 0: none.
+    group: u8,
 }
 
 /// A simulation under way: one scenario, one scheme, one seed, with a tap that sees what happens.
@@ -81,6 +83,8 @@ pub struct Simulation<T> {
     record: Recorder,
     /// Packets that each queue had marked at the end of the warm-up.
     marked_before: [u64; 2],
+    /// Whether packets are counted by group as well.
+    counts_groups: bool,
 }
 
 impl<T: Tap> Simulation<T> {
@@ -98,8 +102,22 @@ impl<T: Tap> Simulation<T> {
     ) -> Simulation<T> {
         let RunSpec { scenario, seed, .. } = *run;
         let [down, up] = &scenario.links;
+        let mut record = Recorder::new(run, BACKEND);
+        let counts_groups = !scenario.groups().is_empty();
+        if counts_groups {
+            record.count_groups();
+        }
         let mut events = Events::new(spacing(scenario));
-        let cbr_sources = CbrSource::all(scenario);
+        // Scenario files have at most as many groups as fit.
+        let number = |workload| {
+            record
+                .group_of(workload)
+                .and_then(|group| u8::try_from(group + 1).ok())
+        };
+        let groups: Vec<u8> = (0..scenario.workloads.len())
+            .map(|workload| number(workload).unwrap_or(0))
+            .collect();
+        let cbr_sources = CbrSource::all(scenario, seed, &groups);
         for (number, source) in cbr_sources.iter().enumerate() {
             if let Some(at) = source.next_at() {
                 events.plan_ranked(at, rank_on_host(Nanos::ZERO, at), Event::Cbr(number as u32));
@@ -114,16 +132,18 @@ impl<T: Tap> Simulation<T> {
             extra_delay: Nanos::ZERO,
             dscp: 0,
             tunnel: 0,
+            group: 0,
         };
-        let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path);
+        let datagrams = Datagrams::new(scenario, seed, cbr_sources.len() as u32, path, &groups);
         let mut simulation = Simulation {
             tap,
-            workloads: (scenario.workloads.iter())
-                .map(|workload| WorkloadPath {
+            workloads: (scenario.workloads.iter().zip(&groups))
+                .map(|(workload, group)| WorkloadPath {
                     profiles: scenario.profiles(workload),
                     dscp: workload.dscp,
                     host: workload.host,
                     tunnel: workload.tunnel,
+                    group: *group,
                 })
                 .collect(),
             mss: u64::from(scenario.profile.mss),
@@ -151,8 +171,9 @@ impl<T: Tap> Simulation<T> {
             outgoing: Outgoing::default(),
             connections: Slab::default(),
             next_serial: 0,
-            record: Recorder::new(run, BACKEND),
+            record,
             marked_before: [0; 2],
+            counts_groups,
         };
         for end in simulation.datagrams.ends() {
             simulation.follow_datagrams(end);
@@ -471,15 +492,19 @@ impl<T: Tap> Simulation<T> {
         }
         for place in self.connections.places().collect::<Vec<_>>() {
             let connection = self.connections.get_mut(place).expect("it is there");
-            if !matches!(connection.span, Span::Until(_)) {
+            let Span::Until(stop) = connection.span else {
                 continue;
-            }
-            if arrivals_end {
-                if connection.talk.is_none() {
-                    self.stop_long(place);
-                }
-            } else {
+            };
+            if !arrivals_end {
                 connection.begin_measuring();
+            } else if connection.talk.is_none() {
+                self.record.goodput(
+                    connection.data_direction(),
+                    connection.goodput_bytes(),
+                    connection.started,
+                    stop,
+                );
+                self.stop_long(place);
             }
         }
     }
@@ -509,6 +534,7 @@ impl<T: Tap> Simulation<T> {
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
             dscp: workload.dscp,
             tunnel: workload.tunnel,
+            group: workload.group,
         };
         let [initiator, _] = &workload.profiles;
         Connection::open(arrival, path, initiator, &mut self.outgoing)
@@ -627,8 +653,6 @@ impl<T: Tap> Simulation<T> {
         if connection.stopped {
             return;
         }
-        self.record
-            .goodput(connection.goodput_bytes(), connection.started, now);
         let responder = !connection.initiator_sends;
         connection.stop(now, &mut self.outgoing);
         self.follow(place, responder);
@@ -673,6 +697,12 @@ impl<T: Tap> Simulation<T> {
     fn enter(&mut self, at: Nanos, direction: Direction, mut packet: Box<Packet>) {
         // From here on the packet counts, or not: what entered before the end of the warm-up is left out wherever it ends.
         packet.counts = self.record.offered(at, direction, packet.class);
+        if self.counts_groups
+            && packet.counts
+            && let Some(group) = packet.counted_group()
+        {
+            self.record.group_offered(group, direction);
+        }
         self.tap.offered(at, direction, &packet);
         let link = &mut self.links[direction.index()];
         link.qdisc.enqueue(at, packet, &mut link.signals);
@@ -687,10 +717,20 @@ impl<T: Tap> Simulation<T> {
     #[inline(always)]
     pub(super) fn transmit(&mut self, now: Nanos, direction: Direction) {
         let link = &mut self.links[direction.index()];
-        if let Some(arrived) = link.send(now) {
+        let mut carried = 0;
+        let sent = link.send(now, |from, to, bytes| {
+            carried += self.record.carried(direction, from, to, bytes);
+        });
+        if let Some(arrived) = sent {
             let delay = now.saturating_sub(arrived);
-            self.record.left(now, direction, delay, link.done_at);
+            self.record.left(now, direction, delay);
             if let Some(packet) = link.sending() {
+                if self.counts_groups
+                    && let Some(group) = packet.counted_group()
+                {
+                    self.record
+                        .group_left(group, direction, now, delay, carried);
+                }
                 if packet.congestion_experienced() {
                     self.tap.marked(now, direction, packet);
                 }
@@ -715,6 +755,9 @@ impl<T: Tap> Simulation<T> {
         for (packet, reason) in link.signals.drain() {
             if packet.counts {
                 self.record.dropped(direction, packet.class, Some(reason));
+                if let Some(group) = packet.counted_group() {
+                    self.record.group_dropped(group, direction);
+                }
             }
             let cause = DropCause::Queue(reason);
             self.tap.dropped(now, direction, &packet, cause);
@@ -733,6 +776,9 @@ impl<T: Tap> Simulation<T> {
         if link.loses() {
             if packet.counts {
                 self.record.dropped(direction, packet.class, None);
+                if let Some(group) = packet.counted_group() {
+                    self.record.group_dropped(group, direction);
+                }
             }
             self.tap.dropped(now, direction, &packet, DropCause::Loss);
             self.outgoing.reuse(packet);
@@ -763,26 +809,28 @@ impl<T: Tap> Simulation<T> {
             return self.conclude_dialogue(&connection);
         }
         let warmup = self.record.warmup();
-        let is_long = matches!(connection.span, Span::Until(_));
-        if self.now < warmup || (connection.started < warmup && !is_long) {
+        if self.now < warmup {
             return;
         }
-        if is_long {
+        if let Span::Until(stop) = connection.span {
             for (stats, before) in connection.stats() {
                 self.record.endpoint(connection.workload, stats, before);
             }
-        }
-        let segments = match connection.span {
-            Span::Bytes(_) => ended.segments.unwrap_or_default(),
-            // TCP gave up: until its time is over, such a flow gets nothing.
-            Span::Until(stop) if !connection.stopped => {
-                let until = stop.min(self.duration);
-                let bytes = connection.goodput_bytes();
-                self.record.goodput(bytes, connection.started, until);
-                return;
+            // At the end of arrivals all that were open have been measured.
+            if !self.marks.is_empty() {
+                self.record.goodput(
+                    connection.data_direction(),
+                    connection.goodput_bytes(),
+                    connection.started,
+                    stop,
+                );
             }
-            Span::Until(_) => return,
-        };
+            return;
+        }
+        if connection.started < warmup {
+            return;
+        }
+        let segments = ended.segments.unwrap_or_default();
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
         self.record.connection(
             connection.workload,

@@ -299,6 +299,7 @@ file = "flows.csv"
 kind = "udp"
 rate = "2mbit"
 packet = 1000
+jitter = 0
 "#;
     let scenario = Scenario::from_toml("test.toml", text, &|_| Ok(flows.clone())).unwrap();
     let captured = Captured::new(&scenario, "codel ecn");

@@ -81,6 +81,50 @@ fn a_part_sends_the_same_alone_and_is_harmed_by_the_others() {
     assert!(with > without, "{with} {without}");
 }
 
+/// Flows that do not end are harmed in what they get, and packets at a constant rate in their delay as well.
+#[test]
+fn groups_of_long_flows_and_datagrams_are_harmed() {
+    let scenario = scenario(
+        "",
+        "[[workload]]\nkind = \"long\"\ngroup = \"download\"\n\
+         [[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\ngroup = \"stream\"\ndirection = \"down\"\n\
+         [[workload]]\nkind = \"long\"\ngroup = \"upload\"\ndirection = \"up\"\n",
+    );
+    let parts = scenario.parts();
+    let schemes = ["pfifo limit=100".parse().unwrap()];
+    let run = |scenario: &Scenario| {
+        let stop = AtomicBool::new(false);
+        compare(scenario, &schemes, &settings(), &(), &stop)
+    };
+    let mut together = run(&scenario);
+    for part in &parts {
+        together.add_harm(part, &run(&scenario.alone(part)));
+    }
+    let harm = together.results[0].harm.iter();
+    let harm: Vec<(&str, &str, f64)> = harm
+        .map(|harm| {
+            (
+                harm.part.as_str(),
+                harm.number.as_str(),
+                harm.harm.mean.unwrap(),
+            )
+        })
+        .collect();
+    let [download, rate, delay, upload] = harm[..] else {
+        panic!("{harm:?}");
+    };
+    assert_eq!(download.0, "download");
+    assert_eq!((rate.0, rate.1), ("stream", "links.down.rate_bps.mean"));
+    assert_eq!(
+        (delay.0, delay.1),
+        ("stream", "links.down.queue_delay_s.p99")
+    );
+    assert_eq!((upload.0, upload.1), ("upload", "links.up.rate_bps.mean"));
+    // The stream takes a half of the download's link, and waits in its queue.
+    assert!((0.3..0.7).contains(&download.2), "{harm:?}");
+    assert!(rate.2 < 0.3 && delay.2 > 0.9, "{harm:?}");
+}
+
 #[test]
 fn the_only_part_is_not_harmed() {
     let scenario = scenario(

@@ -13,5 +13,7 @@ mod invariants;
 mod kernel;
 mod links;
 mod lone_senders;
+mod numbers;
+mod phases;
 mod rounds;
 mod tap;

@@ -6,7 +6,7 @@ use super::tunnel::{TUNNEL_HEADERS, datagram_headers};
 use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
-use gentle_experiment::{Arrival, ConstantRate, Direction, Initiator, Scenario, Span, Traffic};
+use gentle_experiment::{Arrival, Direction, Initiator, PacketTimes, Scenario, Span, Traffic};
 use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ pub enum CbrKind {
 }
 
 /// Packets at a constant rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CbrFlow {
     /// Kind of the packets.
     pub kind: CbrKind,
@@ -80,6 +80,10 @@ pub struct CbrFlow {
     pub ip_bytes: u32,
     /// Send time of the first packet.
     pub start_ns: u64,
+    /// Variation of the intervals between packets ([`ConstantRate::jitter`](gentle_experiment::ConstantRate::jitter)).
+    pub jitter: f64,
+    /// Seed of the intervals.
+    pub seed: u64,
     /// End of sending; no packet is sent at or after this time.
     pub stop_ns: u64,
     /// Differentiated services codepoint.
@@ -99,15 +103,12 @@ impl CbrFlow {
         self.ip_bytes.saturating_sub(datagram_headers(self.tunnel))
     }
 
-    /// Send time of packet `number`, counted from 0; `None`: there is no such packet.
-    pub fn due_ns(&self, number: u64) -> Option<u64> {
-        let pace = ConstantRate {
-            rate: Rate::from_bits_per_second(self.rate_bps)?,
-            bytes: self.ip_bytes,
-            start: Nanos(self.start_ns),
-            stop: Some(Nanos(self.stop_ns)),
-        };
-        pace.due(number, Nanos::MAX).map(|at| at.0)
+    /// Send times of the packets.
+    pub fn times(&self) -> PacketTimes {
+        const SLOWEST: Rate = Rate::from_bits_per_second(1).expect("not zero");
+        let rate = Rate::from_bits_per_second(self.rate_bps).unwrap_or(SLOWEST);
+        let (first, end) = (Nanos(self.start_ns), Nanos(self.stop_ns));
+        PacketTimes::new(rate, self.ip_bytes, self.jitter, first, end, self.seed)
     }
 }
 
@@ -318,18 +319,22 @@ pub(super) fn plan(
     let cbr: Vec<CbrFlow> = scenario
         .workloads
         .iter()
-        .filter_map(|workload| {
+        .enumerate()
+        .filter_map(|(index, workload)| {
             let (kind, pace) = match workload.traffic {
                 Traffic::Udp(pace) => (CbrKind::Udp, pace),
                 Traffic::SynFlood(pace) => (CbrKind::SynFlood, pace),
                 _ => return None,
             };
+            let (first, stream) = pace.draw(seed, index);
             Some(CbrFlow {
                 kind,
                 from_client: workload.direction == Direction::Down,
                 rate_bps: pace.rate.bits_per_second(),
                 ip_bytes: pace.bytes,
-                start_ns: pace.start.0,
+                start_ns: first.0,
+                jitter: pace.jitter,
+                seed: stream,
                 stop_ns: pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration).0,
                 dscp: workload.dscp,
                 host: host_of(workload),
@@ -477,7 +482,7 @@ mod tests {
     #[test]
     fn packets_at_a_constant_rate_are_planned_and_an_empty_run_is_refused() {
         let udp = scenario(
-            "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\n\
+            "[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\nstart = \"1s\"\njitter = 0\n\
              [[workload]]\nkind = \"syn_flood\"\nrate = \"1mbit\"\ndirection = \"up\"\nstop = \"9s\"\n",
         );
         let Sources { flows, cbr, .. } = plan(&udp, 1, &RttClasses::of(&udp)).unwrap();
@@ -486,9 +491,15 @@ mod tests {
             panic!("{cbr:?}");
         };
         assert_eq!(datagrams.kind, CbrKind::Udp);
-        assert_eq!(datagrams.due_ns(1), Some(1_012_000_000));
-        assert_eq!(datagrams.due_ns(1583), Some(19_996_000_000));
-        assert_eq!(datagrams.due_ns(1584), None);
+        let mut times = datagrams.times();
+        let times: Vec<u64> = std::iter::from_fn(|| {
+            let at = times.next_at()?;
+            times.advance();
+            Some(at.0)
+        })
+        .collect();
+        assert_eq!(times.len(), 1_584);
+        assert_eq!((times[1], times[1_583]), (1_012_000_000, 19_996_000_000));
         assert_eq!(flood.kind, CbrKind::SynFlood);
         assert!(!flood.from_client);
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));

@@ -66,11 +66,12 @@ impl Endpoint {
             let before = before
                 .map(|(_, piece)| piece)
                 .filter(|piece| piece.end > start);
-            let waited = before.map_or(Nanos::ZERO, |piece| now.saturating_sub(piece.last));
-            self.stats.retransmission_delay += waited;
+            let previous = before.map_or(now, |piece| piece.last);
             if segment.syn {
                 self.stats.syn_retransmitted += 1;
-                self.stats.syn_retransmission_delay += waited;
+                self.stats.waits.add_handshake(previous, now);
+            } else {
+                self.stats.waits.add(previous, now);
             }
         }
         self.pieces.insert(
@@ -162,6 +163,7 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_tcp::Waits;
 
     fn segment(seq: u32, payload: u32, syn: bool) -> Segment {
         Segment {
@@ -198,13 +200,15 @@ mod tests {
         end.receives(ms(3200), &ack(isn.wrapping_add(1449)));
         end.sends(ms(3500), &segment(isn.wrapping_add(1449), 1448, false));
         end.receives(ms(3600), &ack(isn.wrapping_add(2897)));
+        let mut waits = Waits::default();
+        waits.add_handshake(ms(0), ms(3000));
+        waits.add(ms(3110), ms(3500));
         let expected = Stats {
             segments_sent: 5,
             segments_retransmitted: 2,
             syn_sent: 2,
             syn_retransmitted: 1,
-            retransmission_delay: ms(3390),
-            syn_retransmission_delay: ms(3000),
+            waits,
             rtt_samples: 1,
             rtt_sum: ms(100),
             ..Stats::default()

@@ -23,14 +23,19 @@ impl LinkRate {
         }
     }
 
-    /// Transmission time of an IP packet that starts at `now`; `now` must not decrease between calls.
-    pub(super) fn time_to_send(&mut self, now: Nanos, ip_bytes: u32) -> Nanos {
+    /// Length of an IP packet on the link, bytes.
+    pub(super) fn bytes(&self, ip_bytes: u32) -> u32 {
+        ip_bytes + self.overhead
+    }
+
+    /// Transmission time of a packet of `bytes` that starts at `now`; `now` must not decrease between calls.
+    pub(super) fn time_to_send(&mut self, now: Nanos, bytes: u32) -> Nanos {
         while let Some((at, rate)) = self.changes.last()
             && *at <= now
         {
             self.rate = *rate;
             self.changes.pop();
         }
-        self.rate.time_to_send(u64::from(ip_bytes + self.overhead))
+        self.rate.time_to_send(u64::from(bytes))
     }
 }

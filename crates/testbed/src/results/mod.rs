@@ -69,7 +69,7 @@ struct TrackedConnection {
     ends: [Endpoint; 2],
     /// Counters of both ends at the end of the warm-up.
     before: [Stats; 2],
-    /// Bytes of data acknowledged by the receiver at the end of the warm-up, and at the end of the flow.
+    /// Bytes of data acknowledged by the receiver at the end of the warm-up, and at the end of the arrival process.
     received: (u64, u64),
 }
 
@@ -204,7 +204,7 @@ impl<'a> Evaluation<'a> {
         if !self.warmed_up && frame.at >= self.inputs.spec.scenario.warmup {
             self.warmed_up = true;
             for tracked in self.tracked.values_mut() {
-                tracked.before = [0, 1].map(|end| *tracked.ends[end].stats());
+                tracked.before = [0, 1].map(|end| tracked.ends[end].stats().clone());
             }
         }
         match frame.point {
@@ -237,7 +237,7 @@ impl<'a> Evaluation<'a> {
             .entry(place)
             .or_insert_with(|| TrackedConnection {
                 ends: Default::default(),
-                before: [Stats::default(); 2],
+                before: Default::default(),
                 received: (0, 0),
             });
         let Some(segment) = &frame.segment else {
@@ -251,7 +251,7 @@ impl<'a> Evaluation<'a> {
             if frame.at < warmup {
                 tracked.received.0 = acknowledged;
             }
-            if frame.at.0 <= flow.until_ns {
+            if frame.at <= self.inputs.spec.scenario.duration {
                 tracked.received.1 = acknowledged;
             }
         }
@@ -259,13 +259,15 @@ impl<'a> Evaluation<'a> {
 
     fn leave(&mut self, direction: Direction, frame: &Frame) {
         let link = &mut self.links[direction as usize];
-        let done = frame.at + link.time_to_send(frame.at, frame.ip_bytes);
+        let bytes = link.bytes(frame.ip_bytes);
+        let done = frame.at + link.time_to_send(frame.at, bytes);
         // A packet that was queued before the tap started has no entry.
         let Some(packet) = self.queues[direction as usize].leave(frame) else {
             return;
         };
         let delay = frame.at.saturating_sub(packet.since);
-        self.recorder.left(frame.at, direction, delay, done);
+        self.recorder.left(frame.at, direction, delay);
+        self.recorder.carried(direction, frame.at, done, bytes);
         if packet.counts {
             self.recorder.sent(direction);
         }
@@ -348,7 +350,7 @@ impl<'a> Evaluation<'a> {
         }
         let nothing = TrackedConnection {
             ends: Default::default(),
-            before: [Stats::default(); 2],
+            before: Default::default(),
             received: (0, 0),
         };
         for (place, connection) in self.inputs.observations.connections.iter().enumerate() {
@@ -387,7 +389,8 @@ fn report(
         }
         let (before, after) = tracked.received;
         let bytes = after.saturating_sub(before);
-        to.goodput(bytes, started, Nanos(flow.until_ns));
+        let direction = inputs.spec.scenario.workloads[flow.workload].direction;
+        to.goodput(direction, bytes, started, Nanos(flow.until_ns));
         return;
     };
     if started < inputs.spec.scenario.warmup {

@@ -2,7 +2,9 @@
 
 use super::calls::{harmed, household};
 use super::fixture::comparison;
-use gentle_experiment::results::{GroupResult, HEADLINE};
+use gentle_experiment::results::{
+    Distribution, GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Retransmission, Series,
+};
 use gentle_report::Origin;
 use gentle_report::compare::{csv, html, single, table};
 
@@ -241,6 +243,7 @@ fn groups_have_a_table_of_their_own() {
                 handshake_s: result.handshake_s,
                 retransmission: result.retransmission,
                 retransmission_ci95: result.retransmission_ci95,
+                links: GroupLinks::default(),
             })
             .into();
     }
@@ -253,6 +256,82 @@ fn groups_have_a_table_of_their_own() {
     assert!(single(&comparison, Some(80), false).contains("Group the rest"));
     let page = html(&comparison, &Origin::default());
     assert_eq!(page.matches("<td>one in ten</td>").count(), 2);
+}
+
+/// Groups of flows that do not end have no response times, but a rate, a share of the link, losses and delays.
+#[test]
+fn groups_without_connections_show_their_packets() {
+    let mut comparison = comparison();
+    comparison.results.truncate(2);
+    comparison.set_reference("pfifo");
+    for result in &mut comparison.results {
+        result.groups = [("host 1", 0.0415), ("host 2", 0.958)]
+            .map(|(name, share)| GroupResult {
+                group: name.to_owned(),
+                connections: 0,
+                completed: 0,
+                unfinished: 0,
+                failed: 0,
+                response_time_s: Distribution::default(),
+                response_time_by_size: result.response_time_by_size.clone(),
+                rtt_s: result.rtt_s,
+                handshake_s: Distribution::default(),
+                retransmission: Retransmission::default(),
+                retransmission_ci95: Retransmission::default(),
+                links: GroupLinks {
+                    down: Some(GroupLinkResult {
+                        rate_bps: mean(2.4e6 * share, 4e4),
+                        share: mean(share, 0.016),
+                        loss: mean(0.03, 0.002),
+                        queue_delay_s: result.queue_delay_s,
+                    }),
+                    up: None,
+                },
+            })
+            .into();
+        for (value, group) in [(0.0415, 0), (0.958, 1)] {
+            result.by_seed.push(Series {
+                name: format!("groups.{group}.links.down.share.mean"),
+                better: None,
+                values: vec![Some(value); 3],
+            });
+        }
+        result.links.up.long_goodput_bps = mean(0.9e6, 2e4);
+        result.links.up.capacity_bps = Some(1e6);
+        result.links.up.jain_index = Some(0.875);
+    }
+    insta::assert_snapshot!("groups_of_packets", table(&comparison, None, false));
+    let narrow = table(&comparison, Some(70), false);
+    assert!(
+        narrow.contains("host 2") && widest(&narrow) <= 70,
+        "{narrow}"
+    );
+    let single = single(&comparison, Some(80), false);
+    assert!(single.contains("share of link"), "{single}");
+    let page = html(&comparison, &Origin::default());
+    assert!(page.contains("share of link") && !page.contains("share of link up"));
+    let mut text = Vec::new();
+    csv(&comparison, &mut text).unwrap();
+    let mut reader = ::csv::Reader::from_reader(text.as_slice());
+    let heads = reader.headers().unwrap().clone();
+    let place = |head: &str| heads.iter().position(|found| found == head);
+    let columns = ["mean", "ci95"].map(|of| place(&format!("groups.0.links.down.share.{of}")));
+    let [Some(mean), Some(ci95)] = columns else {
+        panic!("{heads:?}");
+    };
+    let all = reader
+        .records()
+        .map(Result::unwrap)
+        .find(|row| &row[2] == "all");
+    let all = all.unwrap();
+    assert_eq!((&all[mean], &all[ci95]), ("0.0415", "0.016"));
+}
+
+fn mean(mean: f64, ci95: f64) -> Mean {
+    Mean {
+        mean: Some(mean),
+        ci95: Some(ci95),
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::codepoint::set_codepoint;
 use crate::experiment::{CbrFlow, CbrKind, PORT, forged_address, unassigned_address};
 use crate::experiment::{client_address, server_address};
+use gentle_experiment::PacketTimes;
 use gentle_wire::{EmitError, Ipv4Header, Tcp, TcpFlags, protocol};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
@@ -20,6 +21,7 @@ pub(super) struct CbrSender {
     flow: CbrFlow,
     kind: Kind,
     sent: u64,
+    times: PacketTimes,
 }
 
 enum Kind {
@@ -58,12 +60,13 @@ impl CbrSender {
             flow,
             kind,
             sent: 0,
+            times: flow.times(),
         })
     }
 
     /// Send time of the next packet; `None`: there is none.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.flow.due_ns(self.sent)
+        self.times.next_at().map(|at| at.0)
     }
 
     /// Sends all packets that are due.
@@ -72,7 +75,10 @@ impl CbrSender {
             match self.send() {
                 // A packet for which the host has no buffer space is lost.
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                _ => self.sent += 1,
+                _ => {
+                    self.sent += 1;
+                    self.times.advance();
+                }
             }
         }
         Ok(())
@@ -135,6 +141,8 @@ mod tests {
             rate_bps: 1_000_000,
             ip_bytes: 40,
             start_ns: 0,
+            jitter: 0.0,
+            seed: 0,
             stop_ns: 1_000_000_000,
             dscp: 46,
             host: 0,

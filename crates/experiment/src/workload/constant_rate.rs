@@ -1,0 +1,223 @@
+//! Packets at a constant rate, with intervals that vary a little.
+//!
+//! Sources of exactly periodic packets keep their phase for a whole run. On a full FIFO, the phase then decides which of
+//! them loses all packets and which none (S. Floyd and V. Jacobson, "Traffic Phase Effects in Packet-Switched Gateways",
+//! Computer Communication Review 21(2), 1991). Clocks of real hosts drift; here each interval varies.
+
+use super::{End, random_stream};
+use gentle_units::{Nanos, Rate};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt;
+
+/// Packets at a constant rate, independent of losses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ConstantRate {
+    /// Rate, counting the bits of IP packets.
+    pub rate: Rate,
+    /// Length of an IP packet, bytes.
+    pub bytes: u32,
+    /// Range of the start time, which is drawn uniformly.
+    pub start: (Nanos, Nanos),
+    /// Time at which the source stops; `None`: the end of the arrival process.
+    pub stop: Option<Nanos>,
+    /// Half-width of the uniform distribution of an interval between packets, as a fraction of its mean, 0 to 1. Above 0,
+    /// the first packet comes at random within an interval after the start; with 0, at the start.
+    pub jitter: f64,
+}
+
+impl ConstantRate {
+    /// Default of [`ConstantRate::jitter`]: two sources with the same interval forget their phases within about 25
+    /// intervals, after which the difference of their sums has a standard deviation of 0.4 intervals.
+    pub const JITTER: f64 = 0.1;
+
+    /// Mean interval between packets.
+    fn interval(&self) -> Nanos {
+        self.rate.time_to_send(self.bytes.into())
+    }
+
+    /// Time of the first packet, and seed of the intervals after it, if the source is the workload `index` and the run has
+    /// the seed `seed`.
+    pub fn draw(&self, seed: u64, index: usize) -> (Nanos, u64) {
+        let mut rng = random_stream(seed, index);
+        let (from, to) = self.start;
+        let start = match from == to {
+            true => from,
+            false => Nanos(rng.random_range(from.0..=to.0)),
+        };
+        let phase = match self.jitter > 0.0 {
+            true => Nanos(rng.random_range(0..self.interval().0.max(1))),
+            false => Nanos::ZERO,
+        };
+        (start.saturating_add(phase), rng.random())
+    }
+}
+
+impl fmt::Display for ConstantRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {}-byte packets, from {} to {}",
+            self.rate,
+            self.bytes,
+            self.start.0,
+            End(self.stop)
+        )?;
+        match self.jitter == Self::JITTER {
+            true => Ok(()),
+            false => write!(f, ", jitter {}", self.jitter),
+        }
+    }
+}
+
+/// Times of the packets of a source at a constant rate.
+#[derive(Debug, Clone)]
+pub struct PacketTimes {
+    rate: Rate,
+    bytes: u32,
+    jitter: f64,
+    /// Time from which packets are counted, and the number of the next one.
+    start: Nanos,
+    number: u64,
+    /// Sum of the deviations of the intervals so far, nanoseconds.
+    drift: f64,
+    rng: Xoshiro256PlusPlus,
+    next: Nanos,
+    end: Nanos,
+}
+
+impl PacketTimes {
+    /// Times from `first` on and before `end`. `jitter` is [`ConstantRate::jitter`]; `seed` is that of the intervals
+    /// ([`ConstantRate::draw`]).
+    pub fn new(
+        rate: Rate,
+        bytes: u32,
+        jitter: f64,
+        first: Nanos,
+        end: Nanos,
+        seed: u64,
+    ) -> PacketTimes {
+        PacketTimes {
+            rate,
+            bytes,
+            jitter,
+            start: first,
+            number: 0,
+            drift: 0.0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            next: first,
+            end,
+        }
+    }
+
+    /// Time of the next packet; `None` after the last one.
+    pub fn next_at(&self) -> Option<Nanos> {
+        (self.next < self.end).then_some(self.next)
+    }
+
+    /// Goes on to the packet after the next one.
+    pub fn advance(&mut self) {
+        self.number += 1;
+        if self.jitter > 0.0 {
+            let interval = self.rate.time_to_send(self.bytes.into());
+            let deviation = self.rng.random_range(-self.jitter..=self.jitter);
+            self.drift += deviation * interval.0 as f64;
+        }
+        // Calculated from the start, so that rounding errors of the rate do not accumulate.
+        let bytes = self.number.saturating_mul(self.bytes.into());
+        let at = self.start.saturating_add(self.rate.time_to_send(bytes));
+        let at = at.0.saturating_add_signed(self.drift as i64);
+        self.next = self.next.max(Nanos(at));
+    }
+
+    /// Changes the rate from the next packet on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        (self.start, self.number, self.drift) = (self.next, 0, 0.0);
+    }
+
+    /// Rate of the packets.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000-byte packets at 1 Mb/s: one each 8 ms.
+    fn source(jitter: f64, start: (u64, u64)) -> ConstantRate {
+        ConstantRate {
+            rate: Rate::from_bits_per_second(1_000_000).unwrap(),
+            bytes: 1_000,
+            start: (Nanos::from_millis(start.0), Nanos::from_millis(start.1)),
+            stop: None,
+            jitter,
+        }
+    }
+
+    fn times(source: &ConstantRate, seed: u64) -> Vec<Nanos> {
+        let (first, stream) = source.draw(seed, 0);
+        let end = Nanos::from_secs(100);
+        let mut times =
+            PacketTimes::new(source.rate, source.bytes, source.jitter, first, end, stream);
+        std::iter::from_fn(|| {
+            let at = times.next_at();
+            times.advance();
+            at
+        })
+        .collect()
+    }
+
+    #[test]
+    fn without_jitter_packets_are_exactly_periodic() {
+        let times = times(&source(0.0, (5, 5)), 1);
+        assert_eq!(times.len(), 12_500);
+        assert_eq!(times[0], Nanos::from_millis(5));
+        assert!(
+            times
+                .windows(2)
+                .all(|pair| pair[1] - pair[0] == Nanos::from_millis(8))
+        );
+    }
+
+    #[test]
+    fn intervals_vary_by_the_jitter_and_the_rate_stays() {
+        for jitter in [0.1, 1.0] {
+            let source = source(jitter, (0, 0));
+            let sent = times(&source, 1);
+            assert_eq!(sent, times(&source, 1));
+            assert_ne!(sent, times(&source, 2));
+            assert!(sent[0] < Nanos::from_millis(8));
+            let gaps = sent
+                .windows(2)
+                .map(|pair| (pair[1] - pair[0]).as_secs_f64() / 8e-3);
+            let (least, most) = gaps.fold((f64::MAX, 0.0_f64), |(least, most), gap| {
+                (least.min(gap), most.max(gap))
+            });
+            assert!(
+                least > 0.999 - jitter && least < 1.0 - 0.9 * jitter,
+                "{least}"
+            );
+            assert!(most < 1.001 + jitter && most > 1.0 + 0.9 * jitter, "{most}");
+            // The standard deviation of the number is jitter / sqrt(3) times sqrt(12,500): 6 and 65.
+            let excess = sent.len() as f64 - 12_500.0;
+            assert!(excess.abs() < 260.0 * jitter, "{excess}");
+        }
+    }
+
+    #[test]
+    fn the_start_is_drawn_from_its_range() {
+        let source = source(0.0, (20, 120));
+        let starts: Vec<Nanos> = (0..50).map(|seed| source.draw(seed, 3).0).collect();
+        let ms = |time: u64| Nanos::from_millis(time);
+        assert!(
+            starts
+                .iter()
+                .all(|start| (ms(20)..=ms(120)).contains(start))
+        );
+        assert!(starts.iter().any(|start| *start < ms(40)));
+        assert!(starts.iter().any(|start| *start > ms(100)));
+    }
+}
