@@ -383,7 +383,8 @@ pub(super) fn bits_per_second(run: &RunRecord, bytes: u64) -> Option<f64> {
 pub(super) fn long_goodput_bps(run: &RunRecord, direction: Direction) -> Option<f64> {
     let mut flows = long_flows(run, direction).peekable();
     flows.peek()?;
-    bits_per_second(run, flows.map(|flow| flow.bytes).sum())
+    let bytes = flows.map(|flow| flow.bytes).fold(0, u64::saturating_add);
+    bits_per_second(run, bytes)
 }
 
 /// Jain's index of the rates of the long-lived flows with data in `direction`, each over the time for which it had data

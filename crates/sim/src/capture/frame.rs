@@ -110,6 +110,7 @@ mod tests {
             extra_delay: Nanos::ZERO,
             dscp: 0,
             tunnel: 0,
+            group: 0,
         };
         let packet = Packet::tcp(&segment, &path, Direction::Down, 0, 0);
         let mut frame = Vec::new();

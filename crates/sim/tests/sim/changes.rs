@@ -146,7 +146,7 @@ fn load_follows_its_factor() {
 
 #[test]
 fn sources_of_constant_rate_follow_the_load() {
-    let text = "duration = \"20s\"\nwarmup = \"0s\"\n[link.down]\nrate = \"10mbit\"\n[link.up]\nrate = \"10mbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\npacket = 1250";
+    let text = "duration = \"20s\"\nwarmup = \"0s\"\n[link.down]\nrate = \"10mbit\"\n[link.up]\nrate = \"10mbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\npacket = 1250\njitter = 0";
     let scenario =
         Scenario::from_toml("x.toml", text, &|_| unreachable!("no file is named")).unwrap();
     let mut simulation = start(&scenario, "pfifo");
