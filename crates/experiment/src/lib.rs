@@ -34,6 +34,7 @@ pub use metrics::connection::ConnectionRecord;
 pub use metrics::record::{RECORD_VERSION, RunRecord};
 pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
+pub use paired::MATTERS;
 pub use run::RunSpec;
 pub use scenario::section;
 pub use scenario::{
@@ -44,3 +45,11 @@ pub use workload::{
     Arrival, ConstantRate, IP_HEADER, Initiator, PacketTimes, REQUEST_BYTES, Schedule, Span,
     TcpChanges, Traffic, Workload, flows::Flow, sizes::Sizes,
 };
+
+/// Names of all queue schemes, in the order of the registry.
+pub fn scheme_names() -> Vec<&'static str> {
+    gentle_aqm::registry::SCHEMES
+        .iter()
+        .map(|scheme| scheme.name)
+        .collect()
+}

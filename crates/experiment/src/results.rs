@@ -194,17 +194,24 @@ pub enum Better {
 pub struct Paired {
     /// Mean over seeds of the difference, this scheme minus the reference; `None` for the reference itself.
     pub difference: Option<f64>,
-    /// Half-width of the 95 % confidence interval of `difference` (Student's t), not adjusted for multiple comparisons;
-    /// `None` if all differences are equal or there are fewer than two.
+    /// Half-width of the 95 % confidence interval of `difference`, not adjusted for multiple comparisons; `None` if all
+    /// differences are equal or there are fewer than two.
     pub ci95: Option<f64>,
-    /// p-value of the two-sided paired t-test, adjusted by Holm's method for the number of schemes compared with the
-    /// reference.
+    /// How many times better than the reference: the mean of the reference divided by the mean of this scheme if lower
+    /// values are better, the reverse if higher values are. `None` for the reference itself, and if the divisor is zero.
+    pub factor: Option<f64>,
+    /// Half-width of the 95 % confidence interval of `factor`, not adjusted for multiple comparisons.
+    pub factor_ci95: Option<f64>,
+    /// p-value of the two-sided paired test of the log ratios to the reference (of the differences, if a value is zero),
+    /// adjusted by Holm's method for the number of schemes compared with the reference.
     pub p: Option<f64>,
-    /// Verdict at the 5 % level; `None`: no significant difference.
+    /// Verdict if `p` is below 5 % and the difference is more than 1 %; `None`: no such difference.
     pub verdict: Option<Verdict>,
-    /// True if this scheme may be the best of all: no other is significantly better. False for all schemes if the tests
-    /// exclude none, and for a scheme that leaves connections unfinished that others finish.
+    /// True if this scheme is the best: it has the best number, or one within 1 % of it, and a scheme is significantly
+    /// worse. False for a scheme that leaves connections unfinished that others finish.
     pub best: bool,
+    /// True if others are the best by their numbers, but this one is not significantly worse.
+    pub undecided: bool,
 }
 
 /// Significant difference from the reference.
@@ -335,7 +342,8 @@ pub struct Harm {
 pub struct Mean {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
-    /// Half-width of the interval (Student's t); `None` with fewer than two seeds.
+    /// Half-width of the interval; `None` with fewer than two seeds. It is that of Student's t, widened because means of
+    /// few seeds are skewed.
     pub ci95: Option<f64>,
 }
 

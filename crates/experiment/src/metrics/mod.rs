@@ -6,6 +6,8 @@ pub(crate) mod application;
 pub(crate) mod bins;
 pub(crate) mod class;
 pub(crate) mod connection;
+#[cfg(test)]
+mod coverage;
 mod histogram;
 pub(crate) mod record;
 pub(crate) mod recorder;
