@@ -37,6 +37,7 @@ use clap::builder::{
 use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
+use gentle_report::compare::Column;
 use gentle_tcp::Profile;
 use gentle_trace::continuing::Continuing;
 use gentle_trace::results::DirectionBy;
@@ -78,6 +79,18 @@ Examples:
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng
   gentle compare --first-seed 6 --seeds 5 --record runs && gentle merge runs";
+
+/// Examples of `gentle compare`, and the meaning of the columns of its tables.
+fn compare_help() -> String {
+    let mut text = COMPARE_EXAMPLES.to_owned();
+    for (title, columns) in gentle_report::compare::columns() {
+        text += &format!("\n\nColumns, {}:", title.to_lowercase());
+        for Column { head, meaning } in columns {
+            text += &format!("\n  {head}: {meaning}");
+        }
+    }
+    text
+}
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -284,7 +297,7 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = COMPARE_EXAMPLES)]
+#[command(after_long_help = compare_help())]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,

@@ -4,12 +4,12 @@ use crate::grade::{Added, Idle, grade};
 use crate::session::parse_scheme;
 use crate::setup::{Setup, SetupError};
 use gentle_aqm::Spec;
-use gentle_experiment::results::{Comparison, HEADLINE, SchemeResult, Verdict};
+use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
 use gentle_experiment::{
     Backend, DEFAULT_BINS, Experiment, Record, RunRecord, RunSpec, Scenario, Settings, Watch, merge,
 };
 use gentle_sim::Simulator;
-use gentle_units::text::{count, percent, plural, time};
+use gentle_units::text::{count, factor, percent, plural, time};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -180,18 +180,20 @@ impl Trial {
         if let [Some(a), Some(b)] = means {
             let (a, b) = (time(*a), time(*b));
             let means = format!(
-                "Connections of up to {sizes} segments take {a} on average under {} and {b} under {}",
+                "Connections of up to {sizes} segments take {a} on average with {} and {b} with {}",
                 labels[0], labels[1]
             );
+            let times = times_as_fast(paired);
             words.push(match (better, paired.difference, paired.ci95) {
+                (Some(better), Some(_), Some(_)) if times.is_some() => format!(
+                    "{means}: {better} is {} times as fast (95 % confidence, paired over {seeds}).",
+                    times.unwrap_or_default()
+                ),
                 (Some(better), Some(difference), Some(ci95)) => format!(
                     "{means}: {better} is faster by {} ± {} (95 % confidence, paired over {seeds}).",
                     time(difference.abs()),
                     time(ci95)
                 ),
-                (Some(better), Some(difference), None) => {
-                    format!("{means}: {better} is faster by {}.", time(difference.abs()))
-                }
                 (None, Some(_), Some(ci95)) => format!(
                     "{means}: no significant difference over {seeds} (the interval is ± {}).",
                     time(ci95)
@@ -205,7 +207,7 @@ impl Trial {
         }
         if let [Some(a), Some(b)] = loss {
             words.push(format!(
-                "Of the SYNs and SYN/ACKs, {} loses {} and {} loses {}.",
+                "Of the SYNs and SYN/ACKs, {} drops {} and {} drops {}.",
                 labels[0],
                 percent(*a),
                 labels[1],
@@ -225,7 +227,7 @@ impl Trial {
             && let [Some(a), Some(b)] = [first, second].map(|r| r.utilization)
         {
             words.push(format!(
-                "The link is used to {} under {} and to {} under {}.",
+                "Link utilisation: {} ({}), {} ({}).",
                 percent(a),
                 labels[0],
                 percent(b),
@@ -237,12 +239,21 @@ impl Trial {
             if open > 0 {
                 let connections = plural(open, "connection", "connections");
                 words.push(format!(
-                    "Under {label} {connections} of {} did not finish; means leave them out.",
+                    "With {label}, {connections} of {} did not finish; means omit them.",
                     count(first.connections)
                 ));
             }
         }
         words
+    }
+}
+
+/// How many times as fast the faster of two schemes is, with the interval; `None` if that is no result.
+fn times_as_fast(paired: Paired) -> Option<String> {
+    let (ratio, ci95) = (paired.factor?, paired.factor_ci95);
+    match ratio < 1.0 {
+        false => factor(ratio, ci95),
+        true => factor(1.0 / ratio, ci95.map(|ci95| ci95 / ratio.powi(2))),
     }
 }
 

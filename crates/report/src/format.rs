@@ -1,7 +1,7 @@
 //! Formatting of numbers: units, digits, separators; shared by tables, pages and sentences.
 
 use gentle_units::Nanos;
-pub(crate) use gentle_units::text::{count, percent, plural, time};
+pub(crate) use gentle_units::text::{count, factor, percent, plural, time};
 use gentle_units::text::{grouped, significant};
 
 /// Placeholder for "no observation".
@@ -125,11 +125,6 @@ pub(crate) fn seconds(time: Nanos) -> String {
     const A_SECOND: u64 = Nanos::from_secs(1).0;
     let text = format!("{}.{:09}", time.0 / A_SECOND, time.0 % A_SECOND);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Formats a ratio, `5.2`: two significant digits.
-pub(crate) fn times(ratio: f64) -> String {
-    significant(ratio, 2)
 }
 
 /// Formats a nominal bit rate, `2.4 Mb/s`.

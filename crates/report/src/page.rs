@@ -45,6 +45,8 @@ pub(crate) struct Shell {
     pub(crate) plot: &'static str,
     pub(crate) js: Vec<&'static str>,
     pub(crate) data: String,
+    /// Names of all schemes as JSON, in the order that decides their colours.
+    pub(crate) schemes: Option<String>,
     /// Results as CSV, encoded as a JSON string.
     pub(crate) csv: Option<String>,
 }
@@ -63,8 +65,15 @@ impl Shell {
             plot: include_str!("../assets/vendor/plot.umd.min.js"),
             js: [&shared, js].concat(),
             data: data(results),
+            schemes: None,
             csv: None,
         }
+    }
+
+    /// Adds the names of all schemes, in the order that decides their colours.
+    pub(crate) fn schemes(mut self, names: &[&str]) -> Self {
+        self.schemes = Some(data(&names));
+        self
     }
 
     /// Adds `csv` for readers to save.

@@ -46,15 +46,40 @@ pub fn percent(fraction: f64) -> String {
     format!("{} %", significant(fraction * 100.0, 2))
 }
 
-/// Formats a time in seconds, `412 ms`: three significant digits in a suitable unit.
+/// Formats a time in seconds, `412 ms`: three significant digits in a suitable unit. Two days and more are days, two years
+/// and more years.
 pub fn time(seconds: f64) -> String {
+    const DAY: f64 = 86_400.0;
+    const YEAR: f64 = 365.25 * DAY;
     let (value, unit) = match seconds.abs() {
+        s if s >= 2.0 * YEAR => (seconds / YEAR, "years"),
+        s if s >= 2.0 * DAY => (seconds / DAY, "days"),
         // Values that three digits would show as 1,000 of a unit are shown as 1 of the next.
         s if s >= 0.9995 || s == 0.0 => (seconds, "s"),
         s if s >= 0.9995e-3 => (seconds * 1e3, "ms"),
         _ => (seconds * 1e6, "µs"),
     };
     format!("{} {unit}", significant(value, 3))
+}
+
+/// Formats a ratio with the half-width of its interval, `4.3 ± 0.2`, down to the first digit of the interval, which is
+/// rounded up. `None` below 1.05, which is no result.
+pub fn factor(ratio: f64, ci95: Option<f64>) -> Option<String> {
+    if ratio.is_nan() || ratio < 1.05 {
+        return None;
+    }
+    let half = ci95.filter(|half| half.is_finite() && *half > 0.0);
+    let decimals = match half {
+        Some(half) => (-half.log10().floor()).clamp(0.0, 2.0) as usize,
+        None => usize::from(ratio < 10.0),
+    };
+    let half = half.map_or(String::new(), |half| {
+        let unit = 10_f64.powi(decimals as i32);
+        // Rounded first: 0.2 in binary is a little more than two tenths.
+        let up = ((half * unit * 1e6).round() / 1e6).ceil() / unit;
+        format!(" ± {up:.decimals$}")
+    });
+    Some(format!("{}{half}", grouped(&format!("{ratio:.decimals$}"))))
 }
 
 #[cfg(test)]
@@ -70,6 +95,9 @@ mod tests {
         assert_eq!(time(0.000_35), "350 µs");
         assert_eq!(time(0.0), "0 s");
         assert_eq!(time(1234.6), "1,235 s");
+        assert_eq!(time(172_799.0), "172,799 s");
+        assert_eq!(time(1_680_000.0), "19.4 days");
+        assert_eq!(time(614_690_629.0), "19.5 years");
         assert_eq!(percent(0.093), "9.3 %");
         assert_eq!(percent(0.0996), "10 %");
         assert_eq!(percent(0.0), "0 %");
@@ -83,5 +111,16 @@ mod tests {
         assert_eq!(plural(1, "packet", "packets"), "1 packet");
         assert_eq!(plural(1_000, "packet", "packets"), "1,000 packets");
         assert_eq!(grouped("-1234567.25"), "-1,234,567.25");
+    }
+
+    #[test]
+    fn a_ratio_has_its_interval_and_one_near_1_is_none() {
+        assert_eq!(factor(4.321, Some(0.2)).unwrap(), "4.3 ± 0.2");
+        assert_eq!(factor(4.321, Some(0.21)).unwrap(), "4.3 ± 0.3");
+        assert_eq!(factor(4.321, Some(0.003)).unwrap(), "4.32 ± 0.01");
+        assert_eq!(factor(1_234.0, Some(321.0)).unwrap(), "1,234 ± 321");
+        assert_eq!(factor(4.321, None).unwrap(), "4.3");
+        assert_eq!(factor(1.049, Some(0.001)), None);
+        assert_eq!(factor(f64::NAN, None), None);
     }
 }

@@ -7,6 +7,7 @@ mod printed;
 
 use gentle_aqm::{Scheme, registry};
 use gentle_experiment::Scenario;
+use gentle_report::compare::Column;
 use gentle_tcp::Profile;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -78,6 +79,18 @@ fn profiles() -> String {
     table
 }
 
+fn columns() -> String {
+    let mut text = String::new();
+    for (title, columns) in gentle_report::compare::columns() {
+        let _ = write!(text, "### {title}\n\n| column | meaning |\n| --- | --- |\n");
+        for Column { head, meaning } in columns {
+            let _ = writeln!(text, "| `{head}` | {} |", cell(meaning));
+        }
+        text += "\n";
+    }
+    text.trim_end().to_owned()
+}
+
 const END: &str = "\n<!-- end -->";
 
 fn begin(name: &str) -> String {
@@ -136,6 +149,16 @@ fn every_scheme_is_in_the_book_with_its_options() {
         return;
     }
     assert!(page == written, "docs/schemes.md is out of date; {HOW}");
+}
+
+#[test]
+fn every_column_of_a_comparison_is_explained() {
+    check("columns.md", "columns", &columns());
+    for (title, columns) in gentle_report::compare::columns() {
+        for Column { head, meaning } in columns {
+            assert!(meaning.len() > 10, "{title}: {head}: {meaning}");
+        }
+    }
 }
 
 #[test]

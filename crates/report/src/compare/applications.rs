@@ -1,6 +1,7 @@
 //! Applications: what the users of calls, games, pages and lookups notice, a table for each.
 
-use super::conclusions::any_of;
+use super::columns::near;
+use super::conclusions::{named, none_is_best, seeds};
 use super::metric::{Measured, Metric, metric};
 use crate::format::{Quantity, list, percent, throughput, time};
 use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
@@ -395,6 +396,11 @@ fn harm(comparison: &Comparison) -> Option<Application> {
     })
 }
 
+/// Columns of the table of each kind, with its title.
+pub(super) fn kinds() -> impl Iterator<Item = (&'static str, Vec<Metric>)> {
+    KINDS.iter().map(|kind| (kind.title, columns(kind, 0)))
+}
+
 /// Keeps the columns that have a value under any scheme.
 pub(super) fn keep_observed(metrics: &mut Vec<Metric>, comparison: &Comparison) {
     metrics.retain(|metric| {
@@ -431,33 +437,39 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
         let values = results.iter().zip(&measured);
         values.filter_map(|(r, measured)| Some((r, measured.value?)))
     };
-    let (best, least) = known().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ranked = results.iter().zip(&measured).zip(lead.ranked(comparison));
+    let ranked = ranked.filter(|(_, ranked)| *ranked);
+    let ranked = ranked.filter_map(|((r, measured), _)| Some((r, measured.value?)));
+    let (best, least) = ranked.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (worst, most) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let start = format!("{title}: {} {}", kind.leading, shown(least));
     if results.len() == 1 {
         return Some(start + ".");
     }
     if shown(least) == shown(most) {
-        return Some(start + " under every scheme.");
+        return Some(start + " with every scheme.");
     }
-    let may_be_best: Vec<String> = (results.iter().zip(lead.best(results)))
-        .filter(|(_, best)| *best)
-        .map(|(r, _)| r.label.clone())
-        .collect();
-    let (aside, chance) = match may_be_best.as_slice() {
-        [] if comparison.seeds.len() > 1 => {
-            ("", "; the differences are not significant".to_owned())
-        }
-        [] => ("", String::new()),
-        [only] if *only == best.label => (" (significantly the best)", String::new()),
-        several => (
-            "",
-            format!(
-                "; the best is {}, whose differences are not significant",
-                any_of(several)
-            ),
-        ),
+    let labels = |chosen: Vec<bool>| -> Vec<String> {
+        let chosen = results.iter().zip(chosen).filter(|(_, chosen)| *chosen);
+        chosen.map(|(r, _)| r.label.clone()).collect()
     };
+    let seeds = seeds(comparison);
+    let mut equals = labels(lead.best(results));
+    let is_best = equals.contains(&best.label);
+    equals.retain(|label| *label != best.label);
+    let undecided = labels(lead.undecided(results));
+    let mut chance = match is_best {
+        true => String::new(),
+        false => none_is_best(comparison),
+    };
+    if !equals.is_empty() {
+        let are = if equals.len() == 1 { "is" } else { "are" };
+        chance += &format!("; {} {are} within {} of it", named(&equals), near());
+    }
+    if !undecided.is_empty() {
+        chance += &format!("; {seeds} cannot tell {} from the best", named(&undecided));
+    }
+    let aside = if is_best { " (the best)" } else { "" };
     let others = known().filter(|(r, _)| {
         let is_reference = Some(&r.label) == comparison.reference.as_ref();
         !std::ptr::eq(*r, best) && (is_reference || std::ptr::eq(*r, worst))
@@ -465,11 +477,14 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     let mut others: Vec<(&SchemeResult, f64)> = others.collect();
     others.sort_by(|a, b| a.1.total_cmp(&b.1));
     let others: Vec<String> = (others.iter())
-        .map(|(r, value)| format!("{} under {}", shown(*value), r.label))
+        .map(|(r, value)| format!("{} with {}", shown(*value), r.label))
         .collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        others => format!(", {}", list(others)),
+    };
     Some(format!(
-        "{start} under {}{aside}, {}{chance}.",
-        best.label,
-        list(&others)
+        "{start} with {}{aside}{others}{chance}.",
+        best.label
     ))
 }

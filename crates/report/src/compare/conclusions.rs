@@ -1,8 +1,9 @@
 //! Conclusions of a comparison in sentences. All numbers are taken from the results; only ratios are computed.
 
 use super::applications::applications;
+use super::columns::near;
 use super::experiment::{measured_anything, nothing_started};
-use crate::format::{Quantity, Scale, count, list, percent, plural, rate, sizes, time, times};
+use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
@@ -32,19 +33,15 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
         [first, ..] => {
             let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
             let reference = results.iter().find(is_reference).unwrap_or(first);
-            let sentences = [
-                shortest_connections(comparison, reference),
-                significance(results, reference),
-                all_connections(results),
-                more_unfinished(results),
+            let of_others = [
+                all_connections(comparison),
+                unranked(comparison, ALL),
                 handshake_loss(results, reference),
                 handshake_loss_on_reverse_link(comparison),
-                retransmission_delay(
-                    reference,
-                    &format!("Under {} retransmissions", reference.label),
-                ),
+                retransmission_delay(reference),
             ];
-            (sentences.into_iter().flatten())
+            (ranking(comparison, reference).into_iter())
+                .chain(of_others.into_iter().flatten())
                 .chain(on_applications())
                 .collect()
         }
@@ -61,13 +58,13 @@ fn single_scheme(r: &SchemeResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(mean) = r.response_time_s.mean {
         let mut sentence = format!(
-            "Under {}, {population} take {} on average",
+            "With {}, {population} take {} on average",
             r.label,
             time(mean)
         );
         if let (Some(p50), Some(p99)) = (r.response_time_s.p50, r.response_time_s.p99) {
             sentence += &format!(
-                ": half of them at most {}, one in a hundred over {}",
+                ": half of them at most {}, one in a hundred more than {}",
                 time(p50),
                 time(p99)
             );
@@ -87,123 +84,154 @@ fn single_scheme(r: &SchemeResult) -> Vec<String> {
     }
     if let Some(lost) = r.links.down.loss.handshake {
         sentences.push(match lost {
-            0.0 => "No SYN or SYN/ACK is lost in the queue under test.".to_owned(),
+            0.0 => "The queue under test drops no SYN or SYN/ACK.".to_owned(),
             lost => format!(
-                "{} of the SYNs and SYN/ACKs are lost in the queue under test.",
+                "The queue under test drops {} of the SYNs and SYN/ACKs.",
                 percent(lost)
             ),
         });
     }
-    sentences.extend(retransmission_delay(r, "Retransmissions"));
+    sentences.extend(retransmission_delay(r));
     sentences
 }
 
-/// Sentence on the response time of the shortest connections under the reference, and under the scheme with the lowest
-/// mean among those with the fewest unfinished connections.
-fn shortest_connections(comparison: &Comparison, reference: &SchemeResult) -> Option<String> {
+/// Sentences on the response time of the shortest connections: under the reference, under the best scheme, and who differs
+/// from these. What counts as best and as different is decided in the results ([`Paired`]).
+fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let results = &comparison.results;
+    let mean = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
+    let Some(bin) = reference.response_time_by_size.first() else {
+        return Vec::new();
+    };
     if results.iter().all(|r| r.connections == 0) {
-        return None;
+        return Vec::new();
     }
-    let of = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
-    let open = |r: &SchemeResult| r.response_time_by_size.first().map(|bin| bin.unfinished);
-    let fewest = results.iter().filter_map(open).min();
-    let bin = reference.response_time_by_size.first()?;
     let sizes = segments(bin.min_segments, bin.max_segments);
-    let seeds = comparison.seeds.len() as u64;
-    let population = match (comparison.scenario.replayed, seeds) {
-        (_, 1) => plural(reference.connections, "connection", "connections"),
-        (true, _) => format!(
-            "{}, the same in {} seeds",
-            plural(reference.connections / seeds, "connection", "connections"),
-            count(seeds)
-        ),
-        (false, _) => format!(
-            "{} in {} seeds",
-            plural(reference.connections, "connection", "connections"),
-            count(seeds)
-        ),
-    };
-    let finishers = results.iter().filter(|r| open(r) == fewest);
-    let lowest = lowest(finishers, of);
-    let under_reference = match of(reference) {
-        Some(mean) => format!(
-            "Of {population}, those of {sizes} take {} on average under {}, the reference",
-            time(mean),
-            reference.label
-        ),
-        None => format!(
-            "Of {population}, none of {sizes} completes under {}, the reference",
-            reference.label
-        ),
-    };
-    let Some((best, mean)) = lowest else {
-        return Some(under_reference + ".");
-    };
-    if std::ptr::eq(best, reference) {
-        return Some(format!(
-            "{under_reference}; none of {} schemes has a lower mean.",
-            results.len()
-        ));
-    }
-    let paired = best.paired.get(HEADLINE).copied().unwrap_or_default();
-    let scale = Scale::of(Quantity::Time, paired.difference.into_iter());
-    let less = match paired.difference {
-        Some(difference) => format!(
-            ", {} {} {}",
-            scale.show_ci(Some(difference.abs()), paired.ci95),
-            scale.unit,
-            if difference < 0.0 { "less" } else { "more" }
-        ),
-        None => String::new(),
-    };
-    let ratio = match of(reference) {
-        Some(reference) if mean > 0.0 && paired.verdict == Some(Verdict::Better) => {
-            format!(" (a factor of {})", times(reference / mean))
-        }
-        _ => String::new(),
-    };
-    Some(format!(
-        "{under_reference}. The lowest mean of {} schemes is {} under {}{less}{ratio}.",
-        results.len(),
-        time(mean),
-        best.label
-    ))
-}
-
-/// Sentence on statistical significance: schemes that may be the best, and schemes that differ from the reference.
-fn significance(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
-    let others = results.iter().filter(|r| !std::ptr::eq(*r, reference));
     let labels = |wanted: &dyn Fn(&Paired) -> bool| -> Vec<String> {
         let of = |r: &&SchemeResult| r.paired.get(HEADLINE).is_some_and(wanted);
-        others.clone().filter(of).map(|r| r.label.clone()).collect()
+        results.iter().filter(of).map(|r| r.label.clone()).collect()
     };
-    // Without a p-value, nothing was tested.
-    let tested = labels(&|paired| paired.p.is_some()).len();
-    let best: Vec<String> = (results.iter())
-        .filter(|r| r.paired.get(HEADLINE).is_some_and(|paired| paired.best))
-        .map(|r| r.label.clone())
-        .collect();
-    let best = match best.as_slice() {
-        [] if tested == 0 => return None,
-        [] => "No scheme is significantly the best".to_owned(),
-        [one] => format!("{one} is significantly the best"),
-        several => format!(
-            "The best is {}; their differences are not significant",
-            any_of(several)
+    let ranked = comparison.ranked(HEADLINE);
+    let ranked = results.iter().zip(ranked).filter(|(_, ranked)| *ranked);
+    let leader = lowest(ranked.map(|(r, _)| r), mean);
+    let best = labels(&|paired| paired.best);
+    let mut sentences = vec![match mean(reference) {
+        Some(mean) => format!(
+            "With {}, the reference, a transfer of {sizes} takes {} on average.",
+            reference.label,
+            time(mean)
+        ),
+        None => format!(
+            "With {}, the reference, no transfer of {sizes} completes.",
+            reference.label
+        ),
+    }];
+    if let Some((leader, least)) = leader {
+        sentences.push(leading(comparison, reference, (leader, least), &best));
+    }
+    let undecided = labels(&|paired| paired.undecided);
+    if !undecided.is_empty() {
+        sentences.push(format!(
+            "{} cannot tell {} from {}.",
+            seeds(comparison),
+            named(&undecided),
+            if best.len() == 1 { "it" } else { "these" }
+        ));
+    }
+    sentences.extend(unranked(comparison, HEADLINE));
+    sentences.extend(against_reference(results, reference));
+    sentences
+}
+
+/// Sentence on the scheme with the lowest mean response time of the shortest connections, `leader` with that mean, and on
+/// the other schemes that are `best`.
+fn leading(
+    comparison: &Comparison,
+    reference: &SchemeResult,
+    (leader, least): (&SchemeResult, f64),
+    best: &[String],
+) -> String {
+    let number = comparison.results.len();
+    let least = time(least);
+    if best.is_empty() {
+        let chance = none_is_best(comparison);
+        return match std::ptr::eq(leader, reference) {
+            true => format!("None of {number} schemes has a lower mean{chance}."),
+            false => format!(
+                "The lowest mean of {number} schemes is {least}, with {}{chance}.",
+                leader.label
+            ),
+        };
+    }
+    let paired = leader.paired.get(HEADLINE).copied().unwrap_or_default();
+    let is_better = paired.verdict == Some(Verdict::Better);
+    let factor = paired.factor.filter(|_| is_better);
+    let factor = factor.and_then(|ratio| factor_of(ratio, paired.factor_ci95));
+    let factor = factor.map_or(String::new(), |factor| format!(": {factor} times as fast"));
+    let mut sentence = match std::ptr::eq(leader, reference) {
+        true => format!("{} is the best of {number} schemes", leader.label),
+        false => format!(
+            "With {}, the best of {number} schemes, it takes {least}{factor}",
+            leader.label
         ),
     };
-    let better = labels(&|paired| paired.verdict == Some(Verdict::Better));
-    let worse = labels(&|paired| paired.verdict == Some(Verdict::Worse));
-    let alike = labels(&|paired| paired.verdict.is_none() && paired.p.is_some());
-    let untested = labels(&|paired| paired.verdict.is_none() && paired.p.is_none());
+    let others: Vec<String> = (best.iter())
+        .filter(|label| **label != leader.label)
+        .cloned()
+        .collect();
+    if !others.is_empty() {
+        sentence += &format!(
+            "; {} {} within {} of it",
+            named(&others),
+            if others.len() == 1 { "is" } else { "are" },
+            near()
+        );
+    }
+    sentence + "."
+}
+
+/// Sentence on the schemes that differ from the reference. Those that leave more connections unfinished than it, or fewer, are
+/// in another sentence unless they differ all the same.
+fn against_reference(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
+    let others = || results.iter().filter(|r| !std::ptr::eq(*r, reference));
+    let labels = |wanted: &dyn Fn(&SchemeResult, &Paired) -> bool| -> Vec<String> {
+        let of = |r: &&SchemeResult| {
+            r.paired
+                .get(HEADLINE)
+                .is_some_and(|paired| wanted(r, paired))
+        };
+        others().filter(of).map(|r| r.label.clone()).collect()
+    };
+    // Without a p-value, nothing was tested.
+    if labels(&|_, paired| paired.p.is_some()).is_empty() {
+        return None;
+    }
+    let better = labels(&|_, paired| paired.verdict == Some(Verdict::Better));
+    let number = others().count();
+    if better.len() == number && number > 1 {
+        let all = match number {
+            2 => "Both".to_owned(),
+            n => format!("All {n}"),
+        };
+        return Some(format!(
+            "{all} others are faster than {} (*).",
+            reference.label
+        ));
+    }
+    let worse = labels(&|_, paired| paired.verdict == Some(Verdict::Worse));
+    let equally_open = |r: &SchemeResult| r.open(HEADLINE) == reference.open(HEADLINE);
+    let alike = |tested: bool| {
+        labels(&|r, paired| {
+            paired.verdict.is_none() && paired.p.is_some() == tested && equally_open(r)
+        })
+    };
     let groups = [
-        (better, format!("better than {}", reference.label)),
-        (worse, "worse".to_owned()),
-        (alike, "not significantly different".to_owned()),
+        (better, "faster (*)"),
+        (worse, "slower (*)"),
+        (alike(true), "not significantly different"),
         (
-            untested,
-            "not tested, as the difference is the same for all seeds".to_owned(),
+            alike(false),
+            "not tested: identical difference in every seed",
         ),
     ];
     let groups: Vec<String> = groups
@@ -215,29 +243,47 @@ fn significance(results: &[SchemeResult], reference: &SchemeResult) -> Option<St
             n => format!("{n} schemes are {what}"),
         })
         .collect();
-    Some(format!(
-        "{best}. Paired by seed (* marks significant differences), {}.",
-        groups.join("; ")
-    ))
+    (!groups.is_empty())
+        .then(|| format!("Compared with {}, {}.", reference.label, groups.join("; ")))
 }
 
-/// Sentence on the range of the mean response time; schemes with more unfinished connections than others cannot have
-/// the lowest.
-fn all_connections(results: &[SchemeResult]) -> Option<String> {
+/// Name of the result on connections of all sizes.
+const ALL: &str = "response_time_s.mean";
+
+/// Number of seeds, for the beginning of a sentence or clause.
+pub(super) fn seeds(comparison: &Comparison) -> String {
+    plural(comparison.seeds.len() as u64, "seed", "seeds")
+}
+
+/// Clause where no scheme is the best; empty if there is no chance that seeds could exclude.
+pub(super) fn none_is_best(comparison: &Comparison) -> String {
+    let alike = comparison.results.iter().all(|r| r.seeds_alike);
+    match comparison.seeds.len() {
+        2.. if !alike => format!("; {} cannot tell which scheme is best", seeds(comparison)),
+        _ => String::new(),
+    }
+}
+
+/// Sentence on the range of the mean response time over all sizes, of the schemes that can be ranked by it.
+fn all_connections(comparison: &Comparison) -> Option<String> {
     let mean = |r: &SchemeResult| r.response_time_s.mean;
-    let fewest = results.iter().map(open).min();
-    let finishers = results.iter().filter(|r| Some(open(r)) == fewest);
-    let (best, shortest) = lowest(finishers, mean)?;
-    let (worst, longest) = highest(results, mean)?;
+    let ranked = comparison.ranked(ALL);
+    let ranked = comparison
+        .results
+        .iter()
+        .zip(&ranked)
+        .filter(|(_, ranked)| **ranked);
+    let (best, shortest) = lowest(ranked.map(|(r, _)| r), mean)?;
+    let (worst, longest) = highest(&comparison.results, mean)?;
     if shortest >= longest {
         return Some(format!(
-            "Over connections of all sizes the mean response time is {} under {}.",
+            "Across all sizes the mean response time is {} ({}).",
             time(shortest),
             best.label
         ));
     }
     Some(format!(
-        "Over connections of all sizes the mean response time goes from {} ({}) to {} ({}).",
+        "Across all sizes, mean response times range from {} ({}) to {} ({}).",
         time(shortest),
         best.label,
         time(longest),
@@ -245,33 +291,51 @@ fn all_connections(results: &[SchemeResult]) -> Option<String> {
     ))
 }
 
-/// Number of connections that did not complete.
-fn open(r: &SchemeResult) -> u64 {
-    r.unfinished + r.failed
-}
-
-/// Sentence on schemes that leave more connections unfinished than others: their means cover only the completed ones.
-fn more_unfinished(results: &[SchemeResult]) -> Option<String> {
-    let fewest = results.iter().map(open).min()?;
-    let mut more: Vec<&SchemeResult> = results.iter().filter(|r| open(r) > fewest).collect();
-    more.sort_by_key(|r| std::cmp::Reverse(open(r)));
-    let each: Vec<String> = more
-        .iter()
-        .map(|r| {
-            format!(
-                "{} ({} of {})",
-                r.label,
-                count(open(r)),
-                count(r.connections)
-            )
-        })
+/// Sentence on the schemes that cannot be ranked by the result `name`, because they leave more connections unfinished than
+/// others. Under [`ALL`] those of [`HEADLINE`] are not repeated.
+fn unranked(comparison: &Comparison, name: &str) -> Option<String> {
+    let results = &comparison.results;
+    let (of_shortest, of_this) = (comparison.ranked(HEADLINE), comparison.ranked(name));
+    let reported = |index: usize| name == ALL && !of_shortest[index];
+    let mut more: Vec<&SchemeResult> = (results.iter().enumerate())
+        .filter(|(index, r)| !of_this[*index] && r.open(name) > 0 && !reported(*index))
+        .map(|(_, r)| r)
         .collect();
-    (!each.is_empty()).then(|| {
-        format!(
-            "More connections than under other schemes are left unfinished under {}: their times cover completed connections only, and none counts as best.",
-            named(&each)
-        )
-    })
+    more.sort_by_key(|r| std::cmp::Reverse(r.open(name)));
+    let bin = results.first()?.response_time_by_size.first();
+    let bin = bin.filter(|_| name == HEADLINE);
+    let (whose, over) = match bin {
+        Some(bin) => {
+            let sizes = segments(bin.min_segments, bin.max_segments);
+            (format!(" of {sizes}"), "")
+        }
+        None => (String::new(), " over all sizes"),
+    };
+    let population = |r: &SchemeResult| match (bin, r.response_time_by_size.first()) {
+        (Some(_), Some(bin)) => bin.n + bin.unfinished,
+        _ => r.connections,
+    };
+    let of_one = |r: &SchemeResult| {
+        let (open, all) = (count(r.open(name)), count(population(r)));
+        format!("{open} of {all}")
+    };
+    match more.as_slice() {
+        [] => None,
+        [one] => Some(format!(
+            "{} leaves {} connections{whose} unfinished; its mean{over} omits them and is not ranked.",
+            one.label,
+            of_one(one)
+        )),
+        several => {
+            let each = several
+                .iter()
+                .map(|r| format!("{} ({})", r.label, of_one(r)));
+            Some(format!(
+                "{} leave connections{whose} unfinished; their means{over} omit them and are not ranked.",
+                named(&each.collect::<Vec<String>>())
+            ))
+        }
+    }
 }
 
 /// Sentence on losses of SYNs and SYN/ACKs in the queue under test.
@@ -280,31 +344,28 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
     let (best, least) = lowest(results.iter(), lost)?;
     let (worst, most) = highest(results, lost)?;
     if most == 0.0 {
-        return Some("No scheme loses a SYN or SYN/ACK in the queue under test.".to_owned());
+        return Some("No scheme drops a packet that opens a connection (SYN, SYN/ACK).".to_owned());
     }
     let spared: Vec<String> = results
         .iter()
         .filter(|r| lost(r) == Some(0.0))
         .map(|r| r.label.clone())
         .collect();
-    let mut sentence = match spared.len() {
-        0 => format!(
-            "In the queue under test the fewest SYNs and SYN/ACKs are lost under {} ({}),",
-            best.label,
-            percent(least)
-        ),
-        _ => format!(
-            "In the queue under test no SYN or SYN/ACK is lost under {};",
-            named(&spared)
-        ),
+    let fewest = match spared.as_slice() {
+        [] => format!("{} drops the fewest ({})", best.label, percent(least)),
+        [one] => format!("{one} drops none"),
+        several => format!("{} drop none", named(several)),
     };
-    sentence += &format!(" the most under {} ({})", worst.label, percent(most));
-    if let Some(of_reference) =
-        lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference))
-    {
-        sentence += &format!("; {} loses {}", reference.label, percent(of_reference));
-    }
-    Some(sentence + ".")
+    let of_reference =
+        lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference));
+    let of_reference = of_reference.map_or(String::new(), |lost| {
+        format!(", {} {}", reference.label, percent(lost))
+    });
+    Some(format!(
+        "Of the packets that open a connection (SYN, SYN/ACK), {fewest}; {} drops the most ({}){of_reference}.",
+        worst.label,
+        percent(most)
+    ))
 }
 
 /// Sentence on losses in the queue of the reverse link, which no scheme under test can influence.
@@ -319,23 +380,24 @@ fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
     };
     if up.qdisc == TESTED {
         return Some(format!(
-            "The reverse link ({}) loses {share} of its own SYNs and SYN/ACKs.",
+            "The reverse link ({}) drops {share} of its own SYNs and SYN/ACKs.",
             rate(up.rate_bps)
         ));
     }
     Some(format!(
-        "The reverse link ({}, {}) loses {share} of its own SYNs and SYN/ACKs, whatever the scheme under test.",
+        "The reverse link ({}, {}) drops {share} of its own SYNs and SYN/ACKs under every scheme.",
         rate(up.rate_bps),
         up.qdisc
     ))
 }
 
 /// Sentence on the cost of lost handshake packets under one scheme.
-fn retransmission_delay(r: &SchemeResult, subject: &str) -> Option<String> {
+fn retransmission_delay(r: &SchemeResult) -> Option<String> {
     let all = r.retransmission.delay_mean_s.filter(|&all| all > 0.0)?;
     let syn = r.retransmission.delay_mean_syn_part_s?;
     Some(format!(
-        "{subject} cost a connection {} on average, {} of it for SYNs and SYN/ACKs.",
+        "With {}, retransmissions cost a connection {} on average, {} of it for SYNs and SYN/ACKs.",
+        r.label,
         time(all),
         percent(syn / all)
     ))
@@ -381,7 +443,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     if let [only] = results.as_slice()
-        && open(only) > 0
+        && only.unfinished + only.failed > 0
     {
         let given_up = match only.failed {
             0 => String::new(),
@@ -408,16 +470,8 @@ pub(super) fn segments(min: u64, max: Option<u64>) -> String {
     }
 }
 
-/// Alternative of labels, `a or b`.
-pub(super) fn any_of(labels: &[String]) -> String {
-    match labels {
-        [first, second] => format!("{first} or {second}"),
-        _ if labels.len() <= NAMED => format!("one of {}", list(labels)),
-        _ => format!("one of {} schemes", labels.len()),
-    }
-}
-
-fn named(labels: &[String]) -> String {
+/// List of labels, the first few of many.
+pub(super) fn named(labels: &[String]) -> String {
     if labels.len() <= NAMED {
         return list(labels);
     }

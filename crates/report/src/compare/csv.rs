@@ -45,7 +45,16 @@ const OF_APPLICATIONS: [&str; 10] = [
 
 /// Paired comparisons with the reference: the metrics, and the statistics of each.
 const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
-const OF_PAIRED: [&str; 5] = ["difference", "ci95", "p", "verdict", "best"];
+const OF_PAIRED: [&str; 8] = [
+    "difference",
+    "ci95",
+    "factor",
+    "factor_ci95",
+    "p",
+    "verdict",
+    "best",
+    "undecided",
+];
 
 /// Writes the scalar results: for each scheme one row per seed, and one over all seeds, with `all` as the seed.
 ///

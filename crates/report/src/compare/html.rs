@@ -1,6 +1,7 @@
 //! HTML page of a comparison: one file with its data, styles and drawing library, which opens without network access.
 
 use super::applications::applications;
+use super::columns::marks;
 use super::conclusions::{conclusions, segments};
 use super::experiment::experiment;
 use super::groups;
@@ -9,6 +10,7 @@ use crate::format::{count, plural, rate, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
 use askama::Template;
 use gentle_experiment::results::{Comparison, LinkSummary, SchemeResult};
+use gentle_experiment::scheme_names;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -24,6 +26,8 @@ struct Page<'a> {
     connections: bool,
     /// Whether there are confidence intervals.
     intervals: bool,
+    /// Meaning of the marks in the tables.
+    marks: String,
     /// Table of connections and links; without rows if no run has finished.
     numbers: Table<'a>,
     /// Titles and tables of applications.
@@ -84,6 +88,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             .results
             .iter()
             .any(|r| r.response_time_s.ci95.is_some()),
+        marks: unbroken(&marks(comparison, true).join(" ")),
         numbers: table(comparison, metrics(comparison)),
         applications: applications.collect(),
         groups,
@@ -99,6 +104,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             ],
             comparison,
         )
+        .schemes(&scheme_names())
         .csv(&csv_text(comparison)),
     };
     page.render()
@@ -156,9 +162,9 @@ fn headline(comparison: &Comparison) -> Option<Headline> {
     let bin = first.response_time_by_size.first()?;
     let sizes = segments(bin.min_segments, bin.max_segments);
     Some(Headline {
-        caption: format!("Response time of connections of {sizes}, against {reference}"),
+        caption: format!("Response time of connections of {sizes}"),
         hint: unbroken(&format!(
-            "difference of the means, paired by seed; left of the line: faster than {reference}; on the right: mean and difference; whiskers: 95 % confidence interval"
+            "shorter is faster; dashed line: {reference}, the reference; on the right: the mean, and in brackets how many times as fast as the reference, unless that may be chance; whiskers: 95 % confidence interval"
         )),
     })
 }

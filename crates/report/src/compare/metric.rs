@@ -54,7 +54,7 @@ pub(crate) struct Metric {
     pub(crate) subject: String,
     /// Second line of the head: the statistic of the subject.
     pub(crate) detail: &'static str,
-    /// Explanation of the metric, for a tooltip.
+    /// Explanation of the metric: below tables, in the help and in `docs/columns.md`.
     pub(crate) explanation: &'static str,
     /// Rank of the column: the highest ranks are dropped first if there is little room; rank 0 stays.
     pub(crate) rank: u8,
@@ -98,10 +98,24 @@ impl Metric {
         Scale::of(self.quantity, values.iter().filter_map(|m| m.value))
     }
 
-    /// Whether each of `results` may be the best, given the statistical uncertainty; see [`Paired::best`].
+    /// Whether each of `results` is the best; see [`Paired::best`].
     pub(crate) fn best(&self, results: &[SchemeResult]) -> Vec<bool> {
         let best = |r: &SchemeResult| self.of(r).is_some_and(|paired| paired.best);
         results.iter().map(best).collect()
+    }
+
+    /// Whether chance may have made each of `results` worse than the best; see [`Paired::undecided`].
+    pub(super) fn undecided(&self, results: &[SchemeResult]) -> Vec<bool> {
+        let undecided = |r: &SchemeResult| self.of(r).is_some_and(|paired| paired.undecided);
+        results.iter().map(undecided).collect()
+    }
+
+    /// Whether each scheme can be ranked by the metric; see [`Comparison::ranked`].
+    pub(super) fn ranked(&self, comparison: &Comparison) -> Vec<bool> {
+        match &self.name {
+            Some(name) => comparison.ranked(name),
+            None => vec![true; comparison.results.len()],
+        }
     }
 
     fn of<'a>(&self, result: &'a SchemeResult) -> Option<&'a Paired> {
@@ -138,14 +152,84 @@ impl Metric {
     }
 }
 
+/// What there is to show.
+pub(super) struct Shown<'a> {
+    /// Ranges of connection sizes.
+    pub(super) bins: &'a [SizeBin],
+    /// Whether there are connections in the first range.
+    pub(super) leads: bool,
+    /// Whether there is a scheme to compare with.
+    pub(super) several: bool,
+    /// Whether a scheme leaves connections unfinished.
+    pub(super) open: bool,
+    /// Whether there are long-lived flows.
+    pub(super) long: bool,
+    /// Rates of the links that carry them, together, bits per second.
+    pub(super) rate: f64,
+    /// Whether packets are marked.
+    pub(super) marks: bool,
+    /// Whether connections are given up.
+    pub(super) failed: bool,
+}
+
+impl Shown<'_> {
+    fn of(comparison: &Comparison) -> Shown<'_> {
+        let results = &comparison.results;
+        let any = |is: fn(&SchemeResult) -> bool| results.iter().any(is);
+        let links = [&comparison.scenario.down, &comparison.scenario.up];
+        let used = links.into_iter().filter(|link| link.long_flows > 0);
+        Shown {
+            bins: results
+                .first()
+                .map_or(&[][..], |r| &r.response_time_by_size),
+            leads: any(|r| {
+                let first = r.response_time_by_size.first();
+                first.is_some_and(|bin| bin.n + bin.unfinished > 0)
+            }),
+            several: results.len() > 1,
+            open: any(|r| r.unfinished > 0),
+            long: any(|r| r.jain_index.is_some()),
+            rate: used.map(|link| link.rate_bps as f64).sum(),
+            marks: any(|r| r.marks > 0),
+            failed: any(|r| r.failed > 0),
+        }
+    }
+}
+
 /// All columns for `comparison`, in reading order.
 pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
+<<<<<<< HEAD
     use Quantity::{Count, Share, Time};
+=======
+    let mut all = columns(&Shown::of(comparison));
+    if comparison.results.iter().all(|r| r.connections == 0) {
+        // Without connections only the links are left.
+        let of_connections = |name: &str| {
+            ["response_time", "retransmission", "unfinished", "failed"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        all.retain(|metric| !metric.name.as_deref().is_some_and(of_connections));
+        keep_observed(&mut all, comparison);
+        if let Some(first) = all.first_mut() {
+            first.rank = 0;
+        }
+    }
+    all
+}
 
-    let bins = comparison
-        .results
-        .first()
-        .map_or(&[][..], |r| &r.response_time_by_size);
+/// Columns of what there is to show, in reading order.
+pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
+    use Quantity::{Count, Index, Share, Time};
+>>>>>>> e866414c (Call the same schemes best in sentences, tables, pages and JSON, and explain columns)
+
+    let &Shown {
+        bins,
+        leads,
+        open,
+        rate,
+        ..
+    } = shown;
     let of_bin = |i: usize, bin: &SizeBin| {
         let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));
         metric(&subject, "mean", Time, move |r| {
@@ -157,7 +241,6 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .named(format!("response_time_by_size.{i}.mean_s"))
         .about("response time of connections of this many segments")
     };
-    let open = comparison.results.iter().any(|r| r.unfinished > 0);
     let mut unfinished = Some(
         metric("conn.", "unfinished", Count, |r| {
             Measured::count(r.unfinished)
@@ -168,13 +251,9 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
     );
     let mut all = Vec::new();
     // The leading column is the response time of the shortest connections, if there are any.
-    let leads = comparison.results.iter().any(|r| {
-        let first = r.response_time_by_size.first();
-        first.is_some_and(|bin| bin.n + bin.unfinished > 0)
-    });
     if let Some(first) = bins.first().filter(|_| leads) {
         all.push(of_bin(0, first).rank(0));
-        if comparison.results.len() > 1 {
+        if shown.several {
             let subject = format!("{} seg", sizes(first.min_segments, first.max_segments));
             let mut difference = metric(&subject, "difference", Time, |r| {
                 let paired = r.paired.get(HEADLINE).copied().unwrap_or_default();
@@ -182,7 +261,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
             })
             .named(HEADLINE)
             .rank(1)
-            .about("mean difference to the reference over seeds; * marks significant differences");
+            .about("mean over seeds of the difference to the reference");
             difference.paired = true;
             all.push(difference);
         }
@@ -269,8 +348,30 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         .rank(12)
         .about("bytes that the link under test carried, of those that it could carry"),
     ]);
+<<<<<<< HEAD
     all.extend(long_flows(comparison));
     if comparison.results.iter().any(|r| r.marks > 0) {
+=======
+    if shown.long {
+        all.push(
+            metric("goodput", "long flows", Share, move |r| {
+                let share = |bps: Option<f64>| bps.filter(|_| rate > 0.0).map(|bps| bps / rate);
+                let goodput = &r.long_goodput_bps;
+                Measured::sampled(share(goodput.mean), share(goodput.ci95))
+            })
+            .named("long_goodput_bps.mean")
+            .rank(4)
+            .about("payload that the long-lived flows received, as a share of the rates of the links that carry them"),
+        );
+        all.push(
+            metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
+                .named("jain_index")
+                .rank(12)
+                .about("Jain's index over the goodput of the long-lived flows"),
+        );
+    }
+    if shown.marks {
+>>>>>>> e866414c (Call the same schemes best in sentences, tables, pages and JSON, and explain columns)
         all.push(
             metric("ECN", "marks", Count, |r| Measured::count(r.marks))
                 .rank(13)
@@ -278,26 +379,13 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
         );
     }
     all.extend(unfinished);
-    if comparison.results.iter().any(|r| r.failed > 0) {
+    if shown.failed {
         all.push(
             metric("conn.", "given up", Count, |r| Measured::count(r.failed))
                 .named("failed")
                 .rank(1)
                 .about("connections that TCP gave up after too many retransmissions"),
         );
-    }
-    if comparison.results.iter().all(|r| r.connections == 0) {
-        // Without connections only the links are left.
-        let of_connections = |name: &str| {
-            ["response_time", "retransmission", "unfinished", "failed"]
-                .iter()
-                .any(|start| name.starts_with(start))
-        };
-        all.retain(|metric| !metric.name.as_deref().is_some_and(of_connections));
-        keep_observed(&mut all, comparison);
-        if let Some(first) = all.first_mut() {
-            first.rank = 0;
-        }
     }
     all
 }

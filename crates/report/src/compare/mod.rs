@@ -1,6 +1,7 @@
 //! Reports of queue scheme comparisons: a table for the terminal, CSV for notebooks, a page for a browser.
 
 mod applications;
+mod columns;
 mod conclusions;
 mod csv;
 mod experiment;
@@ -10,6 +11,7 @@ mod metric;
 mod single;
 mod table;
 
+pub use self::columns::{Column, columns};
 pub use self::csv::csv;
 pub use self::html::html;
 pub use self::single::single;

@@ -1,6 +1,7 @@
 //! Table of a comparison for the terminal.
 
 use super::applications::applications;
+use super::columns::{legend, marks};
 use super::conclusions::conclusions;
 use super::experiment::{experiment, measured_anything};
 use super::groups;
@@ -14,23 +15,38 @@ use gentle_experiment::results::Comparison;
 /// by the conclusions in sentences.
 ///
 /// `width` is that of the terminal, in columns: table columns are dropped, the least important first, until the table
-/// fits; `None` keeps all. With `color`, values that may be the best of their column are highlighted.
+/// fits; `None` keeps all. With `color`, the best values of a column are highlighted.
 pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = head(comparison, width);
     if !text.is_empty() {
         text.push('\n');
     }
     if measured_anything(comparison) {
-        let (table, missing) = rows(comparison, metrics(comparison), width, color);
+        let Rows {
+            table,
+            missing,
+            legend,
+        } = rows(comparison, metrics(comparison), width, color);
         text += &table;
+        text.push('\n');
+        text += &paragraph("", &legend, width);
+        let marks = marks(comparison, color);
+        if !marks.is_empty() {
+            text += &paragraph("", &marks.join(" "), width);
+        }
         text += &missing;
         text.push('\n');
         let mut any_missing = false;
         for application in applications(comparison) {
-            let (table, missing) = rows(comparison, application.metrics, width, color);
+            let Rows {
+                table,
+                missing,
+                legend,
+            } = rows(comparison, application.metrics, width, color);
             any_missing |= !missing.is_empty();
             text += &heading(&application.title, width, color);
             text += &table;
+            text += &paragraph("", &legend, width);
             text.push('\n');
         }
         if any_missing {
@@ -96,13 +112,16 @@ struct Column {
     scale: Scale,
 }
 
-/// Table with a row for each scheme, and the note on what it leaves out in a narrow terminal.
-fn rows(
-    comparison: &Comparison,
-    metrics: Vec<Metric>,
-    width: Option<usize>,
-    color: bool,
-) -> (String, String) {
+/// Table with a row for each scheme.
+struct Rows {
+    table: String,
+    /// Meaning of its columns.
+    legend: String,
+    /// Note on what it leaves out in a narrow terminal.
+    missing: String,
+}
+
+fn rows(comparison: &Comparison, metrics: Vec<Metric>, width: Option<usize>, color: bool) -> Rows {
     let mut columns: Vec<Column> = metrics
         .into_iter()
         .map(|metric| {
@@ -127,7 +146,11 @@ fn rows(
             .unwrap_or(0);
         let rank = columns[least].metric.rank;
         if rank == 0 || fits(&drawn, width) {
-            return (drawn.trim_fmt() + "\n", missing(left_out, intervals, width));
+            return Rows {
+                table: drawn.trim_fmt() + "\n",
+                legend: legend(columns.iter().map(|column| &column.metric)),
+                missing: missing(left_out, intervals, width),
+            };
         }
         if rank <= WANTED && intervals == Intervals::All {
             intervals = Intervals::First;
@@ -151,7 +174,7 @@ fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String 
         Intervals::First => format!("{columns} and most intervals"),
     };
     let text = format!("Not shown for lack of space: {what}; see --csv, --html or --json.");
-    String::from("\n") + &paragraph("", &text, width)
+    paragraph("", &text, width)
 }
 
 /// Columns that show confidence intervals.

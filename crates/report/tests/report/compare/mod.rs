@@ -1,5 +1,6 @@
 //! Reports of a comparison.
 
+mod best;
 mod calls;
 pub(crate) mod fixture;
 mod page;

@@ -59,7 +59,7 @@ fn hostile_text_stays_text() {
     comparison.results[0].scheme = hostile.to_owned();
     let page = html(&comparison);
     let document = parse(&page);
-    assert_eq!(texts(&document, "script").len(), 5);
+    assert_eq!(texts(&document, "script").len(), 6);
     assert_eq!(texts(&document, "img").len(), 0);
     assert_eq!(texts(&document, "h1"), [hostile]);
     assert_eq!(texts(&document, "tbody th")[0], hostile);
