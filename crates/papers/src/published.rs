@@ -125,6 +125,14 @@ impl Target {
         }
     }
 
+    /// Size of the value or bound; of a range, that of its middle.
+    pub fn size(self) -> f64 {
+        match self {
+            Target::Value(value) | Target::AtMost(value) | Target::AtLeast(value) => value.abs(),
+            Target::Between(low, high) => f64::midpoint(low, high).abs(),
+        }
+    }
+
     /// True if `ours` lies on the same side of `neutral` as the published value does.
     pub fn is_on_side_of(self, ours: f64, neutral: f64) -> bool {
         let published = match self {

@@ -50,6 +50,8 @@ pub struct Verdicts {
     pub agrees: u32,
     /// Claims that agree in order.
     pub agrees_in_order: u32,
+    /// Claims on which our interval is too wide for a verdict.
+    pub cannot_tell: u32,
     /// Claims that differ.
     pub differs: u32,
     /// Claims without a published value.
@@ -141,6 +143,7 @@ impl Verdicts {
         *match verdict {
             Verdict::Agrees => &mut self.agrees,
             Verdict::AgreesInOrder => &mut self.agrees_in_order,
+            Verdict::CannotTell => &mut self.cannot_tell,
             Verdict::Differs => &mut self.differs,
             Verdict::NotPublished => &mut self.not_published,
         } += 1;
@@ -297,7 +300,9 @@ impl Context<'_> {
                 ours,
                 verdict,
                 reason: match verdict {
-                    Verdict::AgreesInOrder | Verdict::Differs => claim.reason.clone(),
+                    Verdict::AgreesInOrder | Verdict::CannotTell | Verdict::Differs => {
+                        claim.reason.clone()
+                    }
                     Verdict::Agrees | Verdict::NotPublished => None,
                 },
                 assumptions: self.assumed(&claim.assumptions),
@@ -409,7 +414,7 @@ fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
     let row: Vec<_> = others
         .map(|other| (other, ours(measured, other).value))
         .collect();
-    Verdict::of_claim(claim, ours(measured, claim).value, &row)
+    Verdict::of_estimate(claim, ours(measured, claim), &row)
 }
 
 /// A row per claim: our number and the verdict under each value of an assumption, and what follows from them.

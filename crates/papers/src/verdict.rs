@@ -1,9 +1,13 @@
 //! Verdicts, computed from published and measured numbers.
 
+use crate::estimate::Estimate;
 use crate::published::{Claim, Target};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
+
+/// Half-width of an interval, as a fraction of the published value, up to which the number alone decides.
+const VAGUE: f64 = 0.25;
 
 /// Agreement of our number with the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -18,6 +22,9 @@ pub enum Verdict {
     /// order among the values of its row.
     #[serde(rename = "agrees in order")]
     AgreesInOrder,
+    /// The interval of our number is too wide: it contains numbers with other verdicts.
+    #[serde(rename = "cannot tell")]
+    CannotTell,
     /// Ours differs.
     #[serde(rename = "differs")]
     Differs,
@@ -25,9 +32,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of reports.
-    pub const ALL: [Verdict; 4] = [
+    pub const ALL: [Verdict; 5] = [
         Verdict::Agrees,
         Verdict::AgreesInOrder,
+        Verdict::CannotTell,
         Verdict::Differs,
         Verdict::NotPublished,
     ];
@@ -38,6 +46,7 @@ impl Verdict {
             Verdict::NotPublished => "not published",
             Verdict::Agrees => "agrees",
             Verdict::AgreesInOrder => "agrees in order",
+            Verdict::CannotTell => "cannot tell",
             Verdict::Differs => "differs",
         }
     }
@@ -45,6 +54,23 @@ impl Verdict {
     /// Verdict on a figure or table with these claims: the least favourable one.
     pub fn of_part(claims: impl IntoIterator<Item = Verdict>) -> Verdict {
         claims.into_iter().max().unwrap_or(Verdict::NotPublished)
+    }
+
+    /// Verdict on `claim` if our number is `ours` with its interval. The interval matters if its half-width exceeds
+    /// [`VAGUE`] of the published value and twice the tolerance: then both of its ends must have the verdict of the number.
+    pub fn of_estimate(claim: &Claim, ours: Estimate, row: &[(&Claim, Option<f64>)]) -> Verdict {
+        let at = |ours: Option<f64>| Verdict::of_claim(claim, ours, row);
+        let verdict = at(ours.value);
+        let (Some(target), Some(value), Some(half)) = (claim.target(), ours.value, ours.ci95)
+        else {
+            return verdict;
+        };
+        let is_vague = half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance);
+        let same = [value - half, value + half].map(|end| at(Some(end)) == verdict);
+        match is_vague && same.contains(&false) {
+            true => Verdict::CannotTell,
+            false => verdict,
+        }
     }
 
     /// Verdict on `claim` if our number is `ours`. `row` has the other claims of its row with our numbers.
@@ -141,15 +167,40 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_contains_everything_tells_nothing() {
+        let verdict = |target, tolerance, value, ci95| {
+            let ours = Estimate {
+                value: Some(value),
+                ci95,
+            };
+            Verdict::of_estimate(&claim(target, tolerance, Some(1.0)), ours, &[])
+        };
+        let bound = Target::AtMost(1.0);
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.85)), Verdict::CannotTell);
+        assert_eq!(verdict(bound, 0.0, 1.02, Some(0.85)), Verdict::CannotTell);
+        // The interval excludes the bound, or is narrow.
+        assert_eq!(verdict(bound, 0.0, 10.3, Some(6.95)), Verdict::Differs);
+        assert_eq!(verdict(bound, 0.0, 0.4, Some(0.5)), Verdict::Agrees);
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.1)), Verdict::Agrees);
+        assert_eq!(verdict(bound, 0.0, 0.99, None), Verdict::Agrees);
+        // A wide tolerance permits a wide interval.
+        assert_eq!(
+            verdict(Target::Value(0.6), 0.3, 0.7, Some(0.5)),
+            Verdict::Agrees
+        );
+    }
+
+    #[test]
     fn a_part_is_as_good_as_its_worst_claim() {
-        use Verdict::{Agrees, AgreesInOrder, Differs, NotPublished};
+        use Verdict::{Agrees, AgreesInOrder, CannotTell, Differs, NotPublished};
         assert_eq!(Verdict::of_part([]), NotPublished);
         assert_eq!(Verdict::of_part([NotPublished, Agrees]), Agrees);
         assert_eq!(
             Verdict::of_part([Agrees, AgreesInOrder, Agrees]),
             AgreesInOrder
         );
-        assert_eq!(Verdict::of_part([Agrees, Differs, AgreesInOrder]), Differs);
+        assert_eq!(Verdict::of_part([CannotTell, AgreesInOrder]), CannotTell);
+        assert_eq!(Verdict::of_part([Agrees, Differs, CannotTell]), Differs);
     }
 
     proptest! {

@@ -225,13 +225,19 @@ impl Layout {
     fn whisker(&self, canvas: &Canvas<'_>, lane: f64, low: f64, high: f64) {
         let [from, to] = [low, high].map(|place| place.clamp(0.0, 1.0));
         canvas.line(self.at(lane, from), self.at(lane, to), INK, 22);
-        for place in [low, high]
-            .into_iter()
-            .filter(|place| (0.0..=1.0).contains(place))
-        {
-            let (x, y) = self.at(lane, place);
+        for (place, edge) in [low, high].into_iter().zip([from, to]) {
+            let (x, y) = self.at(lane, edge);
             let (dx, dy) = if self.upright { (55, 0) } else { (0, 55) };
-            canvas.line((x - dx, y - dy), (x + dx, y + dy), INK, 22);
+            if (0.0..=1.0).contains(&place) {
+                canvas.line((x - dx, y - dy), (x + dx, y + dy), INK, 22);
+                continue;
+            }
+            // Quantities that are never negative have no interval below 0.
+            if place > edge || self.values.ground() > 0.0 {
+                let sign = if place > edge { 1 } else { -1 };
+                let out = if self.upright { (0, -sign) } else { (sign, 0) };
+                canvas.arrow((x, y), out, INK, 22);
+            }
         }
     }
 
@@ -272,8 +278,8 @@ impl Layout {
             if let Some(half) = estimate.ci95.filter(|half| half.is_finite()) {
                 whiskers.push((
                     lane,
-                    place(to - half).unwrap_or(0.0),
-                    place(to + half).unwrap_or(1.0),
+                    place(to - half).unwrap_or(-1.0),
+                    place(to + half).unwrap_or(2.0),
                 ));
             }
         }
@@ -327,7 +333,7 @@ impl Layout {
             };
             if let (Some(value), Some(half)) = (estimate.value, estimate.ci95) {
                 let [low, high] = [value - half, value + half].map(|end| place(Some(end)));
-                self.whisker(canvas, lane, low.unwrap_or(0.0), high.unwrap_or(1.0));
+                self.whisker(canvas, lane, low.unwrap_or(-1.0), high.unwrap_or(2.0));
             }
             // A ring of the ground's colour would not follow a dark theme; the mark is larger than the bar's whisker.
             canvas.mark(self.at(lane, end), look.mark, look.color, 170);

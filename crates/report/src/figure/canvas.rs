@@ -141,6 +141,15 @@ impl Canvas<'_> {
         self.path(vec![from, to], color, width, None);
     }
 
+    /// Draws the head of an arrow at `at` that points to `(dx, dy)`, a unit vector along an axis: the end of an interval
+    /// that continues beyond the plot.
+    pub(super) fn arrow(&self, at: At, (dx, dy): At, color: RGBColor, width: u32) {
+        for side in [-55, 55] {
+            let from = (at.0 - 80 * dx + side * dy, at.1 - 80 * dy + side * dx);
+            self.line(from, at, color, width);
+        }
+    }
+
     pub(super) fn path(&self, points: Vec<At>, color: RGBColor, width: u32, dash: Dash) {
         let style = color.stroke_width(width);
         match dash {

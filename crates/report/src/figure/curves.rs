@@ -202,16 +202,17 @@ impl Layout {
             return;
         };
         // The lower end of an interval may be off a logarithmic axis.
-        let low = self.y.place(low).unwrap_or(0.0);
+        let low = self.y.place(low).unwrap_or(-1.0);
         if !(0.0..=1.0).contains(&x) || high < 0.0 || low > 1.0 {
             return;
         }
         let (x, from) = self.at((x, low.max(0.0)));
         let (_, to) = self.at((0.0, high.min(1.0)));
         canvas.line((x, from), (x, to), look.color, 20);
-        for (y, shown) in [(from, low >= 0.0), (to, high <= 1.0)] {
-            if shown {
-                canvas.line((x - 50, y), (x + 50, y), look.color, 20);
+        for (y, shown, down) in [(from, low >= 0.0, 1), (to, high <= 1.0, -1)] {
+            match shown {
+                true => canvas.line((x - 50, y), (x + 50, y), look.color, 20),
+                false => canvas.arrow((x, y), (0, down), look.color, 20),
             }
         }
     }

@@ -176,6 +176,7 @@ fn by_verdict(reproduction: &Reproduction) -> Vec<(Badge, u32)> {
     let counts = [
         (Verdict::Agrees, found.agrees),
         (Verdict::AgreesInOrder, found.agrees_in_order),
+        (Verdict::CannotTell, found.cannot_tell),
         (Verdict::Differs, found.differs),
         (Verdict::NotPublished, found.not_published),
     ];
@@ -262,6 +263,7 @@ fn badge(verdict: Verdict) -> Badge {
         class: match verdict {
             Verdict::Agrees => "agrees",
             Verdict::AgreesInOrder => "in-order",
+            Verdict::CannotTell => "vague",
             Verdict::Differs => "differs",
             Verdict::NotPublished => "unpublished",
         },

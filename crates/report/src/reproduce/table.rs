@@ -171,7 +171,7 @@ fn constrain(table: &mut comfy_table::Table, column: usize, width: usize) {
 fn color_of(verdict: Verdict) -> Color {
     match verdict {
         Verdict::Agrees => Color::Green,
-        Verdict::AgreesInOrder => Color::Yellow,
+        Verdict::AgreesInOrder | Verdict::CannotTell => Color::Yellow,
         Verdict::Differs => Color::Red,
         Verdict::NotPublished => Color::Reset,
     }

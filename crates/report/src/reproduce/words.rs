@@ -1,6 +1,6 @@
 //! Verdicts and numbers in words.
 
-use crate::format::NONE;
+use crate::format::{NONE, list};
 use gentle_papers::{Cell, Estimate, Item, Published, Reproduction, Verdict};
 use gentle_units::text::{count, grouped, plural};
 
@@ -12,6 +12,7 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Agrees => "✓",
         Verdict::AgreesInOrder => "≈",
+        Verdict::CannotTell => "?",
         Verdict::Differs => "✗",
         Verdict::NotPublished => "–",
     }
@@ -20,30 +21,35 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
 /// Sentences with the number of claims by verdict.
 pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
     let found = reproduction.verdicts;
-    let compared =
-        u64::from(found.agrees) + u64::from(found.agrees_in_order) + u64::from(found.differs);
+    let of = |n: u32, one: &str, many: &str| match n {
+        0 => format!("none {many}"),
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", count(n.into())),
+    };
+    let mut each = vec![
+        of(found.agrees, "agrees", "agree"),
+        of(found.agrees_in_order, "agrees in order", "agree in order"),
+        of(found.differs, "differs", "differ"),
+    ];
+    if found.cannot_tell > 0 {
+        each.push(format!(
+            "{} cannot be told",
+            count(found.cannot_tell.into())
+        ));
+    }
+    let compared = [
+        found.agrees,
+        found.agrees_in_order,
+        found.cannot_tell,
+        found.differs,
+    ];
+    let compared: u64 = compared.into_iter().map(u64::from).sum();
     let mut sentences = Vec::new();
     if compared > 0 {
-        let number = |n: u32| match n {
-            0 => "none".to_owned(),
-            n => count(n.into()),
-        };
-        let verb = |n: u32, one: &str, many: &str| {
-            if n == 1 {
-                one.to_owned()
-            } else {
-                many.to_owned()
-            }
-        };
         sentences.push(format!(
-            "Of {} with a published value, {} {}, {} {} in order, and {} {}.",
+            "Of {} with a published value, {}.",
             plural(compared, "claim", "claims"),
-            number(found.agrees),
-            verb(found.agrees, "agrees", "agree"),
-            number(found.agrees_in_order),
-            verb(found.agrees_in_order, "agrees", "agree"),
-            number(found.differs),
-            verb(found.differs, "differs", "differ"),
+            list(&each)
         ));
     }
     if found.not_published > 0 {
@@ -71,7 +77,7 @@ pub(super) fn notes(reproduction: &Reproduction) -> Vec<String> {
 /// Explanation of the numbers, for readers of a table.
 pub(super) const EXPLANATION: &str = "± after a published value is the tolerance, after ours the half-width of the 95 % \
     confidence interval. \"agrees in order\": beyond the tolerance, but on the published side of \"no effect\", or ranked as \
-    published.";
+    published. \"cannot tell\": the interval is wide and contains numbers with other verdicts.";
 
 /// Published value or bound with its tolerance: `0.5 ±0.1`, `at most 3 ±0.3 s`.
 pub(super) fn published(item: &Item) -> String {

@@ -333,6 +333,7 @@ pub(crate) fn reproduction() -> Reproduction {
         verdicts: Verdicts {
             agrees: 1,
             agrees_in_order: 1,
+            cannot_tell: 0,
             differs: 1,
             not_published: 1,
         },
