@@ -6,8 +6,14 @@ const charts = (() => {
 
   const known = (v) => v !== null && v !== undefined;
   const significant = d3.format(",.3~r");
+  const DAY = 86_400;
+  const YEAR = 365.25 * DAY;
   const timeUnit = (largest) =>
-    largest >= 1 ? { factor: 1, name: "s" } : largest >= 1e-3 ? { factor: 1e3, name: "ms" } : { factor: 1e6, name: "µs" };
+    largest >= 2 * YEAR ? { factor: 1 / YEAR, name: "years" }
+      : largest >= 2 * DAY ? { factor: 1 / DAY, name: "days" }
+      : largest >= 1 ? { factor: 1, name: "s" }
+      : largest >= 1e-3 ? { factor: 1e3, name: "ms" }
+      : { factor: 1e6, name: "µs" };
   const time = (seconds) => {
     if (!known(seconds)) return "–";
     const unit = seconds === 0 ? timeUnit(1) : timeUnit(seconds);
@@ -52,13 +58,14 @@ const charts = (() => {
   /**
    * Draws the chart of `place`: `plot` gets the width, and the range of x that the reader has chosen, if any. With `zoom` a
    * drag over the chart chooses it. `read` gives the text for a place on the x axis, which is shown while a line through all
-   * images of the chart follows the pointer.
+   * images of the chart follows the pointer. `say` gives what the chart shows in words, for readers who do not see it.
    */
-  function draw(place, plot, { zoom = false, read } = {}) {
+  function draw(place, plot, { zoom = false, read, say } = {}) {
     const drawn = plot(Math.max(place.clientWidth, 240), place.zoom);
     place.replaceChildren(drawn);
     const images = drawn.matches("svg") ? [drawn] : [...drawn.querySelectorAll(":scope > svg")];
-    const name = caption(place.closest("figure"));
+    const said = say?.();
+    const name = caption(place.closest("figure")) + (said ? `: ${said}` : "");
     for (const image of images) {
       image.setAttribute("role", "img");
       image.setAttribute("aria-label", image.dataset.part ? `${name}: ${image.dataset.part}` : name);
@@ -68,7 +75,7 @@ const charts = (() => {
         group.removeAttribute("aria-label");
       }
     }
-    const again = () => draw(place, plot, { zoom, read });
+    const again = () => draw(place, plot, { zoom, read, say });
     if (zoom) zoomable(place, images, again);
     if (read && images.length) crosshair(place, images, read);
   }

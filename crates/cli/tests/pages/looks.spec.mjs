@@ -28,6 +28,18 @@ for (const name of pages) {
       expect(least, name).toBeGreaterThan(40);
       expect(shapes, name).toBeGreaterThan(2);
     }
+    // A tick or gridline outside the domain of its axis is drawn outside the picture.
+    const outside = await page.evaluate(() =>
+      [...document.querySelectorAll("figure svg[role=img]")].flatMap((image) => {
+        const frame = image.getBoundingClientRect();
+        const marks = [...image.querySelectorAll("[data-mark*='grid'] line, [data-mark*='tick label'] text")];
+        return marks
+          .map((mark) => [mark.textContent, mark.getBoundingClientRect()])
+          .filter(([, box]) => box.bottom < frame.top - 2 || box.top > frame.bottom + 2 || box.right < frame.left - 2 || box.left > frame.right + 2)
+          .map(([text]) => `${image.getAttribute("aria-label")}: ${text}`);
+      }),
+    );
+    expect(outside).toEqual([]);
     const names = images.map((image) => image.name);
     expect(names.every((name) => name.length >= 4)).toBe(true);
     expect(new Set(names).size, "every image has a name of its own").toBe(names.length);

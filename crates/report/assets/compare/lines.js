@@ -59,7 +59,7 @@ const lineCharts = (() => {
     };
     const place = document.getElementById(id);
     // Without connections the page has no charts of them.
-    if (place) draw(place, plot, { zoom: true });
+    if (place) draw(place, plot, { zoom: true, say: () => visible().map((s) => s.label).join(", ") });
   }
 
   const linear = (high, zoom, options) => {
@@ -88,14 +88,14 @@ const lineCharts = (() => {
       }));
   const shares = (everything) => {
     const low = d3.min(everything, (d) => d.y);
-    const ticks = d3.range(0, Math.ceil(-Math.log10(low) - 1e-9) + 1).map((power) => 10 ** -power);
+    const ticks = logTicks([low, 1], 5);
     const text = (share) => `${d3.format("~r")(d3.format(".12~f")(share * 100))} %`;
     return { type: "log", domain: [low, 1], ticks, text };
   };
   // Symbols at every half power of ten, each scheme's a little further on, so that they do not hide one another.
   const everyHalfDecade = (data, scheme) =>
     d3
-      .groups(data, (d) => Math.floor(-2 * Math.log10(d.y) + scheme.slot / 8))
+      .groups(data, (d) => Math.floor(-2 * Math.log10(d.y) + scheme.index / 8))
       .map(([, group]) => group[0]);
 
   /** Lines where the timer of a lost SYN expires. */
@@ -182,7 +182,7 @@ const lineCharts = (() => {
       const text = `At ${significant(slices(some[0])[i].t_s)} s: ${some.map((s, k) => `${s.label} ${means[k]}`).join(", ")}`;
       return { x: t, text };
     };
-    draw(document.getElementById("queue-time"), plot, { zoom: true, read });
+    draw(document.getElementById("queue-time"), plot, { zoom: true, read, say: () => some.map((s) => s.label).join(", ") });
   }
 
   return { choice, drawLines };

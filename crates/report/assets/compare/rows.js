@@ -44,50 +44,61 @@ const rowCharts = (() => {
     title: `${scheme.label}\n${title}`,
   });
 
-  // ---- The headline: how much sooner or later the shortest connections are done than under the reference.
+  /** The lowest and the highest of `rows`, which have `index`, `value` and `missing`, in words. */
+  function extremes(rows, show) {
+    const present = rows.filter((row) => !row.missing);
+    if (!present.length) return "no values";
+    const text = (row) => `${all[row.index].label} ${show(row.value)}`;
+    return `from ${text(d3.least(present, (row) => row.value))} to ${text(d3.greatest(present, (row) => row.value))}`;
+  }
+
+  // ---- The headline: how long the shortest connections take, and how many times as fast that is as under the reference.
 
   function headline() {
-    draw(element("headline"), (width) => {
-      const paired = (scheme) => scheme.result.paired[comparison.headline];
-      const bin = (scheme) => scheme.result.response_time_by_size[0];
-      const unit = timeUnit(d3.max(all, (s) => bin(s)?.mean_s) ?? 1);
-      const order = d3.sort(all, (s) => bin(s)?.mean_s ?? Infinity);
-      const show = fixed(d3.max(all, (s) => bin(s)?.mean_s) * unit.factor);
-      const signed = (v) => `${v > 0 ? "+" : v < 0 ? "−" : "±"}${show(Math.abs(v))}`;
-      const data = order.map((scheme) => {
-        const { difference, ci95, verdict } = paired(scheme) ?? {};
-        const { mean_s: mean, ci95_s, n } = bin(scheme) ?? {};
-        const isReference = scheme.label === comparison.reference;
-        const value = (difference ?? 0) * unit.factor;
-        const [shownDifference, halfWidth] = times([difference, ci95]);
-        const against = isReference
-          ? "the reference"
-          : known(difference)
-            ? `${difference > 0 ? "+" : ""}${shownDifference}${known(ci95) ? ` ± ${halfWidth}` : ""} against ${comparison.reference}${known(ci95) && !verdict ? ": may be chance" : ""}`
-            : `no pair with ${comparison.reference}`;
-        const text = known(mean) ? show(mean * unit.factor) : "–";
-        return {
-          index: scheme.index,
-          color: scheme.color,
-          value,
-          ci95,
-          low: value - (ci95 ?? 0) * unit.factor,
-          high: value + (ci95 ?? 0) * unit.factor,
-          best: paired(scheme)?.best ?? false,
-          text: isReference || !known(difference) ? text : `${text} (${signed(value)})`,
-          title: [scheme.label, timeWithInterval(mean, ci95_s), against, `${d3.format(",")(n ?? 0)} connections`].join("\n"),
-        };
-      });
-      return rowChart(width, {
+    const paired = (scheme) => scheme.result.paired[comparison.headline] ?? {};
+    const bin = (scheme) => scheme.result.response_time_by_size[0] ?? {};
+    const unit = timeUnit(d3.max(all, (s) => bin(s).mean_s) ?? 1);
+    const show = fixed(d3.max(all, (s) => bin(s).mean_s) * unit.factor);
+    const order = d3.sort(all, (s) => bin(s).mean_s ?? Infinity);
+    const rows = order.map((scheme) => {
+      const { difference, ci95, factor, factor_ci95, verdict, best, undecided } = paired(scheme);
+      const { mean_s: mean, ci95_s, n } = bin(scheme);
+      const isReference = scheme.label === comparison.reference;
+      const [shownDifference, halfWidth] = times([difference, ci95]);
+      const against = isReference
+        ? "the reference"
+        : known(difference)
+          ? `${difference > 0 ? "+" : ""}${shownDifference}${known(ci95) ? ` ± ${halfWidth}` : ""} against ${comparison.reference}${known(ci95) && !verdict ? ": may be chance" : ""}`
+          : `no pair with ${comparison.reference}`;
+      const standing = best ? ["the best, or within 1 % of it"] : undecided ? ["the seeds cannot tell it from the best"] : [];
+      const faster = verdict === "better" && factor >= 1.05;
+      const text = known(mean) ? show(mean * unit.factor) : "–";
+      return {
+        ...measuredRow(scheme, mean, ci95_s, unit.factor, ""),
+        missing: !known(mean),
+        text: faster ? `${text} (${factor.toFixed(1)}×)` : text,
+        title: [
+          scheme.label,
+          timeWithInterval(mean, ci95_s),
+          against,
+          ...(faster ? [`${factor.toFixed(2)}${known(factor_ci95) ? ` ± ${factor_ci95.toFixed(2)}` : ""} times as fast`] : []),
+          ...standing,
+          `${d3.format(",")(n ?? 0)} connections`,
+        ].join("\n"),
+      };
+    });
+    const reference = rows.find((row) => all[row.index].label === comparison.reference && !row.missing);
+    const plot = (width) =>
+      rowChart(width, {
         order,
-        domain: [Math.min(0, d3.min(data, (d) => d.low)), Math.max(0, d3.max(data, (d) => d.high)) || 1e-9],
-        unit: `${unit.name} against ${comparison.reference}`,
+        domain: fromZero(d3.max(rows, (d) => d.high)),
+        unit: unit.name,
         right: 96,
         marks: [
-          Plot.barX(data, { y: "index", x1: 0, x2: "value", fill: "color" }),
-          Plot.ruleX([0], { stroke: "var(--ink)" }),
-          whisker(data, "index"),
-          Plot.text(data, {
+          Plot.barX(rows, { y: "index", x: "value", fill: "color", rx2: 2 }),
+          reference ? Plot.ruleX([reference.value], { stroke: "var(--ink)", strokeDasharray: "3 3" }) : null,
+          whisker(rows, "index"),
+          Plot.text(rows, {
             y: "index",
             frameAnchor: "right",
             textAnchor: "end",
@@ -96,30 +107,29 @@ const rowCharts = (() => {
             fill: "var(--ink)",
             fontVariant: "tabular-nums",
           }),
-          rowTip(data),
+          rowTip(rows),
         ],
       });
-    });
+    draw(element("headline"), plot, { say: () => extremes(rows, (value) => `${show(value)} ${unit.name}`) });
   }
 
   // ---- All connections.
 
   /** Bars of a mean time; where `part` is given it is drawn solid and the rest faint. */
   function timeBars(id, read) {
-    draw(element(id), (width) => {
-      const order = asChosen();
-      const rows = all.map((scheme) => ({ scheme, ...read(scheme.result) }));
-      const unit = timeUnit(d3.max(rows, (d) => d.mean) ?? 1);
-      const data = rows.map(({ scheme, mean, ci95, part, tip }) => ({
-        ...measuredRow(scheme, mean, ci95, unit.factor, tip),
-        part: (part ?? 0) * unit.factor,
-        missing: !known(mean),
-      }));
-      const largest = d3.max(data, (d) => d.high);
-      const show = fixed(largest);
-      const faint = rows.some((d) => d.part !== undefined);
-      return rowChart(width, {
-        order,
+    const rows = all.map((scheme) => ({ scheme, ...read(scheme.result) }));
+    const unit = timeUnit(d3.max(rows, (d) => d.mean) ?? 1);
+    const data = rows.map(({ scheme, mean, ci95, part, tip }) => ({
+      ...measuredRow(scheme, mean, ci95, unit.factor, tip),
+      part: (part ?? 0) * unit.factor,
+      missing: !known(mean),
+    }));
+    const largest = d3.max(data, (d) => d.high);
+    const show = fixed(largest);
+    const faint = rows.some((d) => d.part !== undefined);
+    const plot = (width) =>
+      rowChart(width, {
+        order: asChosen(),
         domain: fromZero(largest),
         unit: unit.name,
         right: 52,
@@ -139,7 +149,7 @@ const rowCharts = (() => {
           rowTip(data),
         ],
       });
-    });
+    draw(element(id), plot, { say: () => extremes(data, (value) => `${show(value)} ${unit.name}`) });
   }
 
   function lossDots() {
