@@ -63,16 +63,15 @@ pub fn time(seconds: f64) -> String {
 }
 
 /// Formats a ratio with the half-width of its interval, `4.3 ± 0.2`, down to the first digit of the interval, which is
-/// rounded up. `None` below 1.05, which is no result.
+/// rounded up, and below 10 to one decimal at least. `None` below 1.05, which is no result.
 pub fn factor(ratio: f64, ci95: Option<f64>) -> Option<String> {
     if ratio.is_nan() || ratio < 1.05 {
         return None;
     }
     let half = ci95.filter(|half| half.is_finite() && *half > 0.0);
-    let decimals = match half {
-        Some(half) => (-half.log10().floor()).clamp(0.0, 2.0) as usize,
-        None => usize::from(ratio < 10.0),
-    };
+    let least = if ratio < 10.0 { 1.0 } else { 0.0 };
+    let wanted = half.map_or(least, |half| -half.log10().floor());
+    let decimals = wanted.clamp(least, 2.0) as usize;
     let half = half.map_or(String::new(), |half| {
         let unit = 10_f64.powi(decimals as i32);
         // Rounded first: 0.2 in binary is a little more than two tenths.
@@ -118,6 +117,7 @@ mod tests {
         assert_eq!(factor(4.321, Some(0.2)).unwrap(), "4.3 ± 0.2");
         assert_eq!(factor(4.321, Some(0.21)).unwrap(), "4.3 ± 0.3");
         assert_eq!(factor(4.321, Some(0.003)).unwrap(), "4.32 ± 0.01");
+        assert_eq!(factor(4.321, Some(1.17)).unwrap(), "4.3 ± 1.2");
         assert_eq!(factor(1_234.0, Some(321.0)).unwrap(), "1,234 ± 321");
         assert_eq!(factor(4.321, None).unwrap(), "4.3");
         assert_eq!(factor(1.049, Some(0.001)), None);

@@ -4,7 +4,7 @@ const schemes = (() => {
   const { known } = charts;
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const comparison = read("data");
-  const registry = read("schemes");
+  const registry = read("registry");
   const { results } = comparison;
 
   // Colours --s0 to --s7 of page.css. Each round of eight schemes of the registry begins with another colour, so that pfifo,
