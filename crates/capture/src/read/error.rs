@@ -66,6 +66,8 @@ pub enum WarningKind {
     BadBlock,
     /// The options of a pcapng interface are malformed. The options before the malformed one were used.
     BadOptions,
+    /// The time of a pcap packet has a fraction of a second or more. The packet got the time of the packet before it.
+    BadTime,
     /// pcapng simple packets have no time; each got the time of the packet before it.
     NoTime,
 }

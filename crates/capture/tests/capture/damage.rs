@@ -437,3 +437,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_fraction_of_a_second_or_more_is_no_time() {
+    let all = packets(1_000);
+    for order in ORDERS {
+        for (nanos, limit) in [(false, 1_000_000), (true, 1_000_000_000)] {
+            for fraction in [limit, limit + 1, 0x8000_0000, u32::MAX] {
+                let mut file = pcap(order, nanos, &all);
+                let records = pcap_records(&all);
+                for damaged in [3, 5] {
+                    file[records[damaged] + 4..][..4].copy_from_slice(&order.u32(fraction));
+                }
+                let (packets, warnings) = read(&file);
+                let [warning] = &warnings[..] else {
+                    panic!("one warning expected: {warnings:?}");
+                };
+                assert_eq!(
+                    (warning.kind, warning.count, warning.offset),
+                    (WarningKind::BadTime, 2, records[3] as u64)
+                );
+                assert!(
+                    warning.found.starts_with(&fraction.to_string()),
+                    "{warning}"
+                );
+                // The packets are there, with the times of those before them.
+                let times: Vec<_> = packets.iter().map(|packet| packet.time).collect();
+                let expected = [0, 1, 2, 2, 4, 4, 6].map(|i: usize| all[i].time);
+                assert_eq!(times, expected);
+                assert_eq!(packets[3].data, all[3].data);
+                let refused = drain(open(&file).unwrap().strict(true)).unwrap_err();
+                assert!(matches!(refused, CaptureError::Damaged(_)), "{refused}");
+            }
+        }
+    }
+    let order = ORDERS[0];
+    let mut file = pcap(order, false, &all);
+    file[24 + 4..][..4].copy_from_slice(&order.u32(0x8000_0000));
+    let (packets, _) = read(&file);
+    assert_eq!(packets[0].time.0 % 1_000_000_000, 0);
+    assert_eq!(packets.len(), all.len());
+}

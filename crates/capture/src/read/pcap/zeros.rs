@@ -78,7 +78,7 @@ impl Pcap {
             };
             let [seconds, fraction, len, original_len] = self.fields(header);
             let sound = seconds != 0
-                && fraction < self.fractions()
+                && fraction < self.fractions
                 && len > 0
                 && len as usize <= self.max_len
                 && len <= original_len
