@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod queue_side;
 #[cfg(feature = "read")]
 mod read;
 mod writer;
 
+pub use queue_side::QueueSide;
 #[cfg(feature = "read")]
 pub use read::{
     CaptureError, CaptureReader, Compression, Format, FormatKind, Interface, Merge, Sink,

@@ -24,6 +24,7 @@ const SECTION_LENGTH_UNKNOWN: u64 = u64::MAX;
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
 
@@ -122,6 +123,8 @@ pub struct InterfaceDescription<'a> {
     pub snap_length: Option<u32>,
     /// Name such as `eth0` (`if_name`).
     pub name: Option<&'a str>,
+    /// Description (`if_description`).
+    pub description: Option<&'a str>,
     /// Bits per second (`if_speed`).
     pub speed: Option<u64>,
 }
@@ -133,6 +136,7 @@ impl InterfaceDescription<'_> {
             link,
             snap_length: None,
             name: None,
+            description: None,
             speed: None,
         }
     }
@@ -172,7 +176,7 @@ impl<W: Write> PcapNgWriter<W> {
     /// Describes a further interface, and returns its index for [`RawPacket::interface`].
     ///
     /// # Errors
-    /// If writing fails, or the name has more than 65,535 bytes.
+    /// If writing fails, or the name or description has more than 65,535 bytes.
     pub fn interface(&mut self, interface: &InterfaceDescription<'_>) -> io::Result<u32> {
         self.begin(INTERFACE_DESCRIPTION);
         self.block.extend(interface.link.0.to_le_bytes());
@@ -181,6 +185,9 @@ impl<W: Write> PcapNgWriter<W> {
         self.block.extend(snap_length.to_le_bytes());
         if let Some(name) = interface.name {
             self.option(IF_NAME, name.as_bytes())?;
+        }
+        if let Some(description) = interface.description {
+            self.option(IF_DESCRIPTION, description.as_bytes())?;
         }
         if let Some(speed) = interface.speed {
             self.option(IF_SPEED, &speed.to_le_bytes())?;

@@ -15,7 +15,7 @@ pub use error::{CaptureError, Warning, WarningKind};
 pub use merge::Merge;
 pub use reader::CaptureReader;
 
-use crate::RawPacket;
+use crate::{QueueSide, RawPacket};
 use gentle_wire::LinkType;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -61,6 +61,13 @@ pub struct Statistics {
     pub dropped_between: u64,
 }
 
+impl Interface {
+    /// Place at a queue, if this is an interface of a simulated one.
+    pub fn queue_side(&self) -> Option<QueueSide> {
+        QueueSide::of_description(self.description.as_deref()?)
+    }
+}
+
 impl Statistics {
     /// Packets dropped while capturing, by the interface, the system or the program.
     pub fn dropped(&self) -> u64 {
@@ -90,6 +97,13 @@ pub struct Format {
     pub big_endian: bool,
     /// Compression of the file.
     pub compression: Compression,
+}
+
+impl Format {
+    /// Whether a file of the format can have several interfaces, each with a description.
+    pub fn has_interfaces(self) -> bool {
+        self.kind == FormatKind::PcapNg
+    }
 }
 
 /// Supported file formats.

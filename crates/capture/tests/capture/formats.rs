@@ -558,3 +558,45 @@ fn an_error_of_one_merged_capture_leaves_the_others() {
     assert_eq!((read.0, errors), ([0, 6, 1], 2));
     assert_eq!(merge.readers()[2].format().compression, Compression::None);
 }
+
+#[test]
+fn packets_of_chosen_interfaces_only() {
+    let mut file = PcapNg::new(ORDERS[0]);
+    file.interface(1, 0, &[(2, b"eth0"), (9, &[9])]);
+    file.interface(101, 0, &[(2, b"tun0"), (9, &[9])]);
+    for i in 0..6_u32 {
+        file.enhanced(i % 2, u64::from(i), 1, &[i as u8]);
+    }
+    // An interface that is described later, in a further section.
+    file.section(ORDERS[0]);
+    file.interface(1, 0, &[(2, b"eth0"), (9, &[9])]);
+    file.enhanced(0, 6, 1, &[6]);
+    let file = file.file;
+    let choose = |name: &'static str| {
+        let reader = open(&file).unwrap();
+        reader.choose(move |_, interface| interface.name.as_deref() == Some(name))
+    };
+    for (name, expected) in [
+        ("eth0", &[0, 2, 4, 6][..]),
+        ("tun0", &[1, 3, 5]),
+        ("eth1", &[]),
+    ] {
+        let (packets, warnings) = drain(choose(name)).unwrap();
+        let data: Vec<u8> = packets.iter().map(|packet| packet.data[0]).collect();
+        assert_eq!((&data[..], &warnings[..]), (expected, &[][..]), "{name}");
+    }
+    let mut reader = choose("tun0");
+    while reader.next().unwrap().is_some() {}
+    let chosen = [0, 1, 2, 3].map(|number| reader.chosen(number));
+    assert_eq!(
+        chosen,
+        [Some((false, 3)), Some((true, 3)), Some((false, 1)), None]
+    );
+    // A pcap file has one interface, which has the number 0.
+    let file = pcap(ORDERS[0], true, &packets(1));
+    for number in [0, 1] {
+        let reader = open(&file).unwrap().choose(move |it, _| it == number);
+        let (packets, _) = drain(reader).unwrap();
+        assert_eq!(packets.is_empty(), number == 1);
+    }
+}
