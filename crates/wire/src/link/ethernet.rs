@@ -40,6 +40,8 @@ pub(crate) mod ethertype {
     pub(crate) const TRANSPARENT_BRIDGING: u16 = 0x6558;
     /// Frame Relay in another protocol (RFC 1701).
     pub(crate) const RAW_FRAME_RELAY: u16 = 0x6559;
+    /// Switch tag of Marvell (Linux, `ETH_P_EDSA`).
+    pub(crate) const EDSA: u16 = 0xdada;
     /// Network service header (RFC 8300).
     pub(crate) const NSH: u16 = 0x894f;
     /// MACsec (IEEE 802.1AE).
@@ -131,7 +133,7 @@ pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
     Ok(length_or_type(be16(h[12], h[13])))
 }
 
-fn length_or_type(field: u16) -> Layer {
+pub(super) fn length_or_type(field: u16) -> Layer {
     if field <= MAX_LENGTH {
         Layer::Llc
     } else {
@@ -148,7 +150,7 @@ pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> NextLayer {
         | ethertype::QINQ
         | ethertype::QINQ_ALTERNATIVE => tag::<4>(at),
         ethertype::VN_TAG => tag::<6>(at),
-        ethertype::E_TAG | ethertype::CISCO_METADATA => tag::<8>(at),
+        ethertype::E_TAG | ethertype::CISCO_METADATA | ethertype::EDSA => tag::<8>(at),
         ethertype::BACKBONE_INSTANCE => ethernet_after(4, at),
         ethertype::FABRIC_PATH => ethernet_after(2, at),
         ethertype::TRANSPARENT_BRIDGING => Ok(ETHERNET_LAYER),

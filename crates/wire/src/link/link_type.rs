@@ -33,7 +33,7 @@ link_types! {
     NULL = 0, "NULL";
     /// Ethernet.
     ETHERNET = 1, "ETHERNET";
-    /// PPP, with or without HDLC address and control bytes (RFC 1661, RFC 1662).
+    /// PPP, with or without HDLC address and control bytes (RFC 1661, RFC 1662), or Cisco HDLC.
     PPP = 9, "PPP";
     /// FDDI.
     FDDI = 10, "FDDI";
@@ -89,10 +89,20 @@ link_types! {
     NFLOG = 239, "NFLOG";
     /// Ethernet after the header of a Hilscher netANALYZER, with frame check sequence.
     NETANALYZER = 240, "NETANALYZER";
+    /// IP over InfiniBand (RFC 4391).
+    IPOIB = 242, "IPOIB";
     /// Darwin `pktap`, which names another link type.
     PKTAP = 258, "PKTAP";
     /// Linux cooked capture, version 2.
     LINUX_SLL2 = 276, "LINUX_SLL2";
+    /// Ethernet with a switch tag of Broadcom after the addresses.
+    DSA_TAG_BRCM = 281, "DSA_TAG_BRCM";
+    /// Ethernet with a switch tag of Broadcom before the addresses.
+    DSA_TAG_BRCM_PREPEND = 282, "DSA_TAG_BRCM_PREPEND";
+    /// Ethernet with a switch tag of Marvell.
+    DSA_TAG_DSA = 284, "DSA_TAG_DSA";
+    /// Ethernet with a switch tag of Marvell that has an EtherType.
+    DSA_TAG_EDSA = 285, "DSA_TAG_EDSA";
 }
 
 /// Names of the most common unsupported link types, for messages.
@@ -103,10 +113,29 @@ const NOT_UNDERSTOOD: &[(u16, &str)] = &[
     (8, "SLIP"),
     (122, "IP_OVER_FC"),
     (123, "SUNATM"),
+    (129, "ARCNET_LINUX"),
+    (130, "JUNIPER_MLPPP"),
+    (131, "JUNIPER_MLFR"),
+    (132, "JUNIPER_ES"),
+    (133, "JUNIPER_GGSN"),
+    (134, "JUNIPER_MFR"),
+    (135, "JUNIPER_ATM2"),
+    (136, "JUNIPER_SERVICES"),
+    (137, "JUNIPER_ATM1"),
     (138, "APPLE_IP_OVER_IEEE1394"),
     (143, "DOCSIS"),
     (144, "LINUX_IRDA"),
+    (147, "USER0 (private use)"),
+    (148, "USER1 (private use)"),
+    (149, "USER2 (private use)"),
+    (150, "USER3 (private use)"),
+    (164, "JUNIPER_MONITOR"),
     (177, "LINUX_LAPD"),
+    (178, "JUNIPER_ETHER"),
+    (179, "JUNIPER_PPP"),
+    (180, "JUNIPER_FRELAY"),
+    (181, "JUNIPER_CHDLC"),
+    (182, "MFR (multilink Frame Relay)"),
     (187, "BLUETOOTH_HCI_H4"),
     (189, "USB_LINUX"),
     (190, "CAN20B"),
@@ -131,7 +160,8 @@ const NOT_UNDERSTOOD: &[(u16, &str)] = &[
     (254, "BLUETOOTH_LINUX_MONITOR"),
     (256, "BLUETOOTH_LE_LL_WITH_PHDR"),
     (259, "EPON"),
-    (265, "ISO_14443 (RFID)"),
+    (264, "ISO_14443 (RFID)"),
+    (265, "RDS (radio data)"),
     (271, "VSOCK"),
     (272, "NORDIC_BLE"),
     (283, "IEEE802_15_4_TAP (Zigbee)"),
@@ -168,9 +198,9 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), LinkType::ALL.len());
         assert_eq!(LinkType::LINUX_SLL2.name(), Some("LINUX_SLL2"));
-        assert_eq!(LinkType(147).name(), None);
-        assert_eq!(LinkType(147).to_string(), "link type 147");
-        assert_eq!(LinkType(147).registered_name(), None);
+        assert_eq!(LinkType(65_000).name(), None);
+        assert_eq!(LinkType(65_000).to_string(), "link type 65000");
+        assert_eq!(LinkType(65_000).registered_name(), None);
         assert_eq!(LinkType(189).registered_name(), Some("USB_LINUX"));
         assert_eq!(LinkType::RAW.registered_name(), Some("RAW"));
         let understood = |(number, _): &&(u16, &str)| LinkType(*number).name().is_some();

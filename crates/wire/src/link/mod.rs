@@ -7,6 +7,7 @@ mod fddi;
 mod frame_relay;
 mod hdlc;
 mod ieee80211;
+mod ipoib;
 mod link_type;
 mod llc;
 mod monitor;
@@ -15,6 +16,7 @@ mod named;
 mod nflog;
 mod nsh;
 mod ppp;
+mod switch_tag;
 
 pub use ethernet::{EthernetHeader, VlanTag};
 pub(crate) use ethernet::{ethertype, untagged_ip};
@@ -60,8 +62,7 @@ fn strip_layer(layer: Layer, at: &mut Captured<'_>) -> NextLayer {
             LinkType::LOOP => bsd::loopback(at),
             LinkType::ENC => bsd::enc(at),
             LinkType::PFLOG => bsd::pflog(at),
-            LinkType::PPP => ppp::frame(at),
-            LinkType::PPP_HDLC => ppp::hdlc_frame(at),
+            LinkType::PPP | LinkType::PPP_HDLC => ppp::serial_frame(at),
             LinkType::PPP_ETHER => ppp::pppoe_session(at),
             LinkType::PPP_WITH_DIR => after(1, LinkType::PPP, at),
             LinkType::PPP_PPPD => ppp::pppd_frame(at),
@@ -83,6 +84,10 @@ fn strip_layer(layer: Layer, at: &mut Captured<'_>) -> NextLayer {
             LinkType::IEEE802_11_AVS => monitor::avs(at),
             LinkType::PPI => named::ppi(at),
             LinkType::PKTAP => named::pktap(at),
+            LinkType::IPOIB => ipoib::packet(at),
+            LinkType::DSA_TAG_BRCM | LinkType::DSA_TAG_DSA => switch_tag::inserted::<6>(at),
+            LinkType::DSA_TAG_EDSA => switch_tag::inserted::<10>(at),
+            LinkType::DSA_TAG_BRCM_PREPEND => switch_tag::prepended(at),
             LinkType::NETANALYZER => after(4, LinkType::ETHERNET, at),
             LinkType::LINUX_SLL => cooked::v1(at),
             LinkType::LINUX_SLL2 => cooked::v2(at),

@@ -35,10 +35,11 @@ pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
     }
 }
 
-/// Parses a frame of a serial line; the address byte distinguishes Cisco HDLC from PPP.
-pub(super) fn hdlc_frame(at: &mut Captured<'_>) -> NextLayer {
+/// Parses a frame of a serial line, PPP or Cisco HDLC. Systems write both with either link type; the address and control
+/// bytes of Cisco HDLC are no beginning of a PPP frame.
+pub(super) fn serial_frame(at: &mut Captured<'_>) -> NextLayer {
     match at.bytes {
-        [hdlc::UNICAST | hdlc::MULTICAST, ..] => hdlc::frame(at),
+        [hdlc::UNICAST | hdlc::MULTICAST, hdlc::CONTROL, ..] => hdlc::frame(at),
         _ => frame(at),
     }
 }

@@ -307,6 +307,7 @@ fn without_ethernet(add: &mut impl FnMut(&'static str, LinkType, &[&[u8]])) {
         LinkType::PPP_HDLC,
         &[&[0x0f, 0, 8, 0], SEGMENT],
     );
+    add("Cisco in PPP", LinkType::PPP, &[&[0x8f, 0, 8, 0], SEGMENT]);
     add(
         "PPPoE alone",
         LinkType::PPP_ETHER,
@@ -399,6 +400,30 @@ fn without_ethernet(add: &mut impl FnMut(&'static str, LinkType, &[&[u8]])) {
         "netfilter log of a bridge",
         LinkType::NFLOG,
         &[&[7, 0, 0, 0], &nflog],
+    );
+    let four = [0xc0, 0x08, 0, 5];
+    let eight = [0xda, 0xda, 0, 0, 0xc0, 8, 0, 5];
+    let (addresses, payload) = (ETHERNET, &[&[8, 0], SEGMENT].concat());
+    add("DSA", LinkType::DSA_TAG_DSA, &[addresses, &four, payload]);
+    add(
+        "EDSA",
+        LinkType::DSA_TAG_EDSA,
+        &[addresses, &eight, payload],
+    );
+    add(
+        "Broadcom switch",
+        LinkType::DSA_TAG_BRCM,
+        &[addresses, &four, payload],
+    );
+    add(
+        "Broadcom switch, tag in front",
+        LinkType::DSA_TAG_BRCM_PREPEND,
+        &[&four, addresses, payload],
+    );
+    add(
+        "InfiniBand",
+        LinkType::IPOIB,
+        &[&[0xee; 40], &[8, 0, 0, 0], SEGMENT],
     );
     add(
         "netANALYZER",
