@@ -1,4 +1,9 @@
 //! Headers of a simulated packet as bytes.
+//!
+//! Host number N of a scenario has the addresses 10.1.x.y on the left and 10.2.x.y on the right of the bottleneck, where
+//! x.y is N + 1. The host on the left has a port for each connection, the one on the right port 9 (discard). Each further
+//! [`PORTS`] connections get their ports again, with another second octet on the left: 16, 17, … Forged sources of a flood
+//! are in 10.3.0.0/16.
 
 use crate::engine::Packet;
 use crate::tcp_header::{tcp_header, tcp_options};
@@ -17,9 +22,16 @@ const WINDOW_SCALE: u8 = 8;
 /// Port of the discard service (RFC 863).
 const DISCARD: u16 = 9;
 
-/// Second octet of the sources of a flood, 10.3.0.0/16: addresses that no host has.
+/// Second octets of the hosts on the left and on the right, and of the sources of a flood, which no host has.
+const LEFT_NET: u8 = 1;
+const RIGHT_NET: u8 = 2;
 const FLOOD_NET: u8 = 3;
 
+/// Second octets of the hosts on the left for connections beyond the first [`PORTS`]: from this one, and their number.
+const FURTHER_NETS: u8 = 16;
+const NETS: u32 = 256 - FURTHER_NETS as u32;
+
+/// Connections with a port each.
 const PORTS: u32 = 60_000;
 const FIRST_PORT: u32 = 1_024;
 
@@ -29,13 +41,18 @@ pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
 /// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes`
 /// long, at most [`LONGEST_IP_PACKET`]. The payload is zeros.
 pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
-    let host = packet.serial / PORTS;
-    let left = Ipv4Addr::new(10, 1, (host >> 8) as u8, host as u8);
-    let right = Ipv4Addr::new(10, 2, 0, 1);
+    let round = packet.serial / PORTS;
+    let left_net = match round {
+        0 => LEFT_NET,
+        further => FURTHER_NETS + ((further - 1) % NETS) as u8,
+    };
+    let host = packet.host.wrapping_add(1);
+    let left = address(left_net, host);
+    let right = address(RIGHT_NET, host);
     let left_port = (FIRST_PORT + packet.serial % PORTS) as u16;
     let (src, dst, src_port, dst_port) = match packet.direction {
         _ if packet.is_of_flood() => {
-            let source = Ipv4Addr::new(10, FLOOD_NET, (host >> 8) as u8, host as u8);
+            let source = address(FLOOD_NET, round as u16);
             (source, right, left_port, DISCARD)
         }
         Direction::Down => (left, right, left_port, DISCARD),
@@ -81,6 +98,11 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
     };
     out.clear();
     out.extend_from_slice(&headers[..len]);
+}
+
+fn address(net: u8, host: u16) -> Ipv4Addr {
+    let [high, low] = host.to_be_bytes();
+    Ipv4Addr::new(10, net, high, low)
 }
 
 /// A locally administered address made of the IP address.

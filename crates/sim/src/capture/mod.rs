@@ -1,15 +1,14 @@
 //! Capture of a run, for Wireshark: the packets at the bottleneck's entries and exits as pcapng.
 //!
-//! Each direction has three interfaces: `entry` (offered to the queue), `exit` (sent) and `drop` (with the reason and
-//! the sojourn time in a comment). Time 0 of the file is the start of the run. Frames are cut after their headers;
-//! the checksums are those of a payload of zeros. The hosts on the left are 10.1.x.x, with a port for each
-//! connection, the host on the right is 10.2.0.1, port 9 (discard).
+//! Each direction has an interface for each [`QueueSide`]; the packets of `drop` have the reason and the sojourn time in
+//! a comment. Time 0 of the file is the start of the run. Frames are cut after their headers; the checksums are those of
+//! a payload of zeros. [`frame`] has the addresses.
 
 mod frame;
 
 use crate::engine::{DropCause, Packet, Simulation, Stopped, Tap};
 use gentle_aqm::{Packet as _, Spec};
-use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
+use gentle_capture::{InterfaceDescription, PcapNgWriter, QueueSide, RawPacket};
 use gentle_experiment::{Direction, RunSpec, Scenario, Watch};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
@@ -59,20 +58,6 @@ pub fn capture<W: Write>(
     }
 }
 
-/// Interface of one direction, in the order of the file's interface descriptions.
-#[derive(Debug, Clone, Copy)]
-enum Place {
-    Entry,
-    Exit,
-    Drop,
-}
-
-const PLACES: [(Place, &str); 3] = [
-    (Place::Entry, "entry"),
-    (Place::Exit, "exit"),
-    (Place::Drop, "drop"),
-];
-
 struct Recorder<W: Write> {
     writer: PcapNgWriter<W>,
     /// The first error; nothing is written after it.
@@ -85,9 +70,10 @@ impl<W: Write> Recorder<W> {
     fn new(scenario: &Scenario, writer: W) -> io::Result<Self> {
         let mut writer = PcapNgWriter::new(writer)?;
         for direction in Direction::BOTH {
-            for (_, place) in PLACES {
+            for side in QueueSide::ALL {
                 writer.interface(&InterfaceDescription {
-                    name: Some(&format!("{} {place}", direction.name())),
+                    name: Some(&format!("{} {}", direction.name(), side.name())),
+                    description: Some(side.description()),
                     speed: Some(scenario.link(direction).rate.bits_per_second()),
                     ..InterfaceDescription::new(LinkType::ETHERNET)
                 })?;
@@ -105,7 +91,7 @@ impl<W: Write> Recorder<W> {
         &mut self,
         now: Nanos,
         direction: Direction,
-        place: Place,
+        side: QueueSide,
         packet: &Packet,
         comment: Option<String>,
     ) {
@@ -117,7 +103,7 @@ impl<W: Write> Recorder<W> {
         frame::write(packet, ip_bytes, &mut self.frame);
         let packet = RawPacket {
             time: now,
-            interface: (direction.index() * PLACES.len() + place as usize) as u32,
+            interface: (direction.index() * QueueSide::ALL.len() + side as usize) as u32,
             link: LinkType::ETHERNET,
             original_len: frame::ETHERNET_HEADER + ip_bytes,
             data: &self.frame,
@@ -132,11 +118,11 @@ impl<W: Write> Recorder<W> {
 
 impl<W: Write> Tap for Recorder<W> {
     fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
-        self.record(now, direction, Place::Entry, packet, None);
+        self.record(now, direction, QueueSide::Entry, packet, None);
     }
 
     fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
-        self.record(now, direction, Place::Exit, packet, None);
+        self.record(now, direction, QueueSide::Exit, packet, None);
     }
 
     fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
@@ -148,6 +134,6 @@ impl<W: Write> Tap for Recorder<W> {
                 now.saturating_sub(arrived).as_secs_f64() * 1e3
             ),
         };
-        self.record(now, direction, Place::Drop, packet, Some(comment));
+        self.record(now, direction, QueueSide::Drop, packet, Some(comment));
     }
 }
