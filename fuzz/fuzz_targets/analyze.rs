@@ -15,6 +15,10 @@ fn options(choice: u8) -> Options {
     let bit = |n: u32| choice >> n & 1 == 1;
     Options {
         inner: bit(0),
+        interfaces: match choice & 0b10_0001 {
+            0b10_0001 => vec!["0".to_owned()],
+            _ => Vec::new(),
+        },
         direction: [
             None,
             Some(DirectionBy::Interface),

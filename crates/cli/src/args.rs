@@ -63,6 +63,7 @@ Exit codes:
 
 const ANALYZE_EXAMPLES: &str = "\
 Examples:
+  gentle analyze --example
   gentle analyze capture.pcap
   gentle analyze --html report.html --rate 100mbit --local 192.0.2.0/24 monday.pcapng.zst tuesday.pcapng.zst
   tcpdump -i eth0 -s 96 -w - tcp | gentle analyze -
@@ -172,8 +173,16 @@ pub(crate) struct AnalyzeArgs {
     /// Captures in pcap or pcapng, plain or compressed with gzip, zstd, xz or lz4; - for standard input
     ///
     /// Several captures are merged by time into one trace, unless --per-file is given.
-    #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "CAPTURE", required_unless_present = "example", value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
+
+    /// Analyse the capture that the program contains, of 500 connections on a link that loses SYNs
+    #[arg(long, conflicts_with_all = ["captures", "per_file", "record"])]
+    pub(crate) example: bool,
+
+    /// Write the capture of --example to this file in pcap, instead of analysing it
+    #[arg(short = 'w', long, value_name = "FILE", requires = "example", value_hint = ValueHint::FilePath)]
+    pub(crate) write: Option<PathBuf>,
 
     /// Analyse each capture separately; --json then prints one line per capture
     #[arg(long, conflicts_with_all = ["connections", "flows"])]
@@ -233,6 +242,13 @@ pub(crate) struct ReadingArgs {
     /// Analyse the packets inside tunnels: GRE, IP-in-IP, VXLAN, GENEVE, GTP-U, ERSPAN
     #[arg(long)]
     pub(crate) inner: bool,
+
+    /// Interface of a pcapng file whose packets are analysed, by name or number; repeatable [default: all; of a capture
+    /// by --pcap those of the queues' entries]
+    ///
+    /// A packet that was captured at several interfaces counts once, where it was seen first.
+    #[arg(long = "interface", value_name = "NAME")]
+    pub(crate) interfaces: Vec<String>,
 }
 
 /// The link that was captured, and the capture point.

@@ -8,9 +8,11 @@ use crate::control::{AnalysisError, Control};
 use crate::decode::Decoder;
 use crate::findings::{FileFacts, Findings, Interface, Shown};
 use crate::flow_key::FlowKeyHasher;
+use crate::interfaces;
 use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
 use crate::pipeline::Pipeline;
+use crate::points::Sightings;
 use crate::results::{Analysis, DirectionBy};
 use crate::rows::{RowSink, RowWriter};
 use gentle_capture::{CaptureError, CaptureReader, Merge};
@@ -20,7 +22,8 @@ use std::sync::atomic::Ordering;
 /// read a second time and the tunnels decapsulated.
 ///
 /// # Errors
-/// If a capture cannot be read (or is damaged and its reader strict), or `rows` fails.
+/// If a capture cannot be read (or is damaged and its reader strict), `rows` fails, or an interface that the options name
+/// is in none of the captures.
 pub fn analyze(
     readers: Vec<CaptureReader>,
     options: &Options,
@@ -97,9 +100,10 @@ fn pass(
 ) -> Result<(Findings, Merge), AnalysisError> {
     let by = options.direction_by();
     let files = readers.len();
-    let mut merge = Merge::new(readers);
+    let mut merge = Merge::new(interfaces::choose(readers, &options.interfaces));
     let hasher = FlowKeyHasher::default();
     let mut decoder = Decoder::new(options, by, files, hasher.clone());
+    let mut sightings = Sightings::new(options.memory() / 16);
     let mut connections = Connections::new(options, by == DirectionBy::Initiator, hasher);
     let mut outcomes = Outcomes::new(options);
     let mut filters = Filters::new(options);
@@ -107,6 +111,7 @@ fn pass(
     let tally = Pipeline {
         merge: &mut merge,
         decoder: &mut decoder,
+        sightings: &mut sightings,
         connections: &mut connections,
         outcomes: &mut outcomes,
         filters: &mut filters,
@@ -114,15 +119,18 @@ fn pass(
     .run(&mut rows, control)?;
     decoder.end();
     let readers = merge.readers();
+    if !control.stop.load(Ordering::Relaxed) {
+        interfaces::check(readers, &options.interfaces)?;
+    }
     let counts = std::mem::take(&mut decoder.files).into_iter();
-    let interfaces = decoder.interfaces.iter();
+    let by_interface = decoder.interfaces.iter();
     let mut findings = Findings {
         files: readers
             .iter()
             .zip(counts)
             .map(|(reader, counts)| FileFacts::new(reader, counts))
             .collect(),
-        interfaces: interfaces
+        interfaces: by_interface
             .map(|&(file, index)| Interface::new(readers, file, index))
             .collect(),
         meters: std::mem::take(&mut decoder.meters),

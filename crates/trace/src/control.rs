@@ -11,6 +11,14 @@ pub enum AnalysisError {
     /// A capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// An interface to be analysed is in none of the captures.
+    #[error("no interface '{name}' in the captures: {files}")]
+    NoInterface {
+        /// Name or number that was given.
+        name: String,
+        /// Interfaces of each capture.
+        files: String,
+    },
     /// A row cannot be written.
     #[error("connections cannot be written: {0}")]
     Rows(io::Error),

@@ -4,6 +4,7 @@ use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
+use crate::points::{Points, Sightings};
 use crate::results::DirectionBy;
 use crate::segment::{Batch, PacketMeta};
 use crate::tally::Meter;
@@ -12,8 +13,8 @@ use crate::timestamps::Timestamps;
 use gentle_capture::RawPacket;
 use gentle_units::Nanos;
 use gentle_wire::{
-    Address, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4, plain_tcp_v6,
-    tunnelled,
+    Address, LinkType, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4,
+    plain_tcp_v6, tunnelled,
 };
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,13 @@ pub(crate) struct Decoder {
     local: Vec<IpNet>,
     fragments: Fragments,
     others: Others,
+    points: Points,
+    /// Packets other than TCP segments.
+    sightings: Sightings,
+    /// File and interface of the packet before; none at first.
+    source: (usize, u32),
+    /// Whether segments need more than their connection: a direction, or a capture point.
+    annotates: bool,
     hasher: FlowKeyHasher,
     pub(crate) files: Vec<FileCounts>,
     /// Meters by direction; unused if directions follow from connections.
@@ -123,6 +131,10 @@ impl Decoder {
             local: options.local.clone(),
             fragments: Fragments::default(),
             others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
+            points: Points::default(),
+            sightings: Sightings::new(options.memory() / 16),
+            source: (usize::MAX, 0),
+            annotates: by != DirectionBy::Initiator,
             hasher,
             files: vec![FileCounts::default(); files],
             meters: vec![
@@ -153,6 +165,9 @@ impl Decoder {
     /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
+        if (file, raw.interface) != self.source {
+            self.change_source(file, &{ *raw });
+        }
         let bin = self.timeline.at(raw.time);
         bin.wire_bytes += u64::from(raw.original_len);
         let counts = &mut self.files[file];
@@ -166,9 +181,10 @@ impl Decoder {
                 });
                 counts.tcp_segments += 1;
                 bin.segments += 1;
-                if self.by != DirectionBy::Initiator {
+                if self.annotates {
                     let addresses = [plain.src, plain.dst].map(Address::v4);
-                    batch.set_direction(self.direction(file, &{ *raw }, addresses));
+                    let direction = self.direction(file, &{ *raw }, addresses);
+                    self.annotate(file, &{ *raw }, direction, batch);
                 }
             }
             // Passes the address of a copy, so that `raw` itself can stay in registers.
@@ -186,15 +202,44 @@ impl Decoder {
                 });
                 self.count_segment(file, raw.time);
                 let addresses = [plain.src, plain.dst].map(Address);
-                batch.set_direction(self.direction(file, raw, addresses));
+                let direction = self.direction(file, raw, addresses);
+                self.annotate(file, raw, direction, batch);
             }
             None => self.dissect(file, raw, batch),
+        }
+    }
+
+    /// Notes that packets are of another file or interface than those before.
+    #[cold]
+    #[inline(never)]
+    fn change_source(&mut self, file: usize, raw: &RawPacket<'_>) {
+        self.source = (file, raw.interface);
+        self.points.number(file, raw);
+        self.annotates |= self.points.are_several();
+    }
+
+    /// Adds to the last segment of the batch what does not follow from its connection.
+    fn annotate(&mut self, file: usize, raw: &RawPacket<'_>, direction: u8, batch: &mut Batch) {
+        batch.set_direction(direction);
+        if self.points.are_several() {
+            batch.set_point(self.points.number(file, raw));
+        }
+    }
+
+    /// Whether another capture point saw a packet other than a TCP segment before.
+    fn is_seen_again(&mut self, file: usize, raw: &RawPacket<'_>, packet: &Packet<'_>) -> bool {
+        self.points.are_several() && {
+            let point = self.points.number(file, raw);
+            self.sightings.is_seen_again(raw.time, packet, point)
         }
     }
 
     /// Decodes a packet of any kind.
     #[inline(never)]
     fn dissect(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
+        if let LinkType::LINUX_SLL | LinkType::LINUX_SLL2 = raw.link {
+            self.points.number(file, raw);
+        }
         // Packets and segments are built in place: moving them would take longer than building them.
         match &gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels) {
             Ok(packet) => {
@@ -202,13 +247,13 @@ impl Decoder {
                 match &packet.transport {
                     Transport::Tcp(tcp) if packet.ip.fragment.is_none() => {
                         self.segment(file, raw, raw.original_len, packet, tcp, batch);
-                        batch.set_direction(direction);
+                        self.annotate(file, raw, direction, batch);
                     }
                     _ if packet.ip.fragment.is_some() => {
                         self.fragment(file, direction, raw, packet, batch);
                     }
                     _ => {
-                        self.other(file, raw.time, packet);
+                        self.other(file, raw, packet);
                         self.undelivered(raw.time, packet, batch);
                     }
                 }
@@ -281,15 +326,15 @@ impl Decoder {
             Some(packet) => match &packet.transport {
                 Transport::Tcp(tcp) => {
                     self.segment(file, raw, whole.wire_len, packet, tcp, batch);
-                    batch.set_direction(direction);
+                    self.annotate(file, raw, direction, batch);
                 }
-                _ => self.other(file, raw.time, packet),
+                _ => self.other(file, raw, packet),
             },
             None => self.files[file].other += 1,
         }
     }
 
-    fn other(&mut self, file: usize, time: Nanos, packet: &Packet<'_>) {
+    fn other(&mut self, file: usize, raw: &RawPacket<'_>, packet: &Packet<'_>) {
         let counts = &mut self.files[file];
         match packet.transport {
             Transport::Udp(_) => counts.udp += 1,
@@ -302,8 +347,10 @@ impl Decoder {
             counts.tunnels[tunnel as usize] += 1;
             counts.tunnelled_tcp += u64::from(matches!(inner.transport, Transport::Tcp(_)));
         }
-        if let Transport::Udp(_) | Transport::Sctp(_) | Transport::Dccp(_) = packet.transport {
-            self.others.observe(time, packet);
+        if let Transport::Udp(_) | Transport::Sctp(_) | Transport::Dccp(_) = packet.transport
+            && !self.is_seen_again(file, raw, packet)
+        {
+            self.others.observe(raw.time, packet);
         }
     }
 

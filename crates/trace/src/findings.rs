@@ -3,6 +3,7 @@
 
 use crate::connections::Evicted;
 use crate::decode::{FileCounts, INTERFACES, LOCAL};
+use crate::interfaces::{InterfaceFacts, label};
 use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
@@ -27,6 +28,8 @@ pub(crate) struct FileFacts {
     /// Defects of the file, one sentence each.
     pub(crate) warnings: Vec<String>,
     pub(crate) counts: FileCounts,
+    /// Interfaces; empty for a format that has only one.
+    pub(crate) interfaces: Vec<InterfaceFacts>,
     /// Packets dropped and received by the statistics of the capturing program.
     pub(crate) dropped: u64,
     pub(crate) received: u64,
@@ -51,6 +54,7 @@ impl FileFacts {
             format: reader.format().to_string(),
             warnings: reader.warnings().iter().map(ToString::to_string).collect(),
             counts,
+            interfaces: InterfaceFacts::of(reader),
             dropped: statistics()
                 .map(Statistics::dropped)
                 .fold(0, u64::saturating_add),
@@ -74,6 +78,7 @@ impl FileFacts {
             skipped: self.counts.skipped(),
             other: self.counts.other(),
             tunnels: outside.counts.tunnels(),
+            interfaces: self.interfaces.iter().map(InterfaceFacts::result).collect(),
             warnings: self.warnings.clone(),
         }
     }
@@ -94,7 +99,7 @@ pub(crate) struct Interface {
 impl Interface {
     pub(crate) fn new(readers: &[CaptureReader], file: usize, index: u32) -> Interface {
         let known = readers[file].interfaces().get(index as usize);
-        let name = known.and_then(|it| it.name.clone().or(it.description.clone()));
+        let name = known.and_then(label).map(str::to_owned);
         Interface {
             file,
             index,

@@ -283,12 +283,20 @@ fn round_trips(found: &results::Flows) -> String {
     let mut sentence =
         "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
     let inferred: Vec<String> = [
-        (found.rtt_of_server, "take the median of their server"),
-        (found.rtt_of_trace, "that of the capture"),
+        (
+            found.rtt_of_server,
+            "takes the median of its server",
+            "take the median of their server",
+        ),
+        (
+            found.rtt_of_trace,
+            "takes the median of the capture",
+            "take the median of the capture",
+        ),
     ]
     .into_iter()
-    .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| format!("{} {what}", count(n)))
+    .filter(|(n, ..)| *n > 0)
+    .map(|(n, one, several)| of(n, one, several))
     .collect();
     if !inferred.is_empty() {
         sentence += &format!(
@@ -413,7 +421,7 @@ mod tests {
         );
         let words = found.in_words.join(" ");
         assert!(
-            words.contains("1 take the median of their server, 1 that of the capture"),
+            words.contains("1 takes the median of its server, 1 takes the median of the capture"),
             "{words}"
         );
         let (list, found) = collect(Flows::new(&[], None), &[again(1)]);

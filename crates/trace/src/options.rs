@@ -40,6 +40,9 @@ pub struct Options {
     pub memory_limit: u64,
     /// Whether to decapsulate tunnels.
     pub inner: bool,
+    /// Interfaces of the captures whose packets are analysed, by name, description or number. Empty: all, but of the
+    /// interfaces at a simulated queue ([`QueueSide`](gentle_capture::QueueSide)) those of its entry.
+    pub interfaces: Vec<String>,
     /// Rule by which directions are distinguished; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,
     /// Prefixes on the local side of the link.
@@ -98,6 +101,7 @@ impl Default for Options {
             idle_timeout: Nanos::from_secs(900),
             memory_limit: 2 << 30,
             inner: false,
+            interfaces: Vec::new(),
             direction: None,
             local: Vec::new(),
             rate: None,

@@ -6,6 +6,7 @@ use crate::connections::{ClosedConnection, ClosedSink, Connections};
 use crate::control::{AnalysisError, Control};
 use crate::decode::Decoder;
 use crate::measure::{Filters, Outcomes};
+use crate::points::Sightings;
 use crate::rows::RowWriter;
 use crate::segment::Batch;
 use crate::tally::{Meter, Tally};
@@ -30,6 +31,7 @@ const POLL: u32 = 16;
 pub(crate) struct Pipeline<'a> {
     pub(crate) merge: &'a mut Merge,
     pub(crate) decoder: &'a mut Decoder,
+    pub(crate) sightings: &'a mut Sightings,
     pub(crate) connections: &'a mut Connections,
     pub(crate) outcomes: &'a mut Outcomes,
     pub(crate) filters: &'a mut Filters,
@@ -56,6 +58,7 @@ impl Pipeline<'_> {
         let Pipeline {
             merge,
             decoder,
+            sightings,
             connections,
             outcomes,
             filters,
@@ -67,8 +70,8 @@ impl Pipeline<'_> {
         let (filtered, to_reuse) = channel();
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, control));
-            let following =
-                scope.spawn(|| follow(to_follow, emptied, connections, closed, to_reuse));
+            let following = scope
+                .spawn(|| follow(to_follow, emptied, sightings, connections, closed, to_reuse));
             let filtering = scope.spawn(|| filter(to_filter, filtered, filters));
             // If counting fails, the other threads find their channels closed and end.
             let counted = count(to_count, outcomes, rows, counted);
@@ -89,6 +92,7 @@ impl Pipeline<'_> {
         let mut follower = Follower {
             decoder: self.decoder,
             batch: Batch::with_capacity(SEGMENTS),
+            sightings: self.sightings,
             connections: self.connections,
             tally: Tally::default(),
             last: LastStages {
@@ -249,6 +253,7 @@ impl ClosedSender {
 fn follow(
     to_follow: Receiver<Batch>,
     emptied: Sender<Batch>,
+    sightings: &mut Sightings,
     connections: &mut Connections,
     closed: SyncSender<Vec<ClosedConnection>>,
     to_reuse: Receiver<Vec<ClosedConnection>>,
@@ -260,6 +265,7 @@ fn follow(
         batch: Vec::with_capacity(CLOSED),
     };
     for mut batch in to_follow {
+        sightings.leave_out_repeats(&mut batch, &mut tally);
         let observed = connections.observe_all(&mut batch, &mut tally, &mut sink);
         if observed.is_err() {
             break;
@@ -314,6 +320,7 @@ fn filter(
 struct Follower<'a, 'b, 'c> {
     decoder: &'a mut Decoder,
     batch: Batch,
+    sightings: &'a mut Sightings,
     connections: &'a mut Connections,
     tally: Tally,
     last: LastStages<'a, 'b, 'c>,
@@ -343,6 +350,7 @@ impl Taker for Follower<'_, '_, '_> {
 
 impl Follower<'_, '_, '_> {
     fn follow(&mut self) {
+        (self.sightings).leave_out_repeats(&mut self.batch, &mut self.tally);
         let observed =
             (self.connections).observe_all(&mut self.batch, &mut self.tally, &mut self.last);
         self.failed = self.failed.take().or(observed.err());

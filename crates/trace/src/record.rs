@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Version of the form of records.
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// Largest size of a record before compression, bytes.
 #[cfg(feature = "zstd")]
@@ -46,6 +46,7 @@ struct RecordOptions {
     memory_limit: u64,
     strict: bool,
     inner: bool,
+    interfaces: Vec<String>,
     direction: Option<DirectionBy>,
     local: Vec<IpNet>,
     rate_bps: Option<u64>,
@@ -61,6 +62,7 @@ impl RecordOptions {
             idle_timeout: Nanos(self.idle_timeout_ns),
             memory_limit: self.memory_limit,
             inner: self.inner,
+            interfaces: self.interfaces.clone(),
             direction: self.direction,
             local: self.local.clone(),
             rate: self.rate_bps.and_then(Rate::from_bits_per_second),
@@ -79,6 +81,7 @@ impl RecordOptions {
             ("--memory-limit", self.memory_limit != other.memory_limit),
             ("--strict", self.strict != other.strict),
             ("--inner", self.inner != other.inner),
+            ("--interface", self.interfaces != other.interfaces),
             ("--anonymize", self.anonymized != other.anonymized),
             ("--direction", self.direction != other.direction),
             ("--local", self.local != other.local),
@@ -137,6 +140,7 @@ impl Recorder<'_> {
             idle_timeout,
             memory_limit,
             inner,
+            ref interfaces,
             direction,
             ref local,
             rate,
@@ -154,6 +158,7 @@ impl Recorder<'_> {
             memory_limit,
             strict: self.strict,
             inner,
+            interfaces: interfaces.clone(),
             direction,
             local: local.iter().map(prefix).collect(),
             rate_bps: rate.map(Rate::bits_per_second),

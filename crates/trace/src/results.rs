@@ -96,8 +96,25 @@ pub struct Capture {
     /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were
     /// decapsulated on request (`--inner`).
     pub tunnels: BTreeMap<&'static str, u64>,
+    /// Interfaces of a pcapng file.
+    pub interfaces: Vec<Interface>,
     /// Defects of the file, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// Interface of a pcapng file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Interface {
+    /// Number in the file, over all of its sections.
+    pub number: u32,
+    /// Name.
+    pub name: Option<String>,
+    /// Description.
+    pub description: Option<String>,
+    /// Number of packets in the file.
+    pub packets: u64,
+    /// Whether its packets were analysed.
+    pub analysed: bool,
 }
 
 /// A reason not to trust the figures.
@@ -145,6 +162,10 @@ pub enum TrustWarningKind {
     Encrypted,
     /// Packets were cut before the end of their headers.
     CutTooShort,
+    /// Packets of some interfaces were not analysed.
+    InterfacesLeftOut,
+    /// Packets were captured at more than one point, and counted once.
+    SeveralPoints,
     /// TCP inside tunnels was not analysed.
     TunnelsNotRead,
     /// All TCP is inside tunnels, and was analysed.
@@ -156,7 +177,10 @@ impl TrustWarningKind {
     pub fn spoils_figures(self) -> bool {
         !matches!(
             self,
-            TrustWarningKind::TunnelsNotRead | TrustWarningKind::TunnelsRead
+            TrustWarningKind::TunnelsNotRead
+                | TrustWarningKind::TunnelsRead
+                | TrustWarningKind::InterfacesLeftOut
+                | TrustWarningKind::SeveralPoints
         )
     }
 }

@@ -142,6 +142,8 @@ pub(crate) struct Batch {
     len: usize,
     /// Address pairs of the IPv6 segments, lower endpoint first.
     v6: Vec<[Address; 2]>,
+    /// Numbers of the capture points of the first segments; empty if the trace has one.
+    points: Vec<u8>,
 }
 
 impl Batch {
@@ -150,6 +152,7 @@ impl Batch {
             segments: vec![Segment::default(); segments],
             len: 0,
             v6: Vec::new(),
+            points: Vec::new(),
         }
     }
 
@@ -245,6 +248,30 @@ impl Batch {
         self.segments[self.len - 1].direction = direction;
     }
 
+    /// Sets the capture point of the segment added last; segments before it without one are of point 0.
+    pub(crate) fn set_point(&mut self, point: u8) {
+        self.points.resize(self.len, 0);
+        self.points[self.len - 1] = point;
+    }
+
+    /// Capture points of the first segments; those of the others are 0.
+    pub(crate) fn points(&self) -> &[u8] {
+        &self.points
+    }
+
+    /// Keeps the segments for which `keep` returns true.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Segment) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len {
+            if keep(&self.segments[at]) {
+                self.segments[kept] = self.segments[at];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+        self.points.clear();
+    }
+
     /// IPv6 addresses of a segment of this batch, lower endpoint first; `None` for IPv4.
     #[inline]
     pub(crate) fn v6_addresses(&self, segment: &Segment) -> Option<[Address; 2]> {
@@ -257,6 +284,7 @@ impl Batch {
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.v6.clear();
+        self.points.clear();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::decode::FileCounts;
 use crate::findings::FileFacts;
 use crate::format::{count, of, percent, time};
+use crate::interfaces::InterfaceFacts;
 use crate::results::{Capture, TrustWarning, TrustWarningKind};
 use crate::tally::{OrderCounts, Tally};
 use gentle_units::Nanos;
@@ -20,6 +21,9 @@ const HARMLESS_DISORDER: Nanos = Nanos::from_millis(1);
 const CLOCK_STEP: Nanos = Nanos::from_millis(10);
 /// Smallest share of handshakes or data segments captured after their answers that is reported.
 const ANSWERED_FIRST: f64 = 0.05;
+
+/// Interfaces that a sentence names.
+const NAMED: usize = 8;
 
 /// Inputs of the warnings.
 pub(crate) struct Evidence<'a> {
@@ -45,6 +49,8 @@ impl Evidence<'_> {
         warnings.extend(files().filter_map(|file| self.unread_link(file)));
         warnings.extend(files().filter_map(|file| self.encrypted(file)));
         warnings.extend(files().filter_map(|file| self.cut(file)));
+        warnings.extend(files().filter_map(|file| self.left_out(file)));
+        warnings.extend(self.several_points());
         warnings.extend(self.tunnels());
         warnings
     }
@@ -164,7 +170,7 @@ impl Evidence<'_> {
             TrustWarning::new(
                 TrustWarningKind::AnswersBeforeQuestions,
                 format!(
-                    "Answers come before questions: {} and {} were captured after what answers them, half of them by {} or more. Two capture points with different clocks were put together: theirs differ by more than that (`editcap -t SECONDS` shifts one). Round-trip times, waiting and late segments do not hold.",
+                    "Answers come before questions: {} and {} were captured after what answers them, half of them by {} or more. Two capture points with different clocks were put together: theirs differ by more than that (`editcap -t SECONDS` shifts one; `--interface` analyses one). Round-trip times, waiting and late segments do not hold.",
                     of(handshakes.n, "SYN or SYN/ACK", "SYNs or SYN/ACKs"),
                     of(data.n, "data segment", "data segments"),
                     time(gap),
@@ -189,7 +195,7 @@ impl Evidence<'_> {
         Some(TrustWarning::new(
             TrustWarningKind::LinkTypeNotRead,
             format!(
-                "{}{} {name} which is not read here: capture on a network interface that carries IP.",
+                "{}{} {name} which gentle does not read, so nothing is known of what they carry. docs/analyze.md lists the link types that it reads.",
                 self.place(file),
                 of(packets, "packet has", "packets have"),
             ),
@@ -239,6 +245,59 @@ impl Evidence<'_> {
         ))
     }
 
+    fn left_out(&self, file: &FileFacts) -> Option<TrustWarning> {
+        let interfaces = |analysed: bool| {
+            let interfaces = file.interfaces.iter();
+            interfaces.filter(move |it| it.analysed == analysed && it.packets > 0)
+        };
+        let packets = interfaces(false).fold(0_u64, |sum, it| sum.saturating_add(it.packets));
+        let analysed = match interfaces(true).next() {
+            None => "Nothing was analysed".to_owned(),
+            Some(_) => format!("Only {} analysed", were(interfaces(true))),
+        };
+        (packets > 0).then(|| {
+            TrustWarning::new(
+                TrustWarningKind::InterfacesLeftOut,
+                format!(
+                    "{}{analysed}; {} left out, with {}. --interface NAME chooses others.",
+                    self.place(file),
+                    were(interfaces(false)),
+                    of(packets, "packet", "packets"),
+                ),
+                [("packets", packets as f64)],
+            )
+        })
+    }
+
+    fn several_points(&self) -> Option<TrustWarning> {
+        let again = self.tally.seen_again;
+        let files = self.files.iter();
+        let segments: u64 = files.map(|file| file.counts.tcp_segments).sum();
+        let interfaces = match self.files {
+            [file] => file.interfaces.iter(),
+            _ => [].iter(),
+        };
+        let interfaces = interfaces.filter(|it| it.analysed && it.packets > 0);
+        let (points, choice) = match interfaces.clone().count() {
+            0 | 1 => (String::new(), ""),
+            _ => (
+                format!(" ({})", list(interfaces)),
+                " --interface NAME analyses one interface alone.",
+            ),
+        };
+        (again > 0).then(|| {
+            TrustWarning::new(
+                TrustWarningKind::SeveralPoints,
+                format!(
+                    "The same packets were captured at several points{points}: {} of {} had been seen before at another point. Each packet counts once, where it was seen first.{choice}",
+                    count(again),
+                    of(segments, "TCP segment", "TCP segments"),
+                ),
+                [("segments_again", again as f64), ("segments", segments as f64)],
+            )
+        })
+    }
+
     fn tunnels(&self) -> Option<TrustWarning> {
         let files = self.outside.unwrap_or(self.files);
         let sum = |of: fn(&FileCounts) -> u64| {
@@ -285,6 +344,25 @@ impl Evidence<'_> {
     }
 }
 
+/// Names of interfaces, the first ones if they are many.
+fn list<'a>(interfaces: impl Iterator<Item = &'a InterfaceFacts>) -> String {
+    let mut names: Vec<String> = interfaces.map(InterfaceFacts::label).collect();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {} more", names.join(", "), count(more as u64)),
+    }
+}
+
+/// Names of interfaces as the subject of a sentence, with its verb.
+fn were<'a>(interfaces: impl Iterator<Item = &'a InterfaceFacts> + Clone) -> String {
+    match interfaces.clone().count() {
+        1 => format!("interface {} was", list(interfaces)),
+        _ => format!("interfaces {} were", list(interfaces)),
+    }
+}
+
 /// Packets of a file skipped for `reason`, if they are a notable share.
 fn notable(file: &FileFacts, reason: &str) -> Option<u64> {
     let skipped = file.counts.skipped().get(reason).copied()?;
@@ -305,22 +383,26 @@ pub(crate) fn no_tcp(captures: &[Capture]) -> String {
         captures.iter().map(of_one).sum()
     };
     let kinds: Vec<String> = [
-        ("udp", "UDP"),
-        ("sctp", "SCTP"),
-        ("dccp", "DCCP"),
-        ("esp", "ESP"),
-        ("other", "other IP protocols"),
-        ("fragment", "fragments"),
-        ("not-ip", "not IP"),
-        ("encrypted", "encrypted"),
-        ("truncated", "cut too short"),
-        ("malformed", "malformed"),
-        ("unknown-link", "of a link type that is not read"),
+        ("udp", "UDP", "UDP"),
+        ("sctp", "SCTP", "SCTP"),
+        ("dccp", "DCCP", "DCCP"),
+        ("esp", "ESP", "ESP"),
+        ("other", "of another IP protocol", "of other IP protocols"),
+        ("fragment", "fragment", "fragments"),
+        ("not-ip", "not IP", "not IP"),
+        ("encrypted", "encrypted", "encrypted"),
+        ("truncated", "cut too short", "cut too short"),
+        ("malformed", "malformed", "malformed"),
+        (
+            "unknown-link",
+            "of a link type that is not read",
+            "of link types that are not read",
+        ),
     ]
     .into_iter()
-    .map(|(kind, words)| (sum(kind), words))
-    .filter(|(packets, _)| *packets > 0)
-    .map(|(packets, words)| format!("{} {words}", count(packets)))
+    .map(|(kind, one, several)| (sum(kind), one, several))
+    .filter(|(packets, ..)| *packets > 0)
+    .map(|(packets, one, several)| of(packets, one, several))
     .collect();
     if packets == 0 {
         return "No packets in this capture.".to_string();

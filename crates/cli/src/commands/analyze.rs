@@ -1,5 +1,6 @@
 //! The command `gentle analyze`.
 
+mod example;
 mod records;
 
 use super::table::Table;
@@ -30,6 +31,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let stdout_is_taken = claims.stdout_is_taken();
     // The claims hold files open.
     drop(claims);
+    if let Some(path) = &args.write {
+        example::write(path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // Outputs are opened first, to fail before the work rather than after it.
     let html = OutputFile::create_if(report.html.as_deref())?;
     let flows = OutputFile::create_if(report.flows.as_ref().map(|file| file.0.as_path()))?;
@@ -101,6 +106,9 @@ fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
     for path in &args.captures {
         claims.reads_once(path)?;
     }
+    if let Some(path) = &args.write {
+        claims.writes_binary("--write", path)?;
+    }
     let report = &args.report;
     if report.json {
         claims.prints("--json")?;
@@ -128,6 +136,7 @@ fn options(args: &AnalyzeArgs) -> Options {
         idle_timeout: args.idle_timeout,
         memory_limit: args.memory_limit,
         inner: args.reading.inner,
+        interfaces: args.reading.interfaces.clone(),
         direction: args.link.direction,
         local: args.link.local.clone(),
         rate: args.link.rate,
@@ -199,7 +208,10 @@ impl Job<'_> {
         flows: Option<OutputFile>,
     ) -> anyhow::Result<(Analysis, anyhow::Result<()>)> {
         let readers = self.args.captures.iter().map(|path| self.open(path));
-        let readers = readers.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut readers = readers.collect::<anyhow::Result<Vec<_>>>()?;
+        if self.args.example {
+            readers.push(example::open()?);
+        }
         let mut rows = table.as_mut().map(Table::rows);
         let mut collected = flows
             .is_some()

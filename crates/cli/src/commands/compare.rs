@@ -23,6 +23,7 @@ fn check(args: &CompareArgs) -> Result<(), Usage> {
         ("--local", !capture.local.is_empty()),
         ("--strict", capture.reading.strict),
         ("--inner", capture.reading.inner),
+        ("--interface", !capture.reading.interfaces.is_empty()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if args.from.is_empty() => Err(Usage(format!(
@@ -103,6 +104,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     }
     let options = Options {
         inner: reading.inner,
+        interfaces: reading.interfaces.clone(),
         local: args.capture.local.clone(),
         ..Options::default()
     };

@@ -3,6 +3,7 @@
 mod analyze;
 mod command;
 mod evaluation;
+mod example;
 mod experiment;
 mod files;
 mod generated;
@@ -14,6 +15,7 @@ mod lab;
 mod merge;
 mod model;
 mod outputs;
+mod pcap;
 #[cfg(unix)]
 mod records;
 mod replay;

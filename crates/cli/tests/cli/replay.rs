@@ -2,7 +2,11 @@
 
 use crate::command::{among_captures, stderr, stdout, text};
 use crate::tunnel::tunnelled;
+use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
+use gentle_testkit::zeek;
+use gentle_units::Nanos;
 use serde_json::Value;
+use std::path::Path;
 use tempfile::TempDir;
 
 const CAPTURE: &str = "formats/us.pcap";
@@ -137,4 +141,77 @@ fn damage_is_a_warning_unless_it_shall_be_an_error() {
     let complaint = stderr(strictly.args(damaged), 1);
     let expected = "error: formats/damaged.pcap: at byte ";
     assert!(complaint.starts_with(expected), "{complaint}");
+}
+
+/// Writes the packets of a capture, `change`d, in the order of the list that it returns.
+fn rewritten(to: &Path, change: impl Fn(&mut Vec<(Nanos, Vec<u8>)>)) {
+    let path = crate::command::capture(CAPTURE);
+    let mut reader = CaptureReader::open(path.as_ref()).unwrap();
+    let mut packets = Vec::new();
+    let mut link = None;
+    while let Some(packet) = reader.next().unwrap() {
+        link = Some(packet.link);
+        packets.push((packet.time, packet.data.to_vec()));
+    }
+    change(&mut packets);
+    let file = std::fs::File::create(to).unwrap();
+    let link = link.expect("packets");
+    let mut writer = PcapWriter::new(file, link, None, Resolution::Nanos).unwrap();
+    for (time, data) in &packets {
+        let packet = RawPacket {
+            time: *time,
+            interface: 0,
+            link,
+            original_len: data.len() as u32,
+            data,
+        };
+        writer.packet(&packet).unwrap();
+    }
+}
+
+/// All that analyze warns of, compare passes on.
+#[test]
+fn warnings_about_the_capture_are_passed_on() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("changed.pcap");
+    let year = Nanos::from_secs(366 * 86_400);
+    for kind in ["time-runs-backwards", "times-apart"] {
+        rewritten(&file, |packets| match kind {
+            "times-apart" => packets[0].0 = Nanos(packets[0].0.0 - 21 * year.0),
+            _ => packets.extend(packets.clone()),
+        });
+        let mut command = among_captures(&["analyze", "--json", text(&file)]);
+        let analysis: Value = serde_json::from_str(&stdout(&mut command)).unwrap();
+        let warnings = analysis["warnings"].as_array().unwrap();
+        assert!(warnings.iter().any(|it| it["kind"] == kind), "{warnings:?}");
+        let compared = compare(&["--from", text(&file), "--rate=1mbit", "--scheme=pie"]);
+        let choices = compared["scenario"]["choices"].as_array().unwrap();
+        for warning in warnings {
+            assert!(
+                choices.contains(&warning["sentence"]),
+                "{warning} {choices:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_capture_of_quic_alone_says_what_it_is() {
+    let quic = zeek::all().into_iter().find(|path| {
+        let mut command = among_captures(&["analyze", "--json", text(path)]);
+        let analysis: Value = serde_json::from_str(&stdout(&mut command)).unwrap();
+        analysis["captures"][0]["tcp_segments"] == 0
+            && analysis["other_protocols"]["quic"]["attempts"].as_u64() > Some(0)
+    });
+    let quic = quic.expect("a capture of QUIC");
+    let said = stderr(
+        &mut among_captures(&["compare", "--rate=1mbit", "--from", text(&quic)]),
+        1,
+    );
+    assert!(said.contains("No TCP in this capture"), "{said}");
+    assert!(said.contains("QUIC connection"), "{said}");
+    assert!(
+        said.contains("Only TCP connections can be replayed."),
+        "{said}"
+    );
 }

@@ -16,6 +16,7 @@ pub(crate) use rate::Meter;
 pub(crate) use timeline::TimelineCounts;
 
 use crate::results::{CaptureDuplicates, Retransmissions};
+use crate::segment::Segment;
 use gentle_units::Nanos;
 use intervals::IntervalCounts;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,8 @@ pub(crate) struct Tally {
     pub(crate) duplicate_syn: u64,
     pub(crate) duplicate_synack: u64,
     pub(crate) capture_duplicates: CaptureDuplicates,
+    /// Segments seen before at another capture point; they are in `capture_duplicates`.
+    pub(crate) seen_again: u64,
     pub(crate) synack_without_syn: u64,
     pub(crate) syn_with_data: u64,
     pub(crate) retransmissions: Retransmissions,
@@ -68,6 +71,7 @@ impl Tally {
         copies.syn = sum(copies.syn, more.syn);
         copies.synack = sum(copies.synack, more.synack);
         copies.other = sum(copies.other, more.other);
+        self.seen_again = sum(self.seen_again, other.seen_again);
         self.synack_without_syn = sum(self.synack_without_syn, other.synack_without_syn);
         self.syn_with_data = sum(self.syn_with_data, other.syn_with_data);
         let (counts, more) = (&mut self.retransmissions, other.retransmissions);
@@ -83,6 +87,21 @@ impl Tally {
         self.timeline.add(other.timeline);
         for (meter, more) in self.meters.iter_mut().zip(&other.meters) {
             meter.add(more);
+        }
+    }
+
+    /// Counts a segment that was seen before at another capture point: a copy made by the capture.
+    pub(crate) fn seen_again(&mut self, segment: &Segment) {
+        self.seen_again += 1;
+        let copies = &mut self.capture_duplicates;
+        if segment.flags().is_syn() {
+            copies.syn += 1;
+            self.duplicate_syn += 1;
+        } else if segment.flags().is_synack() {
+            copies.synack += 1;
+            self.duplicate_synack += 1;
+        } else {
+            copies.other += 1;
         }
     }
 

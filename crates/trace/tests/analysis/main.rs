@@ -10,6 +10,7 @@ mod limits;
 mod netns;
 mod outcomes;
 mod per_connection;
+mod points;
 mod programs;
 mod repeats;
 mod retransmissions;

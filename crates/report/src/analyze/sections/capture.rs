@@ -3,7 +3,7 @@
 use super::share;
 use crate::analyze::section::{Cell, Head, Row, Section, Table};
 use crate::format::{Quantity, Scale, bytes, count, plural, time};
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, Interface};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -52,6 +52,9 @@ pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
             }
         }
         fact("file", value);
+        if file.interfaces.len() > 1 {
+            fact("interfaces", interfaces(&file.interfaces));
+        }
     }
     if let Some(start) = begin(analysis) {
         fact("begins", start);
@@ -69,6 +72,25 @@ pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
     Section::new("capture", "Capture")
         .facts(facts)
         .unless_empty()
+}
+
+/// Interfaces with packets, the first ones if they are many.
+fn interfaces(all: &[Interface]) -> String {
+    const SHOWN: usize = 12;
+    let used = || all.iter().filter(|it| it.packets > 0);
+    let shown = used().take(SHOWN).map(|it| {
+        let name = it.name.as_ref().or(it.description.as_ref());
+        let name = name.map_or_else(|| it.number.to_string(), String::clone);
+        let left_out = if it.analysed { "" } else { ", left out" };
+        let packets = plural(it.packets, "packet", "packets");
+        format!("{name} ({packets}{left_out})")
+    });
+    let mut list: Vec<String> = shown.collect();
+    match used().count().saturating_sub(SHOWN) {
+        0 => {}
+        more => list.push(format!("{} more", count(more as u64))),
+    }
+    list.join(", ")
 }
 
 /// Time of the first packet, `2024-05-06 07:08:09 UTC`; `None` for times outside the calendar.
