@@ -46,3 +46,6 @@ export function moment(seconds: number): string {
 }
 
 export const count = (value: number) => value.toLocaleString("en");
+
+/** A count with its noun: 1 packet, 2,000 packets. */
+export const plural = (value: number, one: string, several: string) => `${count(value)} ${value === 1 ? one : several}`;

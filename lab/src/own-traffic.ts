@@ -1,7 +1,7 @@
 // Traffic of the user's own: captures that are analysed in the page, and lists of connections.
 import * as capture from "./capture";
 import { $, save } from "./dom";
-import { count, percent } from "./format";
+import { count, percent, plural } from "./format";
 import type { Captured } from "./protocol";
 
 /** Most connections of a capture that the page runs: their list goes to every worker. */
@@ -31,7 +31,8 @@ function summary({ connections, rate, up }: Captured): string {
   if (!connections) return "No connection in it has a beginning, an end to end handshake and data, so there is nothing to run.";
   if (connections > MOST_CONNECTIONS) return `It has ${count(connections)} connections to run; the page runs at most ${count(MOST_CONNECTIONS)}. gentle compare --from runs them all.`;
   const reverse = up < 0.5 ? "" : ` ${percent(up)} of their data goes up, over the reverse link: if the receivers are on your side of the link, say so above, and the data crosses the link under test.`;
-  return `${count(connections)} connections can run, each at its time, with its size and its round-trip time. A capture does not tell the rate of the link; ${rate} would be loaded to 90 % over the time of the capture, and is what the run starts with.${reverse}`;
+  const what = plural(connections, "connection can run, at its time", "connections can run, each at its time");
+  return `${what}, with its size and its round-trip time. A capture does not tell the rate of the link; ${rate} would be loaded to 90 % over the time of the capture, and is what the run starts with.${reverse}`;
 }
 
 export class OwnTraffic {

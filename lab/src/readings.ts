@@ -1,6 +1,6 @@
 // What is said of a side in numbers and words, beside its picture.
 import { $ } from "./dom";
-import { count, moment, percent, time } from "./format";
+import { count, moment, percent, plural, time } from "./format";
 import { SHAPES, SYN_ACK, type Drop, type Side } from "./side";
 
 /** The sums of a run, below its picture. */
@@ -58,5 +58,5 @@ export function spoken(side: Side, label: string): string {
   const snapshot = side.snapshot;
   if (!snapshot) return "";
   const waits = side.waits.size;
-  return `${label}: ${snapshot.backlog[0][0]} packets wait, ${snapshot.sums.handshakes_dropped} of ${snapshot.sums.handshakes_offered} SYNs and SYN/ACKs were dropped, ${waits} ${waits === 1 ? "connection waits" : "connections wait"} for a timeout.`;
+  return `${label}: ${plural(snapshot.backlog[0][0], "packet waits", "packets wait")}, ${snapshot.sums.handshakes_dropped} of ${snapshot.sums.handshakes_offered} SYNs and SYN/ACKs were dropped, ${plural(waits, "connection waits", "connections wait")} for a timeout.`;
 }

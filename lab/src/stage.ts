@@ -1,4 +1,5 @@
 // The picture of a link: packets that wait in its queue, travel on its wire, and fall out; the reverse link below.
+import { plural } from "./format";
 import { ACK, DATAGRAM, END, FALL, FLOOD, OLD, type Packet, type Side, SYN, SYN_ACK, YOUNG } from "./side";
 
 /** What the picture shows besides the packets. */
@@ -315,7 +316,7 @@ export class Stage {
     g.fillStyle = colors.ink;
     g.font = "600 13px system-ui, sans-serif";
     g.textAlign = "center";
-    g.fillText(`${waiting} packets`, box.x + box.w / 2, box.y + box.h + 18);
+    g.fillText(plural(waiting, "packet", "packets"), box.x + box.w / 2, box.y + box.h + 18);
     g.font = "12px system-ui, sans-serif";
     g.fillStyle = colors.muted;
     g.fillText("Slow down to see packets one by one.", this.width / 2, this.height * 0.72);

@@ -20,7 +20,7 @@ def test_examples_run(page, capture, tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(gentle, "compare", quick)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "office.pcap").symlink_to(capture)
+    (tmp_path / "example.pcap").symlink_to(capture)
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)

@@ -42,8 +42,8 @@ fn printed(arguments: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Output of the program on a terminal of [`COLUMNS`], run in the root of the repository.
-fn shown(arguments: &[String]) -> String {
+/// Output of the program on a terminal of [`COLUMNS`], run in `folder`.
+fn shown(arguments: &[String], folder: &Path) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -64,7 +64,7 @@ fn shown(arguments: &[String]) -> String {
     command
         .args(arguments)
         .env("NO_COLOR", "1")
-        .current_dir(repository())
+        .current_dir(folder)
         .stderr(Stdio::null())
         .stdout(ours);
     let mut running = command.spawn().unwrap();
@@ -126,19 +126,29 @@ const PAGES: [&str; 6] = [
 
 #[test]
 fn pages_show_what_the_program_prints_now() {
+    // What README.md writes before it compares.
+    let folder = tempfile::TempDir::new().unwrap();
+    let example = folder.path().join("example.pcap");
+    printed(&["analyze", "--example", "-w", example.to_str().unwrap()].map(str::to_owned));
     for name in PAGES {
         let path = repository().join(name);
         let page = std::fs::read_to_string(&path).unwrap();
         let kernel = std::env::var_os("DOCS_KERNEL").is_some();
         let made = with_blocks(name, &page, |arguments| {
             let of_kernel = arguments.first().is_some_and(|verb| verb == "testbed");
-            (!of_kernel || kernel).then(|| shown(arguments))
+            (!of_kernel || kernel).then(|| shown(arguments, folder.path()))
         });
         compare(name, &path, &page, &made);
     }
     // A page without its marker would not be checked.
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    assert!(readme.contains("<!-- from: gentle compare -->"));
+    for command in [
+        "compare -->",
+        "analyze --example -->",
+        "compare --from example.pcap ",
+    ] {
+        assert!(readme.contains(&format!("<!-- from: gentle {command}")));
+    }
 }
 
 fn compare(name: &str, path: &Path, page: &str, made: &str) {

@@ -4,6 +4,7 @@ use super::kernel;
 use crate::args::{RUN, RexmitStatusArgs};
 use crate::output::{Terminal, definitions, print, warn};
 use gentle_rexmit::{Status, kernel_engine, wire};
+use gentle_units::text::plural;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -217,15 +218,18 @@ fn paths(status: &Status) -> String {
             path.prefix.to_string(),
             format!("{:.1} ms", ms(path.srtt_us)),
             format!(
-                "± {:.1} ms, {} handshakes",
+                "± {:.1} ms, {}",
                 ms(path.rttvar_us),
-                path.samples
+                plural(path.samples, "handshake", "handshakes")
             ),
         ]
     });
     let table = definitions(rows.collect(), Terminal::of_stdout().width);
     match more {
         0 => table,
-        more => format!("{table}  and {more} more networks (--json lists them)\n"),
+        more => format!(
+            "{table}  and {} (--json lists them)\n",
+            plural(more as u64, "more network", "more networks")
+        ),
     }
 }
