@@ -38,6 +38,10 @@ const SAMPLES_READ_DIFFERENTLY: &[(&str, &str)] = &[
     ("Frame Relay with direction", "unknown link type"),
     ("MPLS alone", "unknown link type"),
     ("IPv6 in MPLS", "unknown link type"),
+    ("DSA", "unknown link type"),
+    ("EDSA", "unknown link type"),
+    ("Broadcom switch", "unknown link type"),
+    ("Broadcom switch, tag in front", "unknown link type"),
     ("VXLAN of Linux", "not the registered port"),
     (
         "IPv6 mobility",
