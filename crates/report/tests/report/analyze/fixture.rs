@@ -37,6 +37,7 @@ pub(crate) fn rich() -> Analysis {
                 skipped: BTreeMap::from([("arp", 1_204), ("truncated before TCP", 12)]),
                 other: BTreeMap::from([("udp", 289_010), ("sctp", 512), ("other", 14_488)]),
                 tunnels: BTreeMap::from([("GRE", 12_001)]),
+                interfaces: Vec::new(),
                 warnings: vec!["monday.pcapng.zst: at byte 3901223004: expected a block, found the end of the file after 12 bytes".to_owned()],
             },
             capture("tuesday.pcap", 12_004),
@@ -423,6 +424,7 @@ fn capture(path: &str, packets: u64) -> Capture {
         skipped: BTreeMap::new(),
         other: BTreeMap::from([("udp", 96)]),
         tunnels: BTreeMap::new(),
+        interfaces: Vec::new(),
         warnings: Vec::new(),
     }
 }
