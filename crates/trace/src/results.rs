@@ -9,7 +9,7 @@ mod cost;
 mod outcomes;
 
 pub use cost::{CostOfSize, ExpectedCost, InitialRto};
-pub use outcomes::{AttemptGroup, NamedParty, Outcomes, Repeats};
+pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -189,7 +189,7 @@ impl TrustWarningKind {
 ///
 /// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It
 /// is a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK,
-/// without SYN and RST, that acknowledges the SYN/ACK.
+/// without SYN and RST, that acknowledges the SYN/ACK. The latter may be seen first, from another receive queue.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Handshakes {
     /// Attempts.
@@ -221,7 +221,8 @@ pub struct Handshakes {
     pub attempts_with_retransmission: u64,
     /// Successes with a retransmitted SYN or SYN/ACK.
     pub successes_with_retransmission: u64,
-    /// Round-trip times, seconds, with a resolution of 1 µs, over successes without a repeated SYN or SYN/ACK.
+    /// Round-trip times, seconds, with a resolution of 1 µs, over successes without a repeated SYN or SYN/ACK, or with
+    /// such only because an answer was late, and over attempts whose SYN/ACK the client answered with an RST.
     pub rtt_s: HandshakeRtt,
     /// SYN/ACKs without a SYN in the capture, which began later or has one direction only.
     pub synack_without_syn: u64,

@@ -46,6 +46,9 @@ pub enum Outcome {
     Refused,
     /// An ICMP or ICMPv6 message "destination unreachable" answered the SYN.
     Rejected,
+    /// An acknowledgement of another connection with the same addresses and ports, which the server still has, answered
+    /// the SYN (RFC 9293, 3.10.7.4; challenge ACK, RFC 5961, 4).
+    Challenged,
     /// Nothing answered the SYN.
     Unanswered,
 }
@@ -59,6 +62,7 @@ impl Outcome {
             Outcome::HalfOpen => "half-open",
             Outcome::Refused => "refused",
             Outcome::Rejected => "rejected",
+            Outcome::Challenged => "challenged",
             Outcome::Unanswered => "unanswered",
         }
     }

@@ -1,6 +1,7 @@
 //! TCP segments decoded from a capture.
 
 use crate::flow_key::{DirectedKey, FlowKey};
+pub(crate) use crate::syn_extras::SynExtras;
 use gentle_units::Nanos;
 use gentle_wire::{Address, Tcp, TcpFlags};
 use std::hash::Hash;
@@ -19,7 +20,8 @@ pub(crate) struct Segment {
     pub(crate) wire_len: u32,
     /// Value and echo of the TCP timestamps option; zero without the option.
     pub(crate) timestamp: (u32, u32),
-    /// First SACK block, sequence numbers; both are equal without one.
+    /// First SACK block, sequence numbers; both are equal without one. Of a SYN, which has none, the first is
+    /// [`Segment::syn_extras`].
     pub(crate) sack: (u32, u32),
     pub(crate) window: u16,
     /// IP identification; zero where the header has none.
@@ -127,6 +129,11 @@ impl Segment {
             .wrapping_add(u32::from(self.flags().any(TcpFlags::FIN)))
     }
 
+    /// Of a SYN: what middleboxes may drop it for.
+    pub(crate) fn syn_extras(&self) -> SynExtras {
+        SynExtras::from_bits(self.sack.0)
+    }
+
     /// The first SACK block if it is a duplicate SACK (RFC 2883).
     #[inline]
     pub(crate) fn dsack(&self) -> Option<(u32, u32)> {
@@ -194,7 +201,9 @@ impl Batch {
         segment.sack = (0, 0);
         // With timestamps, a SACK block needs more than 12 bytes of options.
         let without_sack = timestamp.is_some() && tcp.options.len() <= 12;
-        if !without_sack && !tcp.flags.any(TcpFlags::SYN) {
+        if tcp.flags.is_syn() {
+            segment.sack.0 = SynExtras::of(tcp).bits();
+        } else if !without_sack && !tcp.flags.any(TcpFlags::SYN) {
             let mut blocks = tcp.sack_blocks();
             if let Some(first) = blocks.next() {
                 segment.sack = first;

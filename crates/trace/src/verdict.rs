@@ -4,6 +4,9 @@ use crate::format::{count, of, percent, time};
 use crate::results::{Analysis, AttemptGroup, CostOfSize, ExpectedCost};
 use crate::trust;
 
+/// Smallest mean wait of a connection for retransmitted data that is reported where no handshake packet was lost, seconds.
+const NOTABLE_WAIT_S: f64 = 0.01;
+
 /// Sentences of the verdict.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let warned = |spoils: bool| {
@@ -20,8 +23,10 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     } else {
         one_sided(analysis, &mut sentences);
         loss(analysis, &mut sentences);
+        dropped_for(analysis, &mut sentences);
         sentences.extend(analysis.expected_cost.as_ref().and_then(expected_cost));
         spurious(analysis, &mut sentences);
+        answered_otherwise(analysis, &mut sentences);
         failures(analysis, &mut sentences);
     }
     sentences.extend(warned(false));
@@ -106,7 +111,7 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     let waiting = &analysis.waiting;
     let answered = outcomes.answered;
-    let what = if answered == analysis.handshakes.attempts {
+    let what = if answered + outcomes.seen_twice == analysis.handshakes.attempts {
         "connection attempt"
     } else {
         "answered connection attempt"
@@ -125,10 +130,12 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
         return;
     }
     if outcomes.with_loss == 0 {
-        sentences.push(match answered {
+        let none = match answered {
             1 => format!("The one {what} lost no SYN or SYN/ACK."),
             _ => format!("None of {attempts} lost a SYN or SYN/ACK."),
-        });
+        };
+        sentences
+            .push(data_waits(analysis).map_or(none.clone(), |waits| format!("{waits} {none}")));
         return;
     }
     let share = outcomes.with_loss as f64 / answered as f64;
@@ -168,6 +175,44 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
             count(worst.with_loss),
             of(worst.answered, "answered attempt", "answered attempts"),
             time(worst.time_lost_s),
+        ));
+    }
+}
+
+/// Sentence about waiting for retransmitted data, if it is considerable.
+fn data_waits(analysis: &Analysis) -> Option<String> {
+    let waited = analysis.waiting.data_s;
+    let mean = waited / analysis.outcomes.completed.max(1) as f64;
+    let again = &analysis.retransmissions;
+    let before = match again.late > again.retransmitted {
+        true => {
+            ", most of it for segments lost before the capture point, where SYNs that were lost do not show"
+        }
+        false => "",
+    };
+    (mean >= NOTABLE_WAIT_S).then(|| {
+        format!(
+            "Connections waited {} for retransmitted data ({} each on average){before}.",
+            time(waited),
+            time(mean),
+        )
+    })
+}
+
+/// Sentences about SYNs that a middlebox drops for what they carry.
+fn dropped_for(analysis: &Analysis, sentences: &mut Vec<String>) {
+    let outcomes = &analysis.outcomes;
+    for dropped in &outcomes.dropped_for {
+        let (what, it) = match dropped.name {
+            "mptcp" => ("the MPTCP option", "it"),
+            "fast-open" => ("the TCP Fast Open option", "it"),
+            "ecn" => ("the ECN flags (ECE and CWR)", "them"),
+            _ => ("data", "it"),
+        };
+        sentences.push(format!(
+            "A middlebox, not a queue, drops SYNs with {what}: each lost SYN of {} had {it}, and no answered SYN did. They waited {}.",
+            of(dropped.attempts, "attempt", "attempts"),
+            time(dropped.waited_s),
         ));
     }
 }
@@ -242,17 +287,78 @@ fn spurious(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
 }
 
+/// Sentences about SYNs that were sent again without a loss, because of an answer other than a SYN/ACK, or held up.
+fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
+    let outcomes = &analysis.outcomes;
+    if outcomes.completed_after_challenge > 0 {
+        sentences.push(format!(
+            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client sent its SYN again. No packet was lost.",
+            of(
+                outcomes.completed_after_challenge,
+                "answered attempt first met",
+                "answered attempts first met"
+            ),
+            time(outcomes.completed_after_challenge_s),
+        ));
+    }
+    if outcomes.completed_after_reset > 0 {
+        sentences.push(format!(
+            "{} after the client had answered a SYN/ACK with an RST and sent its SYN again. No packet was lost.",
+            of(
+                outcomes.completed_after_reset,
+                "attempt was completed",
+                "attempts were completed"
+            ),
+        ));
+    }
+    if outcomes.held > 0 {
+        let held = match outcomes.held_s {
+            s if s > 0.0 => format!(
+                ", {} on average by their timestamps",
+                time(s / outcomes.held as f64)
+            ),
+            _ => String::new(),
+        };
+        sentences.push(format!(
+            "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. No packet was lost.",
+            of(
+                outcomes.held,
+                "answered attempt was",
+                "answered attempts were"
+            ),
+        ));
+    }
+}
+
 /// Sentences about attempts that were not completed, by reason.
 fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     let attempts = |n: u64| of(n, "attempt", "attempts");
-    if outcomes.half_open > 0 {
+    let by_rst = outcomes.reset.attempts + outcomes.abandoned.attempts;
+    let half_open = outcomes.half_open.saturating_sub(by_rst);
+    if half_open > 0 {
         sentences.push(format!(
             "{} answered, but the client never went on.",
-            of(outcomes.half_open, "attempt was", "attempts were"),
+            of(half_open, "attempt was", "attempts were"),
         ));
     }
     for (apart, what) in [
+        (
+            &outcomes.abandoned,
+            "got a SYN/ACK that the client answered with an RST: it had given up before, or only probed the port (the round-trip times include them)",
+        ),
+        (
+            &outcomes.reset,
+            "failed although nothing was lost: the client answered each SYN/ACK with an RST and sent its SYN again",
+        ),
+        (
+            &outcomes.challenged,
+            "failed because the server still has a connection with the same addresses and ports: it answered the SYN with an ACK of that connection (challenge ACK, RFC 5961)",
+        ),
+        (
+            &outcomes.elsewhere,
+            "failed because the SYN/ACK came under another address than the SYN went to: address translation (NAT) was not undone",
+        ),
         (
             &outcomes.swallowed,
             "came to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
@@ -329,6 +435,12 @@ fn named(apart: &AttemptGroup, what: &str) -> String {
 
 /// Sentence about copies made by the capture.
 fn copies(analysis: &Analysis, sentences: &mut Vec<String>) {
+    if analysis.outcomes.seen_twice > 0 {
+        sentences.push(format!(
+            "The capture has {} twice, before and after address translation (NAT): they count once among the outcomes and waiting times above, and twice among packets.",
+            of(analysis.outcomes.seen_twice, "attempt", "attempts"),
+        ));
+    }
     let copies = &analysis.handshakes.capture_duplicates;
     let all = copies.syn + copies.synack + copies.other;
     if all == 0 {

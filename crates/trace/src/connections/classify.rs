@@ -2,9 +2,11 @@
 //! The counts by the definitions of handshake-2009 do not depend on it.
 
 use super::connection::{Connection, ConnectionFlags};
-use super::exchange::{CLIENT, Exchange, SERVER, Transmission};
+use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission};
+use super::flight::SHORTEST_TIMER;
 use crate::VantagePoint;
 use crate::row::Outcome;
+use crate::segment::SynExtras;
 use gentle_units::Nanos;
 
 /// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a
@@ -19,8 +21,27 @@ pub(crate) struct Repeats {
     pub(crate) turned_away: u32,
     /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs after the client's ACK.
     pub(crate) put_off: u32,
+    /// The server acknowledged another connection with the same addresses and ports instead of the previous SYN.
+    pub(crate) challenged: u32,
+    /// The client answered the previous SYN/ACK with an RST.
+    pub(crate) reset: u32,
+    /// The SYN came with the previous one, both held up before the capture point.
+    pub(crate) held: u32,
     /// The handshake never completed.
     pub(crate) in_vain: u32,
+}
+
+impl Repeats {
+    /// Whether there are some, and all because an answer was late: then nothing was lost.
+    pub(crate) fn are_late(&self) -> bool {
+        let late = self.late;
+        late > 0
+            && *self
+                == Repeats {
+                    late,
+                    ..Repeats::default()
+                }
+    }
 }
 
 /// Inferred outcome of an attempt.
@@ -35,6 +56,16 @@ pub(crate) struct Classification {
     pub(crate) waited_with_data: Nanos,
     /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
     pub(crate) swallowed: bool,
+    /// The only answer came under other addresses.
+    pub(crate) elsewhere: bool,
+    /// The client answered a SYN/ACK with an RST and never went on.
+    pub(crate) reset: bool,
+    /// Time for which SYNs were held up before the capture point, if their timestamps tick in milliseconds.
+    pub(crate) held: Nanos,
+    /// Parts that all lost SYNs had and the answered one had not; none without a loss.
+    pub(crate) dropped_for: SynExtras,
+    /// Parts of the SYN that was answered.
+    pub(crate) answered_extras: SynExtras,
 }
 
 impl Classification {
@@ -45,6 +76,8 @@ impl Classification {
     }
 }
 
+/// Shortest time between two SYN/ACKs of one timer: Linux `TCP_RTO_MIN`.
+const SHORTEST_BACKOFF: Nanos = Nanos::from_millis(200);
 /// Longest time in which a server next to the capture point answers.
 const LONGEST_REPLY: Nanos = Nanos::from_millis(1);
 /// Inverse of the largest share of the round-trip time on the server's side at which the server is near.
@@ -66,6 +99,8 @@ impl Connection {
             Outcome::Refused
         } else if has(ConnectionFlags::REJECTED) {
             Outcome::Rejected
+        } else if has(ConnectionFlags::CHALLENGED) {
+            Outcome::Challenged
         } else {
             Outcome::Unanswered
         }
@@ -80,6 +115,12 @@ impl Connection {
             waited: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
             swallowed: false,
+            elsewhere: outcome == Outcome::Unanswered
+                && self.flags.has(ConnectionFlags::ANSWERED_ELSEWHERE),
+            reset: outcome == Outcome::HalfOpen && self.flags.has(ConnectionFlags::RESET),
+            held: Nanos::ZERO,
+            dropped_for: SynExtras::default(),
+            answered_extras: self.flags.extras(),
         };
         let Some(loss_state) = &self.loss_state else {
             return class;
@@ -90,6 +131,7 @@ impl Connection {
                 at_server: self.is_at_server(&loss_state.exchange, vantage),
                 class: &mut class,
                 waits: Vec::new(),
+                lost_extras: SynExtras::ALL,
             }
             .run();
         }
@@ -152,6 +194,16 @@ fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<N
     }
 }
 
+/// Time by which a transmission is older than the next one but for their distance at the capture point, if no timer is
+/// so short as that: the path held up the earlier one. Zero without timestamps.
+fn held(earlier: &Transmission, later: &Transmission) -> Option<Nanos> {
+    let ticks = match (earlier.stamp, later.stamp) {
+        (0, _) | (_, 0) => 0,
+        (earlier, later) => (later.wrapping_sub(earlier) as i16).max(0) as u64,
+    };
+    (later.at.since(earlier.at) < SHORTEST_TIMER).then(|| Nanos::from_millis(ticks))
+}
+
 /// Classifies the transmissions of one handshake.
 struct Classifier<'a> {
     exchange: &'a Exchange,
@@ -159,6 +211,8 @@ struct Classifier<'a> {
     class: &'a mut Classification,
     /// Intervals in which the client waited, begin and end since the first SYN.
     waits: Vec<(Nanos, Nanos)>,
+    /// Parts that all SYNs found lost so far have; none after a loss of anything else.
+    lost_extras: SynExtras,
 }
 
 impl Classifier<'_> {
@@ -171,6 +225,13 @@ impl Classifier<'_> {
         for at in 1..self.exchange.sent[SERVER].kept().len() {
             let weight = self.exchange.sent[SERVER].weight(at);
             self.synack(at, weight);
+        }
+        if !syns.is_empty() {
+            let answered = self.first_syns().last().map(|syn| syn.extras);
+            self.class.answered_extras = answered.unwrap_or_default();
+            if self.class.repeats.lost > 0 {
+                self.class.dropped_for = self.lost_extras.without(self.class.answered_extras);
+            }
         }
         self.waits.sort_unstable();
         let mut until = Nanos::ZERO;
@@ -207,10 +268,12 @@ impl Classifier<'_> {
         let syns = self.exchange.sent[CLIENT].kept();
         let syn = syns[at];
         let answered = self.class.outcome.is_complete();
-        // One message is enough: routers and hosts limit their rate (RFC 1812, 4.3.2.8).
-        if syn.settled || (!answered && syns[..at].iter().any(|before| before.settled)) {
-            self.class.repeats.turned_away += weight;
+        if let Some(cause) = self.repeats_because(at) {
+            *cause += weight;
             self.record_wait(CLIENT, at);
+        } else if let Some(held) = held(&syns[at - 1], &syn) {
+            self.class.repeats.held += weight;
+            self.class.held += held;
         } else if !answered && syn.others_before > 0 {
             self.class.repeats.in_vain += weight;
             self.class.swallowed = true;
@@ -226,7 +289,40 @@ impl Classifier<'_> {
                 true => &mut self.class.repeats.put_off,
                 false => &mut self.class.repeats.lost,
             } += weight;
+            let lost = match syn.others_before {
+                0 => syns[at - 1].extras,
+                _ => SynExtras::default(),
+            };
+            self.lost_extras = self.lost_extras.and(lost);
             self.record_wait(CLIENT, at);
+        }
+    }
+
+    /// The count of SYNs sent again because of what answered the one before number `at`, if it was something other than
+    /// a SYN/ACK.
+    fn repeats_because(&mut self, at: usize) -> Option<&mut u32> {
+        let syns = self.exchange.sent[CLIENT].kept();
+        let replies = |reply: Reply| match reply {
+            // Each SYN/ACK has its own.
+            Reply::None | Reply::Reset => false,
+            // One message is enough: routers and hosts limit their rate (RFC 1812, 4.3.2.8; RFC 5961, 7).
+            Reply::Refusal | Reply::Challenge => true,
+        };
+        let earlier = || {
+            let answered = self.class.outcome.is_complete();
+            let before = syns[..at].iter().rev().filter(|_| !answered);
+            before.map(|syn| syn.reply).find(|&reply| replies(reply))
+        };
+        let reply = match syns[at].reply {
+            Reply::None => earlier().unwrap_or_default(),
+            reply => reply,
+        };
+        let repeats = &mut self.class.repeats;
+        match reply {
+            Reply::None => None,
+            Reply::Refusal => Some(&mut repeats.turned_away),
+            Reply::Challenge => Some(&mut repeats.challenged),
+            Reply::Reset => Some(&mut repeats.reset),
         }
     }
 
@@ -250,6 +346,17 @@ impl Classifier<'_> {
         }
     }
 
+    /// Time for which the path held up the first SYN/ACK and those that came with it, by their timestamps if these tick in
+    /// milliseconds.
+    fn answers_held(&self) -> Nanos {
+        let pairs = self.synacks().windows(2);
+        let together = pairs.map_while(|pair| {
+            let longer = held(&pair[0], &pair[1])?.saturating_sub(pair[1].at.since(pair[0].at));
+            (longer >= SHORTEST_BACKOFF).then_some(longer)
+        });
+        together.fold(Nanos::ZERO, Nanos::saturating_add)
+    }
+
     /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took
     /// longer than the client waited.
     fn is_late_before_answer(&self, at: usize) -> bool {
@@ -257,11 +364,15 @@ impl Classifier<'_> {
         let Some(first) = synacks.first() else {
             return false;
         };
+        let syns = self.exchange.sent[CLIENT].kept();
         let first_syns = self.first_syns();
         let last = first_syns.len() - 1;
         let echoed = echoed(first_syns, first.echo);
         if echoed.is_some_and(|echoed| at <= echoed) {
             return false;
+        }
+        if first.at.since(syns[at].at) < self.answers_held() {
+            return true;
         }
         let arrived = &first_syns[echoed.unwrap_or(0)];
         // Each SYN was answered: the answers are as far apart as the SYNs.
@@ -335,10 +446,13 @@ impl Classifier<'_> {
             self.class.repeats.in_vain += weight;
         } else if synack.settled {
             self.synack_after_ack(at, weight);
+        } else if held(&synacks[at - 1], &synack).is_some() {
+            self.class.repeats.held += weight;
         } else if self.is_synack_late(at) {
             self.class.repeats.late += weight;
         } else {
             self.class.repeats.lost += weight;
+            self.lost_extras = SynExtras::default();
             self.record_wait(SERVER, at);
         }
     }
@@ -375,6 +489,7 @@ impl Classifier<'_> {
         if !self.at_server && server_first {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.class.repeats.lost += weight;
+            self.lost_extras = SynExtras::default();
         } else {
             self.class.repeats.put_off += weight;
         }
@@ -395,10 +510,12 @@ impl Classifier<'_> {
         ) else {
             return false;
         };
-        let to_server = self
-            .exchange
-            .round_trip(CLIENT)
-            .unwrap_or(synacks[0].at.since(syn.at));
+        // The handshake may have taken longer than a later round trip, unless it waited for a retransmission.
+        let of_handshake = synacks[0].at.since(syn.at);
+        let to_server = match self.exchange.round_trip(CLIENT) {
+            Some(later) if later.0 * 2 < of_handshake.0 => later,
+            later => later.map_or(of_handshake, |later| later.max(of_handshake)),
+        };
         answer.at.since(synacks[0].at) + to_server >= synacks[at].at.since(synacks[0].at)
     }
 }

@@ -1,11 +1,11 @@
 //! State of one connection: 152 bytes, and more only while segments are in flight or after a loss.
 
 use super::compact_time::CompactDuration;
-use super::exchange::CLIENT;
+use super::exchange::{CLIENT, Reply};
 use super::flight::{PureAck, Sent};
 use super::loss_state::LossState;
 use super::window::Windows;
-use crate::segment::Segment;
+use crate::segment::{Segment, SynExtras};
 use gentle_units::Nanos;
 
 /// State of one endpoint of a connection.
@@ -107,6 +107,26 @@ impl ConnectionFlags {
     pub(crate) const REJECTED: ConnectionFlags = ConnectionFlags(16384);
     /// An RST or an ICMP message answered the last SYN.
     pub(crate) const TURNED_AWAY: ConnectionFlags = ConnectionFlags(32768);
+    /// A SYN was answered by an acknowledgement of another connection ([`Reply::Challenge`]).
+    pub(crate) const CHALLENGED: ConnectionFlags = ConnectionFlags(1 << 16);
+    /// The last SYN was.
+    pub(crate) const CHALLENGED_LAST: ConnectionFlags = ConnectionFlags(1 << 17);
+    /// The client answered a SYN/ACK with an RST ([`Reply::Reset`]).
+    pub(crate) const RESET: ConnectionFlags = ConnectionFlags(1 << 18);
+    /// It did so after the last SYN.
+    pub(crate) const RESET_LAST: ConnectionFlags = ConnectionFlags(1 << 19);
+    /// A segment of the client shows that it had received an answer.
+    pub(crate) const CLIENT_WENT_ON: ConnectionFlags = ConnectionFlags(1 << 20);
+    /// The connection was captured before, with other addresses ([`views`](super::views)).
+    pub(crate) const LATER_VIEW: ConnectionFlags = ConnectionFlags(1 << 21);
+    /// There is some evidence of that.
+    pub(crate) const MAYBE_LATER_VIEW: ConnectionFlags = ConnectionFlags(1 << 22);
+    /// The SYN was answered under other addresses.
+    pub(crate) const ANSWERED_ELSEWHERE: ConnectionFlags = ConnectionFlags(1 << 23);
+    /// Lowest of the bits that hold the low bits of the time to live of the newest SYN and SYN/ACK, two each.
+    const OPENING_TTL: u32 = 24;
+    /// Lowest of the bits that hold [`SynExtras`] of the first SYN.
+    const EXTRAS: u32 = 28;
 
     /// Whether the flag is set.
     #[inline]
@@ -124,6 +144,24 @@ impl ConnectionFlags {
         let seen = self.0
             & (ConnectionFlags::SYN.0 | ConnectionFlags::SYNACK.0 | ConnectionFlags::ESTABLISHED.0);
         seen != 0 && seen < ConnectionFlags::ESTABLISHED.0
+    }
+    /// Parts of the first SYN for which middleboxes may drop it.
+    pub(crate) fn extras(self) -> SynExtras {
+        SynExtras::from_bits(self.0 >> ConnectionFlags::EXTRAS)
+    }
+    /// Records the low bits of the time to live of the newest SYN (client) or SYN/ACK (server).
+    pub(super) fn set_opening_ttl(&mut self, side: usize, ttl: u8) {
+        let shift = ConnectionFlags::OPENING_TTL + 2 * side as u32;
+        self.0 = self.0 & !(3 << shift) | u32::from(ttl & 3) << shift;
+    }
+    /// Whether `ttl` differs from the one recorded; not noticed if by a multiple of 4.
+    pub(super) fn differs_in_ttl(self, side: usize, ttl: u8) -> bool {
+        let shift = ConnectionFlags::OPENING_TTL + 2 * side as u32;
+        self.0 >> shift & 3 != u32::from(ttl & 3)
+    }
+    /// Records the parts of the first SYN.
+    pub(crate) fn add_extras(&mut self, extras: SynExtras) {
+        self.0 |= extras.bits() << ConnectionFlags::EXTRAS;
     }
     /// Clears the flag; returns whether it was set.
     pub(crate) fn take(&mut self, flag: ConnectionFlags) -> bool {
@@ -206,6 +244,29 @@ impl Connection {
     #[inline]
     pub(crate) fn side(&self, segment: &Segment) -> usize {
         usize::from(segment.is_forward() == self.flags.has(ConnectionFlags::CLIENT_IS_UPPER))
+    }
+
+    /// What the last SYN was answered with, other than a SYN/ACK; forgets it.
+    pub(super) fn take_reply(&mut self) -> Reply {
+        let replies = [
+            (ConnectionFlags::RESET_LAST, Reply::Reset),
+            (ConnectionFlags::CHALLENGED_LAST, Reply::Challenge),
+            (ConnectionFlags::TURNED_AWAY, Reply::Refusal),
+        ];
+        let mut reply = Reply::None;
+        for (flag, of_flag) in replies {
+            if self.flags.take(flag) && reply == Reply::None {
+                reply = of_flag;
+            }
+        }
+        reply
+    }
+
+    /// Whether the last SYN was answered with anything other than a SYN/ACK.
+    pub(super) fn has_reply(&self) -> bool {
+        self.flags.has(ConnectionFlags::RESET_LAST)
+            || self.flags.has(ConnectionFlags::CHALLENGED_LAST)
+            || self.flags.has(ConnectionFlags::TURNED_AWAY)
     }
 
     /// Ports of client and server.

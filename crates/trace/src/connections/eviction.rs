@@ -278,7 +278,10 @@ impl Connections {
 
     /// Adds the time lost in a handshake to the timeline, at the time when the handshake completed.
     fn record_time_lost(&self, connection: &Connection, tally: &mut Tally) {
-        if connection.loss_state.is_none() || !connection.flags.has(ConnectionFlags::SYN) {
+        if connection.loss_state.is_none()
+            || !connection.flags.has(ConnectionFlags::SYN)
+            || connection.flags.has(ConnectionFlags::LATER_VIEW)
+        {
             return;
         }
         let class = connection.classify(self.eviction.vantage);

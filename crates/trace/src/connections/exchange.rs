@@ -2,8 +2,7 @@
 //! infers why each retransmission was sent.
 
 use super::compact_time::CompactTime;
-use crate::segment::Segment;
-use crate::segment::after;
+use crate::segment::{Segment, SynExtras, after};
 use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 
@@ -15,6 +14,21 @@ pub(crate) const SERVER: usize = 1;
 /// Largest number of transmissions kept per endpoint; beyond it, the newest replaces the last.
 pub(super) const KEPT: usize = 8;
 
+/// Segment after a SYN or its SYN/ACK which explains why the client sends the SYN again without waiting for a timer, and
+/// shows that the SYN was not lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// None seen.
+    #[default]
+    None,
+    /// An RST or an ICMP message refused the SYN.
+    Refusal,
+    /// The server acknowledged another connection with the same addresses and ports (RFC 9293, 3.10.7.4; RFC 5961, 4).
+    Challenge,
+    /// The client answered the SYN/ACK with an RST.
+    Reset,
+}
+
 /// SYN or SYN/ACK seen at the capture point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Transmission {
@@ -24,10 +38,26 @@ pub(super) struct Transmission {
     pub(super) echo: u16,
     /// Number of SYN/ACKs seen before this SYN, or of SYNs before this SYN/ACK.
     pub(super) others_before: u16,
-    /// For a SYN: an RST or ICMP message answered the previous one. For a SYN/ACK: the handshake's ACK had been seen.
+    /// For a SYN: what the previous one was answered with, other than a SYN/ACK.
+    pub(super) reply: Reply,
+    /// For a SYN: what middleboxes may drop it for.
+    pub(super) extras: SynExtras,
+    /// For a SYN/ACK: the handshake's ACK had been seen.
     pub(super) settled: bool,
     /// For a SYN/ACK: a SYN was seen since the previous SYN/ACK, or its numbers differ from the first SYN/ACK's.
     pub(super) asked_for: bool,
+}
+
+impl Transmission {
+    /// SYN or SYN/ACK, without what follows from segments before it.
+    pub(super) fn of(segment: &Segment) -> Transmission {
+        Transmission {
+            at: CompactTime::at(segment.time),
+            stamp: segment.timestamp.0 as u16,
+            echo: segment.timestamp.1 as u16,
+            ..Transmission::default()
+        }
+    }
 }
 
 /// SYNs or SYN/ACKs of one endpoint, in the order seen.
@@ -93,8 +123,8 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent the first data. If a SYN/ACK is retransmitted after the client's ACK: the client if any data was
-    /// seen before, else the first side that sends data afterwards.
+    /// Side that sent the first data or FIN, without a FIN of the server that comes late. If a SYN/ACK is retransmitted
+    /// after the client's ACK: the client if any data was seen before, else the first side that sends afterwards.
     pub(super) first_sender: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
@@ -150,7 +180,8 @@ impl Exchange {
             }
             return;
         }
-        if self.first_sender.is_none() {
+        let is_first = segment.payload_len > 0 || side == CLIENT || self.closes_at_once(now);
+        if self.first_sender.is_none() && is_first {
             self.first_sender = Some(side as u8);
         }
         let own = &mut self.round_trips[side];
@@ -161,6 +192,20 @@ impl Exchange {
             None if own.took.is_none() => Some((end, now)),
             timing => timing,
         };
+    }
+
+    /// Whether a FIN without data, which the server sends at `now`, comes from a program that accepted the connection and
+    /// closed it: within two round trips of the last SYN/ACK. Later, a server that defers the client (`TCP_DEFER_ACCEPT`)
+    /// has given up waiting for its data.
+    fn closes_at_once(&self, now: CompactTime) -> bool {
+        let (Some(synack), Some(syn), Some(answer)) = (
+            self.sent[SERVER].kept().last(),
+            self.sent[CLIENT].kept().first(),
+            self.answer,
+        ) else {
+            return true;
+        };
+        now.since(synack.at).0 <= answer.at.since(syn.at).0.saturating_mul(2)
     }
 
     /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it;

@@ -5,6 +5,14 @@ use super::compact_time::CompactTime;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
+/// Longest delay of a copy.
+pub(super) const LONGEST_COPY_GAP: Nanos = Nanos::from_millis(100);
+
+/// Time within which no timer retransmits a SYN or SYN/ACK, so that an equal one is a copy, and another one was held up on
+/// the path together with the one before it. The initial RTO is 1 s (RFC 6298, 2.1), the shortest RTO of a stack 30 ms
+/// (FreeBSD, `net.inet.tcp.rexmit_min`; Linux 200 ms), that of `gentle rexmit` 20 ms.
+pub(super) const SHORTEST_TIMER: Nanos = Nanos::from_millis(20);
+
 /// Time and identity of a transmission.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
@@ -41,16 +49,20 @@ impl Sent {
     /// uses IPv6) and, after one tick of the timestamp clock (RFC 7323, 5.4: 1 ms to 1 s), a new timestamp. The more of
     /// these fields are present, the longer the gap for which equal values prove a copy.
     pub(crate) fn is_copy(&self, segment: &Segment) -> bool {
-        if segment.ip_id != self.ip_id || segment.timestamp.0 as u16 != self.stamp {
-            return false;
-        }
-        CompactTime::at(segment.time).since(self.at) <= Sent::longest_copy_gap(segment)
+        self.is_copy_within(segment, Sent::longest_copy_gap(segment))
+    }
+
+    /// [`Sent::is_copy`] with another longest gap.
+    pub(super) fn is_copy_within(&self, segment: &Segment, longest: Nanos) -> bool {
+        segment.ip_id == self.ip_id
+            && segment.timestamp.0 as u16 == self.stamp
+            && CompactTime::at(segment.time).since(self.at) <= longest
     }
 
     /// Longest gap between `segment` and an earlier packet of which it may be a copy.
     pub(crate) fn longest_copy_gap(segment: &Segment) -> Nanos {
         match (segment.ip_id != 0, segment.has_timestamp()) {
-            (true, true) => Nanos::from_millis(100),
+            (true, true) => LONGEST_COPY_GAP,
             (true, false) => Nanos::from_millis(10),
             (false, true) => Nanos::from_millis(2),
             (false, false) => Nanos::from_millis(1),

@@ -4,11 +4,10 @@ use super::Connections;
 use super::compact_time::{CompactDuration, CompactTime};
 use super::connection::{Connection, ConnectionFlags, EndpointFlags};
 use super::exchange::{CLIENT, SERVER, Transmission};
-use super::flight::Sent;
+use super::flight::{LONGEST_COPY_GAP, SHORTEST_TIMER, Sent};
 use super::loss_state::LossState;
 use super::table::CHAIN_SCAN;
-use crate::segment::Segment;
-use crate::segment::{after, distance};
+use crate::segment::{Segment, SynExtras, after, distance};
 use crate::tally::{Candidates, Tally};
 use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
@@ -55,12 +54,14 @@ impl Connections {
                 tally.order.answered_before(connection.first, segment.time);
             }
             connection.syns = 1;
+            connection.flags.add_extras(segment.syn_extras());
             connection.open(CLIENT, segment);
             tally.attempts += 1;
             tally.syn_with_data += u64::from(segment.payload_len > 0);
             tally.vantage.ttl(CLIENT, segment.ttl);
             tally.timeline.at(segment.time).attempts += 1;
         }
+        self.syn_in_view(at, segment);
         (at, CLIENT)
     }
 
@@ -102,6 +103,7 @@ impl Connections {
                 at
             }
         };
+        self.synack_in_view(at, segment);
         let connection = self.table.get_mut(at);
         connection.record_synack(segment, tally);
         connection.acknowledge(SERVER, segment, tally, &mut self.pool);
@@ -134,6 +136,7 @@ impl Connection {
     fn open(&mut self, side: usize, segment: &Segment) {
         let end = segment.seq.wrapping_add(segment.seq_len());
         self.bytes[side] += u64::from(segment.payload_len);
+        self.flags.set_opening_ttl(side, segment.ttl);
         let endpoint = &mut self.endpoints[side];
         self.segments[side] += 1;
         if !endpoint.flags.has(EndpointFlags::SENT) {
@@ -160,8 +163,15 @@ impl Connection {
         let Some(interval) = self.handshake_repeated(CLIENT, segment, tally) else {
             return;
         };
-        let settled = self.flags.take(ConnectionFlags::TURNED_AWAY);
-        self.record_transmission(CLIENT, segment, settled, false);
+        let reply = self.take_reply();
+        // The attempt goes on.
+        self.flags.take(ConnectionFlags::RST);
+        let syn = Transmission {
+            reply,
+            extras: segment.syn_extras(),
+            ..Transmission::of(segment)
+        };
+        self.loss_state().exchange.record_handshake(CLIENT, syn);
         if self.flags.has(ConnectionFlags::SYNACK) {
             tally.vantage.syn_after_synack += 1;
         } else {
@@ -187,6 +197,10 @@ impl Connection {
                 // The time of the segment that acknowledged it is not kept; it is not after the last segment.
                 tally.order.answered_before(self.last, segment.time);
             }
+            let answered = answers_syn
+                && self.flags.has(ConnectionFlags::CLIENT_WENT_ON)
+                && server.flags.has(EndpointFlags::ACKED)
+                && server.acked == segment.seq.wrapping_add(1);
             self.isn[SERVER] = segment.seq;
             self.synack_acks = segment.ack;
             self.open(SERVER, segment);
@@ -197,10 +211,15 @@ impl Connection {
             if answers_syn {
                 self.flags.add(ConnectionFlags::SYNACK);
             }
+            if answered {
+                // Packets of several receive queues are not always captured in their order.
+                self.flags.add(ConnectionFlags::ESTABLISHED);
+                self.ack_at = self.synack_at;
+            }
             if let Some(loss_state) = &mut self.loss_state {
                 loss_state.syn_pending = false;
                 if loss_state.exchange.is_used() {
-                    self.record_transmission(SERVER, segment, false, true);
+                    self.record_synack_transmission(segment, false, true);
                 }
             }
             return;
@@ -221,12 +240,11 @@ impl Connection {
                 self.segments[SERVER] += 1;
                 self.loss_state().syn_pending = false;
                 self.begin_exchange();
-                self.record_transmission(
-                    SERVER,
-                    segment,
-                    self.flags.has(ConnectionFlags::WENT_ON),
-                    true,
-                );
+                let went_on = self.flags.has(ConnectionFlags::WENT_ON);
+                self.record_synack_transmission(segment, went_on, true);
+                if let Some(sent) = self.previous_open(SERVER) {
+                    *sent = Sent::new(segment);
+                }
                 return;
             }
         }
@@ -243,7 +261,7 @@ impl Connection {
         tally.intervals.record(SERVER, interval);
         let asked_for = std::mem::take(&mut self.loss_state().syn_pending);
         let went_on = self.flags.has(ConnectionFlags::WENT_ON);
-        self.record_transmission(SERVER, segment, went_on, asked_for);
+        self.record_synack_transmission(segment, went_on, asked_for);
         if went_on && !asked_for {
             let client = &self.endpoints[CLIENT];
             let data_seen = self.bytes.iter().any(|&bytes| bytes > 0);
@@ -269,10 +287,11 @@ impl Connection {
             let at = self.first.saturating_add(span.get().unwrap_or_default());
             CompactTime::at(at)
         };
-        let syn = self
-            .flags
-            .has(ConnectionFlags::SYN)
-            .then(|| seen(opening[CLIENT], first));
+        let extras = self.flags.extras();
+        let syn = self.flags.has(ConnectionFlags::SYN).then(|| Transmission {
+            extras,
+            ..seen(opening[CLIENT], first)
+        });
         let synack = (self.synacks > 0).then(|| seen(opening[SERVER], after_first(self.synack_at)));
         let answered = self
             .flags
@@ -290,25 +309,14 @@ impl Connection {
         }
     }
 
-    /// Records a SYN or SYN/ACK; `settled` and `asked_for` as in [`Transmission`].
-    fn record_transmission(
-        &mut self,
-        side: usize,
-        segment: &Segment,
-        settled: bool,
-        asked_for: bool,
-    ) {
-        self.loss_state().exchange.record_handshake(
-            side,
-            Transmission {
-                at: CompactTime::at(segment.time),
-                stamp: segment.timestamp.0 as u16,
-                echo: segment.timestamp.1 as u16,
-                others_before: 0,
-                settled,
-                asked_for,
-            },
-        );
+    /// Records a SYN/ACK; `settled` and `asked_for` as in [`Transmission`].
+    fn record_synack_transmission(&mut self, segment: &Segment, settled: bool, asked_for: bool) {
+        let synack = Transmission {
+            settled,
+            asked_for,
+            ..Transmission::of(segment)
+        };
+        self.loss_state().exchange.record_handshake(SERVER, synack);
     }
 
     /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the
@@ -323,18 +331,25 @@ impl Connection {
         // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost
         // immediately, because both sides start their timers within one round trip. Only the IP identification tells
         // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
-        let answers_again = side == SERVER
-            && self.loss_state.as_ref().is_some_and(|loss_state| {
-                loss_state.syn_pending
-                    || (loss_state.sides[CLIENT].handshake > 0
-                        && segment.ip_id == 0
-                        && !self.flags.has(ConnectionFlags::COPIED))
-            });
-        let known_original = segment.ip_id == 0 && segment.is_marked_original();
+        let loss_state = self.loss_state.as_ref().filter(|_| side == SERVER);
+        let after_syns =
+            segment.ip_id == 0 && loss_state.is_some_and(|it| it.sides[CLIENT].handshake > 0);
+        let answers_again = loss_state.is_some_and(|it| it.syn_pending)
+            || (after_syns
+                && (!self.flags.has(ConnectionFlags::COPIED) || segment.is_marked_original()));
+        let longest = if side == CLIENT && self.has_reply() {
+            // What came in between may have made the client send again at once.
+            Sent::longest_copy_gap(segment)
+        } else if segment.has_timestamp() && self.flags.differs_in_ttl(side, segment.ttl) {
+            // Sent in one tick of the sender's clock, and on its way over more hops.
+            LONGEST_COPY_GAP
+        } else {
+            Sent::longest_copy_gap(segment).max(SHORTEST_TIMER)
+        };
         let is_copy = segment.is_marked_duplicate()
+            || self.has_gone_on(side)
             || (!answers_again
-                && !known_original
-                && previous.is_some_and(|sent| sent.is_copy(segment)));
+                && previous.is_some_and(|sent| sent.is_copy_within(segment, longest)));
         if is_copy {
             self.flags.add(ConnectionFlags::COPIED);
             self.loss_state().sides[side].handshake_copies += 1;
@@ -353,6 +368,7 @@ impl Connection {
         if let Some(sent) = self.previous_open(side) {
             *sent = Sent::new(segment);
         }
+        self.flags.set_opening_ttl(side, segment.ttl);
         self.segments[side] += 1;
         self.flags.add(ConnectionFlags::HANDSHAKE_REPEATED);
         let loss_state = self.loss_state();
@@ -366,9 +382,24 @@ impl Connection {
     }
 
     /// Handles a segment with ACK, without SYN and RST, of a connection whose handshake is not known to be complete.
+    /// Returns whether its acknowledgement number is of another connection.
     #[inline(never)]
-    pub(super) fn acknowledged(&mut self, side: usize, segment: &Segment) {
-        if !self.flags.has(ConnectionFlags::WENT_ON) && self.shows_answer(side, segment) {
+    pub(super) fn acknowledged(&mut self, side: usize, segment: &Segment) -> bool {
+        if side == SERVER && self.is_challenge(segment) {
+            self.challenge();
+            return true;
+        }
+        self.adopt_synack(if side == CLIENT {
+            segment.ack
+        } else {
+            segment.seq
+        });
+        let shown = match side {
+            CLIENT => ConnectionFlags::CLIENT_WENT_ON,
+            _ => ConnectionFlags::WENT_ON,
+        };
+        if !self.flags.has(shown) && self.shows_answer(side, segment) {
+            self.flags.add(shown);
             self.flags.add(ConnectionFlags::WENT_ON);
             if let Some(loss_state) = &mut self.loss_state
                 && loss_state.exchange.is_used()
@@ -385,6 +416,85 @@ impl Connection {
         }
         if side == CLIENT {
             self.establish(segment);
+        }
+        false
+    }
+
+    /// Whether `side` has sent a segment which shows that it needs no answer to its SYN or SYN/ACK any more, so that an
+    /// equal one captured later is a copy. A server with Fast Open sends data before (RFC 7413, 4.2).
+    fn has_gone_on(&self, side: usize) -> bool {
+        let [client, server] = &self.endpoints;
+        match side {
+            CLIENT => {
+                self.flags.has(ConnectionFlags::ESTABLISHED)
+                    || self.flags.has(ConnectionFlags::CLIENT_WENT_ON)
+            }
+            _ => {
+                client.flags.has(EndpointFlags::ACKED) && after(client.acked, self.synack_acks)
+                    || server.flags.has(EndpointFlags::SENT)
+                        && !server.flags.has(EndpointFlags::OPENING)
+                        && !self.flags.extras().has(SynExtras::DATA)
+            }
+        }
+    }
+
+    /// Whether `segment` of the server, with ACK and without SYN and RST, acknowledges something other than the SYN to
+    /// which it is the answer: the server still has another connection with these addresses and ports (RFC 9293,
+    /// 3.10.7.4; RFC 5961, 4), open or in TIME-WAIT.
+    pub(super) fn is_challenge(&self, segment: &Segment) -> bool {
+        let acked = distance(segment.ack, self.isn[CLIENT]);
+        self.awaits_answer() && segment.seq_len() == 0 && !(1..=self.opening_len()).contains(&acked)
+    }
+
+    /// Whether `segment` of the client, with RST, is its answer to an acknowledgement of another connection: it has that
+    /// sequence number (RFC 9293, 3.10.7.3).
+    pub(super) fn answers_challenge(&self, segment: &Segment) -> bool {
+        let from = distance(segment.seq, self.isn[CLIENT]);
+        self.awaits_answer()
+            && !segment.flags().any(TcpFlags::ACK)
+            && segment.seq != 0
+            && !(0..=FIRST_WINDOW).contains(&from)
+    }
+
+    /// Whether the client has sent nothing but SYNs, and no SYN/ACK was captured.
+    fn awaits_answer(&self) -> bool {
+        self.flags.has(ConnectionFlags::SYN)
+            && !self.flags.has(ConnectionFlags::WENT_ON)
+            && self.synacks == 0
+            && self.endpoints[CLIENT].flags.has(EndpointFlags::OPENING)
+    }
+
+    /// Sequence numbers of the SYN and its data.
+    fn opening_len(&self) -> i32 {
+        distance(self.endpoints[CLIENT].next, self.isn[CLIENT])
+    }
+
+    /// Records that the last SYN was answered by an acknowledgement of another connection.
+    pub(super) fn challenge(&mut self) {
+        self.flags.add(ConnectionFlags::CHALLENGED);
+        self.flags.add(ConnectionFlags::CHALLENGED_LAST);
+    }
+
+    /// Makes the SYN/ACK that `number`, sent or acknowledged after it, follows the one of the connection, if that is one
+    /// with another initial sequence number than the first: the client has accepted it.
+    fn adopt_synack(&mut self, number: u32) {
+        let follows =
+            |isn: u32| Some(distance(number, isn)).filter(|it| (1..=FIRST_WINDOW).contains(it));
+        let server = &mut self.endpoints[SERVER];
+        let Some(loss_state) = &mut self.loss_state else {
+            return;
+        };
+        let others = loss_state.other_synacks.iter_mut();
+        let others = others.filter_map(|other| Some((follows(other.0)?, other)));
+        let Some((gap, other)) = others.min_by_key(|(gap, _)| *gap) else {
+            return;
+        };
+        let is_nearer = follows(self.isn[SERVER]).is_none_or(|current| gap < current);
+        if is_nearer && server.flags.has(EndpointFlags::OPENING) {
+            std::mem::swap(&mut self.isn[SERVER], &mut other.0);
+            std::mem::swap(&mut self.synack_acks, &mut other.1);
+            server.next = self.isn[SERVER].wrapping_add(1);
+            server.flags.set(EndpointFlags::ACKED, false);
         }
     }
 

@@ -17,6 +17,7 @@ mod loss_state;
 mod non_syn;
 mod sequence_space;
 mod table;
+mod views;
 mod window;
 
 pub(crate) use classify::Classification;
@@ -33,6 +34,7 @@ use eviction::Eviction;
 use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 use table::Table;
+use views::RecentSyns;
 use window::Pool;
 
 /// Segments between checks of the memory in use.
@@ -48,6 +50,7 @@ pub(crate) struct Connections {
     pool: Pool,
     eviction: Eviction,
     duplicates: DuplicateDetector,
+    recent_syns: RecentSyns,
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
     /// Time of the latest segment.
@@ -62,6 +65,7 @@ impl Connections {
             pool: Pool::default(),
             eviction: Eviction::new(options),
             duplicates: DuplicateDetector::default(),
+            recent_syns: RecentSyns::default(),
             by_initiator,
             latest: Nanos::ZERO,
         }

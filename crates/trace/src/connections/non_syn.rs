@@ -27,7 +27,11 @@ impl Connections {
             if flags.any(TcpFlags::ACK) && !flags.any(TcpFlags::RST) {
                 self.establish_any(newest, segment, v6);
             }
-            self.nearest(newest, segment)
+            let nearest = self.nearest(newest, segment);
+            if nearest != newest {
+                self.challenge_newest(newest, nearest, segment);
+            }
+            nearest
         };
         let side = self
             .table
@@ -58,6 +62,27 @@ impl Connections {
         let isn = segment.seq.wrapping_sub(1);
         if let Some(at) = self.table.find_by_isn(segment, v6, isn) {
             establish(&mut self.table, at);
+        }
+    }
+
+    /// Records that the newest connection is an attempt whose SYN met another one that the server still has, `older`, to
+    /// which `segment` belongs: an acknowledgement without news from the server, or the client's RST that answers it.
+    fn challenge_newest(&mut self, newest: u32, older: u32, segment: &Segment) {
+        let older = self.table.get(older);
+        let acknowledged = &older.endpoints[1 - older.side(segment)];
+        let is_news = acknowledged.flags.has(EndpointFlags::ACKED)
+            && distance(segment.ack, acknowledged.acked) > 0;
+        let attempt = self.table.get_mut(newest);
+        let flags = segment.flags();
+        let met = match (attempt.side(segment), flags.any(TcpFlags::RST)) {
+            (CLIENT, true) => attempt.answers_challenge(segment),
+            (SERVER, false) => {
+                flags.any(TcpFlags::ACK) && !is_news && attempt.is_challenge(segment)
+            }
+            _ => false,
+        };
+        if met {
+            attempt.challenge();
         }
     }
 
@@ -112,8 +137,9 @@ impl Connection {
         let side = self.side(segment);
         // Here and below, conditions that are rarely true come first: the processor cannot predict which side sends
         // next.
+        let mut acknowledges = ack;
         if self.flags.is_opening() && ack && !rst {
-            self.acknowledged(side, segment);
+            acknowledges = !self.acknowledged(side, segment);
         }
         if self.loss_state.is_some() {
             self.observe_with_loss_state(side, segment, tally);
@@ -134,7 +160,7 @@ impl Connection {
             self.flags.add(ConnectionFlags::COPIED);
         }
         tally.data(segment.time, kind);
-        if ack {
+        if acknowledges {
             self.acknowledge(side, segment, tally, pool);
             if self.endpoints[CLIENT].flags.has(EndpointFlags::FIN_ACKED)
                 && self.response == CompactDuration::NONE
@@ -149,17 +175,39 @@ impl Connection {
             .flags
             .set(EndpointFlags::ZERO_WINDOW, segment.window == 0 && !rst);
         if rst {
-            self.flags.add(ConnectionFlags::RST);
-            if side == SERVER
-                && self.flags.has(ConnectionFlags::SYN)
-                && !self.flags.has(ConnectionFlags::SYNACK)
-            {
-                self.flags.add(ConnectionFlags::REFUSED);
-                self.flags.add(ConnectionFlags::TURNED_AWAY);
-            }
-            pool.take_back(&mut self.windows);
+            self.reset(side, segment, pool);
         }
         side
+    }
+
+    /// Handles a segment of `side` with RST.
+    #[inline(never)]
+    fn reset(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
+        if side == CLIENT && self.answers_challenge(segment) {
+            // It ends the other connection.
+            self.challenge();
+            return;
+        }
+        self.flags.add(ConnectionFlags::RST);
+        let is_attempt = self.flags.has(ConnectionFlags::SYN);
+        let went_on = self.flags.has(ConnectionFlags::WENT_ON)
+            || self.flags.has(ConnectionFlags::ESTABLISHED);
+        if side == SERVER && is_attempt && !went_on {
+            // After a SYN/ACK, it is an answer all the same.
+            self.flags.add(ConnectionFlags::TURNED_AWAY);
+        }
+        if side == SERVER && is_attempt && !self.flags.has(ConnectionFlags::SYNACK) {
+            self.flags.add(ConnectionFlags::REFUSED);
+        }
+        if side == CLIENT && is_attempt && self.synacks > 0 && !went_on {
+            self.flags.add(ConnectionFlags::RESET);
+            self.flags.add(ConnectionFlags::RESET_LAST);
+            if self.ack_at == CompactDuration::NONE {
+                // Sent at once, as the ACK would be.
+                self.ack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
+            }
+        }
+        pool.take_back(&mut self.windows);
     }
 
     /// Handles a segment of `side` without SYN on a connection with loss state.

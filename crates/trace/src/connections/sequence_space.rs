@@ -320,7 +320,10 @@ impl Connection {
             if beyond > LARGEST_JUMP {
                 return;
             }
-            if beyond > 0 && endpoint.flags.has(EndpointFlags::ACKED) {
+            // Nothing follows a FIN: the number is of another connection.
+            let may_follow =
+                endpoint.flags.has(EndpointFlags::ACKED) & !endpoint.flags.has(EndpointFlags::FIN);
+            if beyond > 0 && may_follow {
                 self.note_unseen_data(other, segment, pool);
             }
         }

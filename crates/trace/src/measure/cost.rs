@@ -134,11 +134,12 @@ impl CostCounts {
     }
 
     /// Expected and measured cost, from the round-trip times of the handshakes and the retransmissions of data; `None`
-    /// if no completed attempt had a loss.
+    /// if no completed attempt had a loss. `by_middlebox`: SYNs were dropped for what they carry.
     pub(super) fn result(
         &self,
         rtt: &Quantiles,
         retransmissions: &Retransmissions,
+        by_middlebox: bool,
     ) -> Option<ExpectedCost> {
         if self.losses == 0 {
             return None;
@@ -157,7 +158,8 @@ impl CostCounts {
                 };
                 rto.share * path.mean_wait_s()
             });
-            (self.with_loss >= FEWEST && !initial_rtos.is_empty()).then(|| waits.sum::<f64>())
+            let is_known = self.with_loss >= FEWEST && !initial_rtos.is_empty() && !by_middlebox;
+            is_known.then(|| waits.sum::<f64>())
         };
         let expected_wait_s = wait(handshake_loss);
         let mut not_computed = Vec::new();
@@ -166,7 +168,12 @@ impl CostCounts {
                 not_computed.push(why.to_owned());
             }
         };
-        if self.with_loss < FEWEST {
+        if by_middlebox {
+            reason(
+                true,
+                "No expected wait: a middlebox drops SYNs for what they carry, every time, and the model has independent losses.",
+            );
+        } else if self.with_loss < FEWEST {
             reason(
                 true,
                 "No expected wait: fewer than ten connections lost a SYN or SYN/ACK.",

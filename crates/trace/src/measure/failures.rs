@@ -35,18 +35,22 @@ struct Failure {
     once: bool,
     swallowed: bool,
     lost: bool,
+    elsewhere: bool,
+    reset: bool,
     /// Start, seconds since 1970.
     at: u32,
 }
 
-/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `swallowed` and `lost` as the
-/// bits 1, 2 and 4.
+/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `swallowed`, `lost`,
+/// `elsewhere` and `reset` as the bits 1, 2, 4, 8 and 16.
 #[derive(Serialize, Deserialize)]
 struct Kept(Host, Host, u16, u32, Outcome, u8);
 
 impl From<Failure> for Kept {
     fn from(it: Failure) -> Kept {
-        let flags = u8::from(it.once) | u8::from(it.swallowed) << 1 | u8::from(it.lost) << 2;
+        let flags = [it.once, it.swallowed, it.lost, it.elsewhere, it.reset];
+        let bits = flags.into_iter().enumerate();
+        let flags = bits.map(|(at, flag)| u8::from(flag) << at).sum();
         let (client, server) = (Host(it.client), Host(it.server));
         Kept(client, server, it.port, it.at, it.outcome, flags)
     }
@@ -63,6 +67,8 @@ impl From<Kept> for Failure {
             once: flags & 1 != 0,
             swallowed: flags & 2 != 0,
             lost: flags & 4 != 0,
+            elsewhere: flags & 8 != 0,
+            reset: flags & 16 != 0,
             at,
         }
     }
@@ -75,13 +81,18 @@ pub(super) enum Reason {
     Dead,
     Refused,
     Rejected,
+    Challenged,
+    Elsewhere,
     Scan,
     Flood,
     Unseen,
+    /// Of the attempts with none of the reasons: the client reset each SYN/ACK and sent its SYN again; once, and did not.
+    Reset,
+    Abandoned,
 }
 
 /// Number of variants of [`Reason`].
-const REASONS: usize = 7;
+const REASONS: usize = 11;
 
 /// Number of attempts for a reason, by server (address and port) or client (address and port 0).
 type ByParty = HashMap<(Address, u16), u64>;
@@ -182,6 +193,8 @@ impl Failures {
             once,
             swallowed: class.swallowed,
             lost: class.repeats.lost > 0,
+            elsewhere: class.elsewhere,
+            reset: class.reset,
             at: u32::try_from(at.0 / 1_000_000_000).unwrap_or(u32::MAX),
         });
     }
@@ -202,14 +215,20 @@ impl Failures {
                 match failure.outcome {
                     Outcome::Refused => Reason::Refused,
                     Outcome::Rejected => Reason::Rejected,
+                    Outcome::Challenged => Reason::Challenged,
                     Outcome::HalfOpen if failure.swallowed => Reason::Swallowed,
+                    Outcome::Unanswered if failure.elsewhere => Reason::Elsewhere,
                     Outcome::Unanswered if parties.is_unseen(server) => Reason::Unseen,
                     Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Swallowed,
                     Outcome::Unanswered => Reason::Dead,
                     Outcome::HalfOpen | Outcome::Succeeded | Outcome::OneSided => {
                         self.half_open += 1;
                         self.half_open_with_loss += u64::from(failure.lost);
-                        continue;
+                        match (failure.reset, failure.once) {
+                            (true, false) => Reason::Reset,
+                            (true, true) => Reason::Abandoned,
+                            (false, _) => continue,
+                        }
                     }
                 }
             };

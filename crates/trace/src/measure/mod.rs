@@ -2,6 +2,7 @@
 
 mod cost;
 pub(crate) mod directions;
+mod extras;
 mod failures;
 mod filters;
 mod flood;

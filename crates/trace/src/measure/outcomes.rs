@@ -1,11 +1,14 @@
 //! Statistics of closed connections.
 
 use super::cost::CostCounts;
+use super::extras::ExtrasCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
 use super::sample::Sample;
 use crate::codec::nanos;
-use crate::connections::{CLIENT, ClosedConnection, Connection, ConnectionFlags, SERVER};
+use crate::connections::{
+    CLIENT, Classification, ClosedConnection, Connection, ConnectionFlags, SERVER,
+};
 use crate::options::{Options, VantagePoint};
 use crate::results::{
     self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting,
@@ -42,6 +45,10 @@ struct OutcomeCounts {
     completed_with_loss: u64,
     late: u64,
     put_off: u64,
+    completed_after_challenge: u64,
+    completed_after_reset: u64,
+    held: u64,
+    seen_twice: u64,
     without_syn: u64,
     without_syn_again: u64,
     repeats: Repeats,
@@ -59,6 +66,10 @@ struct Times {
     waited_for_data: Nanos,
     #[serde(with = "nanos")]
     put_off: Nanos,
+    #[serde(with = "nanos")]
+    completed_after_challenge: Nanos,
+    #[serde(with = "nanos")]
+    held: Nanos,
     #[serde(with = "nanos")]
     failed: Nanos,
 }
@@ -83,6 +94,7 @@ pub(crate) struct Outcomes {
     /// Round-trip times: server half, client half, sum.
     round_trips: [Distribution; 3],
     times: Times,
+    extras: ExtrasCounts,
     /// Of this trace only: samples are not added up.
     pub(crate) sample: Sample,
     #[serde(skip)]
@@ -105,6 +117,7 @@ impl Outcomes {
             closes: Closes::default(),
             round_trips: Default::default(),
             times: Times::default(),
+            extras: ExtrasCounts::default(),
             sample: Sample::default(),
             vantage: options.vantage,
             memory_limit: options.memory() / 16,
@@ -117,9 +130,11 @@ impl Outcomes {
         let ClosedConnection {
             connection, close, ..
         } = closed;
-        for side in [CLIENT, SERVER] {
-            let data = &mut self.times.waited_for_data;
-            *data = data.saturating_add(connection.delays(side).1);
+        if !connection.flags.has(ConnectionFlags::LATER_VIEW) {
+            for side in [CLIENT, SERVER] {
+                let data = &mut self.times.waited_for_data;
+                *data = data.saturating_add(connection.delays(side).1);
+            }
         }
         if connection.flags.has(ConnectionFlags::SYN) {
             self.attempt(closed);
@@ -161,26 +176,40 @@ impl Outcomes {
             handshakes.successes_with_duplicate_syn += u64::from(again);
             handshakes.successes_with_retransmission += u64::from(sent_again);
             handshakes.syns_of_successes += u64::from(connection.syns);
-            if let (Some(both), Some(server)) =
-                (connection.round_trip(), connection.synack_at.get())
-            {
-                let halves = [server, both.saturating_sub(server), both];
-                for (distribution, time) in self.round_trips.iter_mut().zip(halves) {
-                    distribution.record(time);
-                }
-            }
             self.close(*close);
         } else {
             handshakes.failures += 1;
             handshakes.failures_with_duplicate_syn += u64::from(again);
             self.closes.never_established += 1;
         }
-        self.infer(connection, *addresses);
+        let class = connection.classify(self.vantage);
+        if success || class.reset {
+            self.record_round_trip(connection, &class);
+        }
+        if connection.flags.has(ConnectionFlags::LATER_VIEW) {
+            self.inferred.seen_twice += 1;
+        } else {
+            self.infer(connection, *addresses, &class);
+        }
+    }
+
+    /// Records the round-trip times of a handshake, if its packets show them: none was repeated, or only because the
+    /// answers were late.
+    fn record_round_trip(&mut self, connection: &Connection, class: &Classification) {
+        let both = match class.repeats.are_late() {
+            true => connection.ack_at.get(),
+            false => connection.round_trip(),
+        };
+        if let (Some(both), Some(server)) = (both, connection.synack_at.get()) {
+            let halves = [server, both.saturating_sub(server), both];
+            for (distribution, time) in self.round_trips.iter_mut().zip(halves) {
+                distribution.record(time);
+            }
+        }
     }
 
     /// Records the inferred outcome of an attempt whose connection is closed.
-    fn infer(&mut self, connection: &Connection, addresses: [Address; 2]) {
-        let class = connection.classify(self.vantage);
+    fn infer(&mut self, connection: &Connection, addresses: [Address; 2], class: &Classification) {
         let mut failed = Nanos::ZERO;
         let counts = &mut self.inferred;
         let repeats = &mut counts.repeats;
@@ -188,6 +217,9 @@ impl Outcomes {
         repeats.late += u64::from(class.repeats.late);
         repeats.turned_away += u64::from(class.repeats.turned_away);
         repeats.put_off += u64::from(class.repeats.put_off);
+        repeats.challenged += u64::from(class.repeats.challenged);
+        repeats.reset += u64::from(class.repeats.reset);
+        repeats.held += u64::from(class.repeats.held);
         repeats.in_vain += u64::from(class.repeats.in_vain);
         if class.outcome.is_complete() {
             let has_loss = class.has_loss();
@@ -197,7 +229,7 @@ impl Outcomes {
                 .map_or([None; 2], |loss_state| loss_state.series);
             let [from_client, from_server] = connection.bytes;
             self.cost
-                .record(&class, series, from_client.max(from_server));
+                .record(class, series, from_client.max(from_server));
             counts.completed += 1;
             counts.one_sided += u64::from(class.outcome == Outcome::OneSided);
             counts.completed_with_loss += u64::from(has_loss);
@@ -212,6 +244,17 @@ impl Outcomes {
                 let waited = class.waited.saturating_add(class.waited_with_data);
                 times.put_off = times.put_off.saturating_add(waited);
             }
+            if class.repeats.challenged > 0 {
+                counts.completed_after_challenge += 1;
+                let waited = &mut times.completed_after_challenge;
+                *waited = waited.saturating_add(class.waited);
+            }
+            counts.completed_after_reset += u64::from(class.repeats.reset > 0);
+            if class.repeats.held > 0 {
+                counts.held += 1;
+                times.held = times.held.saturating_add(class.held);
+            }
+            self.extras.record(class);
         } else {
             failed = connection.delays(CLIENT).0;
             self.times.failed = self.times.failed.saturating_add(failed);
@@ -222,9 +265,9 @@ impl Outcomes {
             let once = u32::from(connection.syns).saturating_sub(copies) <= 1;
             let port = connection.ports()[1];
             self.failures
-                .record(addresses, port, &class, once, connection.first);
+                .record(addresses, port, class, once, connection.first);
         }
-        self.parties.record(connection, addresses, &class, failed);
+        self.parties.record(connection, addresses, class, failed);
     }
 
     fn close(&mut self, close: Close) {
@@ -274,12 +317,25 @@ impl Outcomes {
         sum(&mut counts.completed_with_loss, more.completed_with_loss);
         sum(&mut counts.late, more.late);
         sum(&mut counts.put_off, more.put_off);
+        sum(
+            &mut counts.completed_after_challenge,
+            more.completed_after_challenge,
+        );
+        sum(
+            &mut counts.completed_after_reset,
+            more.completed_after_reset,
+        );
+        sum(&mut counts.held, more.held);
+        sum(&mut counts.seen_twice, more.seen_twice);
         sum(&mut counts.without_syn, more.without_syn);
         sum(&mut counts.without_syn_again, more.without_syn_again);
         sum(&mut counts.repeats.lost, more.repeats.lost);
         sum(&mut counts.repeats.late, more.repeats.late);
         sum(&mut counts.repeats.turned_away, more.repeats.turned_away);
         sum(&mut counts.repeats.put_off, more.repeats.put_off);
+        sum(&mut counts.repeats.challenged, more.repeats.challenged);
+        sum(&mut counts.repeats.reset, more.repeats.reset);
+        sum(&mut counts.repeats.held, more.repeats.held);
         sum(&mut counts.repeats.in_vain, more.repeats.in_vain);
 
         let sum_of = |a: &mut Nanos, b: Nanos| *a = a.saturating_add(b);
@@ -288,6 +344,11 @@ impl Outcomes {
         sum_of(&mut times.waited_with_loss, more.waited_with_loss);
         sum_of(&mut times.waited_for_data, more.waited_for_data);
         sum_of(&mut times.put_off, more.put_off);
+        sum_of(
+            &mut times.completed_after_challenge,
+            more.completed_after_challenge,
+        );
+        sum_of(&mut times.held, more.held);
         sum_of(&mut times.failed, more.failed);
 
         let (closes, more) = (&mut self.closes, other.closes);
@@ -299,6 +360,7 @@ impl Outcomes {
 
         self.series.add(&other.series);
         self.cost.add(&other.cost);
+        self.extras.add(&other.extras);
         for (round_trips, more) in self.round_trips.iter_mut().zip(&other.round_trips) {
             round_trips.add(more);
         }
@@ -402,13 +464,24 @@ impl Outcomes {
             late: counts.late,
             put_off: counts.put_off,
             put_off_s: self.times.put_off.as_secs_f64(),
+            completed_after_challenge: counts.completed_after_challenge,
+            completed_after_challenge_s: self.times.completed_after_challenge.as_secs_f64(),
+            completed_after_reset: counts.completed_after_reset,
+            held: counts.held,
+            held_s: self.times.held.as_secs_f64(),
+            reset: server(Reason::Reset),
+            abandoned: server(Reason::Abandoned),
+            dropped_for: self.extras.result(),
             swallowed: server(Reason::Swallowed),
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
             rejected: server(Reason::Rejected),
+            challenged: server(Reason::Challenged),
+            elsewhere: server(Reason::Elsewhere),
             scans: failures.group(Reason::Scan, |client, _| show(client)),
             floods: server(Reason::Flood),
             unseen: server(Reason::Unseen),
+            seen_twice: counts.seen_twice,
             without_syn: counts.without_syn,
             without_syn_again: counts.without_syn_again,
             repeats: counts.repeats,
@@ -418,8 +491,11 @@ impl Outcomes {
 
     /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.
     pub(crate) fn expected_cost(&self, retransmissions: &Retransmissions) -> Option<ExpectedCost> {
-        self.cost
-            .result(&self.round_trips[2].quantiles(), retransmissions)
+        self.cost.result(
+            &self.round_trips[2].quantiles(),
+            retransmissions,
+            self.extras.explain_losses(),
+        )
     }
 
     /// Time lost by waiting for retransmissions.

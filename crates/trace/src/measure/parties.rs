@@ -160,7 +160,7 @@ impl PartyCounts {
             tried: 0,
             seen: matches!(
                 class.outcome,
-                Outcome::Succeeded | Outcome::HalfOpen | Outcome::Refused
+                Outcome::Succeeded | Outcome::HalfOpen | Outcome::Refused | Outcome::Challenged
             ),
             unseen: class.outcome == Outcome::OneSided,
         };

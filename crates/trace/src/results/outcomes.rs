@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Inferred outcomes of connection attempts, and causes of retransmitted SYNs and SYN/ACKs.
 ///
-/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `scans`, `floods` and
-/// `unseen`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
+/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `challenged`, `elsewhere`,
+/// `scans`, `floods`, `unseen` and `seen_twice`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
 /// uses everything that was captured of a connection.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Outcomes {
@@ -32,6 +32,26 @@ pub struct Outcomes {
     pub put_off: u64,
     /// Time that the attempts in `put_off` waited because of it, seconds.
     pub put_off_s: f64,
+    /// Completed attempts of which a SYN was answered by an ACK of another connection with the same addresses and ports,
+    /// which the server still had (RFC 9293, 3.10.7.4; challenge ACK, RFC 5961, 4). No packet was lost.
+    pub completed_after_challenge: u64,
+    /// Time that these waited because of it, seconds.
+    pub completed_after_challenge_s: f64,
+    /// Completed attempts whose client first answered a SYN/ACK with an RST.
+    pub completed_after_reset: u64,
+    /// Answered attempts of which several SYNs were captured at once: something before the capture point held them up. No
+    /// packet was lost.
+    pub held: u64,
+    /// Time for which these were held up by their timestamps (RFC 7323) if these tick in milliseconds, seconds.
+    pub held_s: f64,
+    /// Attempts in `half_open` whose client answered each SYN/ACK with an RST and then sent its SYN again.
+    pub reset: AttemptGroup,
+    /// Attempts in `half_open` whose client answered the SYN/ACK with an RST and sent nothing else: it had given up, or only
+    /// wanted to know whether the port is open.
+    pub abandoned: AttemptGroup,
+    /// Completed attempts whose lost SYNs all had an option, data or flags that no answered SYN of the capture has: a
+    /// middlebox drops those. At least three attempts; without any, empty.
+    pub dropped_for: Vec<DroppedFor>,
     /// Attempts at live servers of which every packet in at least one direction was lost or discarded.
     pub swallowed: AttemptGroup,
     /// Attempts at hosts of which nothing was captured.
@@ -40,12 +60,18 @@ pub struct Outcomes {
     pub refused: AttemptGroup,
     /// Attempts answered by an ICMP or ICMPv6 message "destination unreachable".
     pub rejected: AttemptGroup,
+    /// Attempts of which each SYN was answered by an ACK of another connection with the same addresses and ports.
+    pub challenged: AttemptGroup,
+    /// Attempts answered only under other addresses: address translation was not undone for the SYN/ACK.
+    pub elsewhere: AttemptGroup,
     /// Failed attempts of clients that tried many servers and ports.
     pub scans: AttemptGroup,
     /// Attempts that belong to a SYN flood.
     pub floods: AttemptGroup,
     /// Unanswered attempts at servers of which only the packets from clients were captured.
     pub unseen: AttemptGroup,
+    /// Attempts that are another view of one that counts, captured before or after address translation (NAT).
+    pub seen_twice: u64,
     /// Connections whose SYN/ACK was captured, but not the SYN; they do not count as attempts.
     pub without_syn: u64,
     /// Connections in `without_syn` whose SYN/ACK was retransmitted.
@@ -54,6 +80,17 @@ pub struct Outcomes {
     pub repeats: Repeats,
     /// Attempts whose outcome was decided before the end of the trace because of the memory limit.
     pub judged_early: u64,
+}
+
+/// Attempts whose SYNs a middlebox drops for what they carry.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct DroppedFor {
+    /// `mptcp` (option 30, RFC 8684), `fast-open` (option 34, RFC 7413), `data`, or `ecn` (flags ECE and CWR, RFC 3168).
+    pub name: &'static str,
+    /// Number of attempts.
+    pub attempts: u64,
+    /// Time that they waited, seconds.
+    pub waited_s: f64,
 }
 
 /// Failed attempts with a common reason.
@@ -87,6 +124,12 @@ pub struct Repeats {
     pub turned_away: u64,
     /// The server deferred the client: SYNs after one that had reached the server, SYN/ACKs after the client's ACK.
     pub put_off: u64,
+    /// The server had answered the previous SYN with an ACK of another connection.
+    pub challenged: u64,
+    /// The client had answered the previous SYN/ACK with an RST.
+    pub reset: u64,
+    /// The SYN came together with the previous one.
+    pub held: u64,
     /// The attempt was never completed.
     pub in_vain: u64,
 }

@@ -34,6 +34,8 @@ pub(crate) struct Segment {
     pub(crate) ttl: u8,
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) sack: Vec<(u32, u32)>,
+    /// Further options, encoded.
+    pub(crate) options: Vec<u8>,
     pub(crate) interface: u32,
     /// Type and code of an ICMP message that quotes the segment and goes to its source instead of it.
     pub(crate) icmp: Option<(u8, u8)>,
@@ -63,6 +65,7 @@ impl Segment {
             ttl: 60,
             timestamps: None,
             sack: Vec::new(),
+            options: Vec::new(),
             interface: 0,
             icmp: None,
         }
@@ -112,6 +115,12 @@ impl Segment {
             sack: blocks.to_vec(),
             ..self
         }
+    }
+
+    /// Adds an encoded option.
+    pub(crate) fn option(mut self, option: &[u8]) -> Segment {
+        self.options.extend(option);
+        self
     }
 
     /// ICMP message of this type and code that quotes the segment.
@@ -186,6 +195,7 @@ impl Segment {
             .flat_map(|option| [padding[0], padding[1], option])
             .collect();
         let options = TcpOptions::new(&options).expect("two options fit");
+        let options = [options.as_bytes(), &self.options].concat();
         let payload = vec![0x55; self.payload.into()];
         let tcp = Tcp {
             src_port: self.src.1,
@@ -195,7 +205,7 @@ impl Segment {
             flags: TcpFlags(self.flags.into()),
             window: self.window,
             payload_len: self.payload.into(),
-            options: options.as_bytes(),
+            options: &options,
             payload: &payload,
         };
         let ip = (protocol::TCP, self.ttl, self.id);

@@ -2,6 +2,7 @@
 
 mod bystanders;
 mod captures;
+mod causes;
 mod filters;
 mod frames;
 mod handshakes;

@@ -13,6 +13,8 @@ pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> 
         &outcomes.dead,
         &outcomes.refused,
         &outcomes.rejected,
+        &outcomes.challenged,
+        &outcomes.elsewhere,
         &outcomes.scans,
         &outcomes.floods,
         &outcomes.unseen,

@@ -207,7 +207,8 @@ fn a_port_used_again_while_old_segments_arrive() {
         (rows[0].from_client.bytes, rows[1].from_client.bytes),
         (100, 50)
     );
-    assert_eq!(rows[0].from_client.retransmissions, 2);
+    // The SYN is a copy: the client had sent more.
+    assert_eq!(rows[0].from_client.retransmissions, 1);
     assert_eq!(rows[1].from_client.retransmissions, 0);
     assert_eq!((rows[0].close, rows[1].close), (Close::Fin, Close::Open));
 }

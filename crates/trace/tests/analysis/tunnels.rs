@@ -227,7 +227,7 @@ fn handshakes_inside_are_those_that_tshark_sees() {
         };
         let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
         let theirs = count(segments(Layer::Innermost));
-        assert_eq!(ours, theirs, "{}", path.display());
+        assert!(theirs.are(ours), "{}: {ours:?} {theirs:?}", path.display());
         assert_eq!(segments(Layer::Outermost).count(), 0, "{}", path.display());
     }
 }

@@ -77,7 +77,7 @@ impl Class {
         match row.outcome.expect("its SYN was captured") {
             Outcome::Refused => Class::Refused,
             Outcome::Rejected => Class::Rejected,
-            Outcome::Unanswered | Outcome::HalfOpen => Class::Blackholed,
+            Outcome::Unanswered | Outcome::HalfOpen | Outcome::Challenged => Class::Blackholed,
             Outcome::OneSided => Class::OneSided,
             Outcome::Succeeded if row.handshake_lost > 0 => Class::Lost,
             Outcome::Succeeded if row.handshake_late > 0 => Class::Late,

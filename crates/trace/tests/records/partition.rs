@@ -271,7 +271,7 @@ fn a_damaged_record_is_refused_and_never_panics() {
         let text = text.replacen(from, to, 1);
         Record::from_bytes(&zstd::encode_all(text.as_bytes(), 3).unwrap())
     };
-    let error = changed("\"version\":1", "\"version\":2").unwrap_err();
+    let error = changed("\"version\":2", "\"version\":3").unwrap_err();
     assert!(
         matches!(error, RecordError::Version { version: 2, .. }),
         "{error}"

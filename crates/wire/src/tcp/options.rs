@@ -186,6 +186,11 @@ impl<'a> Tcp<'a> {
         }
     }
 
+    /// Whether there is an option of this kind (IANA, TCP Option Kind Numbers).
+    pub fn has_option(&self, kind: u8) -> bool {
+        self.option(kind).is_some()
+    }
+
     /// Value of the first option of a kind; `None` if it is missing or cut, or follows an option of invalid length.
     fn option(&self, wanted: u8) -> Option<&'a [u8]> {
         let mut rest = self.options;
