@@ -123,8 +123,9 @@ pub const COLUMNS: &[Column] = &[
     Column {
         name: "outcome",
         about: "how the attempt ended, as far as all that was captured shows: `succeeded`, `one-sided` (the client went on, \
-                but the SYN/ACK was not captured), `half-open`, `refused`, `rejected`, `unanswered`; empty where neither SYN \
-                nor SYN/ACK was captured",
+                but the SYN/ACK was not captured), `half-open`, `refused`, `rejected`, `challenged` (an ACK of \
+                another connection with the same ports answered), `unanswered`; empty where neither SYN nor SYN/ACK was \
+                captured",
         read: Read::Text(|r| r.outcome.map_or("", Outcome::name).to_owned()),
     },
     Column {

@@ -19,6 +19,8 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
     let apart: Vec<String> = [
         ("refused", &o.refused),
         ("rejected", &o.rejected),
+        ("with a port still in use", &o.challenged),
+        ("answered elsewhere", &o.elsewhere),
         ("blackholed", &o.swallowed),
         ("to dead hosts", &o.dead),
         ("of scans", &o.scans),

@@ -28,13 +28,20 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     line(1, "with handshake loss", o.with_loss);
     line(1, "with a late answer", o.late);
     line(1, "deferred by the server", o.put_off);
+    line(1, "after a port still in use", o.completed_after_challenge);
+    line(1, "after a SYN/ACK that was reset", o.completed_after_reset);
+    line(1, "with SYNs held up together", o.held);
     line(1, "whose SYN/ACK was not captured", o.one_sided);
     line(1, "not completed", o.half_open);
+    line(2, "SYN/ACK reset, SYN again", o.reset.attempts);
+    line(2, "SYN/ACK reset", o.abandoned.attempts);
     for (name, apart) in [
         ("blackholed, host alive", &o.swallowed),
         ("host dead or filtered", &o.dead),
         ("refused (RST)", &o.refused),
         ("rejected (ICMP)", &o.rejected),
+        ("port still in use", &o.challenged),
+        ("answered elsewhere (NAT)", &o.elsewhere),
         ("scans", &o.scans),
         ("SYN floods", &o.floods),
         ("server side not captured", &o.unseen),
@@ -42,6 +49,9 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
         if apart.attempts > 0 {
             line(0, name, apart.attempts);
         }
+    }
+    if o.seen_twice > 0 {
+        line(0, "seen twice (NAT)", o.seen_twice);
     }
     let r = &o.repeats;
     let mut repeats = Table::new([
@@ -53,6 +63,9 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
         ("the answer was late", r.late),
         ("an RST or ICMP error had answered", r.turned_away),
         ("the server deferred the client", r.put_off),
+        ("a challenge ACK had answered", r.challenged),
+        ("the SYN/ACK had been reset", r.reset),
+        ("the path held the packet up", r.held),
         ("the attempt failed", r.in_vain),
     ] {
         if n > 0 {
@@ -62,6 +75,13 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     let mut facts = Vec::new();
     if o.put_off_s > 0.0 {
         facts.push(("deferred, waited".to_owned(), time(o.put_off_s)));
+    }
+    if o.completed_after_challenge_s > 0.0 {
+        let waited = time(o.completed_after_challenge_s);
+        facts.push(("port in use, waited".to_owned(), waited));
+    }
+    if o.held_s > 0.0 {
+        facts.push(("held up, by timestamps".to_owned(), time(o.held_s)));
     }
     Some(
         Section::new("outcomes", "Outcomes of the attempts")
