@@ -46,19 +46,29 @@ fn check(analysis: &Analysis, options: &Options) {
         &o.dead,
         &o.refused,
         &o.rejected,
+        &o.challenged,
+        &o.elsewhere,
         &o.scans,
         &o.floods,
         &o.unseen,
     ];
     let failed: u64 = apart.iter().map(|apart| apart.attempts).sum();
-    assert_eq!(o.answered + failed, h.attempts);
+    assert_eq!(o.answered + failed + o.seen_twice, h.attempts);
     assert_eq!(o.completed + o.half_open, o.answered);
-    assert!(h.successes <= o.completed);
+    assert!(h.successes <= o.completed + o.seen_twice);
+    assert!(o.reset.attempts + o.abandoned.attempts <= o.half_open);
     assert!(o.with_loss <= o.answered && o.completed_with_loss <= o.with_loss);
     assert!(o.one_sided <= o.completed && o.late + o.completed_with_loss <= o.completed);
     let repeats = o.repeats;
     assert!(
-        repeats.lost + repeats.late + repeats.turned_away + repeats.put_off + repeats.in_vain
+        repeats.lost
+            + repeats.late
+            + repeats.turned_away
+            + repeats.put_off
+            + repeats.challenged
+            + repeats.reset
+            + repeats.held
+            + repeats.in_vain
             <= h.duplicate_syn + h.duplicate_synack
     );
     assert_eq!(
