@@ -273,7 +273,7 @@ fn a_damaged_record_is_refused_and_never_panics() {
     };
     let error = changed("\"version\":2", "\"version\":3").unwrap_err();
     assert!(
-        matches!(error, RecordError::Version { version: 2, .. }),
+        matches!(error, RecordError::Version { version: 3, .. }),
         "{error}"
     );
     let error = changed("\"gentle\":\"", "\"gentle\":\"9").unwrap_err();
