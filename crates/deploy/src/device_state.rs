@@ -3,9 +3,10 @@
 use crate::command::Command;
 use crate::device::{Device, Link};
 use crate::error::ApplyError;
-use crate::netlink::{Interface, Netlink, interface};
-use crate::place::{CLSACT_PREFERENCE, SCHEME, SHAPER, ingress_alias};
-use crate::run::run;
+use crate::intermediate::{self, IFB, IngressOf};
+use crate::netlink::{Interface, Netlink, interface, interfaces};
+use crate::place::{CLSACT_PREFERENCE, SCHEME, SHAPER};
+use crate::run::Programs;
 use crate::setup::{Direction, Present};
 use crate::snapshot::{Side, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -13,9 +14,12 @@ use serde::{Deserialize, Serialize};
 /// State of a device in one direction.
 pub(crate) struct DeviceState {
     pub(crate) direction: Direction,
+    /// Present name.
     pub(crate) dev: Device,
     pub(crate) interface: Interface,
     pub(crate) state: QueueState,
+    /// Another device with the name that a new intermediate device would get.
+    pub(crate) namesake: Option<Interface>,
 }
 
 /// Queues of a device in one direction, in a form that can be restored.
@@ -32,66 +36,99 @@ pub(crate) struct QueueState {
 pub(crate) struct Intermediate {
     /// Interface index by which the redirecting filter refers to it.
     index: u32,
-    alias: Option<String>,
+    name: String,
     queue: Snapshot,
 }
 
 impl QueueState {
-    /// State without the values that change while packets pass, for comparison: equal states mean that nothing was
+    /// State without numbers that differ after it is set up again, for comparison: equal states mean that nothing was
     /// reconfigured.
-    pub(crate) fn normalized(&self) -> Vec<Snapshot> {
-        let ifb = self.ifb.as_ref().map(|ifb| &ifb.queue);
-        [&self.own]
-            .into_iter()
-            .chain(ifb)
-            .map(Snapshot::normalized)
-            .collect()
+    pub(crate) fn comparable(&self) -> Vec<Snapshot> {
+        let ifb = self.ifb.as_ref();
+        let own = self.own.comparable(ifb.map(|ifb| ifb.index));
+        let queue = ifb.map(|ifb| ifb.queue.comparable(None));
+        std::iter::once(own).chain(queue).collect()
+    }
+}
+
+impl Direction {
+    /// Side of the device itself on which a setup for this direction has objects.
+    pub(crate) fn side(self) -> Side {
+        match self {
+            Direction::Egress => Side::Root,
+            Direction::Ingress => Side::Ingress,
+        }
     }
 }
 
 impl DeviceState {
-    pub(crate) fn observe(
+    /// State of the device with this name.
+    pub(crate) fn of(
         netlink: &mut Netlink,
         dev: &Device,
         direction: Direction,
     ) -> Result<DeviceState, ApplyError> {
         let found = interface(netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
-        let (side, ifb) = match direction {
-            Direction::Egress => (Side::Root, None),
-            Direction::Ingress => (Side::Ingress, interface(netlink, &dev.ingress())?),
-        };
-        let own = Snapshot::take(netlink, found.index, side)?;
-        let ifb = match ifb {
-            Some(ifb) => Some(Intermediate {
-                queue: Snapshot::take(netlink, ifb.index, Side::Root)?,
-                index: ifb.index,
-                alias: ifb.alias,
-            }),
-            None => None,
-        };
+        DeviceState::observe(netlink, found, direction)
+    }
+
+    pub(crate) fn observe(
+        netlink: &mut Netlink,
+        interface: Interface,
+        direction: Direction,
+    ) -> Result<DeviceState, ApplyError> {
+        let dev: Device = interface.name.parse()?;
+        let own = Snapshot::take(netlink, interface.index, direction.side())?;
+        let (mut ifb, mut namesake) = (None, None);
+        if direction == Direction::Ingress {
+            let existing = interfaces(netlink)?;
+            if let Some(found) = intermediate::of(&existing, interface.index, &own) {
+                ifb = Some(Intermediate::observe(netlink, found)?);
+            }
+            let name = dev.ingress();
+            namesake = existing.into_iter().find(|other| {
+                let is_own = ifb.as_ref().is_some_and(|ifb| ifb.index == other.index);
+                other.name == name.name() && !is_own
+            });
+        }
         Ok(DeviceState {
             direction,
-            dev: dev.clone(),
-            interface: found,
+            dev,
+            interface,
             state: QueueState { own, ifb },
+            namesake,
         })
     }
 
-    fn has_own_ifb(&self) -> bool {
-        let alias = ingress_alias(&self.dev);
-        let ifb = self.state.ifb.as_ref();
-        ifb.is_some_and(|ifb| ifb.alias.as_deref() == Some(alias.as_str()))
+    /// Present state of the device, which may have been renamed.
+    pub(crate) fn again(&self, netlink: &mut Netlink) -> Result<DeviceState, ApplyError> {
+        let mut existing = interfaces(netlink)?.into_iter();
+        let same = existing.find(|interface| interface.index == self.interface.index);
+        let same = same.ok_or_else(|| ApplyError::NoDevice(self.dev.clone()))?;
+        DeviceState::observe(netlink, same, self.direction)
     }
 
-    /// Claims an intermediate device without alias as gentle's: its creator was interrupted before setting the alias.
-    /// Call only if a journal says that there was no such device before.
-    pub(crate) fn adopt_ifb(&mut self) {
-        let alias = ingress_alias(&self.dev);
-        if let Some(ifb) = &mut self.state.ifb
-            && ifb.queue.top().is_none()
-        {
-            ifb.alias.get_or_insert(alias);
+    /// Claims an intermediate device without alias as gentle's: its creator, who called the device `name`, was
+    /// interrupted before setting the alias. Call only if a journal says that gentle was at work: it does not begin while
+    /// another device has the name.
+    pub(crate) fn adopt_ifb(
+        &mut self,
+        netlink: &mut Netlink,
+        name: &str,
+    ) -> Result<(), ApplyError> {
+        let name = name.parse::<Device>()?.ingress();
+        let Some(found) = interface(netlink, &name)? else {
+            return Ok(());
+        };
+        if self.state.ifb.is_some() || found.kind != IFB || found.alias.is_some() {
+            return Ok(());
         }
+        let ifb = Intermediate::observe(netlink, &found)?;
+        if ifb.queue.top().is_none() {
+            self.namesake.take_if(|other| other.index == ifb.index);
+            self.state.ifb = Some(ifb);
+        }
+        Ok(())
     }
 
     /// Whether gentle made the present setup.
@@ -101,8 +138,18 @@ impl DeviceState {
                 let major = (top.handle >> 16) as u16;
                 [SHAPER, SCHEME].contains(&major)
             }),
-            Direction::Ingress => self.has_own_ifb(),
+            Direction::Ingress => self.state.ifb.is_some() || self.lost_its_ifb(),
         }
+    }
+
+    /// Whether gentle's redirect is all that is left because somebody deleted the intermediate device: every incoming
+    /// packet is dropped then.
+    fn lost_its_ifb(&self) -> bool {
+        let own = &self.state.own;
+        let only = own.is_clsact() && own.has_filter_with(CLSACT_PREFERENCE)
+            || !own.is_clsact() && own.filters() == 1;
+        // `tcf_mirred_dump` reports index 0 for a device that is gone.
+        only && own.redirects_to(0)
     }
 
     /// Objects of other origin that a setup would replace.
@@ -110,7 +157,7 @@ impl DeviceState {
         let own = &self.state.own;
         // A clsact without filters for incoming packets can stay.
         let replaced = match own.is_clsact() {
-            true => own.has_filters(),
+            true => own.filters() > 0 || own.has_blocks(),
             false => own.top().is_some(),
         };
         (replaced && !self.is_own()).then_some(own)
@@ -138,8 +185,8 @@ impl DeviceState {
                 } else if own.top().is_some() {
                     commands.push(Command::tc(&format!("qdisc del dev {dev} ingress")));
                 }
-                if self.has_own_ifb() {
-                    commands.push(Command::ip(&format!("link del dev {}", dev.ingress())));
+                if let Some(ifb) = &self.state.ifb {
+                    commands.push(Command::ip("link del dev").arg(&ifb.name));
                 }
             }
         }
@@ -167,11 +214,8 @@ impl DeviceState {
 
     /// Whether the present state is a part of `state`, so that restoring the latter loses nothing.
     pub(crate) fn is_part_of(&self, state: &QueueState) -> bool {
-        self.state
-            .own
-            .normalized()
-            .is_part_of(&state.own.normalized())
-            && (self.state.ifb.is_none() || self.has_own_ifb())
+        let own = self.state.own.comparable(None);
+        own.is_part_of(&state.own.comparable(None))
     }
 
     /// Restores `state`; returns whether the device is in this state afterwards.
@@ -180,32 +224,62 @@ impl DeviceState {
     pub(crate) fn restore(
         &self,
         netlink: &mut Netlink,
+        programs: &Programs,
         state: &QueueState,
         made_by: Option<&[Command]>,
     ) -> Result<bool, ApplyError> {
-        if self.state.normalized() == state.normalized() {
+        if self.state.comparable() == state.comparable() {
             return Ok(true);
         }
-        self.clearing().iter().try_for_each(run)?;
+        programs.run_all(&self.clearing())?;
+        let index = self.interface.index;
         if let Some(commands) = made_by {
-            commands.iter().try_for_each(run)?;
+            programs.run_all(commands)?;
         } else {
             if let Some(old) = &state.ifb {
-                let ifb = self.dev.ingress();
-                run(&Command::ip(&format!(
-                    "link add name {ifb} index {} type ifb",
-                    old.index
-                )))?;
-                run(&Command::ip(&format!("link set dev {ifb} alias"))
-                    .arg(ingress_alias(&self.dev)))?;
-                old.queue.restore(netlink, &Snapshot::default())?;
-                run(&Command::ip(&format!("link set dev {ifb} up")))?;
+                let alias = IngressOf::new(&self.dev, Some(index)).to_string();
+                programs.run(
+                    &Command::ip("link add name")
+                        .arg(&old.name)
+                        .arg("index")
+                        .arg(old.index.to_string())
+                        .arg("type")
+                        .arg(IFB),
+                )?;
+                programs.run(
+                    &Command::ip("link set dev")
+                        .arg(&old.name)
+                        .arg("alias")
+                        .arg(alias),
+                )?;
+                old.queue
+                    .restore(netlink, old.index, &Snapshot::default())?;
+                programs.run(&Command::ip("link set dev").arg(&old.name).arg("up"))?;
             }
-            let cleared = DeviceState::observe(netlink, &self.dev, self.direction)?;
-            state.own.restore(netlink, &cleared.state.own)?;
+            let cleared = self.again(netlink)?;
+            state.own.restore(netlink, index, &cleared.state.own)?;
         }
-        let now = DeviceState::observe(netlink, &self.dev, self.direction)?;
-        Ok(now.state.normalized() == state.normalized())
+        Ok(self.again(netlink)?.is_in(state))
+    }
+
+    /// Whether the device is in `state`. Filters that others have added to a `clsact` do not count.
+    fn is_in(&self, state: &QueueState) -> bool {
+        let (now, wanted) = (self.state.comparable(), state.comparable());
+        let added = self.state.own.is_clsact()
+            && state.own.top().is_some()
+            && now[1..] == wanted[1..]
+            && wanted[0].is_part_of(&now[0]);
+        now == wanted || added
+    }
+}
+
+impl Intermediate {
+    fn observe(netlink: &mut Netlink, interface: &Interface) -> Result<Intermediate, ApplyError> {
+        Ok(Intermediate {
+            index: interface.index,
+            name: interface.name.clone(),
+            queue: Snapshot::take(netlink, interface.index, Side::Root)?,
+        })
     }
 }
 
@@ -214,6 +288,6 @@ impl DeviceState {
 /// # Errors
 /// If the device does not exist or a netlink request fails.
 pub fn present(dev: &Device, direction: Direction) -> Result<(Link, Present), ApplyError> {
-    let device = DeviceState::observe(&mut Netlink::open()?, dev, direction)?;
+    let device = DeviceState::of(&mut Netlink::open()?, dev, direction)?;
     Ok((device.interface.link, device.present()))
 }

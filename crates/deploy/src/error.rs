@@ -1,6 +1,6 @@
 //! Errors of planning, applying and removing setups.
 
-use crate::device::Device;
+use crate::device::{Device, DeviceError};
 use crate::netlink::NetlinkError;
 use crate::run::RunError;
 use gentle_aqm::SpecError;
@@ -120,6 +120,9 @@ pub enum ApplyError {
     /// The device does not exist.
     #[error("there is no network device '{0}'; ip link lists the existing ones")]
     NoDevice(Device),
+    /// The device has a name that no program of iproute2 would read as one.
+    #[error(transparent)]
+    Name(#[from] DeviceError),
     /// The process lacks CAP_NET_ADMIN.
     #[error(
         "changing queues needs the capability CAP_NET_ADMIN, which this process lacks; run it as root, or grant the capability (systemd: AmbientCapabilities=CAP_NET_ADMIN)"
@@ -137,17 +140,31 @@ pub enum ApplyError {
         /// Command that removes the queue.
         remedy: String,
     },
-    /// The device has a queue of other origin that could not be restored.
+    /// The device has a queue of other origin that could not be restored exactly.
     #[error(
-        "{dev} has {what}, which the kernel does not report in full, so that it could not be restored; delete it with: {remedy}"
+        "{dev} has {what}, which could not be restored exactly: {why}; nothing was changed; to give it up, delete it with: {remedy}"
     )]
     Unrestorable {
         /// Name of the device.
         dev: Device,
         /// Description of the queue.
         what: String,
+        /// Part that could not be restored, and the reason.
+        why: String,
         /// Command that removes the queue.
         remedy: String,
+    },
+    /// The queue from before a setup could not be restored.
+    #[error(
+        "{what} of {dev} could not be restored: {why}; it stays saved, and the next gentle qdisc remove {dev} tries again; to give it up for the default queue of the device, run gentle qdisc remove {dev} --discard"
+    )]
+    NotRestored {
+        /// Name of the device.
+        dev: Device,
+        /// Description of the queue.
+        what: String,
+        /// Reason.
+        why: String,
     },
     /// A requested kernel module is missing.
     #[error(
@@ -185,7 +202,7 @@ pub enum ApplyError {
     },
     /// The saved state cannot be read.
     #[error(
-        "the saved state of {dev} cannot be read: {cause}; run this as the user who applied the setup, or delete the file, which loses the queue that was there before"
+        "the saved state of {dev} cannot be read: {cause}; run this as the user who applied the setup, or give up the queue that was there before: gentle qdisc remove {dev} --discard"
     )]
     Unreadable {
         /// Name of the device.
@@ -194,10 +211,13 @@ pub enum ApplyError {
         cause: io::Error,
     },
     /// The name of the intermediate device is in use.
-    #[error(
-        "there is a device {0} that is not gentle's, and incoming packets need an intermediate device of that name; rename or delete it"
-    )]
-    IntermediateNameTaken(Device),
+    #[error("incoming packets need an intermediate device named {name}, {}", taken(name, by.as_deref()))]
+    IntermediateNameTaken {
+        /// Name of the intermediate device.
+        name: Device,
+        /// Device that the other one serves as intermediate device; `None` if it is not gentle's.
+        by: Option<String>,
+    },
     /// A command failed, and the previous state was to be restored.
     #[error("{cause}; {after}", after = match rollback { Ok(()) => "the previous state was restored".to_owned(), Err(why) => format!("the previous state could not be fully restored: {why}") })]
     Failed {
@@ -209,4 +229,14 @@ pub enum ApplyError {
     /// A command of the removal failed.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// Which device has the name of an intermediate device, and what to do about it.
+fn taken(name: &Device, by: Option<&str>) -> String {
+    match by {
+        Some(dev) => format!(
+            "which is the name of that of {dev}, since {dev} was renamed; apply the setup of {dev} again, which renames it, or remove it: gentle qdisc remove {dev} --ingress"
+        ),
+        None => format!("but there is a device {name} that is not gentle's; rename or delete it"),
+    }
 }

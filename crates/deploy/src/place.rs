@@ -50,8 +50,3 @@ impl QueuePlace {
         }
     }
 }
-
-/// Alias that marks an intermediate device as gentle's.
-pub(crate) fn ingress_alias(dev: &Device) -> String {
-    format!("gentle qdisc: ingress of {dev}")
-}

@@ -5,10 +5,9 @@ use crate::command::Command;
 use crate::device::Device;
 use crate::error::PlanError;
 use crate::file::PlanFile;
+use crate::intermediate::{IFB, IngressOf};
 use crate::native;
-use crate::place::{
-    CLSACT_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER, ingress_alias,
-};
+use crate::place::{CLSACT_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER};
 use crate::priority;
 use crate::setup::{Backing, Direction, Setup};
 use crate::shaped;
@@ -113,14 +112,24 @@ fn near(spec: &Spec, other: &'static str) -> Result<(Spec, String), PlanError> {
 /// # Errors
 /// Features that Linux does not support, with a remedy.
 pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
+    plan_for(setup, backing, None)
+}
+
+/// As [`plan`], for the device with this interface index on this machine.
+pub(crate) fn plan_for(
+    setup: &Setup,
+    backing: Backing,
+    index: Option<u32>,
+) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
     let ifb = setup.dev.ingress();
     let dev = match setup.direction {
         Direction::Egress => setup.dev.clone(),
         Direction::Ingress => {
             plan.commands.extend([
-                Command::ip(&format!("link add name {ifb} type ifb")),
-                Command::ip(&format!("link set dev {ifb} alias")).arg(ingress_alias(&setup.dev)),
+                Command::ip(&format!("link add name {ifb} type {IFB}")),
+                Command::ip(&format!("link set dev {ifb} alias"))
+                    .arg(IngressOf::new(&setup.dev, index).to_string()),
             ]);
             ifb.clone()
         }

@@ -3,8 +3,9 @@
 
 use crate::command::Command;
 use crate::packages;
+use std::fs::File;
 use std::io;
-use std::process;
+use std::process::{self, Stdio};
 use thiserror::Error;
 
 /// Error of running a command.
@@ -45,16 +46,45 @@ fn words(text: &str) -> Vec<&str> {
     lines
 }
 
-pub(crate) fn run(command: &Command) -> Result<(), RunError> {
-    let output = process::Command::new(command.program.name())
-        .args(&command.args)
-        .env("LC_ALL", "C")
-        .stdin(process::Stdio::null())
-        .output()
-        .map_err(|cause| RunError::Start {
-            program: command.program.name(),
-            cause,
-        })?;
+/// Programs that change devices.
+///
+/// They keep the lock of the state directory until they have ended, as their standard input, which they do not read: a
+/// program that goes on after gentle was killed must not change what the next process has restored.
+pub(crate) struct Programs {
+    lock: Option<File>,
+}
+
+impl Programs {
+    /// Programs under this lock; without one, nothing is kept.
+    pub(crate) fn under(lock: &io::Result<File>) -> Programs {
+        let lock = lock.as_ref().ok().and_then(|lock| lock.try_clone().ok());
+        Programs { lock }
+    }
+
+    fn input(&self) -> Stdio {
+        let lock = self.lock.as_ref().and_then(|lock| lock.try_clone().ok());
+        lock.map_or_else(Stdio::null, Stdio::from)
+    }
+
+    pub(crate) fn run(&self, command: &Command) -> Result<(), RunError> {
+        let output = process::Command::new(command.program.name())
+            .args(&command.args)
+            .env("LC_ALL", "C")
+            .stdin(self.input())
+            .output()
+            .map_err(|cause| RunError::Start {
+                program: command.program.name(),
+                cause,
+            })?;
+        outcome(command, output)
+    }
+
+    pub(crate) fn run_all(&self, commands: &[Command]) -> Result<(), RunError> {
+        commands.iter().try_for_each(|command| self.run(command))
+    }
+}
+
+fn outcome(command: &Command, output: process::Output) -> Result<(), RunError> {
     if output.status.success() {
         return Ok(());
     }

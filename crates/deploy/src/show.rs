@@ -4,10 +4,12 @@ use crate::configured;
 use crate::counter::Counter;
 use crate::device::Device;
 use crate::error::ApplyError;
+use crate::intermediate;
 use crate::netlink::{Attribute, INGRESS, Netlink, Object, ROOT, TcMessage, find, format_handle};
-use crate::netlink::{interface, tca};
-use crate::place::{SCHEME, ingress_alias};
+use crate::netlink::{interfaces, tca};
+use crate::place::SCHEME;
 use crate::setup::Direction;
+use crate::snapshot::{Side, Snapshot};
 use gentle_aqm::{Field, Statistics, registry};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -208,11 +210,13 @@ fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
 /// If the device does not exist or a netlink request fails.
 pub fn show(dev: &Device) -> Result<DeviceQueues, ApplyError> {
     let mut netlink = Netlink::open()?;
-    let found = interface(&mut netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
+    let existing = interfaces(&mut netlink)?;
+    let mut named = existing.iter();
+    let found = named.find(|interface| interface.name == dev.name());
+    let found = found.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
     let mut qdiscs = list(&mut netlink, found.index, Direction::Egress)?;
-    if let Some(ifb) = interface(&mut netlink, &dev.ingress())?
-        && ifb.alias == Some(ingress_alias(dev))
-    {
+    let own = Snapshot::take(&mut netlink, found.index, Side::Ingress)?;
+    if let Some(ifb) = intermediate::of(&existing, found.index, &own) {
         qdiscs.extend(list(&mut netlink, ifb.index, Direction::Ingress)?);
     }
     Ok(DeviceQueues {

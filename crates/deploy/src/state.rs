@@ -4,6 +4,7 @@
 use crate::command::Command;
 use crate::device::Device;
 use crate::device_state::QueueState;
+use crate::netlink::namespace;
 use crate::setup::Direction;
 use crate::snapshot::Snapshot;
 use serde::de::DeserializeOwned;
@@ -13,12 +14,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Version of the files' format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Directory with up to two files per device and direction: the record of the applied setup and, while commands run,
-/// the journal.
+/// the journal. A device is named by its network namespace and its interface index.
 #[derive(Debug, Clone)]
-pub struct StateDir(PathBuf);
+pub struct StateDir {
+    path: PathBuf,
+    namespace: String,
+}
 
 /// Applied setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +42,8 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
     version: u32,
-    dev: String,
+    /// Name of the device when the commands were run.
+    pub(crate) dev: String,
     pub(crate) state: QueueState,
     /// Record that belongs to `state`.
     pub(crate) record: Option<Record>,
@@ -58,6 +63,21 @@ impl Record {
             applied,
             before,
         }
+    }
+
+    /// Commands for the device under its present name.
+    pub(crate) fn commands_for(&self, dev: &Device) -> Vec<Command> {
+        let mut commands = self.commands.clone();
+        for command in &mut commands {
+            let mut after_dev = false;
+            for arg in &mut command.args {
+                if after_dev && *arg == self.dev {
+                    dev.name().clone_into(arg);
+                }
+                after_dev = arg == "dev";
+            }
+        }
+        commands
     }
 }
 
@@ -80,41 +100,35 @@ struct FileHeader {
 }
 
 impl StateDir {
-    /// State directory at this path, which is created when needed.
+    /// State directory at this path, which is created when needed, for devices of the present network namespace.
     pub fn new(directory: impl Into<PathBuf>) -> StateDir {
-        StateDir(directory.into())
+        StateDir {
+            path: directory.into(),
+            namespace: namespace(),
+        }
     }
 
     /// Path of the directory.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Locks the directory so that one process at a time changes queues; the lock lasts as long as the returned file.
     pub(crate) fn lock(&self) -> io::Result<File> {
-        fs::create_dir_all(&self.0)?;
+        fs::create_dir_all(&self.path)?;
         let lock = File::options()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(self.0.join("lock"))?;
+            .open(self.path.join("lock"))?;
         lock.lock()?;
         Ok(lock)
     }
 
-    /// Identifier of the network namespace, within which interface indices are unique.
-    fn namespace() -> String {
-        fs::read_link("/proc/self/ns/net")
-            .map(|link| {
-                link.to_string_lossy()
-                    .replace(|c: char| !c.is_ascii_digit(), "")
-            })
-            .unwrap_or_default()
-    }
-
     fn file(&self, ifindex: u32, direction: Direction, extension: &str) -> PathBuf {
-        let name = format!("{}-{ifindex}-{direction}.{extension}", Self::namespace());
-        self.0.join(name)
+        let namespace = &self.namespace;
+        let name = format!("{namespace}-{ifindex}-{direction}.{extension}");
+        self.path.join(name)
     }
 
     /// Record of the applied setup; `None` if there is none.
@@ -156,36 +170,57 @@ impl StateDir {
         delete(&self.file(ifindex, direction, "journal"))
     }
 
-    /// Deletes the files of a device of this name, unless its index is that of an `existing` device; returns whether
-    /// there were any.
+    /// Deletes the record and the journal without reading them; returns whether there were any.
+    pub(crate) fn discard(&self, ifindex: u32, direction: Direction) -> io::Result<bool> {
+        let files = ["journal", "json"].map(|extension| self.file(ifindex, direction, extension));
+        let found = files.iter().any(|file| file.exists());
+        files.iter().try_for_each(|file| delete(file))?;
+        Ok(found)
+    }
+
+    /// Indices of the devices that had this name when a setup for `direction` was applied.
+    pub(crate) fn indices(&self, dev: &Device, direction: Direction) -> io::Result<Vec<u32>> {
+        let files = self.files(dev, direction)?;
+        Ok(files.into_iter().map(|(index, _)| index).collect())
+    }
+
+    /// Deletes the files of devices that had this name, unless their index is that of an `existing` device; returns
+    /// whether there were any.
     pub(crate) fn forget_missing(
         &self,
         dev: &Device,
         direction: Direction,
         existing: &[u32],
     ) -> io::Result<bool> {
-        let (begin, end) = (format!("{}-", Self::namespace()), format!("-{direction}"));
-        let entries = match fs::read_dir(&self.0) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        let mut files = self.files(dev, direction)?;
+        files.retain(|(index, _)| !existing.contains(index));
+        files.iter().try_for_each(|(_, path)| delete(path))?;
+        Ok(!files.is_empty())
+    }
+
+    /// Files of devices that had this name, each with the interface index.
+    fn files(&self, dev: &Device, direction: Direction) -> io::Result<Vec<(u32, PathBuf)>> {
+        let (begin, end) = (format!("{}-", self.namespace), format!("-{direction}"));
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let mut found = false;
+        let mut files = Vec::new();
         for entry in entries {
             let path = entry?.path();
             let index = path
                 .file_stem()
                 .and_then(|stem| stem.to_str()?.strip_prefix(&begin)?.strip_suffix(&end))
-                .and_then(|index| index.parse::<u32>().ok());
-            if index.is_none_or(|index| existing.contains(&index)) {
+                .and_then(|index| index.parse().ok());
+            let Some(index) = index else {
                 continue;
-            }
+            };
             let header: Option<FileHeader> = serde_json::from_slice(&fs::read(&path)?).ok();
             if header.and_then(|header| header.dev).as_deref() == Some(dev.name()) {
-                delete(&path)?;
-                found = true;
+                files.push((index, path));
             }
         }
-        Ok(found)
+        Ok(files)
     }
 }
 

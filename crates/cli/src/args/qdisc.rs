@@ -122,6 +122,10 @@ pub(crate) struct RemoveArgs {
     /// Remove only the setup for received packets
     #[arg(long)]
     pub(crate) ingress: bool,
+
+    /// Give up the qdiscs from before the setup, if they cannot be restored; the device gets its default qdisc
+    #[arg(long)]
+    pub(crate) discard: bool,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

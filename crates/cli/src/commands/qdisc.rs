@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::output::{Terminal, print, warn};
 use gentle_deploy::{
     Applied, ApplyError, Backing, DeviceQueues, Direction, Framing, Link, Plan, Present, Removed,
-    Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
+    Saved, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
 };
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -150,8 +150,16 @@ fn remove_setup(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
         false => &[Direction::Ingress, Direction::Egress],
     };
     let mut text = String::new();
-    for removed in remove(dev, directions, &StateDir::new(STATE))? {
-        writeln!(text, "{dev}: {}", sentence(&removed))?;
+    let saved = match args.discard {
+        true => Saved::Discard,
+        false => Saved::Restore,
+    };
+    for removed in remove(dev, directions, saved, &StateDir::new(STATE))? {
+        let now = &removed.dev;
+        if now != dev {
+            write!(text, "{dev}, which was renamed to ")?;
+        }
+        writeln!(text, "{now}: {}", sentence(&removed))?;
     }
     if text.is_empty() {
         writeln!(text, "{dev}: nothing to remove")?;

@@ -3,8 +3,11 @@
 #![cfg(target_os = "linux")]
 
 mod apply;
+mod concurrent;
 mod ingress;
 mod namespace;
 mod openwrt;
 mod plan;
+mod refused;
+mod renamed;
 mod show;

@@ -31,6 +31,16 @@ impl Attribute {
             .collect()
     }
 
+    /// Modifies the attributes that are nested in the value.
+    pub(crate) fn change_nested(&mut self, change: impl FnOnce(&mut Vec<Attribute>)) {
+        let mut parts = Attribute::all(&self.value);
+        change(&mut parts);
+        self.value.clear();
+        for part in parts {
+            part.write(&mut self.value);
+        }
+    }
+
     /// Appends the attribute in wire format.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         const HEADER: usize = 4;

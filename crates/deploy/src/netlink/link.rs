@@ -9,18 +9,34 @@ const RTM_GETLINK: u16 = 18;
 const IFINFO_HEADER: usize = 16;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_LINKINFO: u16 = 18;
 const IFLA_IFALIAS: u16 = 20;
+const IFLA_NUM_TX_QUEUES: u16 = 31;
+/// Within `IFLA_LINKINFO`.
+const IFLA_INFO_KIND: u16 = 1;
 
-/// `ARPHRD_ETHER` and `ARPHRD_LOOPBACK`: devices whose packets have an Ethernet header in the queue.
-const WITH_ETHERNET_HEADER: [u16; 2] = [1, 772];
+const ARPHRD_ETHER: u16 = 1;
+const ARPHRD_LOOPBACK: u16 = 772;
+
+/// Devices whose packets have an Ethernet header in the queue.
+const WITH_ETHERNET_HEADER: [u16; 2] = [ARPHRD_ETHER, ARPHRD_LOOPBACK];
 const ETHERNET_HEADER: u32 = 14;
 
 /// Properties of an existing device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) index: u32,
+    /// Present name; a device keeps its index when it is renamed.
+    pub(crate) name: String,
+    /// Kind of a virtual device, such as `ifb`; empty for hardware.
+    pub(crate) kind: String,
     pub(crate) link: Link,
     pub(crate) alias: Option<String>,
+    /// Number of transmit queues.
+    pub(crate) transmit_queues: u32,
+    /// Length of the transmit queue, packets.
+    pub(crate) txqueuelen: u32,
 }
 
 /// Looks up a device by name; `None` if it does not exist.
@@ -28,32 +44,40 @@ pub(crate) fn interface(
     netlink: &mut Netlink,
     device: &Device,
 ) -> Result<Option<Interface>, NetlinkError> {
-    let list = interfaces(netlink)?;
-    let mut found = list.into_iter().filter(|(name, _)| name == device.name());
-    Ok(found.next().map(|(_, interface)| interface))
+    let mut list = interfaces(netlink)?.into_iter();
+    Ok(list.find(|interface| interface.name == device.name()))
 }
 
-/// All devices of the network namespace with their names.
-pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<(String, Interface)>, NetlinkError> {
+/// All devices of the network namespace.
+pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<Interface>, NetlinkError> {
     let list = netlink.dump(RTM_GETLINK, &[0; IFINFO_HEADER], "the list of devices")?;
     Ok(list.iter().filter_map(|bytes| parse(bytes)).collect())
 }
 
-fn parse(bytes: &[u8]) -> Option<(String, Interface)> {
+fn parse(bytes: &[u8]) -> Option<Interface> {
     let attributes = Attribute::all(bytes.get(IFINFO_HEADER..)?);
-    let name = attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?;
+    let number = |kind| {
+        let value = attribute::find(&attributes, kind)?;
+        Some(u32::from_ne_bytes(*value.first_chunk()?))
+    };
     let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
-    let mtu = attribute::find(&attributes, IFLA_MTU)?;
-    let interface = Interface {
+    let information = attribute::find(&attributes, IFLA_LINKINFO).unwrap_or_default();
+    let information = Attribute::all(information);
+    Some(Interface {
         index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
+        name: attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?,
+        kind: attribute::find(&information, IFLA_INFO_KIND)
+            .map(attribute::text)
+            .unwrap_or_default(),
         link: Link {
             header: match WITH_ETHERNET_HEADER.contains(&hardware) {
                 true => ETHERNET_HEADER,
                 false => 0,
             },
-            mtu: u32::from_ne_bytes(*mtu.first_chunk()?),
+            mtu: number(IFLA_MTU)?,
         },
         alias: attribute::find(&attributes, IFLA_IFALIAS).map(attribute::text),
-    };
-    Some((name, interface))
+        transmit_queues: number(IFLA_NUM_TX_QUEUES).unwrap_or(1),
+        txqueuelen: number(IFLA_TXQLEN).unwrap_or_default(),
+    })
 }

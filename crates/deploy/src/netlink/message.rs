@@ -10,6 +10,8 @@ pub(crate) enum Object {
     Qdisc,
     Class,
     Filter,
+    /// Chain of filters.
+    Chain,
 }
 
 impl Object {
@@ -19,6 +21,7 @@ impl Object {
             Object::Qdisc => 36,
             Object::Class => 40,
             Object::Filter => 44,
+            Object::Chain => 100,
         }
     }
 
@@ -27,6 +30,7 @@ impl Object {
             Object::Qdisc => "a qdisc",
             Object::Class => "a class",
             Object::Filter => "a filter",
+            Object::Chain => "a chain of filters",
         }
     }
 }
@@ -39,6 +43,7 @@ pub(crate) mod tca {
     pub(crate) const STAB: u16 = 8;
     pub(crate) const CHAIN: u16 = 11;
     pub(crate) const INGRESS_BLOCK: u16 = 13;
+    pub(crate) const EGRESS_BLOCK: u16 = 14;
 }
 
 /// Parent of the root qdisc for outgoing packets, `TC_H_ROOT`.
@@ -118,14 +123,7 @@ impl TcMessage {
             settings.info = 0;
         }
         settings.attributes.retain(|attribute| {
-            [
-                tca::KIND,
-                tca::OPTIONS,
-                tca::STAB,
-                tca::CHAIN,
-                tca::INGRESS_BLOCK,
-            ]
-            .contains(&attribute.kind())
+            [tca::KIND, tca::OPTIONS, tca::STAB, tca::CHAIN].contains(&attribute.kind())
         });
         settings
     }
@@ -142,17 +140,23 @@ impl TcMessage {
     }
 
     /// Modifies the nested options.
-    pub(crate) fn change_options(&mut self, change: impl Fn(&mut Vec<Attribute>)) {
+    pub(crate) fn change_options(&mut self, mut change: impl FnMut(&mut Vec<Attribute>)) {
         for options in &mut self.attributes {
             if options.kind() == tca::OPTIONS {
-                let mut parts = Attribute::all(&options.value);
-                change(&mut parts);
-                options.value.clear();
-                for part in parts {
-                    part.write(&mut options.value);
-                }
+                options.change_nested(&mut change);
             }
         }
+    }
+
+    /// Attributes in the options.
+    pub(crate) fn options(&self) -> Vec<Attribute> {
+        Attribute::all(self.attribute(tca::OPTIONS).unwrap_or_default())
+    }
+
+    /// Number of the chain of a filter or chain; 0 if there is none.
+    pub(crate) fn chain(&self) -> u32 {
+        let number = self.attribute(tca::CHAIN).and_then(|n| n.first_chunk());
+        number.map_or(0, |n| u32::from_ne_bytes(*n))
     }
 }
 

@@ -7,11 +7,13 @@ mod attribute;
 mod error;
 mod link;
 mod message;
+mod namespace;
 mod socket;
 
 pub use error::NetlinkError;
 
-pub(crate) use attribute::{Attribute, find};
+pub(crate) use attribute::{Attribute, find, text};
 pub(crate) use link::{Interface, interface, interfaces};
 pub(crate) use message::{INGRESS, Object, ROOT, TcMessage, format_handle, tca};
+pub(crate) use namespace::namespace;
 pub(crate) use socket::Netlink;

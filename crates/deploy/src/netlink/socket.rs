@@ -73,8 +73,35 @@ impl Netlink {
     ) -> Result<(), NetlinkError> {
         let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK;
         self.send(object.new_type(), flags, &message.to_bytes())?;
-        let mut none = Vec::new();
-        self.receive(object.name(), &mut none).map(|_| ())
+        self.answer(object.name(), &mut Vec::new())
+    }
+
+    /// Reads the answer to a request with `NLM_F_ACK` up to its acknowledgement, which may be a datagram of its own.
+    fn answer(&mut self, what: &'static str, list: &mut Vec<Vec<u8>>) -> Result<(), NetlinkError> {
+        while !self.receive(what, list)?.last {}
+        Ok(())
+    }
+
+    /// Whether there is an action of this kind with this index in the network namespace.
+    pub(crate) fn has_action(&mut self, kind: &str, index: u32) -> Result<bool, NetlinkError> {
+        const RTM_GETACTION: u16 = 50;
+        // `TCA_ACT_TAB`, the first action, and in it `TCA_ACT_KIND` and `TCA_ACT_INDEX`.
+        let nested = |raw_kind, parts: &[Attribute]| {
+            let mut value = Vec::new();
+            parts.iter().for_each(|part| part.write(&mut value));
+            Attribute { raw_kind, value }
+        };
+        let name = [kind.as_bytes(), &[0]].concat();
+        let parts = [(1, name), (3, index.to_ne_bytes().to_vec())];
+        let parts = parts.map(|(raw_kind, value)| Attribute { raw_kind, value });
+        // `struct tcamsg`: the family, unspecified, and padding.
+        let mut payload = vec![0; 4];
+        nested(1, &[nested(1, &parts)]).write(&mut payload);
+        self.send(RTM_GETACTION, NLM_F_ACK, &payload)?;
+        match self.answer("an action", &mut Vec::new()) {
+            Err(NetlinkError::Refused { .. }) => Ok(false),
+            answer => answer.map(|()| true),
+        }
     }
 
     /// Whether the kernel supports a kind of qdisc; loads its module if there is one. `None` if the answer is
