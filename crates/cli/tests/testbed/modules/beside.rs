@@ -21,7 +21,7 @@ look() {
             dev=${dev##*/}
             echo "qdisc show dev $dev"
             echo "class show dev $dev"
-            for parent in root 'parent 77:' 'parent 5a0:' 'parent 5a1:' ingress egress 'parent ffff:'; do
+            for parent in root 'parent 77:' 'parent 77:1' 'parent 5a0:' 'parent 5a1:' ingress egress 'parent ffff:'; do
                 echo "filter show dev $dev $parent"
             done
         done | tc -force -batch - 2>/dev/null || :
@@ -35,7 +35,7 @@ refused() { # words, command
 same() { diff /run/before /run/after || { echo "$* has left something"; exit 1; }; }
 "#;
 
-/// Shell function for an htb tree of other origin.
+/// Shell functions for trees of other origin.
 const FOREIGN: &str = r"
 foreign() {
     tc qdisc add dev wan root handle 77: htb default 2
@@ -45,6 +45,22 @@ foreign() {
     tc qdisc add dev wan parent 77:2 handle 1: pfifo limit 33
     tc qdisc add dev wan parent 77:3 handle 2: fq_codel
     tc filter add dev wan parent 77: protocol ip pref 5 u32 match ip dport 22 0xffff flowid 77:3
+}
+inner() {
+    tc qdisc add dev wan root handle 77: stab overhead 34 linklayer ethernet htb default 3
+    tc class add dev wan parent 77: classid 77:1 htb rate 10mbit burst 3000 cburst 3000
+    tc class add dev wan parent 77:1 classid 77:2 htb rate 5mbit ceil 10mbit burst 3000 cburst 3000
+    tc class add dev wan parent 77:1 classid 77:3 htb rate 1mbit ceil 10mbit burst 3000 cburst 3000
+    tc filter add dev wan parent 77: protocol all pref 1 matchall flowid 77:1
+    tc filter add dev wan parent 77:1 protocol ip pref 5 flower ip_proto tcp dst_port 22 action skbedit mark 3
+    tc filter add dev wan parent 77:1 protocol ip pref 5 flower ip_proto udp flowid 77:2
+}
+curves() {
+    tc qdisc add dev wan root handle 77: hfsc default 2
+    tc class add dev wan parent 77: classid 77:1 hfsc sc rate 18mbit ul rate 18mbit
+    tc class add dev wan parent 77:1 classid 77:2 hfsc rt m1 4mbit d 10ms m2 1mbit ls rate 1mbit
+    tc qdisc add dev wan parent 77:2 handle 1: cake bandwidth 17mbit
+    for prio in 9 5; do tc filter add dev wan parent 77: protocol ip pref $prio u32 match ip dport $prio 0xffff flowid 77:2; done
 }
 ";
 
@@ -98,7 +114,7 @@ fn filters_of_a_clsact_are_put_aside_and_come_back() {
         tc filter add dev wan ingress protocol ip pref 3 u32 match ip dport 22 0xffff action ok
         tc filter add dev wan ingress protocol ip pref 4 flower ip_proto tcp dst_port 80 action goto chain 5
         tc filter add dev wan ingress protocol all pref 1 chain 5 matchall action drop
-        tc filter add dev wan egress protocol ip pref 7 u32 match ip dport 22 0xffff action ok
+        tc filter add dev wan egress protocol ip pref 7 flower ip_proto tcp dst_port 22 action ok
         look >/run/before
         refused 'tc filter del dev wan ingress' gentle qdisc apply wan fq_codel --ingress --rate 20mbit
         look >/run/after; same 'the refusal'
@@ -165,32 +181,41 @@ cut_short() {
 
 #[test]
 fn a_process_that_is_killed_loses_nothing() {
-    killed_at_every_call("foreign-remove", 20);
+    killed_at_every_call("foreign-remove", "spa --backing stock", 20);
+}
+
+#[test]
+fn a_process_that_is_killed_loses_no_inner_filter_and_no_curve() {
+    killed_at_every_call("inner-remove curves-apply", "pfifo", 18);
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn full_size_a_process_that_is_killed_loses_nothing() {
-    killed_at_every_call("foreign-apply bare-apply own-remove", 80);
+    killed_at_every_call(
+        "foreign-apply bare-apply own-remove",
+        "spa --backing stock",
+        80,
+    );
 }
 
 /// Kills `gentle qdisc` before each of its calls of `tc`. Pairs name the qdisc of the device before, and the command that
-/// follows; `least` is the minimum number of kills in all.
-fn killed_at_every_call(pairs: &str, least: u32) {
+/// follows; `scheme` is what is applied, and `least` is the minimum number of kills in all.
+fn killed_at_every_call(pairs: &str, scheme: &str, least: u32) {
     runs(&format!(
-        "pairs='{pairs}' least={least}\n{AXE}{}",
+        "pairs='{pairs}' scheme='{scheme}' least={least}\n{AXE}{}",
         r#"
         rounds=0
         for pair in $pairs; do
             before=${pair%-*} next=${pair#*-}
             case $before in
-            foreign) foreign ;;
+            foreign | inner | curves) $before ;;
             bare) ;;
             own) gentle qdisc apply wan 'pfifo limit=77' --rate 9mbit ;;
             esac
             look >/run/before
             n=0
-            until cut_short $n gentle qdisc apply wan spa --backing stock --rate 20mbit --replace; do
+            until cut_short $n gentle qdisc apply wan $scheme --rate 20mbit --replace; do
                 rounds=$((rounds + 1))
                 n=$((n + 1))
                 if [ $next = apply ]; then
@@ -208,11 +233,11 @@ fn killed_at_every_call(pairs: &str, least: u32) {
                 gentle qdisc remove wan
                 if [ $before = own ]; then gentle qdisc apply wan 'pfifo limit=77' --rate 9mbit; fi
                 look >/run/after; same "$before, removed after $n calls"
-                gentle qdisc apply wan spa --backing stock --rate 20mbit --replace
+                gentle qdisc apply wan $scheme --rate 20mbit --replace
             done
             if [ $before = own ]; then gentle qdisc apply wan 'pfifo limit=77' --rate 9mbit; fi
             look >/run/after; same "$before, to the end"
-            if [ $before = foreign ]; then tc qdisc del dev wan root; fi
+            case $before in bare | own) ;; *) tc qdisc del dev wan root ;; esac
         done
         test $rounds -ge $least
         echo "killed $rounds times"

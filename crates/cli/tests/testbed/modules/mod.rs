@@ -11,6 +11,7 @@ mod classes;
 mod deployed;
 mod far;
 mod faults;
+mod foreign;
 mod guest;
 mod laboratory;
 mod load;
