@@ -166,6 +166,7 @@ impl DeviceState {
     pub(crate) fn present(&self) -> Present {
         Present {
             clsact: self.state.own.is_clsact(),
+            loopback: self.interface.loopback,
             transmit_queues: self.state.own.transmit_queues(),
         }
     }

@@ -86,9 +86,26 @@ pub enum PlanError {
     /// A scheme made from another one, or its own shaper, does not accept a value.
     #[error(transparent)]
     Value(#[from] SpecError),
-    /// The rate is below one byte per second.
-    #[error("{0} is below the resolution of tc; expected 8bit (one byte per second) or more")]
-    TooSlow(Rate),
+    /// The rate is too low for `tc` or for the burst.
+    #[error(
+        "{rate} is too slow to shape to: tc counts in bytes per second, and the kernel stores at most 274 s of a burst; expected {least} or more"
+    )]
+    TooSlow {
+        /// Requested rate.
+        rate: Rate,
+        /// Lowest possible rate.
+        least: Rate,
+    },
+    /// The rate is too high for the sizes of a shaper.
+    #[error(
+        "{rate} is too fast to shape to: tc passes sizes of bursts and queues in 32 bits; expected {most} or less"
+    )]
+    TooFast {
+        /// Requested rate.
+        rate: Rate,
+        /// Highest possible rate.
+        most: Rate,
+    },
     /// The limit of the scheme is the length of the device's transmit queue, which no plan changes.
     #[error(
         "{scheme} takes its limit from the device when it is created; run ip link set dev {dev} txqueuelen {packets} before, and leave limit out"

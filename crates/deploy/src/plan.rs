@@ -22,7 +22,9 @@ pub struct Plan {
     pub files: Vec<PlanFile>,
     /// Commands to run.
     pub commands: Vec<Command>,
-    /// Sentences about deviations of the commands from the request.
+    /// Sentences about what the stock parts of the commands do differently from the scheme.
+    pub differences: Vec<String>,
+    /// Sentences about effects of the setup that a user may not expect.
     pub notes: Vec<String>,
 }
 
@@ -34,7 +36,7 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     if !(1..=MAX_HANDLE).contains(&at.handle) {
         return Err(PlanError::Handle(at.handle));
     }
-    let mut notes = Vec::new();
+    let mut differences = Vec::new();
     let mut files = Vec::new();
     let scheme = spec.scheme().name;
     let syntax = spec.scheme().linux;
@@ -52,7 +54,7 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     let native = syntax.qdisc.origin == Origin::Gentle && backing == Backing::Native;
     commands.extend(match (syntax.qdisc.origin, syntax.stock) {
         _ if native => native::plan(at, spec, &syntax)?,
-        (_, Some(StockParts::HandshakeFilters)) => priority::plan(at, spec, &mut notes)?,
+        (_, Some(StockParts::HandshakeFilters)) => priority::plan(at, spec, &mut differences)?,
         (_, Some(StockParts::AgeClassifier)) => {
             let (commands, classifier) = ages::plan(at, spec)?;
             files.push(classifier);
@@ -62,8 +64,8 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
             let (other, note) = near(spec, other)?;
             let plan = plan_at(at, &other, backing)?;
             files = plan.files;
-            notes.push(note);
-            notes.extend(plan.notes);
+            differences.push(note);
+            differences.extend(plan.differences);
             plan.commands
         }
         (Origin::Linux, None) => {
@@ -78,7 +80,8 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     Ok(Plan {
         files,
         commands,
-        notes,
+        differences,
+        notes: Vec::new(),
     })
 }
 
@@ -160,6 +163,12 @@ pub(crate) fn plan_for(
             setup.dev, setup.present.transmit_queues
         ));
     }
+    if setup.present.loopback {
+        plan.notes.push(format!(
+            "{} is the loopback device: only packets between programs on this machine pass it, and no packets of a network",
+            setup.dev
+        ));
+    }
     let shaped = setup.shaper.is_some()
         || setup.scheme.scheme().shaper.is_some()
         || (shapes(setup) && setup.scheme.given("bandwidth").is_some());
@@ -212,6 +221,6 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
     let queue = plan_at(&at, &spec, backing)?;
     plan.files.extend(queue.files);
     plan.commands.extend(queue.commands);
-    plan.notes.extend(queue.notes);
+    plan.differences.extend(queue.differences);
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::error::PlanError;
 use crate::hash::fnv1a;
 use crate::place::QueuePlace;
 use crate::prefix;
-use crate::shaper::MIN_RATE;
+use crate::shaper::least_rate;
 use crate::stock;
 use gentle_aqm::{Spec, Value};
 use gentle_units::Rate;
@@ -142,9 +142,9 @@ const ENCAPSULATIONS: [Encapsulation; 8] = [
 pub(crate) fn plan(
     at: &QueuePlace,
     spec: &Spec,
-    notes: &mut Vec<String>,
+    differences: &mut Vec<String>,
 ) -> Result<Vec<Command>, PlanError> {
-    let rule = rule(at, spec, notes);
+    let rule = rule(at, spec, differences);
     let child = stock::child_args(spec, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let data_everywhere = [" 1"; 16].concat();
@@ -166,14 +166,14 @@ pub(crate) fn plan(
     Ok(commands)
 }
 
-fn rule(at: &QueuePlace, spec: &Spec, notes: &mut Vec<String>) -> Rule {
+fn rule(at: &QueuePlace, spec: &Spec, differences: &mut Vec<String>) -> Rule {
     let option = |name| {
         let mut options = spec.options().iter();
         options.find_map(|(option, value)| value.filter(|_| option == name))
     };
     let fin = match option("fin") {
         Some(Value::Choice("inorder")) => {
-            notes.push(
+            differences.push(
                 "fin=inorder needs the native module (kernel/ in gentle's source): with stock parts a FIN stays behind its data and may be dropped with it, as with fin=none".to_owned(),
             );
             false
@@ -187,17 +187,17 @@ fn rule(at: &QueuePlace, spec: &Spec, notes: &mut Vec<String>) -> Rule {
         Some(_) => None,
     };
     if maxlen.is_some_and(|maxlen| maxlen < 2 * TCP_HEADER) {
-        notes.push(format!(
+        differences.push(format!(
             "no TCP packet is as short as maxlen={}, so nothing has priority",
             maxlen.unwrap_or_default()
         ));
     } else {
-        notes.push(
+        differences.push(
             "a SYN behind IPv6 extension headers queues as data; the native module finds it"
                 .to_owned(),
         );
         if at.link.header > 0 {
-            notes.push(
+            differences.push(
                 "a SYN behind three VLAN tags, three MPLS labels, or PPPoE in two VLAN tags queues as data; the native module finds it".to_owned(),
             );
         }
@@ -205,31 +205,32 @@ fn rule(at: &QueuePlace, spec: &Spec, notes: &mut Vec<String>) -> Rule {
     Rule {
         fin,
         maxlen,
-        bound: bound(at, option("share"), notes),
+        bound: bound(at, option("share"), differences),
     }
 }
 
 /// Rate of `share` of the link, if the rate of the link is known.
-fn bound(at: &QueuePlace, share: Option<Value>, notes: &mut Vec<String>) -> Option<Rate> {
+fn bound(at: &QueuePlace, share: Option<Value>, differences: &mut Vec<String>) -> Option<Rate> {
     let Some(Value::Count(percent @ ..100)) = share else {
         return None;
     };
     let Some(rate) = at.rate else {
-        notes.push(format!(
+        differences.push(format!(
             "share={percent} is not enforced: with stock parts it is a policer on the filters, which needs the rate of the link; give the rate, or use the native module"
         ));
         return None;
     };
     let share = u128::from(rate.bits_per_second()) * u128::from(percent) / 100;
     // At most 100 % of a rate, so it fits.
-    let share = u64::try_from(share).ok().filter(|&share| share >= MIN_RATE);
+    let least = least_rate(BOUND_BURST.into());
+    let share = u64::try_from(share).ok().filter(|&share| share >= least);
     let Some(share) = share.and_then(Rate::from_bits_per_second) else {
-        notes.push(format!(
-            "share={percent} is not enforced: {percent} % of {rate} is below {MIN_RATE} bit/s, the minimum of a policer; give a higher rate, or use the native module"
+        differences.push(format!(
+            "share={percent} is not enforced: {percent} % of {rate} is below {least} bit/s, the minimum of a policer; give a higher rate, or use the native module"
         ));
         return None;
     };
-    notes.push(format!(
+    differences.push(format!(
         "share={percent} is a policer (act_police; share=100 needs none): handshake packets beyond {percent} % of {rate} queue as data, even while no data is queued"
     ));
     Some(share)

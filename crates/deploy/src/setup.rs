@@ -33,12 +33,14 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Objects already on a device that a plan depends on.
+/// Properties of a device, and objects already on it, that a plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Present {
     /// Whether there is a `clsact` qdisc, which excludes an `ingress` qdisc: the filter for incoming packets is then
     /// added to it.
     pub clsact: bool,
+    /// Whether the device is the loopback device.
+    pub loopback: bool,
     /// Number of transmit queues with a qdisc each (`mq`), which are replaced by one qdisc for the whole device; 0
     /// without `mq`.
     pub transmit_queues: usize,

@@ -5,8 +5,10 @@ use crate::error::PlanError;
 use crate::place::{Parent, QueuePlace};
 use crate::plan::{Plan, plan_at};
 use crate::setup::Backing;
+use crate::shaper::check_bucket;
 use crate::stock;
 use gentle_aqm::{Shaper, Spec, TcSyntax, Value};
+use gentle_units::Rate;
 
 /// Plans a shaper, by the `tc` syntax in its description, and its child below it.
 pub(crate) fn plan(
@@ -40,7 +42,17 @@ pub(crate) fn plan(
         Some(Value::Rate(rate)) => Some(rate),
         _ => None,
     });
-    let rate = rates.min();
+    let rates: Vec<Rate> = rates.collect();
+    let bursts = spec.options().iter().filter_map(|(_, value)| match value {
+        Some(Value::Size(bytes)) => Some(bytes),
+        _ => None,
+    });
+    for burst in bursts {
+        for rate in &rates {
+            check_bucket(!shaper.classful, *rate, burst)?;
+        }
+    }
+    let rate = rates.into_iter().min();
     let below = QueuePlace {
         parent: Parent::Class(class),
         handle: handle + 1,
@@ -52,6 +64,7 @@ pub(crate) fn plan(
     Ok(Plan {
         files: child.files,
         commands: commands.into_iter().chain(child.commands).collect(),
+        differences: child.differences,
         notes: child.notes,
     })
 }

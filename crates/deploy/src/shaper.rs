@@ -34,8 +34,8 @@ pub enum ShaperKind {
 /// Length of a packet on the link relative to its length at the qdisc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
-    /// Bytes per packet that the qdisc does not count.
-    pub overhead: u16,
+    /// Bytes per packet that the qdisc does not count, -64 to 256 (tc-cake(8)); less than 0 if it counts more than is sent.
+    pub overhead: i16,
     /// Minimum packet length, bytes; 0: none.
     pub mpu: u16,
     /// Link layer of the link.
@@ -77,6 +77,17 @@ impl FromStr for LinkLayer {
     }
 }
 
+/// Maximum of a size in `tc` and in the options of qdiscs (32 bits), bytes.
+const MAX_SIZE: u64 = u32::MAX as u64;
+
+/// Nanoseconds of the kernel's unit for the time that a burst takes (`PSCHED_SHIFT` in include/net/pkt_sched.h), of which
+/// it stores 32 bits.
+const TICK_NS: u64 = 64;
+
+/// Maximum rates of the shapers: a bucket of htb, and a queue of tbf, is at most [`MAX_SIZE`] long.
+const MAX_HTB: Rate = Rate::from_bits_per_second(34_000_000_000_000).expect("above zero");
+const MAX_TBF: Rate = Rate::from_bits_per_second(650_000_000_000).expect("above zero");
+
 /// Minimum rate, bits per second: `tc` and the kernel count in bytes per second and reject zero.
 pub(crate) const MIN_RATE: u64 = 8;
 
@@ -85,22 +96,49 @@ pub(crate) const MIN_RATE: u64 = 8;
 const BUCKET: Nanos = Nanos::from_millis(1);
 
 /// Delay bound of the queue that tbf creates, and that the scheme replaces at once.
-const DEFAULT_QUEUE: &str = "50ms";
+const DEFAULT_QUEUE: Nanos = Nanos::from_millis(50);
+
+/// Lowest rate, bits per second, at which the kernel can store the time that a burst of `bytes` takes.
+pub(crate) fn least_rate(bytes: u64) -> u64 {
+    let most = u128::from(MAX_SIZE * TICK_NS);
+    let least = (u128::from(bytes) * 8_000_000_000).div_ceil(most);
+    u64::try_from(least).unwrap_or(u64::MAX).max(MIN_RATE)
+}
+
+/// Checks that `tc` and the kernel can hold a token bucket of `burst` bytes at `rate`; `tbf` also has a queue.
+pub(crate) fn check_bucket(has_queue: bool, rate: Rate, burst: u64) -> Result<(), PlanError> {
+    let (most, queue) = match has_queue {
+        true => (MAX_TBF, rate.bytes_in(DEFAULT_QUEUE)),
+        false => (MAX_HTB, 0),
+    };
+    if rate > most || queue.saturating_add(burst) > MAX_SIZE {
+        return Err(PlanError::TooFast { rate, most });
+    }
+    let least = least_rate(burst);
+    match (
+        rate.bits_per_second() < least,
+        Rate::from_bits_per_second(least),
+    ) {
+        (true, Some(least)) => Err(PlanError::TooSlow { rate, least }),
+        _ => Ok(()),
+    }
+}
 
 impl Shaper {
     /// Commands for a shaper, and the class for the queue beneath it.
     pub(crate) fn plan(&self, at: &QueuePlace) -> Result<(Vec<Command>, String), PlanError> {
         let (place, dev, handle) = (at.place(), &at.dev, at.handle);
         let rate = self.rate;
-        if rate.bits_per_second() < MIN_RATE {
-            return Err(PlanError::TooSlow(rate));
-        }
         let burst = self.rate.bytes_in(BUCKET).max(at.link.frame());
+        check_bucket(self.kind == ShaperKind::Tbf, rate, burst)?;
+        let stab = self.framing.stab();
         let framing = self.framing.tc_args();
         let class = format!("{handle:x}:1");
         let commands = match self.kind {
             ShaperKind::Htb => vec![
-                Command::tc(&format!("qdisc {place} handle {handle:x}: htb default 1")),
+                Command::tc(&format!(
+                    "qdisc {place} handle {handle:x}:{stab} htb default 1"
+                )),
                 // The quantum divides the rate between classes; there is only one, and without a value tc warns of a
                 // large default.
                 Command::tc(&format!(
@@ -109,7 +147,7 @@ impl Shaper {
                 )),
             ],
             ShaperKind::Tbf => vec![Command::tc(&format!(
-                "qdisc {place} handle {handle:x}: tbf rate {rate} burst {burst} latency {DEFAULT_QUEUE}{framing}"
+                "qdisc {place} handle {handle:x}:{stab} tbf rate {rate} burst {burst} latency {DEFAULT_QUEUE}{framing}"
             ))],
             ShaperKind::Cake => return Err(PlanError::CakeTakesNoChild),
         };
@@ -121,7 +159,9 @@ impl Shaper {
     /// `spec`, which shapes by itself, with the rate and the framing.
     pub(crate) fn within(&self, spec: &Spec) -> Result<Spec, PlanError> {
         if self.rate.bits_per_second() < MIN_RATE {
-            return Err(PlanError::TooSlow(self.rate));
+            let rate = self.rate;
+            let least = Rate::from_bits_per_second(MIN_RATE).unwrap_or(rate);
+            return Err(PlanError::TooSlow { rate, least });
         }
         let scheme = spec.scheme().name;
         let rate = ("bandwidth", Value::Rate(self.rate));
@@ -136,13 +176,21 @@ impl Shaper {
 }
 
 impl Framing {
-    /// Options for `htb` and `tbf`, with a leading blank.
-    pub(crate) fn tc_args(self) -> String {
-        let mut args = self.lengths();
-        if self.linklayer == LinkLayer::Atm {
-            args.push_str(" linklayer atm");
+    /// Size table of a shaper, with a leading blank, for what the options of `htb` and `tbf` cannot say: their overhead is
+    /// not below 0.
+    fn stab(self) -> String {
+        match self.overhead < 0 {
+            true => format!(" stab{}", self.text()),
+            false => String::new(),
         }
-        args
+    }
+
+    /// Options for `htb` and `tbf`, with a leading blank.
+    fn tc_args(self) -> String {
+        match self.overhead < 0 {
+            true => String::new(),
+            false => self.text(),
+        }
     }
 
     /// Options of a scheme that shapes by itself.
@@ -150,7 +198,7 @@ impl Framing {
         let overhead = Value::Integer(self.overhead.into());
         let mpu = Value::Count(self.mpu.into());
         [
-            (self.overhead > 0).then_some(("overhead", overhead)),
+            (self.overhead != 0).then_some(("overhead", overhead)),
             (self.mpu > 0).then_some(("mpu", mpu)),
             (self.linklayer == LinkLayer::Atm).then_some(("atm", Value::Keyword("atm"))),
         ]
@@ -158,14 +206,17 @@ impl Framing {
         .flatten()
     }
 
-    fn lengths(self) -> String {
+    fn text(self) -> String {
         let mut args = String::new();
         // Writing to a String is infallible.
-        if self.overhead > 0 {
+        if self.overhead != 0 {
             let _ = write!(args, " overhead {}", self.overhead);
         }
         if self.mpu > 0 {
             let _ = write!(args, " mpu {}", self.mpu);
+        }
+        if self.linklayer == LinkLayer::Atm {
+            args.push_str(" linklayer atm");
         }
         args
     }

@@ -66,9 +66,9 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "QDISC", requires = "rate", value_parser = shaper())]
     pub(crate) shaper: Option<ShaperKind>,
 
-    /// Framing overhead of the link in bytes per packet, beyond what the device counts
-    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]
-    pub(crate) overhead: u16,
+    /// Framing overhead of the link in bytes per packet, beyond what the device counts; below 0 if it counts too much
+    #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<i16>(-64..=256))]
+    pub(crate) overhead: i16,
 
     /// Minimum packet size on the link, in bytes
     #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<u16>(0..=256))]

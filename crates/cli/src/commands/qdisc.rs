@@ -35,8 +35,9 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Setup and backing for the arguments.
-fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing) {
+/// Setup and backing for the arguments, and why stock parts replace a module, if they do.
+fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing, Option<String>) {
+    let mut missing = None;
     let shaper = args.rate.map(|rate| Shaper {
         kind: args.shaper.unwrap_or(match args.scheme.scheme().linux {
             Some(tc) if tc.shapes => ShaperKind::Cake,
@@ -53,12 +54,10 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing)
         "native" => Backing::Native,
         "auto" => {
             let chosen = backing_for(&args.scheme, Some(&args.dev));
-            if let Some(missing) = &chosen.missing {
+            missing = chosen.missing.map(|missing| {
                 let scheme = args.scheme.scheme().name;
-                warn(&format!(
-                    "{scheme} is set up without gentle's kernel module: {missing}"
-                ));
-            }
+                format!("{scheme} is set up without gentle's kernel module: {missing}")
+            });
             chosen.backing
         }
         _ => Backing::Stock,
@@ -71,7 +70,7 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing)
         shaper,
         scheme: args.scheme.clone(),
     };
-    (setup, backing)
+    (setup, backing, missing)
 }
 
 fn direction(ingress: bool) -> Direction {
@@ -93,9 +92,11 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
-    let (setup, backing) = setup(args, found);
+    let (setup, backing, missing) = setup(args, found);
     let plan = plan(&setup, backing)?;
-    notes(&plan);
+    for note in missing.iter().chain(&plan.differences).chain(&plan.notes) {
+        warn(note);
+    }
     let mut text = String::new();
     for file in &plan.files {
         writeln!(text, "{file}")?;
@@ -107,7 +108,23 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn notes(plan: &Plan) {
+/// Prints what a user should know about a plan that was executed. What `gentle qdisc plan` prints in detail takes one line.
+fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
+    let differences: Vec<&str> = missing
+        .into_iter()
+        .chain(plan.differences.iter().map(String::as_str))
+        .collect();
+    match differences.as_slice() {
+        [] => {}
+        [difference] => warn(difference),
+        several => {
+            let scheme = args.scheme.scheme().name;
+            warn(&format!(
+                "{scheme} is made of stock parts, which differ from gentle's kernel module; gentle qdisc plan with the same arguments lists {} remarks",
+                several.len()
+            ));
+        }
+    }
     for note in &plan.notes {
         warn(note);
     }
@@ -115,7 +132,7 @@ fn notes(plan: &Plan) {
 
 fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let found = present(&args.setup.dev, direction(args.setup.ingress))?;
-    let (setup, backing) = setup(&args.setup, found);
+    let (setup, backing, missing) = setup(&args.setup, found);
     let dev = &setup.dev;
     match apply(&setup, backing, args.replace, &StateDir::new(STATE))? {
         Applied::Unchanged(_) => {
@@ -126,7 +143,7 @@ fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
             recovered,
             record_error,
         } => {
-            notes(&plan);
+            notes(&args.setup, &plan, missing.as_deref());
             if recovered {
                 warn(&format!(
                     "an earlier change of {dev} was interrupted; the qdiscs from before it were restored first"

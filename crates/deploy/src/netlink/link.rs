@@ -31,6 +31,7 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Kind of a virtual device, such as `ifb`; empty for hardware.
     pub(crate) kind: String,
+    pub(crate) loopback: bool,
     pub(crate) link: Link,
     pub(crate) alias: Option<String>,
     /// Number of transmit queues.
@@ -69,6 +70,7 @@ fn parse(bytes: &[u8]) -> Option<Interface> {
         kind: attribute::find(&information, IFLA_INFO_KIND)
             .map(attribute::text)
             .unwrap_or_default(),
+        loopback: hardware == ARPHRD_LOOPBACK,
         link: Link {
             header: match WITH_ETHERNET_HEADER.contains(&hardware) {
                 true => ETHERNET_HEADER,

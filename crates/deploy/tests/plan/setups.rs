@@ -222,7 +222,7 @@ fn red_and_its_kin_take_the_rate_of_the_shaper_for_that_of_the_link() {
 
 #[test]
 fn no_note_names_a_policer_that_is_not_in_the_plan() {
-    for rate in ["8bit", "30bit", "32bit", "1mbit"] {
+    for rate in ["45bit", "551bit", "552bit", "1mbit"] {
         let spa = setup(
             "eth0",
             Direction::Egress,
@@ -234,31 +234,89 @@ fn no_note_names_a_policer_that_is_not_in_the_plan() {
             .commands
             .iter()
             .any(|command| command.args.iter().any(|word| word == "police"));
-        let said = plan.notes.iter().any(|note| note.contains("is a policer"));
+        let said = plan
+            .differences
+            .iter()
+            .any(|note| note.contains("is a policer"));
         let refused = plan
-            .notes
+            .differences
             .iter()
             .any(|note| note.contains("is not enforced"));
         assert_eq!(
             (policed, !policed),
             (said, refused),
             "{rate}: {:?}",
-            plan.notes
+            plan.differences
         );
     }
 }
 
 #[test]
-fn a_rate_that_tc_cannot_count_is_refused() {
-    for (kind, scheme) in [
-        (ShaperKind::Htb, "spa"),
-        (ShaperKind::Tbf, "spa"),
-        (ShaperKind::Cake, "cake"),
+fn a_rate_that_tc_or_the_kernel_cannot_hold_is_refused() {
+    for (kind, scheme, rate, expected) in [
+        (ShaperKind::Htb, "spa", "44bit", "45bit or more"),
+        (ShaperKind::Tbf, "spa", "44bit", "45bit or more"),
+        (ShaperKind::Cake, "cake", "7bit", "8bit or more"),
+        (ShaperKind::Htb, "spa", "999999gbit", "34000gbit or less"),
+        (ShaperKind::Tbf, "spa", "651gbit", "650gbit or less"),
     ] {
-        let slow = setup("eth0", Direction::Egress, scheme, Some((kind, "7bit")));
-        let error = plan(&slow, Backing::Stock).unwrap_err().to_string();
-        assert!(error.contains("8bit"), "{error}");
+        let refused = setup("eth0", Direction::Egress, scheme, Some((kind, rate)));
+        let error = plan(&refused, Backing::Stock).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
+    for scheme in ["htb rate=20bit burst=1gb", "tbf rate=1kbit burst=1gb"] {
+        let refused = setup("eth0", Direction::Egress, scheme, None);
+        let error = plan(&refused, Backing::Stock).unwrap_err().to_string();
+        assert!(error.contains("to shape to"), "{scheme}: {error}");
+    }
+    for (kind, rate) in [(ShaperKind::Htb, "34000gbit"), (ShaperKind::Tbf, "650gbit")] {
+        let accepted = setup("eth0", Direction::Egress, "codel", Some((kind, rate)));
+        assert!(plan(&accepted, Backing::Stock).is_ok(), "{rate}");
+    }
+}
+
+#[test]
+fn an_overhead_below_zero_is_that_of_a_size_table() {
+    for (kind, scheme, expected) in [
+        (
+            ShaperKind::Htb,
+            "codel",
+            "5a0: stab overhead -4 linklayer atm htb default 1\n",
+        ),
+        (
+            ShaperKind::Tbf,
+            "codel",
+            "5a0: stab overhead -4 linklayer atm tbf rate 2mbit",
+        ),
+        (
+            ShaperKind::Cake,
+            "cake",
+            "5a1: cake bandwidth 2mbit atm overhead -4",
+        ),
+    ] {
+        let mut dsl = setup("ppp0", Direction::Egress, scheme, Some((kind, "2mbit")));
+        dsl.shaper.as_mut().unwrap().framing = Framing {
+            overhead: -4,
+            mpu: 0,
+            linklayer: LinkLayer::Atm,
+        };
+        let text = script(&plan(&dsl, Backing::Stock).unwrap());
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.matches("overhead").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_shaper_on_the_loopback_device_is_noted() {
+    let mut lo = setup(
+        "lo",
+        Direction::Egress,
+        "codel",
+        Some((ShaperKind::Htb, "2mbit")),
+    );
+    lo.present.loopback = true;
+    let notes = plan(&lo, Backing::Stock).unwrap().notes;
+    assert!(notes[0].contains("lo is the loopback device"), "{notes:?}");
 }
 
 /// The limit of `pfifo_fast` is the device's, which removing a setup would not restore.

@@ -350,7 +350,8 @@ impl Network<'_> {
                 argv,
             }
         }));
-        notes.extend(queue.notes.iter().map(|note| sentence(note)));
+        let said = queue.differences.iter().chain(&queue.notes);
+        notes.extend(said.map(|note| sentence(note)));
         // The only ARP request of the router, for an address that no host has; all neighbours are static.
         let network = match direction {
             Direction::Down => 3,
