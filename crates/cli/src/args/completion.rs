@@ -11,7 +11,8 @@ use gentle_tcp::Profile;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Adds a completer to an argument that is a scheme, a scenario or a knob; clap completes paths and fixed lists itself.
+/// Adds a completer to an argument that is a scheme, a scenario, a knob or a network device; clap completes paths and fixed
+/// lists itself.
 pub(super) fn with_completer(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default();
     let [name] = names else {
@@ -21,6 +22,7 @@ pub(super) fn with_completer(arg: Arg) -> Arg {
         "SPEC" | "SCHEME" => arg.add(ArgValueCompleter::new(schemes)),
         "TYPE|FILE" => arg.add(ArgValueCompleter::new(traffic)),
         "KNOB=VALUE" => arg.add(ArgValueCompleter::new(knobs)),
+        "DEV" => arg.add(ArgValueCompleter::new(devices)),
         _ => arg,
     }
 }
@@ -98,4 +100,18 @@ fn knobs(written: &OsStr) -> Vec<CompletionCandidate> {
         .filter(|knob| knob.name.starts_with(&*start))
         .map(|knob| candidate(format!("{}=", knob.name), knob.help))
         .collect()
+}
+
+/// Network devices of this machine.
+fn devices(written: &OsStr) -> Vec<CompletionCandidate> {
+    let start = written.to_string_lossy();
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten();
+    // Devices are links; files belong to the bonding driver.
+    let links = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let names = links.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(&*start)).collect();
+    names.sort();
+    names.into_iter().map(CompletionCandidate::new).collect()
 }

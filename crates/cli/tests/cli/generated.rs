@@ -112,6 +112,9 @@ fn shells_offer_commands_options_and_values() {
         &["qdisc", "plan", "eth0", "spa", "--shaper", ""],
         &["htb", "cake"],
     );
+    // Every network namespace has the loopback device.
+    offers(&["qdisc", "apply", "l"], &["lo"]);
+    offers(&["qdisc", "remove", ""], &["lo"]);
     assert!(completed(&["compare", "--scheme", "x"]).is_empty());
 }
 
