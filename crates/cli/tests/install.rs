@@ -76,6 +76,7 @@ fn what_is_installed_is_complete_and_goes_again() {
         "share/gentle/kernel/testing/replay/replay.c",
         "share/gentle/papers/spa-2018/real.toml",
         "share/man/man1/gentle-qdisc.1",
+        "share/man/man8/tc-spa.8",
         "share/zsh/site-functions/_gentle",
     ] {
         assert!(installed.contains(file), "no {file} among {installed:#?}");
