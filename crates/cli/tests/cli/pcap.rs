@@ -164,7 +164,7 @@ fn another_side_of_the_queue_can_be_chosen() {
     let capture = folder.path().join("run.pcapng");
     compare(&["--duration=20s", "--scheme=pfifo limit=20"], &capture);
     let mut sent: BTreeMap<String, u64> = BTreeMap::new();
-    packets(&capture, |side, _| {
+    packets(&capture, |side, _, _| {
         *sent.entry(format!("{side:?}")).or_default() += 1
     });
     for (options, packets) in [

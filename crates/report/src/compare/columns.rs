@@ -45,8 +45,7 @@ pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
         leads: true,
         several: true,
         open: false,
-        long: true,
-        rate: 0.0,
+        long: [true; 2],
         marks: true,
         failed: true,
     };

@@ -162,10 +162,8 @@ pub(super) struct Shown<'a> {
     pub(super) several: bool,
     /// Whether a scheme leaves connections unfinished.
     pub(super) open: bool,
-    /// Whether there are long-lived flows.
-    pub(super) long: bool,
-    /// Rates of the links that carry them, together, bits per second.
-    pub(super) rate: f64,
+    /// Whether there are long-lived flows on the link under test, and on the reverse link.
+    pub(super) long: [bool; 2],
     /// Whether packets are marked.
     pub(super) marks: bool,
     /// Whether connections are given up.
@@ -176,8 +174,6 @@ impl Shown<'_> {
     fn of(comparison: &Comparison) -> Shown<'_> {
         let results = &comparison.results;
         let any = |is: fn(&SchemeResult) -> bool| results.iter().any(is);
-        let links = [&comparison.scenario.down, &comparison.scenario.up];
-        let used = links.into_iter().filter(|link| link.long_flows > 0);
         Shown {
             bins: results
                 .first()
@@ -188,8 +184,10 @@ impl Shown<'_> {
             }),
             several: results.len() > 1,
             open: any(|r| r.unfinished > 0),
-            long: any(|r| r.jain_index.is_some()),
-            rate: used.map(|link| link.rate_bps as f64).sum(),
+            long: [
+                any(|r| r.links.down.long_goodput_bps.mean.is_some()),
+                any(|r| r.links.up.long_goodput_bps.mean.is_some()),
+            ],
             marks: any(|r| r.marks > 0),
             failed: any(|r| r.failed > 0),
         }
@@ -198,9 +196,6 @@ impl Shown<'_> {
 
 /// All columns for `comparison`, in reading order.
 pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
-<<<<<<< HEAD
-    use Quantity::{Count, Share, Time};
-=======
     let mut all = columns(&Shown::of(comparison));
     if comparison.results.iter().all(|r| r.connections == 0) {
         // Without connections only the links are left.
@@ -220,14 +215,12 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
 
 /// Columns of what there is to show, in reading order.
 pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
-    use Quantity::{Count, Index, Share, Time};
->>>>>>> e866414c (Call the same schemes best in sentences, tables, pages and JSON, and explain columns)
+    use Quantity::{Count, Share, Time};
 
     let &Shown {
         bins,
         leads,
         open,
-        rate,
         ..
     } = shown;
     let of_bin = |i: usize, bin: &SizeBin| {
@@ -348,30 +341,8 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
         .rank(12)
         .about("bytes that the link under test carried, of those that it could carry"),
     ]);
-<<<<<<< HEAD
-    all.extend(long_flows(comparison));
-    if comparison.results.iter().any(|r| r.marks > 0) {
-=======
-    if shown.long {
-        all.push(
-            metric("goodput", "long flows", Share, move |r| {
-                let share = |bps: Option<f64>| bps.filter(|_| rate > 0.0).map(|bps| bps / rate);
-                let goodput = &r.long_goodput_bps;
-                Measured::sampled(share(goodput.mean), share(goodput.ci95))
-            })
-            .named("long_goodput_bps.mean")
-            .rank(4)
-            .about("payload that the long-lived flows received, as a share of the rates of the links that carry them"),
-        );
-        all.push(
-            metric("fairness", "Jain", Index, |r| Measured::bare(r.jain_index))
-                .named("jain_index")
-                .rank(12)
-                .about("Jain's index over the goodput of the long-lived flows"),
-        );
-    }
+    all.extend(long_flows(shown.long));
     if shown.marks {
->>>>>>> e866414c (Call the same schemes best in sentences, tables, pages and JSON, and explain columns)
         all.push(
             metric("ECN", "marks", Count, |r| Measured::count(r.marks))
                 .rank(13)
@@ -391,7 +362,7 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
 }
 
 /// Long-lived flows of each direction that has any.
-fn long_flows(comparison: &Comparison) -> Vec<Metric> {
+fn long_flows(has: [bool; 2]) -> Vec<Metric> {
     type Link = fn(&SchemeResult) -> &LinkResult;
     const DOWN: Link = |r| &r.links.down;
     const UP: Link = |r| &r.links.up;
@@ -399,11 +370,8 @@ fn long_flows(comparison: &Comparison) -> Vec<Metric> {
         (DOWN, ["goodput", "fairness"], ""),
         (UP, ["goodput up", "fairness up"], "links.up."),
     ];
-    let used = links.into_iter().filter(|(of, ..)| {
-        let goodput = |r| of(r).long_goodput_bps.mean;
-        comparison.results.iter().any(|r| goodput(r).is_some())
-    });
-    used.flat_map(|(of, [goodput, fairness], prefix)| {
+    let used = links.into_iter().zip(has).filter(|(_, has)| *has);
+    used.flat_map(|((of, [goodput, fairness], prefix), _)| {
         [
             metric(goodput, "long flows", Quantity::Share, move |r| {
                 let link = of(r);
