@@ -91,7 +91,8 @@ pub(crate) fn quantity(
             })?
     };
     number.times(unit_size).ok_or_else(|| {
-        let largest = units.iter().max_by_key(|(_, size)| *size);
+        // Of the names of a unit, the first.
+        let largest = units.iter().rev().max_by_key(|(_, size)| *size);
         let (unit, size) = largest.copied().unwrap_or(("", 1));
         QuantityError::Range {
             text: text.to_owned(),

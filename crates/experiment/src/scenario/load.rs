@@ -253,7 +253,12 @@ mod tests {
                 "kind = \"long\"\nflows = 3\nstart = [\"0s\", \"1s\"]",
                 false,
             ),
-            ("kind = \"udp\"\nrate = \"1kbit\"", true),
+            ("kind = \"udp\"\nrate = \"1kbit\"", false),
+            ("kind = \"udp\"\nrate = \"1kbit\"\njitter = 0", true),
+            (
+                "kind = \"udp\"\nrate = \"1kbit\"\njitter = 0\nstart = [\"0s\", \"1s\"]",
+                false,
+            ),
             ("kind = \"replay\"\nfile = \"x.csv\"", true),
             (
                 "kind = \"replay\"\nfile = \"x.csv\"\nrtt = [\"0s\", \"1s\"]",
