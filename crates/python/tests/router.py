@@ -26,7 +26,20 @@ def _of_interfaces(packets: bytes, names: set[bytes]) -> bytes:
         block = packets[place : place + length]
         if kind == 1:
             interfaces.append(any(name in block for name in names))
+            block = _without_description(block)
         if kind != 6 or interfaces[struct.unpack_from("<I", block, 8)[0]]:
             kept += block
         place += length
     return bytes(kept)
+
+
+def _without_description(block: bytes) -> bytes:
+    """Return an interface description block whose if_description, which names the side of a queue, is a comment."""
+    changed = bytearray(block)
+    place = 16
+    while place + 4 <= len(block) - 4:
+        code, length = struct.unpack_from("<HH", block, place)
+        if code == 3:
+            struct.pack_into("<H", changed, place, 1)
+        place += 4 + (length + 3) // 4 * 4
+    return bytes(changed)

@@ -143,7 +143,7 @@ class Analysis:
     def warnings(self) -> list[str]:
         """What may mislead: in the results, then in each capture."""
         of_captures = [text for capture in self.data["captures"] for text in capture["warnings"]]
-        return [*self.data["warnings"], *of_captures]
+        return [*(warning["sentence"] for warning in self.data["warnings"]), *of_captures]
 
     def report(self, *, full: bool = False, width: int = 100) -> str:
         """Return the report that ``gentle analyze`` prints; with ``full``, all tables."""

@@ -218,10 +218,7 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
     use Quantity::{Count, Share, Time};
 
     let &Shown {
-        bins,
-        leads,
-        open,
-        ..
+        bins, leads, open, ..
     } = shown;
     let of_bin = |i: usize, bin: &SizeBin| {
         let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));

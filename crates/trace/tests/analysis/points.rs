@@ -392,7 +392,8 @@ fn captures_of_linux_at_three_places() {
         let alone = analyze_files(&[place("client")], &Options::default()).0;
         for others in [&["server"][..], &["router"], &["router", "server"]] {
             let mut files = vec![place("client")];
-            files.extend(others.iter().map(|it| place(it)));
+            // Nothing arrives at a server that is not there.
+            files.extend(others.iter().map(|it| place(it)).filter(|it| it.exists()));
             let together = analyze_files(&files, &Options::default()).0;
             let numbers = |it: &Analysis| {
                 (
