@@ -182,7 +182,7 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) example: bool,
 
     /// Write the capture of --example to this file in pcap, instead of analysing it
-    #[arg(short = 'w', long, value_name = "FILE", requires = "example", value_hint = ValueHint::FilePath)]
+    #[arg(short = 'w', long, value_name = "FILE", requires = "example", conflicts_with = "captures", value_hint = ValueHint::FilePath)]
     pub(crate) write: Option<PathBuf>,
 
     /// Analyse each capture separately; --json then prints one line per capture

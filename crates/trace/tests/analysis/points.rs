@@ -392,17 +392,33 @@ fn captures_of_linux_at_three_places() {
         let alone = analyze_files(&[place("client")], &Options::default()).0;
         for others in [&["server"][..], &["router"], &["router", "server"]] {
             let mut files = vec![place("client")];
-            // Nothing arrives at a server that is not there.
-            files.extend(others.iter().map(|it| place(it)).filter(|it| it.exists()));
+            // A place that saw nothing has no file.
+            files.extend(
+                others
+                    .iter()
+                    .map(|it| place(it))
+                    .filter(|path| path.exists()),
+            );
             let together = analyze_files(&files, &Options::default()).0;
-            let numbers = |it: &Analysis| {
+            let attempts = |it: &Analysis| {
+                let handshakes = &it.handshakes;
                 (
-                    (it.outcomes.answered, it.outcomes.with_loss),
-                    (it.handshakes.attempts, it.handshakes.successes),
-                    it.outcomes.repeats.lost,
+                    it.outcomes.answered,
+                    handshakes.attempts,
+                    handshakes.successes,
                 )
             };
-            assert_eq!(numbers(&together), numbers(&alone), "{case} {others:?}");
+            let what = format!("{case} {others:?}");
+            assert_eq!(attempts(&together), attempts(&alone), "{what}");
+            let [found, lost] = [&together, &alone].map(|it| &it.outcomes);
+            // The server also sees SYN/ACKs that do not reach the client. That one was lost and not left unanswered is
+            // then not always clear.
+            assert!(found.with_loss <= lost.with_loss, "{what}");
+            assert!(found.with_loss + found.put_off >= lost.with_loss, "{what}");
+            if !others.contains(&"server") {
+                let losses = |it: &Analysis| (it.outcomes.with_loss, it.outcomes.repeats.lost);
+                assert_eq!(losses(&together), losses(&alone), "{what}");
+            }
         }
         cases += 1;
     }
