@@ -177,7 +177,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(value_name = "CAPTURE", required_unless_present = "example", value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Analyse the capture that the program contains, of 500 connections on a link that loses SYNs
+    /// Analyse the capture that the program contains, of 300 connections, some of which lose a SYN
     #[arg(long, conflicts_with_all = ["captures", "per_file", "record"])]
     pub(crate) example: bool,
 

@@ -215,14 +215,15 @@ impl Decoder {
     fn change_source(&mut self, file: usize, raw: &RawPacket<'_>) {
         self.source = (file, raw.interface);
         self.points.number(file, raw);
-        self.annotates |= self.points.are_several();
+        self.annotates |= self.points.is_more_than_one();
     }
 
     /// Adds to the last segment of the batch what does not follow from its connection.
     fn annotate(&mut self, file: usize, raw: &RawPacket<'_>, direction: u8, batch: &mut Batch) {
         batch.set_direction(direction);
-        if self.points.are_several() {
-            batch.set_point(self.points.number(file, raw));
+        if self.points.is_more_than_one() {
+            let point = self.points.number(file, raw);
+            batch.set_point(point, self.points.are_several());
         }
     }
 

@@ -151,6 +151,8 @@ pub(crate) struct Batch {
     v6: Vec<[Address; 2]>,
     /// Numbers of the capture points of the first segments; empty if the trace has one.
     points: Vec<u8>,
+    /// Whether packets of these points alternate, so that the same may come from more than one.
+    has_several_points: bool,
 }
 
 impl Batch {
@@ -160,6 +162,7 @@ impl Batch {
             len: 0,
             v6: Vec::new(),
             points: Vec::new(),
+            has_several_points: false,
         }
     }
 
@@ -257,8 +260,10 @@ impl Batch {
         self.segments[self.len - 1].direction = direction;
     }
 
-    /// Sets the capture point of the segment added last; segments before it without one are of point 0.
-    pub(crate) fn set_point(&mut self, point: u8) {
+    /// Sets the capture point of the segment added last; segments before it without one are of point 0. `several`: whether
+    /// packets of the points seen so far alternate.
+    pub(crate) fn set_point(&mut self, point: u8, several: bool) {
+        self.has_several_points |= several;
         self.points.resize(self.len, 0);
         self.points[self.len - 1] = point;
     }
@@ -266,6 +271,11 @@ impl Batch {
     /// Capture points of the first segments; those of the others are 0.
     pub(crate) fn points(&self) -> &[u8] {
         &self.points
+    }
+
+    /// Whether the same packet may be in the trace from more than one capture point.
+    pub(crate) fn has_several_points(&self) -> bool {
+        self.has_several_points
     }
 
     /// Keeps the segments for which `keep` returns true.
@@ -279,6 +289,7 @@ impl Batch {
         }
         self.len = kept;
         self.points.clear();
+        self.has_several_points = false;
     }
 
     /// IPv6 addresses of a segment of this batch, lower endpoint first; `None` for IPv4.
@@ -294,6 +305,7 @@ impl Batch {
         self.len = 0;
         self.v6.clear();
         self.points.clear();
+        self.has_several_points = false;
     }
 }
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// How the capture was made: by the generator of the tests (`cargo run -p gentle-trace --example generate -- ARGUMENTS`),
 /// and `gzip -n9`.
-const ARGUMENTS: &str = "--connections 500 --packets 6k --span 60s --clients 40 --servers 30 --vantage client --snaplen 80 \
+const ARGUMENTS: &str = "--connections 300 --packets 3600 --span 30s --clients 40 --servers 30 --vantage client --snaplen 80 \
     --syn-loss 0.04 --synack-loss 0.03 --data-loss 0.01 --unanswered 0.004 --refused 0.004 --aborted 0 --reorder 0";
 
 fn json(args: &[&str]) -> Value {

@@ -58,6 +58,11 @@ impl Points {
         self.last as u8
     }
 
+    /// Whether packets of more than one point were seen, even if one came after the other.
+    pub(crate) fn is_more_than_one(&self) -> bool {
+        self.known.len() > 1
+    }
+
     /// Whether packets of several points alternate, so that the same packet may come from more than one.
     #[inline]
     pub(crate) fn are_several(&self) -> bool {

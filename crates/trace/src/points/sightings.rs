@@ -109,7 +109,7 @@ impl Sightings {
 
     /// Leaves out of a batch what another point saw before, and counts it as copies.
     pub(crate) fn leave_out_repeats(&mut self, batch: &mut Batch, tally: &mut Tally) {
-        if batch.points().is_empty() {
+        if !batch.has_several_points() {
             return;
         }
         let mut looks = std::mem::take(&mut self.looks);
