@@ -130,6 +130,7 @@ fn pages_show_what_the_program_prints_now() {
     let folder = tempfile::TempDir::new().unwrap();
     let example = folder.path().join("example.pcap");
     printed(&["analyze", "--example", "-w", example.to_str().unwrap()].map(str::to_owned));
+    std::os::unix::fs::symlink(repository().join("docs"), folder.path().join("docs")).unwrap();
     for name in PAGES {
         let path = repository().join(name);
         let page = std::fs::read_to_string(&path).unwrap();

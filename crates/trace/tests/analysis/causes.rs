@@ -562,8 +562,10 @@ fn late_answers_count_in_the_round_trip_time() {
 /// SYNs with an option, data or ECN flags are dropped, and only those.
 #[test]
 fn syns_dropped_for_what_they_carry() {
+    type Change = fn(Segment) -> Segment;
+
     let plain = |segment: Segment| segment;
-    let with: [(&str, fn(Segment) -> Segment); 4] = [
+    let with: [(&str, Change); 4] = [
         ("mptcp", |s| s.option(&[30, 4, 1, 0])),
         ("fast-open", |s| s.option(&[34, 2, 1, 1])),
         ("data", |s| s.payload(200)),

@@ -199,7 +199,7 @@ impl Plan {
                 let original = if us < 20_000 {
                     found.next()
                 } else {
-                    found.last()
+                    found.next_back()
                 };
                 let copy = original.expect("it has a handshake").again(us);
                 segments.into_iter().chain([copy]).collect()
