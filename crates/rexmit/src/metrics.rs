@@ -102,6 +102,12 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
     )?;
     let help = "Time that rescued handshakes would have waited for the stack's retransmission.";
     counter("saved_seconds_total", help, n(c.saved_ms) / 1e3)?;
+    let help = "Time that undecided handshakes would have waited if their packets were lost.";
+    gauge(
+        "saved_undecided_seconds",
+        help,
+        n(c.saved_undecided_ms) / 1e3,
+    )?;
     let help = "Handshakes waiting for an answer.";
     gauge("pending", help, n(status.pending))?;
     let help = "Networks with a learned delay.";
