@@ -87,8 +87,7 @@ fn compare_help() -> String {
     for (title, columns) in gentle_report::compare::columns() {
         text += &format!("\n\nColumns, {}:", title.to_lowercase());
         for Column { head, meaning } in columns {
-            // Manual pages have no en dash.
-            text += &format!("\n  {head}: {meaning}").replace('–', "-");
+            text += &format!("\n  {head}: {meaning}");
         }
     }
     text

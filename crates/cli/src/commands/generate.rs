@@ -44,12 +44,25 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     for command in pages(command) {
         let page = format!("{}.1", command.get_name());
         let mut file = OutputFile::create(&args.directory.join(page))?;
-        clap_mangen::Man::new(command)
-            .render(&mut file)
-            .with_context(|| file.name())?;
+        let mut source = Vec::new();
+        clap_mangen::Man::new(command).render(&mut source)?;
+        let source = String::from_utf8(source).context("manual pages are text")?;
+        file.write(in_ascii(&source).as_bytes())?;
         file.commit()?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Text for groff, which reads bytes as Latin-1: other characters become its escapes, `\[u2013]`.
+fn in_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter.is_ascii() {
+            true => ascii.push(letter),
+            false => ascii += &format!("\\[u{:04X}]", u32::from(letter)),
+        }
+    }
+    ascii
 }
 
 /// Command and all its subcommands, each under the name of its page: `gentle-testbed-build`.
