@@ -117,8 +117,7 @@ impl InterfaceFacts {
 
     /// Name, description or number.
     pub(crate) fn label(&self) -> String {
-        let given = self.name.as_ref().or(self.description.as_ref());
-        given.map_or_else(|| self.number.to_string(), String::clone)
+        self.result().label()
     }
 
     pub(crate) fn result(&self) -> results::Interface {

@@ -117,6 +117,14 @@ pub struct Interface {
     pub analysed: bool,
 }
 
+impl Interface {
+    /// Name, description or number.
+    pub fn label(&self) -> String {
+        let given = self.name.as_ref().or(self.description.as_ref());
+        given.map_or_else(|| self.number.to_string(), String::clone)
+    }
+}
+
 /// A reason not to trust the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrustWarning {

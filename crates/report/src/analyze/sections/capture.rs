@@ -79,8 +79,7 @@ fn interfaces(all: &[Interface]) -> String {
     const SHOWN: usize = 12;
     let used = || all.iter().filter(|it| it.packets > 0);
     let shown = used().take(SHOWN).map(|it| {
-        let name = it.name.as_ref().or(it.description.as_ref());
-        let name = name.map_or_else(|| it.number.to_string(), String::clone);
+        let name = it.label();
         let left_out = if it.analysed { "" } else { ", left out" };
         let packets = plural(it.packets, "packet", "packets");
         format!("{name} ({packets}{left_out})")
