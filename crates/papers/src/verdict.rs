@@ -57,7 +57,7 @@ impl Verdict {
     }
 
     /// Verdict on `claim` if our number is `ours` with its interval. The interval matters if its half-width exceeds
-    /// [`VAGUE`] of the published value and twice the tolerance: then both of its ends must have the verdict of the number.
+    /// 25 % of the published value and twice the tolerance: then both of its ends must have the verdict of the number.
     pub fn of_estimate(claim: &Claim, ours: Estimate, row: &[(&Claim, Option<f64>)]) -> Verdict {
         let at = |ours: Option<f64>| Verdict::of_claim(claim, ours, row);
         let verdict = at(ours.value);
