@@ -59,18 +59,7 @@ fn check(analysis: &Analysis, options: &Options) {
     assert!(o.reset.attempts + o.abandoned.attempts <= o.half_open);
     assert!(o.with_loss <= o.answered && o.completed_with_loss <= o.with_loss);
     assert!(o.one_sided <= o.completed && o.late + o.completed_with_loss <= o.completed);
-    let repeats = o.repeats;
-    assert!(
-        repeats.lost
-            + repeats.late
-            + repeats.turned_away
-            + repeats.put_off
-            + repeats.challenged
-            + repeats.reset
-            + repeats.held
-            + repeats.in_vain
-            <= h.duplicate_syn + h.duplicate_synack
-    );
+    assert!(o.repeats.total() <= h.duplicate_syn + h.duplicate_synack);
     assert_eq!(
         h.successes_with_duplicate_syn + h.failures_with_duplicate_syn,
         h.attempts_with_duplicate_syn

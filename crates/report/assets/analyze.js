@@ -249,13 +249,13 @@
       ["with_handshake_loss", "with handshake loss", "var(--loss)"],
       ["without_handshake_loss", "without", "var(--near)"],
     ];
-    const means = seen(analysis).flatMap((d) => kinds.map(([kind]) => d.retransmission_delay_s.detail[kind]));
+    const means = seen(analysis).flatMap((d) => kinds.map(([kind]) => d.retransmission_delay_sum_s.detail[kind]));
     const largest = d3.max(means, (m) => (m.mean ?? 0) + (m.ci95 ?? 0));
     const unit = timeUnit(largest);
     const groups = seen(analysis).map((d) => ({
       name: d.name,
       rows: kinds.map(([kind, name, color]) => {
-        const { n, mean, ci95 } = d.retransmission_delay_s.detail[kind];
+        const { n, mean, ci95 } = d.retransmission_delay_sum_s.detail[kind];
         return row(name, mean, ci95, unit.factor, color, `${d.name}, ${name}\n${timeWithInterval(mean, ci95)}\n${count(n)} connections`);
       }),
     }));

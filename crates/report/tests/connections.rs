@@ -34,12 +34,14 @@ fn established() -> Row {
             bytes: 517,
             retransmissions: 1,
             retransmission_delay: Nanos::from_secs(1),
+            retransmission_delay_sum: Nanos::from_secs(1),
         },
         from_server: Side {
             segments: 20,
             bytes: 24_576,
             retransmissions: 2,
             retransmission_delay: Nanos::from_millis(450),
+            retransmission_delay_sum: Nanos::from_millis(450),
         },
         close: Close::Fin,
     }

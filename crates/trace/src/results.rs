@@ -298,8 +298,8 @@ pub struct Waiting {
     pub loss_s: f64,
     /// Mean of `loss_s` per completed attempt with a loss.
     pub loss_mean_s: Option<f64>,
-    /// Total delay of retransmissions of other segments: for each, the time since the previous transmission of the same
-    /// bytes.
+    /// Total time that connections waited for retransmissions of other segments: from the previous transmission of the
+    /// bytes to each retransmission, overlaps within a connection counted once.
     pub data_s: f64,
     /// `handshake_s` as a fraction of the sum of `handshake_s` and `data_s`.
     pub handshake_share: Option<f64>,
@@ -343,8 +343,9 @@ pub struct Direction {
     pub syn_share_of_retransmissions: Option<f64>,
     /// Retransmitted SYN and SYN/ACK segments per SYN and SYN/ACK segment.
     pub syn_retransmission_probability: Option<f64>,
-    /// Mean retransmission delay per connection, over the connections with at least one segment in the direction.
-    pub retransmission_delay_s: RetransmissionDelay,
+    /// Retransmission delay of spa-2018, section III: mean over the connections with at least one segment in the
+    /// direction of the sum of their delays. Segments that wait at the same time add up.
+    pub retransmission_delay_sum_s: RetransmissionDelay,
 }
 
 /// Mean retransmission delay per connection, seconds.

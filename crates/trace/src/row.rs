@@ -82,8 +82,10 @@ pub struct Side {
     pub bytes: u64,
     /// Retransmitted segments, including SYN or SYN/ACK.
     pub retransmissions: u64,
-    /// Sum over all retransmissions of the time since the previous transmission of the same bytes.
+    /// Time waited for retransmissions, each from the previous transmission of the same bytes; overlaps count once.
     pub retransmission_delay: Nanos,
+    /// The same without regard to overlaps: the sum of spa-2018, section III.
+    pub retransmission_delay_sum: Nanos,
 }
 
 /// One connection or connection attempt. The initiator is the side that sent the SYN; if no SYN was seen, the side that

@@ -47,12 +47,13 @@ impl<'a, 'b> RowWriter<'a, 'b> {
         };
         let [client_port, server_port] = connection.ports();
         let side = |side: usize| {
-            let (of_handshake, of_data) = connection.delays(side);
+            let (of_handshake, of_data) = connection.delay_sums(side);
             Side {
                 segments: connection.segments[side].into(),
                 bytes: connection.bytes[side],
                 retransmissions: connection.retransmissions(side),
-                retransmission_delay: of_handshake.saturating_add(of_data),
+                retransmission_delay: connection.waited(side),
+                retransmission_delay_sum: of_handshake.saturating_add(of_data),
             }
         };
         let class = connection.classify(self.vantage);

@@ -154,7 +154,7 @@ impl Capture {
         if row.outcome.is_none() || side.segments == 0 {
             return;
         }
-        let delay = side.retransmission_delay;
+        let delay = side.retransmission_delay_sum;
         if delay > LONGEST {
             self.too_long += 1.0;
             return;
@@ -633,7 +633,7 @@ fn of_filter(filter: &Filter) -> [[f64; 6]; 2] {
         let Some(found) = found else {
             return [f64::NAN; 6];
         };
-        let delay = &found.retransmission_delay_s;
+        let delay = &found.retransmission_delay_sum_s;
         [
             found.packet_retransmission_probability,
             found.syn_share_of_retransmissions,
@@ -685,7 +685,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             false => sides,
         }
         .map(|(side, again)| {
-            let delay = side.retransmission_delay;
+            let delay = side.retransmission_delay_sum;
             (side.segments, side.retransmissions, again, delay)
         });
         connections.push(Connection {
@@ -701,13 +701,13 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
                 !client_is_local,
             ),
         ] {
-            if side.retransmissions > 0 && side.retransmission_delay <= LONGEST {
+            if side.retransmissions > 0 && side.retransmission_delay_sum <= LONGEST {
                 let way = usize::from(is_local);
                 match syns_again > 0 {
                     true => &mut with_syn_loss[way],
                     false => &mut without[way],
                 }
-                .add(side.retransmission_delay, true);
+                .add(side.retransmission_delay_sum, true);
             }
         }
     });

@@ -191,13 +191,13 @@ pub const COLUMNS: &[Column] = &[
     },
     Column {
         name: "retransmission_delay_from_client_s",
-        about: "sum over the initiator's retransmissions of the time since the previous transmission of the same \
-                bytes",
+        about: "time that the initiator waited for its retransmissions, each from the previous transmission of the \
+                same bytes; each moment counts once",
         read: Read::Span(|r| Some(r.from_client.retransmission_delay)),
     },
     Column {
         name: "retransmission_delay_from_server_s",
-        about: "the same sum over the responder's retransmissions",
+        about: "the same for the responder",
         read: Read::Span(|r| Some(r.from_server.retransmission_delay)),
     },
     Column {

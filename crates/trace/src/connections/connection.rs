@@ -307,14 +307,26 @@ impl Connection {
         })
     }
 
-    /// Sums of the delays of retransmissions: of SYN or SYN/ACK, and of all others.
-    pub(crate) fn delays(&self, side: usize) -> (Nanos, Nanos) {
+    /// Sums of the delays of the retransmissions of `side`: of SYN or SYN/ACK, and of all others.
+    pub(crate) fn delay_sums(&self, side: usize) -> (Nanos, Nanos) {
         self.loss_state
             .as_ref()
             .map_or_else(Default::default, |loss_state| {
                 let side = &loss_state.sides[side];
                 (side.handshake_delay, side.delay)
             })
+    }
+
+    /// Time that `side` waited for its retransmissions, each moment counted once.
+    pub(crate) fn waited(&self, side: usize) -> Nanos {
+        let loss_state = self.loss_state.as_ref();
+        loss_state.map_or(Nanos::ZERO, |it| it.sides[side].waited.total())
+    }
+
+    /// Time that either side waited for retransmissions other than those of SYN and SYN/ACK.
+    pub(crate) fn waited_for_data(&self) -> Nanos {
+        let loss_state = self.loss_state.as_ref();
+        loss_state.map_or(Nanos::ZERO, |it| it.waited_for_data.total())
     }
 
     /// Round-trip time between client and server from the handshake; `None` if a handshake segment was repeated.

@@ -373,8 +373,7 @@ impl Connection {
         self.flags.add(ConnectionFlags::HANDSHAKE_REPEATED);
         let loss_state = self.loss_state();
         loss_state.sides[side].handshake += 1;
-        let delay = &mut loss_state.sides[side].handshake_delay;
-        *delay = delay.saturating_add(interval);
+        loss_state.add_handshake_delay(side, interval, segment.time);
         let series = loss_state.series[side].unwrap_or_else(Candidates::all);
         loss_state.series[side] = Some(series.then(interval));
         tally.timeline.at(segment.time).handshake_retransmissions += 1;

@@ -2,6 +2,7 @@
 
 use super::exchange::Exchange;
 use super::flight::InFlight;
+use super::waited::Waited;
 use crate::tally::Candidates;
 use gentle_units::Nanos;
 
@@ -12,6 +13,8 @@ pub(crate) struct EndpointLoss {
     pub(crate) delay: Nanos,
     /// Sum of the times from previous transmission to retransmission, of SYNs or SYN/ACKs.
     pub(crate) handshake_delay: Nanos,
+    /// Time that any segment waited for its retransmission.
+    pub(crate) waited: Waited,
     /// Retransmitted SYNs (client) or SYN/ACKs (server).
     pub(crate) handshake: u32,
     /// SYNs or SYN/ACKs duplicated by the capture.
@@ -37,6 +40,8 @@ pub(crate) struct EndpointLoss {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LossState {
     pub(crate) sides: [EndpointLoss; 2],
+    /// Time that any segment of either side waited for its retransmission, without SYN and SYN/ACK.
+    pub(crate) waited_for_data: Waited,
     /// Transmissions of the handshake, once a SYN or SYN/ACK was retransmitted.
     pub(crate) exchange: Exchange,
     /// Backoff series that fit the intervals so far, of SYNs and of SYN/ACKs.
@@ -48,6 +53,21 @@ pub(crate) struct LossState {
 }
 
 impl LossState {
+    /// Records that `side` retransmitted a segment, other than SYN and SYN/ACK, after `delay`.
+    pub(crate) fn add_delay(&mut self, side: usize, delay: Nanos, time: Nanos) {
+        let endpoint = &mut self.sides[side];
+        endpoint.delay = endpoint.delay.saturating_add(delay);
+        endpoint.waited.add(delay, time);
+        self.waited_for_data.add(delay, time);
+    }
+
+    /// Records that `side` retransmitted its SYN or SYN/ACK after `delay`.
+    pub(crate) fn add_handshake_delay(&mut self, side: usize, delay: Nanos, time: Nanos) {
+        let endpoint = &mut self.sides[side];
+        endpoint.handshake_delay = endpoint.handshake_delay.saturating_add(delay);
+        endpoint.waited.add(delay, time);
+    }
+
     /// Largest length of [`LossState::other_synacks`].
     pub(crate) const OTHER_SYNACKS: usize = 16;
 }

@@ -18,6 +18,7 @@ mod non_syn;
 mod sequence_space;
 mod table;
 mod views;
+mod waited;
 mod window;
 
 pub(crate) use classify::Classification;

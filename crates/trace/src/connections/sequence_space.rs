@@ -203,9 +203,10 @@ impl Connection {
                 return SegmentKind::Reordered;
             }
             let delay = now.since(hole.by.at);
-            let loss_state = &mut self.loss_state().sides[side];
+            let loss_state = self.loss_state();
+            loss_state.add_delay(side, delay, segment.time);
+            let loss_state = &mut loss_state.sides[side];
             loss_state.late += 1;
-            loss_state.delay = loss_state.delay.saturating_add(delay);
             loss_state.newest = Some((end, segment.timestamp.0));
             return SegmentKind::Late(delay);
         }
@@ -231,13 +232,14 @@ impl Connection {
             self.sent(side, segment, end, pool);
         }
         self.note_fin(side, fin && !fin_again);
-        let loss_state = &mut self.loss_state().sides[side];
+        let loss_state = self.loss_state();
+        loss_state.add_delay(side, delay, segment.time);
+        let loss_state = &mut loss_state.sides[side];
         loss_state.retransmitted += 1;
         loss_state.last_retransmitted = Some(InFlight {
             end,
             sent: Sent::new(segment),
         });
-        loss_state.delay = loss_state.delay.saturating_add(delay);
         loss_state.newest = Some((end, segment.timestamp.0));
         SegmentKind::Retransmitted(delay)
     }

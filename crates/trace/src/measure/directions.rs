@@ -42,8 +42,8 @@ impl Contribution {
             .loss_state
             .as_ref()
             .map_or(0, |loss_state| loss_state.sides[side].handshake_copies);
+        let (of_handshake, of_data) = connection.delay_sums(side);
         let handshake_again = connection.handshake_retransmissions(side);
-        let (of_handshake, of_data) = connection.delays(side);
         let saturated = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
         Contribution {
             segments: SegmentCounts {
@@ -187,7 +187,7 @@ impl DirectionSums {
                         sums.handshake_retransmitted,
                         sums.handshake,
                     ),
-                    retransmission_delay_s: RetransmissionDelay {
+                    retransmission_delay_sum_s: RetransmissionDelay {
                         all: detail.all.mean,
                         with_handshake_loss: detail.with_handshake_loss.mean,
                         without_handshake_loss: detail.without_handshake_loss.mean,

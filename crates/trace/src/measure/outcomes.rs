@@ -131,10 +131,8 @@ impl Outcomes {
             connection, close, ..
         } = closed;
         if !connection.flags.has(ConnectionFlags::LATER_VIEW) {
-            for side in [CLIENT, SERVER] {
-                let data = &mut self.times.waited_for_data;
-                *data = data.saturating_add(connection.delays(side).1);
-            }
+            let data = &mut self.times.waited_for_data;
+            *data = data.saturating_add(connection.waited_for_data());
         }
         if connection.flags.has(ConnectionFlags::SYN) {
             self.attempt(closed);
@@ -256,7 +254,7 @@ impl Outcomes {
             }
             self.extras.record(class);
         } else {
-            failed = connection.delays(CLIENT).0;
+            failed = connection.delay_sums(CLIENT).0;
             self.times.failed = self.times.failed.saturating_add(failed);
             let copies = connection
                 .loss_state

@@ -133,3 +133,20 @@ pub struct Repeats {
     /// The attempt was never completed.
     pub in_vain: u64,
 }
+
+impl Repeats {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        let Repeats {
+            lost,
+            late,
+            turned_away,
+            put_off,
+            challenged,
+            reset,
+            held,
+            in_vain,
+        } = self;
+        lost + late + turned_away + put_off + challenged + reset + held + in_vain
+    }
+}

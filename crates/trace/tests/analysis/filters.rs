@@ -31,7 +31,7 @@ fn more_than_45_s_of_retransmission_delay() {
         let filter = filter(&analysis, "delay-45s");
         assert_eq!(filter.removed_connections, removed);
         assert_eq!(filter.connections, 1 - removed);
-        let delay = analysis.directions[0].retransmission_delay_s.all;
+        let delay = analysis.directions[0].retransmission_delay_sum_s.all;
         assert_eq!(delay, (removed == 0).then_some(45.0));
     }
 }

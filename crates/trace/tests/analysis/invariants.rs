@@ -134,16 +134,8 @@ proptest! {
         prop_assert!(handshakes.successes <= outcomes.completed + outcomes.seen_twice);
         prop_assert!(outcomes.with_loss <= outcomes.answered);
         prop_assert!(outcomes.late + outcomes.completed_with_loss <= outcomes.completed);
-        let repeats = outcomes.repeats;
         prop_assert!(
-            repeats.lost
-                + repeats.late
-                + repeats.turned_away
-                + repeats.put_off
-                + repeats.challenged
-                + repeats.reset
-                + repeats.held
-                + repeats.in_vain
+            outcomes.repeats.total()
                 <= handshakes.duplicate_syn - copies.syn + handshakes.duplicate_synack - copies.synack
         );
         prop_assert!(handshakes.duplicate_syn >= copies.syn);
@@ -174,6 +166,22 @@ proptest! {
             handshakes.duplicate_syn - copies.syn + handshakes.duplicate_synack - copies.synack
                 + again.retransmitted + again.late
         );
+        // Otherwise the clock goes back.
+        let is_in_order = segments.is_sorted_by_key(|segment| segment.at_us);
+        for row in &rows {
+            let lasted = row.end - row.start;
+            for side in [row.from_client, row.from_server] {
+                let (delay, sum) = (side.retransmission_delay, side.retransmission_delay_sum);
+                prop_assert!(delay <= sum, "{delay} of {sum}");
+                prop_assert!(delay <= lasted || !is_in_order, "{delay} in {lasted}");
+                prop_assert_eq!(
+                    side.retransmission_delay == Nanos::ZERO,
+                    side.retransmission_delay_sum == Nanos::ZERO
+                );
+            }
+        }
+        let lasted: Nanos = rows.iter().map(|row| row.end - row.start).sum();
+        prop_assert!(analysis.waiting.data_s <= lasted.as_secs_f64() || !is_in_order);
         let attempts = rows.iter().filter(|row| row.syn_seen).count() as u64;
         prop_assert_eq!(attempts, handshakes.attempts);
         let closes = analysis.closes;

@@ -333,6 +333,24 @@ fn data_that_comes_again() {
 }
 
 #[test]
+fn segments_that_wait_at_the_same_time() {
+    let mut segments = handshake(0.0);
+    // A window of ten segments, all sent again after 300 ms.
+    for round in [0.05, 0.35] {
+        segments.extend((0..10).map(|i| data(round + 0.001 * f64::from(i), 1_001 + 100 * i, 100)));
+    }
+    segments.push(acknowledgement(0.5, 2_001));
+    let (analysis, rows) = analyze(&segments);
+    let client = rows[0].from_client;
+    assert_eq!(client.retransmissions, 10);
+    let near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+    assert!(near(client.retransmission_delay_sum.as_secs_f64(), 3.0));
+    // From the first transmission to the last retransmission.
+    assert!(near(client.retransmission_delay.as_secs_f64(), 0.309));
+    assert!(near(analysis.waiting.data_s, 0.309));
+}
+
+#[test]
 fn data_that_fills_a_hole() {
     // The round-trip time is 40 ms; a segment within half of it is out of order, a later one was lost.
     let fill = |at_s, segment: fn(Segment) -> Segment| {
