@@ -34,7 +34,7 @@ pub use metrics::connection::ConnectionRecord;
 pub use metrics::record::{RECORD_VERSION, RunRecord};
 pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
-pub use paired::MATTERS;
+pub use paired::{MATTERS, only_best};
 pub use run::RunSpec;
 pub use scenario::section;
 pub use scenario::{

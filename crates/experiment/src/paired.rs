@@ -186,6 +186,25 @@ fn is_better(difference: f64, better: Better) -> bool {
     }
 }
 
+/// Index of the scheme that is the best one by the values of its seeds, by the rules of comparisons. `None` if several are
+/// best, if the seeds cannot tell one of them from the best, or if chance may have set all apart.
+pub fn only_best(schemes: &[Vec<Option<f64>>], better: Better) -> Option<usize> {
+    let mean = |values: &[Option<f64>]| {
+        let known: Vec<f64> = values.iter().copied().flatten().collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let sample = |values| Sample {
+        values,
+        shown: mean(values),
+        open: 0,
+    };
+    let samples: Vec<Sample<'_>> = schemes.iter().map(|values| sample(&values[..])).collect();
+    let standings = standings(&samples, better);
+    let mut left = (0..schemes.len()).filter(|index| standings[*index] != Standing::Behind);
+    let first = left.next()?;
+    (standings[first] == Standing::Best && left.next().is_none()).then_some(first)
+}
+
 /// Compares all samples with `samples[reference]` and with each other.
 fn compare(samples: &[Sample<'_>], reference: usize, better: Better) -> Vec<Paired> {
     let mut all = against_reference(samples, reference, better);

@@ -32,19 +32,26 @@ pub(crate) struct Analysis {
 
 /// Analyses captures as one trace.
 #[pyfunction]
-#[pyo3(signature = (paths, *, connections=true, local=None, rate=None, inner=false, strict=false, memory_limit=None, progress=None))]
+#[pyo3(signature = (paths, *, connections=true, local=None, interfaces=None, rate=None, inner=false, strict=false, memory_limit=None, progress=None))]
 pub(crate) fn analyze(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     connections: bool,
     local: Option<Vec<String>>,
+    interfaces: Option<Vec<String>>,
     rate: Option<&str>,
     inner: bool,
     strict: bool,
     memory_limit: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
-    let options = options(&local.unwrap_or_default(), rate, inner, memory_limit)?;
+    let options = options(
+        &local.unwrap_or_default(),
+        interfaces.unwrap_or_default(),
+        rate,
+        inner,
+        memory_limit,
+    )?;
     let mut values: Option<Vec<Vec<Value>>> = connections.then(|| vec![Vec::new(); COLUMNS.len()]);
     let mut sink = |row: &Row| {
         let columns = values.iter_mut().flatten();
@@ -62,11 +69,12 @@ pub(crate) fn analyze(
 
 /// Makes the scenario that replays the connections of captures, as `gentle compare --from` does.
 #[pyfunction]
-#[pyo3(signature = (paths, *, local=None, inner=false, strict=false, progress=None))]
+#[pyo3(signature = (paths, *, local=None, interfaces=None, inner=false, strict=false, progress=None))]
 pub(crate) fn replay(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     local: Option<Vec<String>>,
+    interfaces: Option<Vec<String>>,
     inner: bool,
     strict: bool,
     progress: Option<&Bound<'_, PyAny>>,
@@ -74,6 +82,7 @@ pub(crate) fn replay(
     let options = Options {
         inner,
         local: prefixes(&local.unwrap_or_default())?,
+        interfaces: interfaces.unwrap_or_default(),
         ..Options::default()
     };
     let mut flows = Flows::new(&options.local, None);
@@ -99,6 +108,7 @@ pub(crate) fn replay(
 /// Options of an analysis from arguments.
 pub(crate) fn options(
     local: &[String],
+    interfaces: Vec<String>,
     rate: Option<&str>,
     inner: bool,
     memory_limit: Option<u64>,
@@ -107,6 +117,7 @@ pub(crate) fn options(
     Ok(Options {
         inner,
         local: prefixes(local)?,
+        interfaces,
         rate: rate
             .map(|rate| invalid_argument("rate", rate.parse()))
             .transpose()?,

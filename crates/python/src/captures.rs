@@ -24,6 +24,7 @@ struct Captures {
     gentle: String,
     paths: Vec<PathBuf>,
     local: Vec<String>,
+    interfaces: Vec<String>,
     rate: Option<String>,
     inner: bool,
     strict: bool,
@@ -34,13 +35,14 @@ struct Captures {
 
 /// Tasks for captures, each with what is sent to a worker; those that continue one another are one task.
 #[pyfunction]
-#[pyo3(signature = (paths, *, continuing="name", connections=false, local=None, rate=None, inner=false, strict=false, memory_limit=None))]
+#[pyo3(signature = (paths, *, continuing="name", connections=false, local=None, interfaces=None, rate=None, inner=false, strict=false, memory_limit=None))]
 pub(crate) fn capture_tasks<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     continuing: &str,
     connections: bool,
     local: Option<Vec<String>>,
+    interfaces: Option<Vec<String>>,
     rate: Option<String>,
     inner: bool,
     strict: bool,
@@ -61,11 +63,19 @@ pub(crate) fn capture_tasks<'py>(
         }
     };
     let local = local.unwrap_or_default();
-    options(&local, rate.as_deref(), inner, memory_limit)?;
+    let interfaces = interfaces.unwrap_or_default();
+    options(
+        &local,
+        interfaces.clone(),
+        rate.as_deref(),
+        inner,
+        memory_limit,
+    )?;
     let tasks = runs(&paths, continuing).into_iter().map(|paths| Captures {
         gentle: env!("CARGO_PKG_VERSION").to_owned(),
         paths,
         local: local.clone(),
+        interfaces: interfaces.clone(),
         rate: rate.clone(),
         inner,
         strict,
@@ -105,6 +115,7 @@ pub(crate) fn record_captures<'py>(
     }
     let options = options(
         &captures.local,
+        captures.interfaces.clone(),
         captures.rate.as_deref(),
         captures.inner,
         captures.memory_limit,

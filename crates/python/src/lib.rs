@@ -36,7 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::SweepPlan>()?;
     module.add_class::<sweep::Stop>()?;
     module.add_function(wrap_pyfunction!(sweep::run_batch, module)?)?;
-    module.add_function(wrap_pyfunction!(sweep::students_t, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::only_best, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;

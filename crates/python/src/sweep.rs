@@ -5,11 +5,11 @@ use crate::table::{Column, Table};
 use crate::work::interruptible;
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt32Array, UInt64Array};
 use gentle_experiment::ScenarioError;
+use gentle_experiment::results::Better;
 use gentle_sim::Simulator;
 use gentle_sweep::{Batch, Batches, Grid, Inputs, Results, Sweep, SweepError, Values};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -293,11 +293,19 @@ fn content(read: &Bound<'_, PyAny>, name: &str) -> io::Result<Vec<u8>> {
     read().map_err(|error: PyErr| io::Error::other(error.to_string()))
 }
 
-/// Quantile of Student's t distribution.
+/// Index of the scheme that is the best one by the values of its seeds, where NaN stands for none.
 #[pyfunction]
-pub(crate) fn students_t(probability: f64, freedom: f64) -> PyResult<f64> {
-    let distribution = StudentsT::new(0.0, 1.0, freedom).map_err(invalid)?;
-    Ok(distribution.inverse_cdf(probability))
+pub(crate) fn only_best(schemes: Vec<Vec<f64>>, higher: bool) -> Option<usize> {
+    let known = |value: f64| (!value.is_nan()).then_some(value);
+    let schemes = schemes
+        .into_iter()
+        .map(|values| values.into_iter().map(known).collect());
+    let better = if higher {
+        Better::Higher
+    } else {
+        Better::Lower
+    };
+    gentle_experiment::only_best(&schemes.collect::<Vec<Vec<Option<f64>>>>(), better)
 }
 
 /// Results of a batch: a Parquet file with a row per run, and one with a row per connection or nothing.

@@ -91,6 +91,16 @@ def test_captures_that_continue_one_another_are_one_task(captures, tmp_path) -> 
     assert analyzed(captures, executor=1, continuing="all") == analyzed(sorted(captures))
 
 
+def test_interfaces_are_chosen_by_name(command, captures) -> None:
+    entry = analyzed(captures[6:7], executor=1)
+    exit_ = ["down exit", "up exit"]
+    printed = command("analyze", str(captures[6]), "--interface=down exit", "--interface=up exit", "--json", "--quiet")
+    assert analyzed(captures[6:7], interfaces=exit_) == printed != entry
+    assert analyzed(captures[6:7], interfaces=exit_, executor=1) == printed
+    with pytest.raises(gentle.Error, match="down exits"):
+        gentle.analyze(captures[6], interfaces=["down exits"])
+
+
 def test_mistakes_are_exceptions_with_sentences(captures, tmp_path) -> None:
     with pytest.raises(gentle.InvalidInput, match="a file for each task"):
         gentle.analyze(captures[0], connections=tmp_path)

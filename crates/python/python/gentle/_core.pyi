@@ -156,6 +156,7 @@ def analyze(
     *,
     connections: bool = True,
     local: Sequence[str] | None = None,
+    interfaces: Sequence[str] | None = None,
     rate: str | None = None,
     inner: bool = False,
     strict: bool = False,
@@ -166,6 +167,7 @@ def replay(
     paths: Sequence[PathLike[str] | str],
     *,
     local: Sequence[str] | None = None,
+    interfaces: Sequence[str] | None = None,
     inner: bool = False,
     strict: bool = False,
     progress: Callable[[float], object] | None = None,
@@ -206,6 +208,7 @@ def capture_tasks(
     continuing: str = "name",
     connections: bool = False,
     local: Sequence[str] | None = None,
+    interfaces: Sequence[str] | None = None,
     rate: str | None = None,
     inner: bool = False,
     strict: bool = False,
@@ -254,4 +257,4 @@ def run_batch(
     stop: Stop | None = None,
     machines: Machines | None = None,
 ) -> tuple[bytes, bytes | None]: ...
-def students_t(probability: float, freedom: float) -> float: ...
+def only_best(schemes: Sequence[Sequence[float]], higher: bool) -> int | None: ...

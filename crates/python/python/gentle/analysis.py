@@ -20,6 +20,7 @@ def analyze(
     *,
     connections: bool | str | PathLike[str] | None = None,
     local: Sequence[str] = (),
+    interfaces: Sequence[str] = (),
     rate: str | None = None,
     inner: bool = False,
     strict: bool = False,
@@ -42,6 +43,9 @@ def analyze(
         Dask read as one table.
     local
         Prefixes on the local side of the link, such as ``"192.0.2.0/24"``.
+    interfaces
+        Names or numbers of the interfaces of a pcapng file whose packets are analysed; by default all, and of a capture
+        by ``--pcap`` those of the queues' entries.
     rate
         Capacity of the link, for its utilisation.
     inner
@@ -63,6 +67,7 @@ def analyze(
     """
     options: dict[str, Any] = {
         "local": list(local),
+        "interfaces": list(interfaces),
         "rate": rate,
         "inner": inner,
         "strict": strict,
@@ -97,6 +102,7 @@ def replay(
     paths: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     local: Sequence[str] = (),
+    interfaces: Sequence[str] = (),
     inner: bool = False,
     strict: bool = False,
     progress: Report | bool | None = None,
@@ -107,11 +113,18 @@ def replay(
 
     Parameters
     ----------
-    paths, local, inner, strict, progress
+    paths, local, interfaces, inner, strict, progress
         As in `analyze`.
     """
     with reported(progress, "reading captures") as report:
-        made = _core.replay(_paths(paths), local=list(local), inner=inner, strict=strict, progress=report)
+        made = _core.replay(
+            _paths(paths),
+            local=list(local),
+            interfaces=list(interfaces),
+            inner=inner,
+            strict=strict,
+            progress=report,
+        )
     return made.changed(profile=CURRENT_HOSTS)
 
 

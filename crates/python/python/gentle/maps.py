@@ -129,42 +129,22 @@ NONE, MISSING = -1, -2
 def winners(data: Dataset, metric: str, *, higher: bool = False) -> DataArray:
     """Return the index of the best scheme over all axes but ``scheme`` and ``seed``.
 
-    A scheme is best if the 95 % confidence interval of its paired difference (Student's t over seeds) from every other
-    scheme excludes zero, with Bonferroni's correction for the number of other schemes; `NONE` where no scheme is, and
-    `MISSING` without runs.
+    The rules are those of comparisons: a scheme is best if its mean is lower by more than 1 %, and tests of the seeds'
+    log ratios find every other one worse, corrected for their number; `NONE` where no scheme is, and `MISSING` without
+    runs.
     """
     import numpy as np
     from xarray import DataArray
 
     array = data[metric]
     axes = [str(name) for name in array.dims if name not in {"scheme", "seed"}]
-    values = array.transpose(*axes, "scheme", "seed").values * (-1.0 if higher else 1.0)
-    schemes = values.shape[-2]
-    with np.errstate(all="ignore"):
-        is_best = np.ones(values.shape[:-1], dtype=bool)
-        for one in range(schemes):
-            for other in range(schemes):
-                if one == other:
-                    continue
-                difference = values[..., one, :] - values[..., other, :]
-                n = np.sum(~np.isnan(difference), axis=-1)
-                mean = np.nansum(difference, axis=-1) / n
-                spread = np.nansum((difference - mean[..., None]) ** 2, axis=-1) / (n - 1)
-                error = np.sqrt(spread / n)
-                quantile = _quantiles(n - 1, schemes - 1)
-                # Equal differences of all seeds are no evidence: the seeds may be alike.
-                is_best[..., one] &= (mean + quantile * error < 0) & (error > 0)
-        best = np.where(is_best.any(-1), is_best.argmax(-1), NONE)
-    best = np.where(np.isnan(values).all((-1, -2)), MISSING, best)
-    return DataArray(best, {name: array.coords[name] for name in axes}, axes)
-
-
-def _quantiles(freedom: Any, comparisons: int) -> Any:
-    """Return the quantiles of Student's t for two-sided 95 % intervals of several comparisons together."""
-    import numpy as np
-
-    levels = {int(n): _core.students_t(1 - 0.025 / comparisons, int(n)) for n in np.unique(freedom) if n >= 1}
-    return np.vectorize(lambda n: levels.get(int(n), np.inf), otypes=[float])(freedom)
+    values = array.transpose(*axes, "scheme", "seed").values.astype(float)
+    won = np.full(values.shape[:-2], MISSING)
+    for cell in np.ndindex(won.shape):
+        if not np.isnan(values[cell]).all():
+            index = _core.only_best(values[cell].tolist(), higher)
+            won[cell] = NONE if index is None else index
+    return DataArray(won, {name: array.coords[name] for name in axes}, axes)
 
 
 def best(data: Dataset, metric: str, x: str | None, y: str | None, *, higher: bool) -> Figure:

@@ -312,9 +312,9 @@ class Sweep:
     ) -> Figure:
         """Draw which scheme is best at each point: lowest in ``metric``, or highest.
 
-        A scheme counts as best where the 95 % confidence interval of its paired difference, seed by seed, from every
-        other scheme excludes zero; elsewhere the map shows that none is. With axes besides ``x`` and ``y``, there is a
-        map for each of their values.
+        The rules are those of comparisons: a scheme is best where its mean leads by more than 1 %, and tests of the
+        seeds' log ratios find every other scheme worse, corrected for their number. Elsewhere the map shows that none
+        is. With axes besides ``x`` and ``y``, there is a map for each of their values.
         """
         return maps.best(self.to_xarray([metric]), metric, x, y, higher=higher)
 
