@@ -37,7 +37,7 @@ use clap::builder::{
 use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
-use gentle_report::compare::Column;
+use gentle_report::Column;
 use gentle_tcp::Profile;
 use gentle_trace::continuing::Continuing;
 use gentle_trace::results::DirectionBy;
@@ -81,10 +81,10 @@ Examples:
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng
   gentle compare --first-seed 6 --seeds 5 --record runs && gentle merge runs";
 
-/// Examples of `gentle compare`, and the meaning of the columns of its tables.
-fn compare_help() -> String {
-    let mut text = COMPARE_EXAMPLES.to_owned();
-    for (title, columns) in gentle_report::compare::columns() {
+/// Examples of a command, and the meaning of the columns of its tables.
+fn with_columns(examples: &str, tables: Vec<(&str, Vec<Column>)>) -> String {
+    let mut text = examples.to_owned();
+    for (title, columns) in tables {
         text += &format!("\n\nColumns, {}:", title.to_lowercase());
         for Column { head, meaning } in columns {
             text += &format!("\n  {head}: {meaning}");
@@ -168,7 +168,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = ANALYZE_EXAMPLES)]
+#[command(after_long_help = with_columns(ANALYZE_EXAMPLES, gentle_report::analyze::columns()))]
 pub(crate) struct AnalyzeArgs {
     /// Captures in pcap or pcapng, plain or compressed with gzip, zstd, xz or lz4; - for standard input
     ///
@@ -313,7 +313,7 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_long_help = compare_help())]
+#[command(after_long_help = with_columns(COMPARE_EXAMPLES, gentle_report::compare::columns()))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,

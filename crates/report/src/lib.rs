@@ -9,6 +9,7 @@
 #![cfg_attr(not(feature = "full"), allow(dead_code))]
 
 pub mod analyze;
+mod columns;
 #[cfg(feature = "full")]
 pub mod compare;
 #[cfg(feature = "full")]
@@ -26,5 +27,6 @@ mod page;
 pub mod reproduce;
 mod terminal;
 
+pub use columns::Column;
 #[cfg(feature = "full")]
 pub use page::Origin;

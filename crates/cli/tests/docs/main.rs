@@ -7,7 +7,7 @@ mod printed;
 
 use gentle_aqm::{Scheme, registry};
 use gentle_experiment::Scenario;
-use gentle_report::compare::Column;
+use gentle_report::Column;
 use gentle_tcp::Profile;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -79,10 +79,14 @@ fn profiles() -> String {
     table
 }
 
-fn columns() -> String {
+/// Tables of the meanings of columns, with headings of this level.
+fn columns(heading: &str, tables: &[(&str, Vec<Column>)]) -> String {
     let mut text = String::new();
-    for (title, columns) in gentle_report::compare::columns() {
-        let _ = write!(text, "### {title}\n\n| column | meaning |\n| --- | --- |\n");
+    for (title, columns) in tables {
+        let _ = write!(
+            text,
+            "{heading} {title}\n\n| column | meaning |\n| --- | --- |\n"
+        );
         for Column { head, meaning } in columns {
             let _ = writeln!(text, "| `{head}` | {} |", cell(meaning));
         }
@@ -152,9 +156,12 @@ fn every_scheme_is_in_the_book_with_its_options() {
 }
 
 #[test]
-fn every_column_of_a_comparison_is_explained() {
-    check("columns.md", "columns", &columns());
-    for (title, columns) in gentle_report::compare::columns() {
+fn every_column_is_explained() {
+    let compared = gentle_report::compare::columns();
+    let analyzed = gentle_report::analyze::columns();
+    check("columns.md", "columns", &columns("###", &compared));
+    check("analyze.md", "columns", &columns("####", &analyzed));
+    for (title, columns) in compared.into_iter().chain(analyzed) {
         for Column { head, meaning } in columns {
             assert!(meaning.len() > 10, "{title}: {head}: {meaning}");
         }

@@ -2,6 +2,7 @@
 //!
 //! Both use the same sections, so that numbers and sentences are formatted once.
 
+mod columns;
 mod display_filter;
 mod histogram;
 #[cfg(feature = "full")]
@@ -10,6 +11,7 @@ mod section;
 mod sections;
 mod text;
 
+pub use self::columns::columns;
 #[cfg(feature = "full")]
 pub use self::html::html;
 pub use self::text::{Detail, text};

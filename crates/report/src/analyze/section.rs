@@ -3,6 +3,7 @@
 //! Names and texts may come from a capture or a file name. They are sanitized here, so that neither output format has
 //! to.
 
+use super::columns::explained;
 use crate::format::{NONE, Quantity, Scale, count, plain, time, unbroken};
 use gentle_trace::results::Quantiles;
 
@@ -70,6 +71,19 @@ impl Section {
             self.blocks.push(Block::Table(table));
         }
         self
+    }
+
+    /// Adds the meanings of names in its tables that need an explanation.
+    pub(super) fn explained(self) -> Self {
+        let tables = self.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let sentence = explained(&self.title, &tables.collect::<Vec<&Table>>());
+        match sentence.is_empty() {
+            true => self,
+            false => self.prose(sentence),
+        }
     }
 
     /// The section, or `None` if it has a heading only.

@@ -1,23 +1,16 @@
 //! What the columns and marks of a comparison's tables mean: below the tables, in the help, and in `docs/columns.md`.
 
 use super::applications::kinds;
+use super::groups;
 use super::metric::{Metric, Shown, columns as metrics};
-use crate::format::{count, plain};
+use crate::columns::{self, Column};
+use crate::format::count;
 use gentle_experiment::MATTERS;
 use gentle_experiment::results::{Comparison, HEADLINE, SizeBin};
 
 /// The largest difference that does not matter, `1 %`.
 pub(super) fn near() -> String {
     format!("{} %", 100.0 * MATTERS)
-}
-
-/// A column of a table and its meaning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Head of the column: subject and statistic, `loss SYN`.
-    pub head: String,
-    /// Its meaning, as a noun phrase or clause.
-    pub meaning: &'static str,
 }
 
 impl From<&Metric> for Column {
@@ -29,8 +22,8 @@ impl From<&Metric> for Column {
     }
 }
 
-/// All columns of the table of connections and links, in reading order, then those of the tables of applications, each
-/// with its title.
+/// All columns of the table of connections and links, in reading order, then those of the tables of applications and of
+/// the table of groups, each list with its title.
 pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
     let bins = [SizeBin {
         min_segments: 1,
@@ -53,26 +46,18 @@ pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
     std::iter::once(connections)
         .chain(kinds())
         .map(|(title, metrics)| (title, metrics.iter().map(Column::from).collect()))
+        .chain([("Groups of workloads", groups::columns(&bins))])
         .collect()
 }
 
-/// Meaning of `metrics` in one sentence. Percentiles explain themselves; of columns with one meaning the first is named.
+/// Meaning of `metrics` in one sentence. Percentiles explain themselves.
 pub(super) fn legend<'a>(metrics: impl Iterator<Item = &'a Metric>) -> String {
-    let mut explained: Vec<Column> = Vec::new();
-    for metric in metrics {
-        let column = Column::from(metric);
-        let known = explained
-            .iter()
-            .any(|other| other.meaning == column.meaning);
-        let is_percentile = matches!(metric.detail, "p50" | "p95" | "p99");
-        if !known && !is_percentile && !column.meaning.is_empty() {
-            explained.push(column);
-        }
-    }
-    let explained = explained
-        .iter()
-        .map(|column| format!("{}: {}", plain(&column.head), column.meaning));
-    explained.collect::<Vec<String>>().join("; ") + "."
+    let is_percentile = |metric: &Metric| matches!(metric.detail, "p50" | "p95" | "p99");
+    columns::legend(
+        metrics
+            .filter(|metric| !is_percentile(metric))
+            .map(Column::from),
+    )
 }
 
 /// Meaning of the marks that a comparison shows, one sentence each; `bold` is whether its tables have bold numbers.

@@ -11,7 +11,7 @@ mod metric;
 mod single;
 mod table;
 
-pub use self::columns::{Column, columns};
+pub use self::columns::columns;
 pub use self::csv::csv;
 pub use self::html::html;
 pub use self::single::single;

@@ -7,7 +7,7 @@ use gentle_trace::results::{Analysis, Direction, DirectionBy, MeanOf};
 const CHARTS: &[Chart] = &[
     Chart {
         name: "delay",
-        caption: "Mean retransmission delay per connection",
+        caption: "Summed retransmission delay per connection, mean",
         hint: "whiskers: 95 % confidence interval",
         keys: &[],
         wide: false,
@@ -79,7 +79,7 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
         measured(
             Quantity::Time,
             &[
-                ("delay per connection: all", delay_all),
+                ("summed delay per connection: all", delay_all),
                 ("… with handshake loss", delay_with),
                 ("… without handshake loss", delay_without),
             ],
@@ -92,9 +92,7 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
     };
     let mut section = Section::new("directions", format!("Directions, {by}")).table(table);
     if lossy {
-        section = section
-            .charts(CHARTS)
-            .prose("Delay: time from each transmission of a segment to its retransmission, summed per connection. ± is the half-width of the 95 % confidence interval over connections.");
+        section = section.charts(CHARTS);
     }
     Some(section)
 }
@@ -221,13 +219,13 @@ fn mean(m: &MeanOf) -> Value {
 }
 
 fn delay_all(d: &Direction) -> Value {
-    mean(&d.retransmission_delay_s.detail.all)
+    mean(&d.retransmission_delay_sum_s.detail.all)
 }
 
 fn delay_with(d: &Direction) -> Value {
-    mean(&d.retransmission_delay_s.detail.with_handshake_loss)
+    mean(&d.retransmission_delay_sum_s.detail.with_handshake_loss)
 }
 
 fn delay_without(d: &Direction) -> Value {
-    mean(&d.retransmission_delay_s.detail.without_handshake_loss)
+    mean(&d.retransmission_delay_sum_s.detail.without_handshake_loss)
 }

@@ -38,6 +38,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     ]
     .into_iter()
     .flatten()
+    .map(Section::explained)
     .collect()
 }
 
@@ -50,6 +51,7 @@ pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
     ]
     .into_iter()
     .flatten()
+    .map(Section::explained)
     .collect()
 }
 

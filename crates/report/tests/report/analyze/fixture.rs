@@ -168,7 +168,7 @@ pub(crate) fn healthy() -> Analysis {
         packet_retransmission_probability: Some(0.0),
         syn_share_of_retransmissions: None,
         syn_retransmission_probability: Some(0.0),
-        retransmission_delay_s: delay(0.0, 0.0, 0.0),
+        retransmission_delay_sum_s: delay(0.0, 0.0, 0.0),
         ..direction("from initiator", 1_204, 0.02, 1.0)
     };
     Analysis {
@@ -480,7 +480,7 @@ fn direction(name: &str, packets: u64, utilization: f64, factor: f64) -> Directi
         packet_retransmission_probability: Some(0.0165 * factor),
         syn_share_of_retransmissions: Some(0.298 * factor),
         syn_retransmission_probability: Some(0.0351 * factor),
-        retransmission_delay_s: delay(0.412 * factor, 1.83 * factor, 0.204 * factor),
+        retransmission_delay_sum_s: delay(0.412 * factor, 1.83 * factor, 0.204 * factor),
     }
 }
 

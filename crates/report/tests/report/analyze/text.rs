@@ -37,7 +37,7 @@ fn a_lossy_capture_at_usual_widths() {
 #[test]
 fn the_brief_report_is_what_an_operator_acts_on() {
     // Contains every possible part: losses, a list of flows, damage.
-    for (width, lines) in [(120, 42), (80, 54)] {
+    for (width, lines) in [(120, 44), (80, 57)] {
         let text = brief(&[rich_as_captured()], Some(width));
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         assert!(text.lines().count() <= lines, "{text}");
@@ -115,5 +115,23 @@ fn names_cannot_control_the_terminal() {
     assert!(text.contains("alert(1)") && HOSTILE.contains('\u{1b}'));
     for c in text.chars() {
         assert!(c == '\n' || !(c.is_control() || c == '\u{202e}'), "{c:?}");
+    }
+}
+
+#[test]
+fn names_that_are_explained_are_those_of_tables() {
+    let text = text(&[rich(), healthy()], None, false);
+    // A head may be on two lines of its table.
+    let is_named = |name: &str| {
+        let mut words = name.split(' ');
+        text.lines().any(|line| line.trim_start().starts_with(name))
+            || words.all(|word| text.split_whitespace().any(|shown| shown == word))
+    };
+    for (title, columns) in gentle_report::analyze::columns() {
+        for column in columns {
+            assert!(is_named(&column.head), "{title}: {}", column.head);
+            let explained = format!("{}: {}", column.head, column.meaning);
+            assert!(text.contains(&explained), "{title}: {explained}");
+        }
     }
 }
