@@ -346,8 +346,21 @@ fn has_webassembly() -> bool {
     Path::new(folder.trim()).is_dir()
 }
 
+/// Specifications of the lab that simulate for half a minute each.
+const LONG: &str = "a day of simulated time|the story (fin|pie) shows";
+
 #[test]
 fn the_lab_holds_in_a_browser() {
+    lab_holds(&format!("--grep-invert={LONG}"));
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn full_size_the_lab_holds_for_a_day() {
+    lab_holds(&format!("--grep={LONG}"));
+}
+
+fn lab_holds(chosen: &str) {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/dist");
     if !dist.join("index.html").exists() {
         assert!(!has_webassembly(), "the page is not built; run lab/build");
@@ -368,7 +381,7 @@ fn the_lab_holds_in_a_browser() {
     captures(folder.path());
     let (_served, address) = serve_lab();
     specifications(
-        &["--project=lab"],
+        &["--project=lab", chosen],
         &[
             ("PAGES", folder.path().as_os_str()),
             ("LAB", address.as_ref()),
