@@ -61,7 +61,8 @@ test:
 	scripts/compiled-dependencies keep
 	GENTLE_TESTBED=required env -u MAKEFLAGS scripts/run-tests
 
-# Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own.
+# Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own. Its library in C++ is compiled
+# for fuzzing only: a check links nothing.
 .PHONY: test-lints
 test-lints:
 	$(CARGO) fmt --all --check
@@ -69,7 +70,7 @@ test-lints:
 	if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets --locked -- -D warnings; \
 	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
-	$(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
+	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target --locked
 
 # What the tests of the pages and of the Python package need besides packages of the system.
 .PHONY: test-environments
@@ -112,7 +113,7 @@ test-kernel-debug:
 	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug $(CARGO) test -p gentle --locked --test testbed -- modules:: decisions::
 
 # The modules on Debian's own kernels 6.1, 6.12 and 7.2, with two processors each, in qemu: options, malformed messages,
-# changes and dumps while packets pass. On 7.2 also the BPF qdisc.
+# changes and dumps while packets pass, set-ups of other origin that gentle qdisc replaces. On 7.2 also the BPF qdisc.
 .PHONY: test-kernel-smp
 test-kernel-smp:
 	scripts/bootstrap test-kernel-smp
