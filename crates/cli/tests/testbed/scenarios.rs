@@ -310,6 +310,66 @@ fn a_receive_window_limits_a_download_as_in_the_simulator() {
     );
 }
 
+const GROUPS: &str = r#"
+duration = "12s"
+warmup = "2s"
+[link.down]
+rate = "10mbit"
+delay = "10ms"
+[link.up]
+rate = "10mbit"
+delay = "10ms"
+[[workload]]
+kind = "long"
+group = "downloads"
+[[workload]]
+kind = "udp"
+rate = "2mbit"
+group = "below its share"
+[[workload]]
+kind = "udp"
+rate = "8mbit"
+group = "above its share"
+[[workload]]
+kind = "voice"
+group = "calls"
+"#;
+
+#[test]
+fn packets_of_groups_are_those_of_the_simulator() {
+    if kernel().is_none() {
+        return;
+    }
+    let [measured, simulated] = both(GROUPS, &["--seeds=1", "--scheme=fq_codel"]);
+    for group in 0..4 {
+        let path = |rest: &str| format!("/results/0/groups/{group}/links/{rest}");
+        for (rest, tolerance) in [
+            ("down/share/mean", 0.004),
+            ("down/loss/mean", 0.01),
+            ("down/queue_delay_s/mean", 0.004),
+        ] {
+            let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path(rest)));
+            assert!(
+                (simulator - kernel).abs() < tolerance,
+                "{}: {simulator} instead of {kernel}",
+                path(rest)
+            );
+        }
+    }
+    let of = |group: usize, rest: &str| {
+        number(
+            &measured,
+            &format!("/results/0/groups/{group}/links/{rest}"),
+        )
+    };
+    // A stream below its share loses nothing; one above it gets no more than the download.
+    assert_eq!(of(1, "down/loss/mean"), 0.0);
+    assert!((of(0, "down/share/mean") / of(2, "down/share/mean") - 1.0).abs() < 0.1);
+    assert!(of(2, "down/loss/mean") > 0.3);
+    // Calls have packets in both directions.
+    assert!(of(3, "up/share/mean") > 0.001);
+}
+
 #[test]
 #[ignore = "make test-all"]
 fn full_size_bursts_and_compressed_acknowledgements_are_those_of_linux() {

@@ -72,6 +72,8 @@ pub enum CbrKind {
 pub struct CbrFlow {
     /// Kind of the packets.
     pub kind: CbrKind,
+    /// Index of the workload in the scenario.
+    pub workload: usize,
     /// Whether the client sends them; otherwise the server does.
     pub from_client: bool,
     /// Rate in bits of IP packets per second.
@@ -103,6 +105,11 @@ impl CbrFlow {
         self.ip_bytes.saturating_sub(datagram_headers(self.tunnel))
     }
 
+    /// Source port of datagrams, by which captured ones are told apart.
+    pub fn port(&self) -> u16 {
+        FIRST_CBR_PORT.saturating_add(u16::try_from(self.workload).unwrap_or(u16::MAX))
+    }
+
     /// Send times of the packets.
     pub fn times(&self) -> PacketTimes {
         const SLOWEST: Rate = Rate::from_bits_per_second(1).expect("not zero");
@@ -116,6 +123,8 @@ impl CbrFlow {
 const FIRST_DATAGRAM_PORT: u16 = 1_024;
 /// Maximum number of datagram flows: as many as there are ports.
 const MOST_DATAGRAM_FLOWS: usize = 8_000;
+/// First source port of datagrams at a constant rate: above those of datagram flows, below those of connections.
+const FIRST_CBR_PORT: u16 = FIRST_DATAGRAM_PORT + MOST_DATAGRAM_FLOWS as u16;
 
 /// A flow of datagrams of an application, which has a port of its own on both hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -329,6 +338,7 @@ pub(super) fn plan(
             let (first, stream) = pace.draw(seed, index);
             Some(CbrFlow {
                 kind,
+                workload: index,
                 from_client: workload.direction == Direction::Down,
                 rate_bps: pace.rate.bits_per_second(),
                 ip_bytes: pace.bytes,
@@ -491,6 +501,7 @@ mod tests {
             panic!("{cbr:?}");
         };
         assert_eq!(datagrams.kind, CbrKind::Udp);
+        assert_ne!(datagrams.port(), flood.port());
         let mut times = datagrams.times();
         let times: Vec<u64> = std::iter::from_fn(|| {
             let at = times.next_at()?;

@@ -6,9 +6,7 @@ use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
 use gentle_units::Nanos;
-use gentle_wire::{
-    EthernetHeader, LinkType, Packet, TcpFlags, Transport, Tunnels, dissect, protocol,
-};
+use gentle_wire::{EthernetHeader, LinkType, Packet, TcpFlags, Transport, Tunnels, dissect};
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -22,8 +20,8 @@ pub(super) struct Frame {
     pub(super) addresses: [IpAddr; 2],
     /// Length of the IP packet, bytes; in a tunnel, that of the datagram.
     pub(super) ip_bytes: u32,
-    /// Whether the packet is a UDP datagram.
-    udp: bool,
+    /// Source and destination port of a UDP datagram.
+    pub(super) datagram: Option<[u16; 2]>,
     /// TCP segment; `None` for other protocols and for packets of a flood.
     pub(super) segment: Option<Segment>,
     /// Hash of the packet, equal at the entry and at the exit of a queue.
@@ -65,7 +63,7 @@ impl Frame {
             Some(segment) if segment.is_syn() => Class::Syn,
             Some(segment) if segment.syn => Class::SynAck,
             Some(segment) if segment.payload > 0 => Class::Data,
-            None if self.udp => Class::Data,
+            None if self.datagram.is_some() => Class::Data,
             _ => Class::Other,
         }
     }
@@ -135,8 +133,12 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
         packet.ip.payload_len,
     )
         .hash(&mut hasher);
-    if let Transport::Udp(udp) = &packet.transport {
-        (udp.src_port, udp.dst_port).hash(&mut hasher);
+    let datagram = match &packet.transport {
+        Transport::Udp(udp) => Some([udp.src_port, udp.dst_port]),
+        _ => None,
+    };
+    if let Some([from, to]) = datagram {
+        (from, to).hash(&mut hasher);
     }
     segment.hash(&mut hasher);
     Some(Frame {
@@ -144,7 +146,7 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
         point,
         addresses: [packet.ip.src.into(), packet.ip.dst.into()],
         ip_bytes: original_len.saturating_sub(EthernetHeader::UNTAGGED_LEN as u32),
-        udp: packet.ip.protocol == protocol::UDP,
+        datagram,
         // A packet of a flood belongs to no connection, regardless of its flags.
         segment: segment.filter(|_| !from_flood),
         identity: hasher.finish(),

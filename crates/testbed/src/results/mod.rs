@@ -171,6 +171,8 @@ struct Evaluation<'a> {
     /// Connections by index in the list.
     tracked: HashMap<usize, TrackedConnection>,
     in_flight: BinaryHeap<Reverse<InFlight>>,
+    /// Workloads of datagrams by port: that of both ends, or the source port of those at a constant rate.
+    datagrams: HashMap<u16, usize>,
     /// Number of segments put into `in_flight` so far.
     segments: u64,
     warmed_up: bool,
@@ -185,8 +187,18 @@ impl<'a> Evaluation<'a> {
             upcoming.entry(key).or_default().push(place);
         }
         let link = |direction| LinkRate::new(inputs.spec.scenario.link(direction));
+        let mut recorder = Recorder::new(&inputs.spec, inputs.backend);
+        if !inputs.spec.scenario.groups().is_empty() {
+            recorder.count_groups();
+        }
+        let experiment = &inputs.planned.experiment;
+        let sockets = experiment.datagrams.iter();
+        let sockets = sockets.map(|socket| (socket.port, socket.flow.workload));
+        let sources = experiment.cbr.iter();
+        let sources = sources.map(|flow| (flow.port(), flow.workload));
         Evaluation {
-            recorder: Recorder::new(&inputs.spec, inputs.backend),
+            recorder,
+            datagrams: sockets.chain(sources).collect(),
             queues: Default::default(),
             links: [link(Direction::Down), link(Direction::Up)],
             upcoming,
@@ -218,15 +230,21 @@ impl<'a> Evaluation<'a> {
     fn enter(&mut self, direction: Direction, frame: &Frame) {
         let class = frame.class();
         let counts = self.recorder.offered(frame.at, direction, class);
+        let connection = self.connection_of(direction, frame, true);
+        let group = self.counted_group(frame, connection.map(|(place, _)| place));
+        if let Some(group) = group.filter(|_| counts) {
+            self.recorder.group_offered(group, direction);
+        }
         self.queues[direction as usize].enter(
             frame,
             QueuedPacket {
                 since: frame.at,
                 class,
+                group,
                 counts,
             },
         );
-        let Some((place, end)) = self.connection_of(direction, frame, true) else {
+        let Some((place, end)) = connection else {
             return;
         };
         let warmup = self.inputs.spec.scenario.warmup;
@@ -267,7 +285,11 @@ impl<'a> Evaluation<'a> {
         };
         let delay = frame.at.saturating_sub(packet.since);
         self.recorder.left(frame.at, direction, delay);
-        self.recorder.carried(direction, frame.at, done, bytes);
+        let carried = self.recorder.carried(direction, frame.at, done, bytes);
+        if let Some(group) = packet.group {
+            self.recorder
+                .group_left(group, direction, frame.at, delay, carried);
+        }
         if packet.counts {
             self.recorder.sent(direction);
         }
@@ -325,6 +347,22 @@ impl<'a> Evaluation<'a> {
         Some((*self.current.get(&key)?, usize::from(!by_initiator)))
     }
 
+    /// Index of the group for which a packet with payload counts; `place` is that of its connection in the list.
+    fn counted_group(&self, frame: &Frame, place: Option<usize>) -> Option<usize> {
+        if frame.class() != Class::Data {
+            return None;
+        }
+        let workload = match (place, frame.datagram) {
+            (Some(place), _) => {
+                let flow = self.inputs.observations.connections[place].flow;
+                self.inputs.planned.experiment.flows[flow as usize].workload
+            }
+            (None, Some([from, _])) => *self.datagrams.get(&from)?,
+            (None, None) => return None,
+        };
+        self.recorder.group_of(workload)
+    }
+
     fn finish(mut self) -> RunRecord {
         self.deliver_until(Nanos::MAX);
         let last = self.inputs.observations.samples.last();
@@ -335,7 +373,7 @@ impl<'a> Evaluation<'a> {
             };
             let queue = std::mem::take(&mut self.queues[direction as usize]);
             let queued = last.map_or(0, |sample| counters::queued(sample, direction));
-            let dropped: Vec<Class> = queue.dropped(queued);
+            let dropped = queue.dropped(queued);
             let counters = QueueCounters::of(
                 self.inputs.observations,
                 self.inputs.spec.scenario,
@@ -343,8 +381,11 @@ impl<'a> Evaluation<'a> {
                 spec,
             );
             let reasons = counters.of_drops(dropped.len());
-            for (class, reason) in dropped.into_iter().zip(reasons) {
-                self.recorder.dropped(direction, class, Some(reason));
+            for (packet, reason) in dropped.into_iter().zip(reasons) {
+                self.recorder.dropped(direction, packet.class, Some(reason));
+                if let Some(group) = packet.group {
+                    self.recorder.group_dropped(group, direction);
+                }
             }
             self.recorder.marked(direction, counters.marks());
         }

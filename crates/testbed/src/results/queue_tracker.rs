@@ -10,6 +10,8 @@ use std::collections::{HashMap, VecDeque};
 pub(super) struct QueuedPacket {
     pub(super) since: Nanos,
     pub(super) class: Class,
+    /// Index of the group for which the packet counts.
+    pub(super) group: Option<usize>,
     /// Whether the packet entered after the warm-up.
     pub(super) counts: bool,
 }
@@ -36,13 +38,13 @@ impl QueueTracker {
         first
     }
 
-    /// Classes of the dropped packets that count: those that never left, without the `queued` youngest, which are
-    /// still in the queue.
-    pub(super) fn dropped(self, queued: usize) -> Vec<Class> {
+    /// The dropped packets that count: those that never left, without the `queued` youngest, which are still in the
+    /// queue.
+    pub(super) fn dropped(self, queued: usize) -> Vec<QueuedPacket> {
         let mut left: Vec<QueuedPacket> = self.inside.into_values().flatten().collect();
         left.sort_by_key(|packet| packet.since);
         left.truncate(left.len().saturating_sub(queued));
         left.retain(|packet| packet.counts);
-        left.iter().map(|packet| packet.class).collect()
+        left
     }
 }

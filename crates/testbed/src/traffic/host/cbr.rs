@@ -39,7 +39,7 @@ impl CbrSender {
                     true => (client, server),
                     false => (server, client),
                 };
-                let socket = UdpSocket::bind((from, 0))?;
+                let socket = UdpSocket::bind((from, flow.port()))?;
                 set_codepoint(&socket, flow.dscp)?;
                 socket.set_nonblocking(true)?;
                 socket.connect((to, PORT))?;
@@ -137,6 +137,7 @@ mod tests {
     fn a_flood_is_syns_of_the_length_asked_for_each_from_elsewhere() {
         let mut flood = CbrFlow {
             kind: CbrKind::SynFlood,
+            workload: 0,
             from_client: true,
             rate_bps: 1_000_000,
             ip_bytes: 40,
