@@ -294,7 +294,7 @@ pub struct Waiting {
     /// Total time that clients with a completed handshake waited for retransmissions of SYNs and SYN/ACKs: from the
     /// previous transmission to each retransmission, overlaps counted once, without spurious retransmissions.
     pub handshake_s: f64,
-    /// Part of `handshake_s` of attempts with a loss.
+    /// Part of `handshake_s` that is due to losses.
     pub loss_s: f64,
     /// Mean of `loss_s` per completed attempt with a loss.
     pub loss_mean_s: Option<f64>,

@@ -1,7 +1,7 @@
 //! Verdict of an analysis in sentences, most important first.
 
 use crate::format::{count, of, percent, time};
-use crate::results::{Analysis, AttemptGroup, CostOfSize, ExpectedCost};
+use crate::results::{Analysis, AttemptGroup, CostOfSize, DroppedFor, ExpectedCost};
 use crate::trust;
 
 /// Smallest mean wait of a connection for retransmitted data that is reported where no handshake packet was lost, seconds.
@@ -202,7 +202,15 @@ fn data_waits(analysis: &Analysis) -> Option<String> {
 /// Sentences about SYNs that a middlebox drops for what they carry.
 fn dropped_for(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
-    for dropped in &outcomes.dropped_for {
+    // Data in a SYN are part of Fast Open.
+    let fast_open = outcomes
+        .dropped_for
+        .iter()
+        .find(|it| it.name == "fast-open");
+    let is_named = |dropped: &&DroppedFor| {
+        dropped.name != "data" || fast_open.is_none_or(|it| it.attempts < dropped.attempts)
+    };
+    for dropped in outcomes.dropped_for.iter().filter(is_named) {
         let (what, it) = match dropped.name {
             "mptcp" => ("the MPTCP option", "it"),
             "fast-open" => ("the TCP Fast Open option", "it"),
@@ -292,7 +300,7 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     if outcomes.completed_after_challenge > 0 {
         sentences.push(format!(
-            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client sent its SYN again. No packet was lost.",
+            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client sent its SYN again. That is no loss.",
             of(
                 outcomes.completed_after_challenge,
                 "answered attempt first met",
@@ -303,7 +311,7 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
     if outcomes.completed_after_reset > 0 {
         sentences.push(format!(
-            "{} after the client had answered a SYN/ACK with an RST and sent its SYN again. No packet was lost.",
+            "{} after the client had answered a SYN/ACK with an RST and sent its SYN again. That is no loss.",
             of(
                 outcomes.completed_after_reset,
                 "attempt was completed",
@@ -320,7 +328,7 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
             _ => String::new(),
         };
         sentences.push(format!(
-            "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. No packet was lost.",
+            "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. That is no loss.",
             of(
                 outcomes.held,
                 "answered attempt was",

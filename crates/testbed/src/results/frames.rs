@@ -157,7 +157,7 @@ fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Opt
 mod tests {
     use super::*;
     use crate::experiment::{Gateway, TUNNEL_PORT, client_address, server_address};
-    use gentle_wire::{Ipv4Header, Tcp, Udp};
+    use gentle_wire::{Ipv4Header, Tcp, Udp, protocol};
 
     /// A packet with `header`, whose payload begins with these bytes.
     fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {

@@ -49,8 +49,14 @@ impl Repeats {
 pub(crate) struct Classification {
     pub(crate) outcome: Outcome,
     pub(crate) repeats: Repeats,
-    /// Time that the client waited because of retransmissions that were not spurious.
+    /// Time that the client waited because of retransmissions that were not spurious; each moment counts once.
     pub(crate) waited: Nanos,
+    /// Part of `waited` that is due to losses.
+    pub(crate) waited_for_loss: Nanos,
+    /// Part of `waited` in which the server deferred the client.
+    pub(crate) waited_for_deferral: Nanos,
+    /// Part of `waited` that is due to challenge ACKs.
+    pub(crate) waited_for_challenge: Nanos,
     /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that
     /// data, too.
     pub(crate) waited_with_data: Nanos,
@@ -113,6 +119,9 @@ impl Connection {
             outcome,
             repeats: Repeats::default(),
             waited: Nanos::ZERO,
+            waited_for_loss: Nanos::ZERO,
+            waited_for_deferral: Nanos::ZERO,
+            waited_for_challenge: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
             swallowed: false,
             elsewhere: outcome == Outcome::Unanswered
@@ -149,15 +158,20 @@ impl Connection {
             // Client and server are the same host.
             return true;
         }
-        let (Some(synack), Some(answer)) = (exchange.sent[SERVER].kept().first(), exchange.answer)
-        else {
+        let synacks = exchange.sent[SERVER].kept();
+        let (Some(synack), Some(answer)) = (synacks.first(), exchange.answer) else {
             return false;
         };
         let Some(syn) = before(exchange.sent[CLIENT].kept(), synack.others_before) else {
             return false;
         };
         let server = synack.at.since(syn.at);
-        let client = answer.at.since(synack.at);
+        // The client answered the last SYN/ACK before its ACK, unless a round trip says more: between the first one and the
+        // ACK there may have been timeouts.
+        let last = synacks.iter().rev().find(|synack| !synack.settled);
+        let client = exchange
+            .round_trip(SERVER)
+            .unwrap_or_else(|| answer.at.since(last.unwrap_or(synack).at));
         (server <= LONGEST_REPLY && server <= client) || server.0 * NEAR <= server.0 + client.0
     }
 }
@@ -194,14 +208,41 @@ fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<N
     }
 }
 
-/// Time by which a transmission is older than the next one but for their distance at the capture point, if no timer is
-/// so short as that: the path held up the earlier one. Zero without timestamps.
+/// Time for which the path held up `earlier`, if `later` arrived sooner after it than any timer sends: the distance of their
+/// timestamps without that of their arrivals. Zero without timestamps. `None` if the timestamps show that they were sent
+/// as they arrived.
 fn held(earlier: &Transmission, later: &Transmission) -> Option<Nanos> {
+    let apart = later.at.since(earlier.at);
+    if apart >= SHORTEST_TIMER {
+        return None;
+    }
     let ticks = match (earlier.stamp, later.stamp) {
         (0, _) | (_, 0) => 0,
         (earlier, later) => (later.wrapping_sub(earlier) as i16).max(0) as u64,
     };
-    (later.at.since(earlier.at) < SHORTEST_TIMER).then(|| Nanos::from_millis(ticks))
+    let longer = Nanos::from_millis(ticks).saturating_sub(apart);
+    // A clock that ticks in milliseconds may be one off.
+    (ticks == 0 || longer > Nanos::from_millis(1)).then_some(longer)
+}
+
+/// Reason for which a client waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Loss,
+    Deferral,
+    Challenge,
+    /// An RST or ICMP message, or a SYN/ACK that the client had reset.
+    Other,
+}
+
+/// Length of the union of sorted intervals.
+fn union(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Nanos {
+    let (mut length, mut until) = (Nanos::ZERO, Nanos::ZERO);
+    for (from, to) in intervals {
+        length += to.saturating_sub(from.max(until));
+        until = until.max(to);
+    }
+    length
 }
 
 /// Classifies the transmissions of one handshake.
@@ -210,7 +251,7 @@ struct Classifier<'a> {
     at_server: bool,
     class: &'a mut Classification,
     /// Intervals in which the client waited, begin and end since the first SYN.
-    waits: Vec<(Nanos, Nanos)>,
+    waits: Vec<(Nanos, Nanos, Cause)>,
     /// Parts that all SYNs found lost so far have; none after a loss of anything else.
     lost_extras: SynExtras,
 }
@@ -234,11 +275,14 @@ impl Classifier<'_> {
             }
         }
         self.waits.sort_unstable();
-        let mut until = Nanos::ZERO;
-        for (from, to) in self.waits {
-            self.class.waited += to.saturating_sub(from.max(until));
-            until = until.max(to);
-        }
+        let waited = |is: &dyn Fn(Cause) -> bool| {
+            let waits = self.waits.iter().filter(|(_, _, cause)| is(*cause));
+            union(waits.map(|(from, to, _)| (*from, *to)))
+        };
+        self.class.waited = waited(&|_| true);
+        self.class.waited_for_loss = waited(&|cause| cause == Cause::Loss);
+        self.class.waited_for_deferral = waited(&|cause| cause == Cause::Deferral);
+        self.class.waited_for_challenge = waited(&|cause| cause == Cause::Challenge);
     }
 
     /// SYN/ACKs, in the order seen.
@@ -252,15 +296,18 @@ impl Classifier<'_> {
     }
 
     /// Records that the client waited from the transmission before number `at` of `side` until number `at`.
-    fn record_wait(&mut self, side: usize, at: usize) {
+    fn record_wait(&mut self, side: usize, at: usize, cause: Cause) {
         let sent = self.exchange.sent[side].kept();
         let begin = self.exchange.sent[CLIENT]
             .kept()
             .first()
             .unwrap_or(&sent[0])
             .at;
-        self.waits
-            .push((sent[at - 1].at.since(begin), sent[at].at.since(begin)));
+        self.waits.push((
+            sent[at - 1].at.since(begin),
+            sent[at].at.since(begin),
+            cause,
+        ));
     }
 
     /// Classifies SYN number `at`, which stands for `weight` SYNs.
@@ -268,9 +315,9 @@ impl Classifier<'_> {
         let syns = self.exchange.sent[CLIENT].kept();
         let syn = syns[at];
         let answered = self.class.outcome.is_complete();
-        if let Some(cause) = self.repeats_because(at) {
-            *cause += weight;
-            self.record_wait(CLIENT, at);
+        if let Some((repeats, cause)) = self.repeats_because(at) {
+            *repeats += weight;
+            self.record_wait(CLIENT, at, cause);
         } else if let Some(held) = held(&syns[at - 1], &syn) {
             self.class.repeats.held += weight;
             self.class.held += held;
@@ -285,22 +332,23 @@ impl Classifier<'_> {
         } {
             self.class.repeats.late += weight;
         } else {
-            *match answered && self.is_left_unanswered(at) {
-                true => &mut self.class.repeats.put_off,
-                false => &mut self.class.repeats.lost,
-            } += weight;
+            let (repeats, cause) = match answered && self.is_left_unanswered(at) {
+                true => (&mut self.class.repeats.put_off, Cause::Deferral),
+                false => (&mut self.class.repeats.lost, Cause::Loss),
+            };
+            *repeats += weight;
             let lost = match syn.others_before {
                 0 => syns[at - 1].extras,
                 _ => SynExtras::default(),
             };
             self.lost_extras = self.lost_extras.and(lost);
-            self.record_wait(CLIENT, at);
+            self.record_wait(CLIENT, at, cause);
         }
     }
 
     /// The count of SYNs sent again because of what answered the one before number `at`, if it was something other than
-    /// a SYN/ACK.
-    fn repeats_because(&mut self, at: usize) -> Option<&mut u32> {
+    /// a SYN/ACK, and the cause of the wait.
+    fn repeats_because(&mut self, at: usize) -> Option<(&mut u32, Cause)> {
         let syns = self.exchange.sent[CLIENT].kept();
         let replies = |reply: Reply| match reply {
             // Each SYN/ACK has its own.
@@ -320,9 +368,9 @@ impl Classifier<'_> {
         let repeats = &mut self.class.repeats;
         match reply {
             Reply::None => None,
-            Reply::Refusal => Some(&mut repeats.turned_away),
-            Reply::Challenge => Some(&mut repeats.challenged),
-            Reply::Reset => Some(&mut repeats.reset),
+            Reply::Refusal => Some((&mut repeats.turned_away, Cause::Other)),
+            Reply::Challenge => Some((&mut repeats.challenged, Cause::Challenge)),
+            Reply::Reset => Some((&mut repeats.reset, Cause::Other)),
         }
     }
 
@@ -351,10 +399,18 @@ impl Classifier<'_> {
     fn answers_held(&self) -> Nanos {
         let pairs = self.synacks().windows(2);
         let together = pairs.map_while(|pair| {
-            let longer = held(&pair[0], &pair[1])?.saturating_sub(pair[1].at.since(pair[0].at));
-            (longer >= SHORTEST_BACKOFF).then_some(longer)
+            held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_BACKOFF)
         });
         together.fold(Nanos::ZERO, Nanos::saturating_add)
+    }
+
+    /// Whether as many SYN/ACKs came together as there were SYNs, and more than two: each SYN was answered, and the path held up
+    /// the answers. Two can be the answer to a repeated SYN and a retransmission by the server's timer.
+    fn is_each_answered_at_once(&self) -> bool {
+        let pairs = self.synacks().windows(2);
+        let together = pairs.take_while(|pair| pair[1].at.since(pair[0].at) < SHORTEST_TIMER);
+        let syns = self.first_syns().len();
+        syns > 2 && together.count() + 1 >= syns
     }
 
     /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took
@@ -371,7 +427,7 @@ impl Classifier<'_> {
         if echoed.is_some_and(|echoed| at <= echoed) {
             return false;
         }
-        if first.at.since(syns[at].at) < self.answers_held() {
+        if first.at.since(syns[at].at) < self.answers_held() || self.is_each_answered_at_once() {
             return true;
         }
         let arrived = &first_syns[echoed.unwrap_or(0)];
@@ -438,8 +494,18 @@ impl Classifier<'_> {
     fn synack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let synack = synacks[at];
-        if synack.asked_for || usize::from(synack.others_before) > at {
-            // This SYN/ACK answers a repeated SYN, for which any loss has been counted.
+        // A SYN/ACK that answers a repeated SYN, for which any loss has been counted, unless a timer of the server has sent it:
+        // it comes late, answers the same SYN by its timestamp, and the client would have answered the previous one by now.
+        let is_later = || {
+            let previous = synacks[at - 1];
+            let apart = synack.at.since(previous.at);
+            let round_trip = self.exchange.round_trip(SERVER);
+            !synack.settled
+                && apart >= SHORTEST_BACKOFF
+                && synack.echo == previous.echo
+                && round_trip.is_some_and(|it| it.0 * 2 < apart.0)
+        };
+        if synack.asked_for || usize::from(synack.others_before) > at && !is_later() {
             return;
         }
         if !self.class.outcome.is_complete() {
@@ -453,7 +519,7 @@ impl Classifier<'_> {
         } else {
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
-            self.record_wait(SERVER, at);
+            self.record_wait(SERVER, at, Cause::Loss);
         }
     }
 
@@ -486,15 +552,17 @@ impl Classifier<'_> {
             self.class.repeats.late += weight;
             return;
         }
-        if !self.at_server && server_first {
+        let cause = if !self.at_server && server_first {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
+            Cause::Loss
         } else {
             self.class.repeats.put_off += weight;
-        }
+            Cause::Deferral
+        };
         if server_first {
-            self.record_wait(SERVER, at);
+            self.record_wait(SERVER, at, cause);
         } else if self.exchange.client_waits {
             self.class.waited_with_data += synacks[at].at.since(synacks[at - 1].at);
         }

@@ -210,6 +210,7 @@ impl Connection {
             }
             if answers_syn {
                 self.flags.add(ConnectionFlags::SYNACK);
+                self.forget_data_of_syn();
             }
             if answered {
                 // Packets of several receive queues are not always captured in their order.
@@ -268,6 +269,18 @@ impl Connection {
             let waits = self.bytes[CLIENT] > 0
                 && (!client.flags.has(EndpointFlags::ACKED) || after(client.next, client.acked));
             self.loss_state().exchange.deferred(data_seen, waits);
+        }
+    }
+
+    /// Forgets the data of the client's SYN, of which the server has acknowledged only the SYN: the client sends them again
+    /// without a timer (RFC 7413, 4.2.2), so they are no retransmission.
+    fn forget_data_of_syn(&mut self) {
+        let next = self.isn[CLIENT].wrapping_add(1);
+        let client = &mut self.endpoints[CLIENT];
+        if client.flags.has(EndpointFlags::OPENING) && after(client.next, next) {
+            let data = client.next.wrapping_sub(next);
+            self.bytes[CLIENT] = self.bytes[CLIENT].saturating_sub(data.into());
+            client.next = next;
         }
     }
 

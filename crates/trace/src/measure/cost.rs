@@ -58,7 +58,7 @@ impl CostCounts {
     ) {
         let mut waited = Nanos::ZERO;
         if class.has_loss() {
-            waited = class.waited;
+            waited = class.waited_for_loss;
             self.losses += u64::from(class.repeats.lost);
             self.with_loss += 1;
             // Where both sides sent again, the client did so for the same loss, or for another before.

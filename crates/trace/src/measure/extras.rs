@@ -41,7 +41,7 @@ impl ExtrasCounts {
             self.answered[at] += u64::from(class.answered_extras.has(at));
             if class.dropped_for.has(at) {
                 suspects.attempts += 1;
-                suspects.waited = suspects.waited.saturating_add(class.waited);
+                suspects.waited = suspects.waited.saturating_add(class.waited_for_loss);
             }
         }
     }

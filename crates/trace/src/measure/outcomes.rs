@@ -235,17 +235,20 @@ impl Outcomes {
             let times = &mut self.times;
             times.waited = times.waited.saturating_add(class.waited);
             if has_loss {
-                times.waited_with_loss = times.waited_with_loss.saturating_add(class.waited);
+                times.waited_with_loss =
+                    times.waited_with_loss.saturating_add(class.waited_for_loss);
             }
             if class.repeats.put_off > 0 {
                 counts.put_off += 1;
-                let waited = class.waited.saturating_add(class.waited_with_data);
+                let waited = class
+                    .waited_for_deferral
+                    .saturating_add(class.waited_with_data);
                 times.put_off = times.put_off.saturating_add(waited);
             }
             if class.repeats.challenged > 0 {
                 counts.completed_after_challenge += 1;
                 let waited = &mut times.completed_after_challenge;
-                *waited = waited.saturating_add(class.waited);
+                *waited = waited.saturating_add(class.waited_for_challenge);
             }
             counts.completed_after_reset += u64::from(class.repeats.reset > 0);
             if class.repeats.held > 0 {
