@@ -30,24 +30,25 @@ pub struct Removed {
 pub enum Saved {
     /// They are restored.
     Restore,
-    /// They are given up: the device gets its default queue.
+    /// They are restored, or given up if that fails: the device gets its default queue.
     Discard,
 }
 
-/// Removes the setup made by [`apply`](crate::apply()) from a device, in each of `directions` that has one.
+/// Removes the setup made by [`apply`](crate::apply()) from a device, in each of `directions` that has one, also if that fails
+/// for another. The result has an entry for each of these: its error is the reason why the setup remains, or why the queues
+/// from before it could not be restored. They then stay saved, and the next call tries again.
 ///
 /// A device that was renamed since is found by its old name too, unless another device has that now. For a device that
 /// no longer exists, removes its intermediate device and its saved state.
 ///
 /// # Errors
-/// The reason why the setup remains, or why the queues from before it could not be restored. These then stay saved, and the
-/// next call tries again.
+/// The device or its state cannot be read, or there is no such device.
 pub fn remove(
     dev: &Device,
     directions: &[Direction],
     saved: Saved,
     state: &StateDir,
-) -> Result<Vec<Removed>, ApplyError> {
+) -> Result<Vec<Result<Removed, ApplyError>>, ApplyError> {
     let mut netlink = Netlink::open()?;
     let programs = Programs::under(&state.lock());
     if system::has_net_admin() {
@@ -62,16 +63,26 @@ pub fn remove(
         let own = match &known {
             Some(interface) => {
                 let device = DeviceState::observe(&mut netlink, interface.clone(), direction)?;
-                remove_direction(&mut netlink, &programs, device, saved, state)?
+                match remove_direction(&mut netlink, &programs, device, state) {
+                    Err(_) if saved == Saved::Discard && system::has_net_admin() => {
+                        let device =
+                            DeviceState::observe(&mut netlink, interface.clone(), direction)?;
+                        discard(&programs, device, state)
+                    }
+                    result => result,
+                }
             }
-            None => None,
+            None => Ok(None),
         };
-        removed.extend(own.or(remains.then(|| Removed {
-            dev: dev.clone(),
-            direction,
-            device_gone: known.is_none(),
-            restored: None,
-        })));
+        let remains = || {
+            remains.then(|| Removed {
+                dev: dev.clone(),
+                direction,
+                device_gone: known.is_none(),
+                restored: None,
+            })
+        };
+        removed.extend(own.map(|own| own.or_else(remains)).transpose());
     }
     match known.is_none() && removed.is_empty() {
         true => Err(ApplyError::NoDevice(dev.clone())),
@@ -113,12 +124,8 @@ fn remove_direction(
     netlink: &mut Netlink,
     programs: &Programs,
     mut device: DeviceState,
-    saved: Saved,
     state: &StateDir,
 ) -> Result<Option<Removed>, ApplyError> {
-    if saved == Saved::Discard {
-        return discard(programs, device, state);
-    }
     let recovered = system::has_net_admin() && recover(netlink, programs, &mut device, state)?;
     let removed = |device: &DeviceState, restored| Removed {
         dev: device.dev.clone(),

@@ -171,18 +171,29 @@ fn remove_setup(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
         true => Saved::Discard,
         false => Saved::Restore,
     };
+    let mut errors = Vec::new();
     for removed in remove(dev, directions, saved, &StateDir::new(STATE))? {
+        let removed = match removed {
+            Ok(removed) => removed,
+            Err(error) => {
+                errors.push(error.to_string());
+                continue;
+            }
+        };
         let now = &removed.dev;
         if now != dev {
             write!(text, "{dev}, which was renamed to ")?;
         }
         writeln!(text, "{now}: {}", sentence(&removed))?;
     }
-    if text.is_empty() {
+    if text.is_empty() && errors.is_empty() {
         writeln!(text, "{dev}: nothing to remove")?;
     }
     print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    match errors.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(anyhow::anyhow!(errors.join("\n"))),
+    }
 }
 
 fn sentence(removed: &Removed) -> String {

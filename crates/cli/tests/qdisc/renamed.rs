@@ -289,3 +289,41 @@ fn a_queue_that_cannot_be_restored_can_be_given_up() {
     assert!(text.contains("gentle qdisc remove wan --discard"), "{text}");
     assert!(text.ends_with("wan: ingress removed\n0\nwan: set up; see gentle qdisc show wan\nwan: ingress removed\n"), "{text}");
 }
+
+/// A direction that cannot be restored holds up no other, and only what cannot be restored is given up.
+#[test]
+fn each_direction_is_removed_by_itself() {
+    let Some(output) = run(r#"
+        ip link add gone type veth peer name other
+        tc qdisc add dev wan root handle 1: htb default 9
+        tc class add dev wan parent 1: classid 1:9 htb rate 9mbit
+        tc qdisc add dev wan handle ffff: ingress
+        tc filter add dev wan parent ffff: protocol ip pref 3 u32 match ip dport 22 0xffff action mirred egress mirror dev gone
+        ip link add name x type ifb 2>/dev/null || { echo no ifb; exit 0; }
+        gentle qdisc apply wan pfifo --rate 20mbit --replace
+        gentle qdisc apply wan pfifo --rate 20mbit --ingress --replace
+        ip link del gone
+        if gentle qdisc remove wan 2>/run/said; then exit 1; fi
+        cat /run/said
+        tc class show dev wan | grep -c 'class htb 1:9 '
+        gentle qdisc apply wan pfifo --rate 20mbit --replace
+        gentle qdisc remove wan --discard
+        tc class show dev wan | grep -c 'class htb 1:9 '
+        tc qdisc show dev wan | grep -c ingress || :"#)
+    else {
+        return;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{words}");
+    if text == "no ifb\n" {
+        eprintln!("skipped: this kernel has no ifb");
+        return;
+    }
+    let stays = "ingress ffff: of wan could not be restored";
+    assert_eq!(text.matches(stays).count(), 1, "{text}");
+    let restored = "wan: egress removed, htb 1: restored\n";
+    assert_eq!(text.matches(restored).count(), 2, "{text}");
+    assert!(text.contains("wan: ingress removed\n"), "{text}");
+    assert!(text.ends_with("\n1\n0\n"), "{text}");
+}
