@@ -219,6 +219,13 @@ impl DeviceState {
         own.is_part_of(&state.own.comparable(None))
     }
 
+    /// Whether the device has the qdisc of `state`, but not all that is in it.
+    pub(crate) fn is_remainder_of(&self, state: &QueueState) -> bool {
+        let top = |state: &QueueState| state.own.top().map(|top| (top.kind(), top.handle));
+        let (now, wanted) = (top(&self.state), top(state));
+        now.is_some() && now == wanted && !self.is_in(state)
+    }
+
     /// Restores `state`; returns whether the device is in this state afterwards.
     ///
     /// `made_by` are the commands that made it, if gentle did: they set parameters that the kernel does not dump.

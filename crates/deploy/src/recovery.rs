@@ -21,7 +21,8 @@ fn unreadable(device: &DeviceState, cause: io::Error) -> ApplyError {
     }
 }
 
-/// Restores the state before an interrupted process; setups made by others since remain.
+/// Restores the state before an interrupted process, or the one that could not be restored before; setups made by others since
+/// remain. If others have changed what was restored in part, the state stays saved, and the error says so.
 pub(crate) fn recover(
     netlink: &mut Netlink,
     programs: &Programs,
@@ -46,6 +47,13 @@ pub(crate) fn recover(
         )?;
         *device = device.again(netlink)?;
     }
+    if !incomplete && device.is_remainder_of(&journal.state) {
+        return Err(not_restored(
+            device,
+            &journal.state,
+            "it has been changed since".to_owned(),
+        ));
+    }
     let record = journal.record.filter(|_| incomplete);
     state
         .finish(index, direction, record.as_ref())
@@ -66,12 +74,16 @@ pub(crate) fn restore(
         Ok(false) => "the kernel reports something else after its restoration".to_owned(),
         Err(error) => error.to_string(),
     };
+    Err(not_restored(device, state, why))
+}
+
+fn not_restored(device: &DeviceState, state: &QueueState, why: String) -> ApplyError {
     let what = state.own.describe_top();
-    Err(ApplyError::NotRestored {
+    ApplyError::NotRestored {
         dev: device.dev.clone(),
         what: what.unwrap_or_else(|| "the previous state".to_owned()),
         why,
-    })
+    }
 }
 
 /// Commands that made `state`, if they are known.

@@ -327,3 +327,40 @@ fn each_direction_is_removed_by_itself() {
     assert!(text.contains("wan: ingress removed\n"), "{text}");
     assert!(text.ends_with("\n1\n0\n"), "{text}");
 }
+
+/// What could not be restored stays saved although somebody changes what was restored of it.
+#[test]
+fn a_saved_queue_survives_changes_of_its_remainder() {
+    let Some(output) = run(r#"
+        ip link add gone type veth peer name other
+        tc qdisc add dev wan root handle 1: htb default 9
+        tc class add dev wan parent 1: classid 1:9 htb rate 9mbit
+        tc filter add dev wan parent 1: protocol ip pref 3 u32 match ip dport 22 0xffff action mirred egress mirror dev gone
+        tc filter add dev wan parent 1: protocol ip pref 5 u32 match ip dport 23 0xffff flowid 1:9
+        gentle qdisc apply wan pfifo --rate 20mbit --replace
+        ip link del gone
+        if gentle qdisc remove wan 2>/run/said; then exit 1; fi
+        cat /run/said
+        tc filter add dev wan parent 1: protocol ip pref 7 u32 match ip dport 24 0xffff flowid 1:9
+        for n in 1 2; do
+            if gentle qdisc remove wan 2>/run/said; then exit 1; fi
+            cat /run/said
+        done
+        tc filter show dev wan parent 1: | grep -c 'match 00000018'
+        gentle qdisc remove wan --discard
+        gentle qdisc remove wan"#)
+    else {
+        return;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{words}");
+    assert_eq!(text.matches("it stays saved").count(), 3, "{text}");
+    assert_eq!(
+        text.matches("it has been changed since").count(),
+        2,
+        "{text}"
+    );
+    assert!(text.contains("\n1\n"), "{text}");
+    assert!(text.ends_with("wan: nothing to remove\n"), "{text}");
+}

@@ -24,7 +24,10 @@ fn without_losses_there_are_no_copies() {
             (c.copies, c.spurious, c.malformed, status.pending),
             (0, 0, 0, 0)
         );
-        assert_eq!((status.paths.len(), status.paths[0].samples), (1, 50));
+        assert_eq!(status.paths.len(), 1);
+        // A handshake that a busy machine holds up longer than a timer gives no sample.
+        let samples = status.paths[0].samples;
+        assert!((40..=50).contains(&samples), "{samples}");
     }
 }
 
