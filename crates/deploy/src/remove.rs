@@ -25,7 +25,7 @@ pub struct Removed {
     pub restored: Option<String>,
 }
 
-/// What becomes of the queues that a setup replaced.
+/// Treatment of the queues that a setup replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
     /// They are restored.

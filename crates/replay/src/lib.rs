@@ -66,7 +66,7 @@ pub fn scenario(
     Ok(scenario)
 }
 
-/// What captures without TCP have instead, in sentences.
+/// Contents of captures without TCP, in sentences.
 fn without_tcp(analysis: &Analysis) -> Vec<String> {
     let others = &analysis.other_protocols;
     let attempts: Vec<String> = [

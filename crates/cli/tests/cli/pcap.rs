@@ -53,7 +53,7 @@ fn flow(packet: &Packet<'_>) -> Option<Flow> {
     Some(ends)
 }
 
-/// What the queues dropped.
+/// Packets that the queues dropped.
 #[derive(Debug, Default)]
 struct Truth {
     attempts: u64,

@@ -126,7 +126,7 @@ const PAGES: [&str; 6] = [
 
 #[test]
 fn pages_show_what_the_program_prints_now() {
-    // What README.md writes before it compares.
+    // README.md writes this capture before it compares.
     let folder = tempfile::TempDir::new().unwrap();
     let example = folder.path().join("example.pcap");
     printed(&["analyze", "--example", "-w", example.to_str().unwrap()].map(str::to_owned));

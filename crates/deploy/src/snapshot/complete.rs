@@ -148,7 +148,7 @@ fn lacking_filters(filters: &Filters) -> Option<String> {
         })
 }
 
-/// What a filter has that could not be restored, as the rest of a sentence.
+/// Part of a filter that could not be restored, as the rest of a sentence.
 fn lacking_filter(filter: &TcMessage) -> Option<String> {
     let kind = filter.kind();
     let known = kinds::classifier(&kind);

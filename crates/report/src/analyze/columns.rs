@@ -1,4 +1,4 @@
-//! What the columns of an analysis' tables mean, and the rows that are quantities.
+//! Meanings of the columns of an analysis' tables, and of rows that are quantities.
 
 use super::section::Table;
 use crate::columns::{Column, legend};

@@ -4,6 +4,7 @@
 use super::connection::{Connection, ConnectionFlags};
 use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission};
 use super::flight::SHORTEST_TIMER;
+use super::waited::Waited;
 use crate::VantagePoint;
 use crate::row::Outcome;
 use crate::segment::SynExtras;
@@ -235,16 +236,6 @@ enum Cause {
     Other,
 }
 
-/// Length of the union of sorted intervals.
-fn union(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Nanos {
-    let (mut length, mut until) = (Nanos::ZERO, Nanos::ZERO);
-    for (from, to) in intervals {
-        length += to.saturating_sub(from.max(until));
-        until = until.max(to);
-    }
-    length
-}
-
 /// Classifies the transmissions of one handshake.
 struct Classifier<'a> {
     exchange: &'a Exchange,
@@ -276,8 +267,11 @@ impl Classifier<'_> {
         }
         self.waits.sort_unstable();
         let waited = |is: &dyn Fn(Cause) -> bool| {
-            let waits = self.waits.iter().filter(|(_, _, cause)| is(*cause));
-            union(waits.map(|(from, to, _)| (*from, *to)))
+            let mut waited = Waited::default();
+            for (from, to, _) in self.waits.iter().filter(|(_, _, cause)| is(*cause)) {
+                waited.add(to.saturating_sub(*from), *to);
+            }
+            waited.total()
         };
         self.class.waited = waited(&|_| true);
         self.class.waited_for_loss = waited(&|cause| cause == Cause::Loss);

@@ -2,7 +2,7 @@
 
 use Expected::{Refused, Restored};
 
-/// What becomes of a set-up under `gentle qdisc apply --replace` and `gentle qdisc remove`.
+/// Fate of a set-up under `gentle qdisc apply --replace` and `gentle qdisc remove`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Expected {
     /// It is as before.
@@ -40,7 +40,7 @@ const SIZE_TABLE: Expected = Refused("size table");
 
 /// Shell functions for the commands.
 pub(super) const FUNCTIONS: &str = r#"
-# What simple.qos of sqm-scripts issues; the arguments are those of stab and of the classes.
+# Commands of simple.qos of sqm-scripts; the arguments are those of stab and of the classes.
 simple_qos() { # stab, linklayer
     tc qdisc add dev wan root handle 1: $1 htb default 12
     tc class add dev wan parent 1: classid 1:1 htb quantum 1500 rate 18000kbit ceil 18000kbit $2
