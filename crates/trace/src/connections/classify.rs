@@ -315,6 +315,9 @@ impl Classifier<'_> {
         } else if let Some(held) = held(&syns[at - 1], &syn) {
             self.class.repeats.held += weight;
             self.class.held += held;
+        } else if syn.settled {
+            // Overtaken by the client's ACK of an earlier answer.
+            self.class.repeats.late += weight;
         } else if !answered && syn.others_before > 0 {
             self.class.repeats.in_vain += weight;
             self.class.swallowed = true;
@@ -504,10 +507,10 @@ impl Classifier<'_> {
         }
         if !self.class.outcome.is_complete() {
             self.class.repeats.in_vain += weight;
-        } else if synack.settled {
-            self.synack_after_ack(at, weight);
         } else if held(&synacks[at - 1], &synack).is_some() {
             self.class.repeats.held += weight;
+        } else if synack.settled {
+            self.synack_after_ack(at, weight);
         } else if self.is_synack_late(at) {
             self.class.repeats.late += weight;
         } else {

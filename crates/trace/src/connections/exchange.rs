@@ -42,7 +42,7 @@ pub(super) struct Transmission {
     pub(super) reply: Reply,
     /// For a SYN: what middleboxes may drop it for.
     pub(super) extras: SynExtras,
-    /// For a SYN/ACK: the handshake's ACK had been seen.
+    /// The handshake's ACK had been seen.
     pub(super) settled: bool,
     /// For a SYN/ACK: a SYN was seen since the previous SYN/ACK, or its numbers differ from the first SYN/ACK's.
     pub(super) asked_for: bool,
@@ -134,6 +134,18 @@ impl Exchange {
     /// Whether a SYN or SYN/ACK was retransmitted.
     pub(super) fn is_used(&self) -> bool {
         self.sent.iter().any(|sent| sent.all > 0)
+    }
+
+    /// Whether SYNs that were held up passed after the client's ACK, and not all of them have been answered.
+    pub(super) fn lacks_answers(&self) -> bool {
+        let [syns, synacks] = &self.sent;
+        syns.kept().last().is_some_and(|last| last.settled) && synacks.all < syns.all
+    }
+
+    /// Whether `side` has sent a SYN or SYN/ACK with this timestamp.
+    pub(super) fn has_stamp(&self, side: usize, stamp: u16) -> bool {
+        let mut sent = self.sent[side].kept().iter();
+        stamp != 0 && sent.any(|it| it.stamp == stamp)
     }
 
     /// Records a SYN (side client) or SYN/ACK (side server).

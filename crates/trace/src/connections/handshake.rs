@@ -43,9 +43,10 @@ impl Connections {
                 at
             }
         };
+        let newest = self.recent_syns.newest_of(at, segment.seq);
         let connection = self.table.get_mut(at);
         if connection.flags.has(ConnectionFlags::SYN) {
-            connection.syn_repeated(segment, tally);
+            connection.syn_repeated(segment, newest, tally);
         } else {
             connection.flags.add(ConnectionFlags::SYN);
             if connection.synacks > 0 {
@@ -156,11 +157,11 @@ impl Connection {
             .then_some(&mut endpoint.recent)
     }
 
-    /// Records a repeated SYN.
-    fn syn_repeated(&mut self, segment: &Segment, tally: &mut Tally) {
+    /// Records a repeated SYN; `newest` is the one before it, if that is remembered.
+    fn syn_repeated(&mut self, segment: &Segment, newest: Option<Sent>, tally: &mut Tally) {
         self.syns = self.syns.saturating_add(1);
         tally.duplicate_syn += 1;
-        let Some(interval) = self.handshake_repeated(CLIENT, segment, tally) else {
+        let Some(interval) = self.handshake_repeated(CLIENT, segment, newest, tally) else {
             return;
         };
         let reply = self.take_reply();
@@ -169,6 +170,7 @@ impl Connection {
         let syn = Transmission {
             reply,
             extras: segment.syn_extras(),
+            settled: self.has_gone_on(CLIENT),
             ..Transmission::of(segment)
         };
         self.loss_state().exchange.record_handshake(CLIENT, syn);
@@ -180,9 +182,7 @@ impl Connection {
         if !tally.intervals.record(CLIENT, interval) {
             self.flags.add(ConnectionFlags::OUTSIDE);
         }
-        if !self.flags.has(ConnectionFlags::ESTABLISHED) {
-            self.loss_state().syn_pending = true;
-        }
+        self.loss_state().syn_pending = true;
     }
 
     /// Records a SYN/ACK, first or repeated.
@@ -240,7 +240,7 @@ impl Connection {
                 others.push(other);
                 self.segments[SERVER] += 1;
                 self.loss_state().syn_pending = false;
-                self.begin_exchange();
+                self.begin_exchange(None);
                 let went_on = self.flags.has(ConnectionFlags::WENT_ON);
                 self.record_synack_transmission(segment, went_on, true);
                 if let Some(sent) = self.previous_open(SERVER) {
@@ -251,7 +251,7 @@ impl Connection {
         }
         self.synacks = self.synacks.saturating_add(1);
         tally.duplicate_synack += 1;
-        let Some(interval) = self.handshake_repeated(SERVER, segment, tally) else {
+        let Some(interval) = self.handshake_repeated(SERVER, segment, None, tally) else {
             return;
         };
         if self.flags.has(ConnectionFlags::ESTABLISHED) {
@@ -284,12 +284,15 @@ impl Connection {
         }
     }
 
-    /// Starts the record of the exchange at the first retransmission, from what is still known of earlier segments.
-    fn begin_exchange(&mut self) {
+    /// Starts the record of the exchange at the first retransmission, from what is still known of earlier segments;
+    /// `syn` is the newest SYN, if the connection does not have it any more.
+    fn begin_exchange(&mut self, syn: Option<Sent>) {
         if self.loss_state().exchange.is_used() {
             return;
         }
-        let opening = [CLIENT, SERVER].map(|side| self.previous_open(side).copied());
+        let [of_client, of_server] =
+            [CLIENT, SERVER].map(|side| self.previous_open(side).copied());
+        let opening = [of_client.or(syn), of_server];
         let first = CompactTime::at(self.first);
         let seen = |sent: Option<Sent>, at: CompactTime| Transmission {
             at: sent.map_or(at, |sent| sent.at),
@@ -332,15 +335,16 @@ impl Connection {
         self.loss_state().exchange.record_handshake(SERVER, synack);
     }
 
-    /// Records a repeated SYN or SYN/ACK. Returns the time since the previous one; `None` for a copy made by the
-    /// capture.
+    /// Records a repeated SYN or SYN/ACK; `newest` is the one before it, if the connection does not have that any more.
+    /// Returns the time since the previous one; `None` for a copy made by the capture.
     fn handshake_repeated(
         &mut self,
         side: usize,
         segment: &Segment,
+        newest: Option<Sent>,
         tally: &mut Tally,
     ) -> Option<Nanos> {
-        let previous = self.previous_open(side).copied();
+        let previous = self.previous_open(side).copied().or(newest);
         // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost
         // immediately, because both sides start their timers within one round trip. Only the IP identification tells
         // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
@@ -360,9 +364,16 @@ impl Connection {
             Sent::longest_copy_gap(segment).max(SHORTEST_TIMER)
         };
         let is_copy = segment.is_marked_duplicate()
-            || self.has_gone_on(side)
-            || (!answers_again
-                && previous.is_some_and(|sent| sent.is_copy_within(segment, longest)));
+            || match self.has_gone_on(side) {
+                true => {
+                    let is_answer = loss_state.is_some_and(|it| it.exchange.lacks_answers());
+                    !is_answer && !previous.is_some_and(|sent| self.came_with(side, sent, segment))
+                }
+                false => {
+                    !answers_again
+                        && previous.is_some_and(|sent| sent.is_copy_within(segment, longest))
+                }
+            };
         if is_copy {
             self.flags.add(ConnectionFlags::COPIED);
             self.loss_state().sides[side].handshake_copies += 1;
@@ -374,7 +385,7 @@ impl Connection {
             }) += 1;
             return None;
         }
-        self.begin_exchange();
+        self.begin_exchange(newest);
         let interval = previous.map_or(Nanos::ZERO, |sent| {
             CompactTime::at(segment.time).since(sent.at)
         });
@@ -433,7 +444,8 @@ impl Connection {
     }
 
     /// Whether `side` has sent a segment which shows that it needs no answer to its SYN or SYN/ACK any more, so that an
-    /// equal one captured later is a copy. A server with Fast Open sends data before (RFC 7413, 4.2).
+    /// equal one captured later is a copy, unless it [came with](Self::came_with) another. A server with Fast Open sends
+    /// data before (RFC 7413, 4.2).
     fn has_gone_on(&self, side: usize) -> bool {
         let [client, server] = &self.endpoints;
         match side {
@@ -448,6 +460,20 @@ impl Connection {
                         && !self.flags.extras().has(SynExtras::DATA)
             }
         }
+    }
+
+    /// Whether `segment`, a SYN or SYN/ACK of `side`, is another packet than `previous`, and follows it so soon that something
+    /// held both up on their way: the answer to the first may be captured between them.
+    fn came_with(&self, side: usize, previous: Sent, segment: &Segment) -> bool {
+        let longest = match side {
+            CLIENT => LONGEST_COPY_GAP,
+            _ => SHORTEST_TIMER,
+        };
+        let now = Sent::new(segment);
+        let is_other = (now.ip_id, now.stamp) != (previous.ip_id, previous.stamp);
+        let exchange = self.loss_state.as_ref().map(|it| &it.exchange);
+        let is_known = exchange.is_some_and(|it| it.has_stamp(side, now.stamp));
+        is_other && !is_known && now.at.since(previous.at) <= longest
     }
 
     /// Whether `segment` of the server, with ACK and without SYN and RST, acknowledges something other than the SYN to

@@ -14,8 +14,10 @@
 //! identification. The later view does not count again; one that is answered shows that the SYN was not lost.
 
 use super::Connections;
+use super::compact_time::CompactTime;
 use super::connection::ConnectionFlags;
 use super::exchange::{CLIENT, SERVER};
+use super::flight::Sent;
 use crate::segment::Segment;
 use gentle_units::Nanos;
 
@@ -58,6 +60,16 @@ impl RecentSyns {
         // Multiplication by 2^32 divided by the golden ratio spreads neighbours (Knuth, 6.4).
         let spread = isn.wrapping_mul(0x9e37_79b9) >> (u32::BITS - REMEMBERED.ilog2());
         &mut self.0[spread as usize]
+    }
+
+    /// Newest SYN of the attempt at `at`, if it is remembered.
+    pub(super) fn newest_of(&mut self, at: u32, isn: u32) -> Option<Sent> {
+        let syn = *self.place(isn);
+        (syn.is_there && syn.isn == isn && syn.at == at).then(|| Sent {
+            at: CompactTime::at(syn.time),
+            ip_id: syn.ip_id,
+            stamp: syn.stamp as u16,
+        })
     }
 }
 

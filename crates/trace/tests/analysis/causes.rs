@@ -740,3 +740,44 @@ fn a_fast_open_that_is_not_accepted() {
     assert_eq!(rows[0].from_client.bytes, 100);
     does_not_say(&analysis, "retransmitted data");
 }
+
+/// The server answers before the last of the SYNs that were held up has passed: by timestamp or IP identification, these are
+/// no copies.
+#[test]
+fn syns_that_were_held_up_and_answered_before_the_last() {
+    for (stamped, data) in [(true, false), (true, true), (false, false), (false, true)] {
+        let syn = |talk: Talk, n: u16| {
+            let mut talk = talk.syn(3.0 + f64::from(n) * 0.003);
+            let syn = talk.segments.pop().unwrap().id(n + 1);
+            talk.segments.push(match stamped {
+                true => syn.stamps(1_000 + 1_000 * u32::from(n), 0),
+                false => syn,
+            });
+            talk
+        };
+        let own = |talk: Talk, value, echo| match stamped {
+            true => talk.stamps(value, echo),
+            false => talk,
+        };
+        let talk = own(syn(talk(), 0).synack(3.0005), 7_000, 1_000);
+        let talk = own(talk.ack(3.001), 3_001, 7_000);
+        let talk = match data {
+            true => own(talk.client(3.0012, |s| s.payload(100).id(8)), 3_001, 7_000),
+            false => talk,
+        };
+        let talk = syn(syn(talk, 1), 2);
+        let talk = talk.server(3.0062, |s| s.ack(1_101).payload(5));
+        let talk = own(own(talk, 7_005, 3_001).synack(3.0065), 7_006, 1_000);
+        let talk = own(talk.synack(3.0095), 7_009, 1_000);
+        let (analysis, _) = analyze(&talk.segments);
+        nothing_lost(&analysis);
+        let outcomes = &analysis.outcomes;
+        assert_eq!((outcomes.held, outcomes.repeats.held), (1, 2), "{outcomes:?}");
+        assert_eq!(repeats(&analysis), [0; 5]);
+        let expected = if stamped { 1.994 } else { 0.0 };
+        assert!((outcomes.held_s - expected).abs() < 1e-6, "{outcomes:?}");
+        let copies = analysis.handshakes.capture_duplicates;
+        assert_eq!((copies.syn, copies.synack), (0, 0));
+        assert_eq!(analysis.waiting.handshake_s, 0.0);
+    }
+}
