@@ -107,7 +107,8 @@ impl ConnectionFlags {
     pub(crate) const REJECTED: ConnectionFlags = ConnectionFlags(16384);
     /// An RST or an ICMP message answered the last SYN.
     pub(crate) const TURNED_AWAY: ConnectionFlags = ConnectionFlags(32768);
-    /// A SYN was answered by an acknowledgement of another connection ([`Reply::Challenge`]).
+    /// A SYN was answered by an acknowledgement of another connection ([`Reply::Challenge`]). Of a connection without SYN: its
+    /// SYN/ACK was that answer.
     pub(crate) const CHALLENGED: ConnectionFlags = ConnectionFlags(1 << 16);
     /// The last SYN was.
     pub(crate) const CHALLENGED_LAST: ConnectionFlags = ConnectionFlags(1 << 17);

@@ -104,11 +104,32 @@ impl Connections {
                 at
             }
         };
+        if !self.table.get(at).flags.has(ConnectionFlags::SYN) {
+            self.challenge_by_synack(newest, at, segment);
+        }
         self.synack_in_view(at, segment);
         let connection = self.table.get_mut(at);
         connection.record_synack(segment, tally);
         connection.acknowledge(SERVER, segment, tally, &mut self.pool);
         (at, SERVER)
+    }
+
+    /// Records that `segment`, a SYN/ACK of the connection at `other`, whose SYN was not captured, answers the newest attempt
+    /// with the same flow key, if that still has no answer: it acknowledges an older SYN (RFC 9293, 3.5, figure 9).
+    fn challenge_by_synack(&mut self, newest: u32, other: u32, segment: &Segment) {
+        let is_attempt = |at: &u32| self.table.get(*at).flags.has(ConnectionFlags::SYN);
+        let attempt = (self.table.chain(newest).take(CHAIN_SCAN)).find(is_attempt);
+        let is_met = |at: &u32| {
+            let attempt = self.table.get(*at);
+            attempt.side(segment) == SERVER
+                && attempt.acknowledges_other(segment)
+                && !self.eviction.has_expired(attempt, segment.time)
+        };
+        if let Some(at) = attempt.filter(is_met) {
+            self.table.get_mut(at).challenge();
+            let flags = &mut self.table.get_mut(other).flags;
+            flags.add(ConnectionFlags::CHALLENGED);
+        }
     }
 
     /// Handles an ICMP message that `segment` was not delivered: an attempt with this SYN was rejected.
@@ -480,18 +501,24 @@ impl Connection {
     /// which it is the answer: the server still has another connection with these addresses and ports (RFC 9293,
     /// 3.10.7.4; RFC 5961, 4), open or in TIME-WAIT.
     pub(super) fn is_challenge(&self, segment: &Segment) -> bool {
-        let acked = distance(segment.ack, self.isn[CLIENT]);
-        self.awaits_answer() && segment.seq_len() == 0 && !(1..=self.opening_len()).contains(&acked)
+        segment.seq_len() == 0 && self.acknowledges_other(segment)
     }
 
-    /// Whether `segment` of the client, with RST, is its answer to an acknowledgement of another connection: it has that
-    /// sequence number (RFC 9293, 3.10.7.3).
+    /// Whether `segment` of the server, with ACK and without RST, acknowledges something other than the SYN, which still has no
+    /// answer.
+    fn acknowledges_other(&self, segment: &Segment) -> bool {
+        let acked = distance(segment.ack, self.isn[CLIENT]);
+        self.awaits_answer() && !(1..=self.opening_len()).contains(&acked)
+    }
+
+    /// Whether `segment` of the client, with RST, is its answer to an acknowledgement of another connection: that was the
+    /// answer to the SYN, or the RST has its sequence number (RFC 9293, 3.10.7.3).
     pub(super) fn answers_challenge(&self, segment: &Segment) -> bool {
         let from = distance(segment.seq, self.isn[CLIENT]);
-        self.awaits_answer()
-            && !segment.flags().any(TcpFlags::ACK)
+        let is_of_other = !segment.flags().any(TcpFlags::ACK)
             && segment.seq != 0
-            && !(0..=FIRST_WINDOW).contains(&from)
+            && !(0..=FIRST_WINDOW).contains(&from);
+        self.awaits_answer() && (is_of_other || self.flags.has(ConnectionFlags::CHALLENGED_LAST))
     }
 
     /// Whether the client has sent nothing but SYNs, and no SYN/ACK was captured.

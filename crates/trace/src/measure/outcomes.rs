@@ -138,7 +138,8 @@ impl Outcomes {
             self.attempt(closed);
         } else {
             self.close(*close);
-            if connection.is_attempt() {
+            let is_older = connection.flags.has(ConnectionFlags::CHALLENGED);
+            if connection.is_attempt() && !is_older {
                 self.inferred.without_syn += 1;
                 let again = connection.handshake_retransmissions(SERVER) > 0;
                 self.inferred.without_syn_again += u64::from(again);

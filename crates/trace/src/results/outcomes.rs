@@ -72,7 +72,8 @@ pub struct Outcomes {
     pub unseen: AttemptGroup,
     /// Attempts that are another view of one that counts, captured before or after address translation (NAT).
     pub seen_twice: u64,
-    /// Connections whose SYN/ACK was captured, but not the SYN; they do not count as attempts.
+    /// Connections whose SYN/ACK was captured, but not the SYN; they do not count as attempts. Without those whose SYN/ACK
+    /// answered the SYN of another one.
     pub without_syn: u64,
     /// Connections in `without_syn` whose SYN/ACK was retransmitted.
     pub without_syn_again: u64,

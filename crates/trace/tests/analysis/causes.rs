@@ -89,6 +89,68 @@ fn a_port_that_is_still_in_use() {
     }
 }
 
+/// The server answers an older SYN with the same ports: its SYN/ACK acknowledges another number, and the client resets it.
+#[test]
+fn a_synack_that_answers_an_older_syn() {
+    // The number of the older SYN, before or after that of the new one.
+    for next in [700, 1_777, 3_000_000_000] {
+        let other = |talk: Talk, at: f64| {
+            talk.server(at, |s| Segment {
+                flags: SYN | ACK,
+                ..s.seq(7_777_000).ack(next)
+            })
+        };
+        let times = [0.0, 1.0, 3.0];
+        for (rst, meets) in [(true, 1), (true, 2), (false, 1)] {
+            let talk = times[..meets].iter().fold(talk(), |talk, &at| {
+                let talk = other(talk.syn(at), at + 0.02);
+                match rst {
+                    true => talk.client_rst(at + 0.021, next),
+                    false => talk,
+                }
+            });
+            let (analysis, rows) = analyze(&talk.clean(times[meets]).segments);
+            nothing_lost(&analysis);
+            let outcomes = &analysis.outcomes;
+            assert_eq!(outcomes.without_syn, 0, "{:?}", analysis.verdict);
+            assert_eq!(outcomes.completed_after_challenge, 1, "{next} {rst}");
+            let waited = outcomes.completed_after_challenge_s;
+            assert!((waited - times[meets]).abs() < 1e-6, "{waited}");
+            assert!(rows.iter().any(|row| row.established));
+            does_not_say(&analysis, "lacks the SYN");
+        }
+
+        // Each SYN meets the older connection.
+        let failed = times.iter().fold(talk(), |talk, &at| {
+            other(talk.syn(at), at + 0.02).client_rst(at + 0.021, next)
+        });
+        let (analysis, _) = analyze(&failed.segments);
+        nothing_lost(&analysis);
+        assert_eq!(analysis.outcomes.challenged.attempts, 1);
+        assert_eq!(analysis.outcomes.repeats.challenged, 2);
+
+        // A SYN is lost after that.
+        let lost = other(talk().syn(0.0), 0.02).client_rst(0.021, next);
+        let (analysis, _) = analyze(&lost.syn(1.0).clean(3.0).segments);
+        assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
+        assert!((analysis.waiting.loss_s - 2.0).abs() < 1e-6);
+    }
+
+    // The older SYN is in the capture.
+    let old = talk().client(0.0, |s| Segment {
+        flags: SYN,
+        ack: 0,
+        ..s.seq(500)
+    });
+    let old = old.syn(0.1).server(0.12, |s| Segment {
+        flags: SYN | ACK,
+        ..s.seq(7_777_000).ack(501)
+    });
+    let (analysis, _) = analyze(&old.client_rst(0.121, 501).clean(1.1).segments);
+    nothing_lost(&analysis);
+    assert_eq!(analysis.outcomes.completed_after_challenge, 1);
+}
+
 /// The connection that the server still has is in the capture.
 #[test]
 fn a_port_of_a_captured_connection() {
