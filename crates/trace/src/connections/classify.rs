@@ -1,8 +1,9 @@
 //! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
 //! The counts by the definitions of handshake-2009 do not depend on it.
 
+use super::compact_time::CompactTime;
 use super::connection::{Connection, ConnectionFlags};
-use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission};
+use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission, before};
 use super::flight::SHORTEST_TIMER;
 use super::waited::Waited;
 use crate::VantagePoint;
@@ -175,11 +176,6 @@ impl Connection {
             .unwrap_or_else(|| answer.at.since(last.unwrap_or(synack).at));
         (server <= LONGEST_REPLY && server <= client) || server.0 * NEAR <= server.0 + client.0
     }
-}
-
-/// Last of the first `n` transmissions.
-fn before(sent: &[Transmission], n: u16) -> Option<&Transmission> {
-    sent[..usize::from(n).min(sent.len())].last()
 }
 
 /// Index of the transmission that `echo` refers to, if only one of `sent` has that timestamp.
@@ -545,11 +541,12 @@ impl Classifier<'_> {
     fn synack_after_ack(&mut self, at: usize, weight: u32) {
         let synacks = self.exchange.sent[SERVER].kept();
         let server_first = self.exchange.first_sender == Some(SERVER as u8);
-        if !self.at_server && self.crossed(at) {
+        let acked_at = self.exchange.answer.map(|answer| answer.at);
+        if !self.at_server && self.crossed(acked_at, &synacks[at]) {
             self.class.repeats.late += weight;
             return;
         }
-        let cause = if !self.at_server && server_first {
+        let cause = if !self.at_server && server_first && !self.is_acknowledged_in_vain() {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
@@ -565,12 +562,20 @@ impl Classifier<'_> {
         }
     }
 
-    /// Whether the client's ACK cannot have reached the server when the server sent SYN/ACK number `at`.
-    fn crossed(&self, at: usize) -> bool {
+    /// Whether the server sent its last SYN/ACK after two ACKs of the client: that both were lost is less likely than a full
+    /// listen queue or a server that waits for data.
+    fn is_acknowledged_in_vain(&self) -> bool {
+        let again = self.exchange.answer.and_then(|answer| answer.again);
+        let last = &self.synacks()[self.synacks().len() - 1];
+        again.is_some() && !self.crossed(again, last)
+    }
+
+    /// Whether an ACK of the client, seen at `acked_at`, cannot have reached the server when the server sent `synack`.
+    fn crossed(&self, acked_at: Option<CompactTime>, synack: &Transmission) -> bool {
         let synacks = self.exchange.sent[SERVER].kept();
         let syns = self.exchange.sent[CLIENT].kept();
-        let (Some(answer), Some(syn)) = (
-            self.exchange.answer,
+        let (Some(acked_at), Some(syn)) = (
+            acked_at,
             before(syns, synacks[0].others_before).or(syns.first()),
         ) else {
             return false;
@@ -581,6 +586,6 @@ impl Classifier<'_> {
             Some(later) if later.0 * 2 < of_handshake.0 => later,
             later => later.map_or(of_handshake, |later| later.max(of_handshake)),
         };
-        answer.at.since(synacks[0].at) + to_server >= synacks[at].at.since(synacks[0].at)
+        acked_at.since(synacks[0].at) + to_server >= synack.at.since(synacks[0].at)
     }
 }

@@ -14,6 +14,9 @@ pub(crate) const SERVER: usize = 1;
 /// Largest number of transmissions kept per endpoint; beyond it, the newest replaces the last.
 pub(super) const KEPT: usize = 8;
 
+/// Longest time for which a program works before it sends its greeting, where nothing is known about it.
+const LONGEST_GREETING: Nanos = Nanos::from_millis(100);
+
 /// Segment after a SYN or its SYN/ACK which explains why the client sends the SYN again without waiting for a timer, and
 /// shows that the SYN was not lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +26,8 @@ pub(super) enum Reply {
     None,
     /// An RST or an ICMP message refused the SYN.
     Refusal,
-    /// The server acknowledged another connection with the same addresses and ports (RFC 9293, 3.10.7.4; RFC 5961, 4).
+    /// The server acknowledged another connection with the same addresses and ports (RFC 9293, 3.10.7.4; RFC 5961, 4), or
+    /// an older SYN.
     Challenge,
     /// The client answered the SYN/ACK with an RST.
     Reset,
@@ -98,6 +102,11 @@ impl Transmissions {
     }
 }
 
+/// Last of the first `n` transmissions.
+pub(super) fn before(sent: &[Transmission], n: u16) -> Option<&Transmission> {
+    sent[..usize::from(n).min(sent.len())].last()
+}
+
 /// First segment which shows that the client had received an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
@@ -123,8 +132,8 @@ pub(crate) struct Exchange {
     pub(super) sent: [Transmissions; 2],
     pub(super) answer: Option<Answer>,
     round_trips: [RoundTrip; 2],
-    /// Side that sent the first data or FIN, without a FIN of the server that comes late. If a SYN/ACK is retransmitted
-    /// after the client's ACK: the client if any data was seen before, else the first side that sends afterwards.
+    /// Side that sent the first data or FIN, unless the server did so late. If a SYN/ACK is retransmitted after the client's
+    /// ACK: the client if any data was seen before, else the first side that sends afterwards.
     pub(super) first_sender: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
@@ -192,7 +201,11 @@ impl Exchange {
             }
             return;
         }
-        let is_first = segment.payload_len > 0 || side == CLIENT || self.closes_at_once(now);
+        let patience = match segment.payload_len {
+            0 => Nanos::ZERO,
+            _ => LONGEST_GREETING,
+        };
+        let is_first = side == CLIENT || self.follows_at_once(now, patience);
         if self.first_sender.is_none() && is_first {
             self.first_sender = Some(side as u8);
         }
@@ -206,18 +219,22 @@ impl Exchange {
         };
     }
 
-    /// Whether a FIN without data, which the server sends at `now`, comes from a program that accepted the connection and
-    /// closed it: within two round trips of the last SYN/ACK. Later, a server that defers the client (`TCP_DEFER_ACCEPT`)
-    /// has given up waiting for its data.
-    fn closes_at_once(&self, now: CompactTime) -> bool {
-        let (Some(synack), Some(syn), Some(answer)) = (
-            self.sent[SERVER].kept().last(),
-            self.sent[CLIENT].kept().first(),
-            self.answer,
-        ) else {
+    /// Whether data or a FIN, which the server sends at `now`, comes from a program that accepted the connection and sent or
+    /// closed at once: within two round trips and `patience` of the last SYN/ACK. Later, a server that defers the client
+    /// (`TCP_DEFER_ACCEPT`) has given up waiting for its data, which it may say (HTTP status 408).
+    fn follows_at_once(&self, now: CompactTime, patience: Nanos) -> bool {
+        let [syns, synacks] = self.sent.each_ref().map(Transmissions::kept);
+        let (Some(first), Some(last), Some(answer)) =
+            (synacks.first(), synacks.last(), self.answer)
+        else {
             return true;
         };
-        now.since(synack.at).0 <= answer.at.since(syn.at).0.saturating_mul(2)
+        // Without the timeouts before the first SYN/ACK, and between the first and the one that was answered.
+        let syn = before(syns, first.others_before).map_or(first.at, |syn| syn.at);
+        let answered = synacks.iter().rev().find(|synack| !synack.settled);
+        let client = answer.at.since(answered.unwrap_or(first).at);
+        let round_trip = first.at.since(syn).saturating_add(client);
+        now.since(last.at) <= Nanos(round_trip.0.saturating_mul(2)).saturating_add(patience)
     }
 
     /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it;

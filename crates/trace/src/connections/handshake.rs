@@ -311,8 +311,7 @@ impl Connection {
         if self.loss_state().exchange.is_used() {
             return;
         }
-        let [of_client, of_server] =
-            [CLIENT, SERVER].map(|side| self.previous_open(side).copied());
+        let [of_client, of_server] = [CLIENT, SERVER].map(|side| self.previous_open(side).copied());
         let opening = [of_client.or(syn), of_server];
         let first = CompactTime::at(self.first);
         let seen = |sent: Option<Sent>, at: CompactTime| Transmission {

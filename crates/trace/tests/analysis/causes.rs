@@ -554,6 +554,63 @@ fn a_deferring_server_that_closes_first() {
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
 }
 
+/// It gives up waiting and sends data itself, such as HTTP status 408, or closes: nobody waited for that.
+#[test]
+fn a_deferring_server_that_speaks_first() {
+    // Ends of the path to the server and to the client, and SYN/ACKs sent again.
+    for (up, down) in [(0.03, 0.0001), (0.015, 0.015), (0.0001, 0.03)] {
+        for again in [&[1.0][..], &[1.0, 3.0], &[1.0, 3.0, 7.0]] {
+            for (after, data) in [(3.0, true), (3.0, false), (0.4, true)] {
+                let talk = talk().syn(0.0).synack(down).ack(down + up);
+                let talk = again
+                    .iter()
+                    .fold(talk, |talk, at| talk.synack(at + down).ack(at + down + up));
+                let at = again[again.len() - 1] + after;
+                let talk = match data {
+                    true => talk.server(at, |s| s.payload(200)),
+                    false => talk,
+                };
+                let bytes = if data { 200 } else { 0 };
+                let closed = talk.server(at + 0.0001, |s| Segment {
+                    flags: FIN | ACK,
+                    ..s.seq(5_001 + bytes)
+                });
+                let closed = closed.client(at + up + 0.001, |s| s.ack(5_002 + bytes));
+                let (analysis, _) = analyze(&closed.segments);
+                nothing_lost(&analysis);
+                assert_eq!(repeats(&analysis), [0, 0, 0, again.len() as u64, 0]);
+                assert_eq!(analysis.waiting.handshake_s, 0.0, "{up} {again:?} {after}");
+                assert_eq!(analysis.outcomes.put_off_s, 0.0);
+            }
+        }
+    }
+
+    // Two ACKs passed before the last SYN/ACK, and the server speaks as soon as it accepts the client.
+    let ignored = [0.02, 1.02, 3.02]
+        .into_iter()
+        .fold(talk().syn(0.0), |talk, at| talk.synack(at).ack(at + 0.001));
+    let (analysis, _) = analyze(&ignored.server(3.05, |s| s.payload(200)).segments);
+    nothing_lost(&analysis);
+    assert_eq!(analysis.outcomes.repeats.put_off, 2);
+
+    // A greeting within the time that a program needs: the ACK was lost, also after a lost SYN.
+    for lost in [talk(), talk().syn(0.0)] {
+        let lost = lost
+            .syn(1.0)
+            .synack(1.02)
+            .ack(1.021)
+            .synack(2.02)
+            .ack(2.021);
+        let greeted = lost.server(2.09, |s| s.payload(20));
+        let answered = greeted
+            .client(2.1, |s| s.ack(5_021).payload(10))
+            .server(2.12, |s| s.seq(5_021).ack(1_011));
+        let (analysis, _) = analyze(&answered.segments);
+        assert_eq!(repeats(&analysis)[1..], [0; 4]);
+        assert_eq!(analysis.outcomes.with_loss, 1);
+    }
+}
+
 /// Something before the capture point holds SYNs and lets them go together.
 #[test]
 fn syns_that_were_held_up() {
@@ -834,7 +891,11 @@ fn syns_that_were_held_up_and_answered_before_the_last() {
         let (analysis, _) = analyze(&talk.segments);
         nothing_lost(&analysis);
         let outcomes = &analysis.outcomes;
-        assert_eq!((outcomes.held, outcomes.repeats.held), (1, 2), "{outcomes:?}");
+        assert_eq!(
+            (outcomes.held, outcomes.repeats.held),
+            (1, 2),
+            "{outcomes:?}"
+        );
         assert_eq!(repeats(&analysis), [0; 5]);
         let expected = if stamped { 1.994 } else { 0.0 };
         assert!((outcomes.held_s - expected).abs() < 1e-6, "{outcomes:?}");
