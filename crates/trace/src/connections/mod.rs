@@ -15,6 +15,7 @@ mod flight;
 mod handshake;
 mod loss_state;
 mod non_syn;
+mod repetition;
 mod sequence_space;
 mod table;
 mod views;

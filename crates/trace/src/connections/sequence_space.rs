@@ -5,13 +5,14 @@
 //! - *retransmitted* if some of its bytes have been seen before;
 //! - *late* or *reordered* if it lies in a hole: the retransmission of a segment that was lost before the vantage
 //!   point, or a segment that was overtaken on its path ([`Hole::was_overtaken`]);
-//! - a *capture duplicate* if it is the same packet captured a second time ([`Sent::is_copy`]);
+//! - a *capture duplicate* if it is the same packet captured a second time ([`Sent::is_copy`], [`Repetition::Copy`]);
 //! - a *probe* if it repeats the last byte although nothing was lost: a keep-alive (RFC 9293, 3.8.4) or a zero-window
 //!   probe (3.8.6.1).
 
 use super::compact_time::CompactTime;
 use super::connection::{Connection, ConnectionFlags, EndpointFlags};
 use super::flight::{InFlight, PureAck, Sent};
+use super::repetition::Repetition;
 use super::window::{Hole, Pool};
 use crate::segment::Segment;
 use crate::segment::{after, distance};
@@ -226,6 +227,13 @@ impl Connection {
         if beyond == 0 && (is_copied(&previous) || again.as_ref().is_some_and(is_copied)) {
             return SegmentKind::CaptureDuplicate;
         }
+        let repetition = match beyond {
+            0 => self.repetition(side, segment, end, &previous),
+            _ => Repetition::Awaited,
+        };
+        if repetition == Repetition::Copy {
+            return SegmentKind::CaptureDuplicate;
+        }
         let delay = now.since(previous.sent.at);
         self.note_retransmission(side, start, end, segment);
         if beyond > 0 {
@@ -233,7 +241,9 @@ impl Connection {
         }
         self.note_fin(side, fin && !fin_again);
         let loss_state = self.loss_state();
-        loss_state.add_delay(side, delay, segment.time);
+        if repetition == Repetition::Awaited {
+            loss_state.add_delay(side, delay, segment.time);
+        }
         let loss_state = &mut loss_state.sides[side];
         loss_state.retransmitted += 1;
         loss_state.last_retransmitted = Some(InFlight {

@@ -35,6 +35,11 @@ impl Waited {
         self.to = self.to.max(to);
     }
 
+    /// End of the last wait.
+    pub(crate) fn end(&self) -> Nanos {
+        self.to
+    }
+
     pub(crate) fn total(&self) -> Nanos {
         self.before
             .saturating_add(self.to.saturating_sub(self.from))
