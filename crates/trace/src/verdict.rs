@@ -309,14 +309,26 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
             time(outcomes.completed_after_challenge_s),
         ));
     }
+    if outcomes.completed_after_refusal > 0 {
+        sentences.push(format!(
+            "{} refused by an RST or an ICMP error and waited {} until the client sent its SYN again. That is no loss.",
+            of(
+                outcomes.completed_after_refusal,
+                "answered attempt was first",
+                "answered attempts were first"
+            ),
+            time(outcomes.completed_after_refusal_s),
+        ));
+    }
     if outcomes.completed_after_reset > 0 {
         sentences.push(format!(
-            "{} after the client had answered a SYN/ACK with an RST and sent its SYN again. That is no loss.",
+            "{} after the client had answered a SYN/ACK with an RST, and waited {} until it sent its SYN again. That is no loss.",
             of(
                 outcomes.completed_after_reset,
                 "attempt was completed",
                 "attempts were completed"
             ),
+            time(outcomes.completed_after_reset_s),
         ));
     }
     if outcomes.held > 0 {

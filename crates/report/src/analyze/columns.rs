@@ -27,7 +27,11 @@ const TABLES: &[(&str, Names)] = &[
             ),
             (
                 "after a port still in use",
-                "the server first answered with an ACK of an older connection with the same ports",
+                "the server first answered with an ACK or SYN/ACK of an older connection with the same ports",
+            ),
+            (
+                "after a refusal",
+                "an RST or ICMP error first answered a SYN",
             ),
             (
                 "after a SYN/ACK that was reset",

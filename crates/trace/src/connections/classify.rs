@@ -59,6 +59,10 @@ pub(crate) struct Classification {
     pub(crate) waited_for_deferral: Nanos,
     /// Part of `waited` that is due to challenge ACKs.
     pub(crate) waited_for_challenge: Nanos,
+    /// Part of `waited` that is due to RSTs of the server and ICMP messages.
+    pub(crate) waited_for_refusal: Nanos,
+    /// Part of `waited` that is due to SYN/ACKs that the client reset.
+    pub(crate) waited_for_reset: Nanos,
     /// Time between SYN/ACKs after the client's ACK while the client's data waited; included in the delays of that
     /// data, too.
     pub(crate) waited_with_data: Nanos,
@@ -124,6 +128,8 @@ impl Connection {
             waited_for_loss: Nanos::ZERO,
             waited_for_deferral: Nanos::ZERO,
             waited_for_challenge: Nanos::ZERO,
+            waited_for_refusal: Nanos::ZERO,
+            waited_for_reset: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
             swallowed: false,
             elsewhere: outcome == Outcome::Unanswered
@@ -228,8 +234,8 @@ enum Cause {
     Loss,
     Deferral,
     Challenge,
-    /// An RST or ICMP message, or a SYN/ACK that the client had reset.
-    Other,
+    Refusal,
+    Reset,
 }
 
 /// Classifies the transmissions of one handshake.
@@ -273,6 +279,8 @@ impl Classifier<'_> {
         self.class.waited_for_loss = waited(&|cause| cause == Cause::Loss);
         self.class.waited_for_deferral = waited(&|cause| cause == Cause::Deferral);
         self.class.waited_for_challenge = waited(&|cause| cause == Cause::Challenge);
+        self.class.waited_for_refusal = waited(&|cause| cause == Cause::Refusal);
+        self.class.waited_for_reset = waited(&|cause| cause == Cause::Reset);
     }
 
     /// SYN/ACKs, in the order seen.
@@ -361,9 +369,9 @@ impl Classifier<'_> {
         let repeats = &mut self.class.repeats;
         match reply {
             Reply::None => None,
-            Reply::Refusal => Some((&mut repeats.turned_away, Cause::Other)),
+            Reply::Refusal => Some((&mut repeats.turned_away, Cause::Refusal)),
             Reply::Challenge => Some((&mut repeats.challenged, Cause::Challenge)),
-            Reply::Reset => Some((&mut repeats.reset, Cause::Other)),
+            Reply::Reset => Some((&mut repeats.reset, Cause::Reset)),
         }
     }
 

@@ -46,6 +46,7 @@ struct OutcomeCounts {
     late: u64,
     put_off: u64,
     completed_after_challenge: u64,
+    completed_after_refusal: u64,
     completed_after_reset: u64,
     held: u64,
     seen_twice: u64,
@@ -68,6 +69,10 @@ struct Times {
     put_off: Nanos,
     #[serde(with = "nanos")]
     completed_after_challenge: Nanos,
+    #[serde(with = "nanos")]
+    completed_after_refusal: Nanos,
+    #[serde(with = "nanos")]
+    completed_after_reset: Nanos,
     #[serde(with = "nanos")]
     held: Nanos,
     #[serde(with = "nanos")]
@@ -251,7 +256,12 @@ impl Outcomes {
                 let waited = &mut times.completed_after_challenge;
                 *waited = waited.saturating_add(class.waited_for_challenge);
             }
+            counts.completed_after_refusal += u64::from(class.repeats.turned_away > 0);
+            let waited = &mut times.completed_after_refusal;
+            *waited = waited.saturating_add(class.waited_for_refusal);
             counts.completed_after_reset += u64::from(class.repeats.reset > 0);
+            let waited = &mut times.completed_after_reset;
+            *waited = waited.saturating_add(class.waited_for_reset);
             if class.repeats.held > 0 {
                 counts.held += 1;
                 times.held = times.held.saturating_add(class.held);
@@ -324,6 +334,10 @@ impl Outcomes {
             more.completed_after_challenge,
         );
         sum(
+            &mut counts.completed_after_refusal,
+            more.completed_after_refusal,
+        );
+        sum(
             &mut counts.completed_after_reset,
             more.completed_after_reset,
         );
@@ -350,6 +364,11 @@ impl Outcomes {
             &mut times.completed_after_challenge,
             more.completed_after_challenge,
         );
+        sum_of(
+            &mut times.completed_after_refusal,
+            more.completed_after_refusal,
+        );
+        sum_of(&mut times.completed_after_reset, more.completed_after_reset);
         sum_of(&mut times.held, more.held);
         sum_of(&mut times.failed, more.failed);
 
@@ -468,7 +487,10 @@ impl Outcomes {
             put_off_s: self.times.put_off.as_secs_f64(),
             completed_after_challenge: counts.completed_after_challenge,
             completed_after_challenge_s: self.times.completed_after_challenge.as_secs_f64(),
+            completed_after_refusal: counts.completed_after_refusal,
+            completed_after_refusal_s: self.times.completed_after_refusal.as_secs_f64(),
             completed_after_reset: counts.completed_after_reset,
+            completed_after_reset_s: self.times.completed_after_reset.as_secs_f64(),
             held: counts.held,
             held_s: self.times.held.as_secs_f64(),
             reset: server(Reason::Reset),

@@ -37,8 +37,14 @@ pub struct Outcomes {
     pub completed_after_challenge: u64,
     /// Time that these waited because of it, seconds.
     pub completed_after_challenge_s: f64,
-    /// Completed attempts whose client first answered a SYN/ACK with an RST.
+    /// Completed attempts of which a SYN was first answered by an RST or an ICMP message. No packet was lost.
+    pub completed_after_refusal: u64,
+    /// Time that these waited because of it, seconds.
+    pub completed_after_refusal_s: f64,
+    /// Completed attempts whose client first answered a SYN/ACK with an RST. No packet was lost.
     pub completed_after_reset: u64,
+    /// Time that these waited because of it, seconds.
+    pub completed_after_reset_s: f64,
     /// Answered attempts of which several SYNs were captured at once: something before the capture point held them up. No
     /// packet was lost.
     pub held: u64,

@@ -753,6 +753,70 @@ fn waiting_for_data_comes_first() {
     );
 }
 
+/// Copies up to 90 ms late, some after the acknowledgement and newer data: nobody waited for them.
+#[test]
+fn late_copies_of_data() {
+    for (bare, ms) in [true, false].into_iter().flat_map(|bare| {
+        let times = [0.5, 4.0, 15.0, 30.0, 45.0, 60.0, 90.0];
+        times.map(|ms| (bare, ms))
+    }) {
+        let clean = talk().clean(0.0).segments;
+        let original = clean.iter().enumerate().map(|(n, segment)| match bare {
+            true => segment.clone(),
+            false => segment.clone().id(n as u16 + 1),
+        });
+        let original: Vec<Segment> = original.collect();
+        for number in 3..original.len() {
+            let mut segments = original.clone();
+            segments.push(original[number].again((ms * 1e3) as u64));
+            let (analysis, _) = analyze(&segments);
+            nothing_lost(&analysis);
+            assert_eq!(analysis.waiting.data_s, 0.0, "{number} {ms}");
+        }
+    }
+    // Sent again by a timer, after newer data had been lost, or when the acknowledgement did not come.
+    let request = || {
+        talk()
+            .syn(0.0)
+            .synack(0.02)
+            .ack(0.05)
+            .client(0.06, |s| s.payload(100))
+    };
+    for (talk, waited) in [
+        (request().client(0.26, |s| s.payload(100)), 0.2),
+        (request().client(0.12, |s| s.payload(100)), 0.06),
+        (
+            request()
+                .client(0.061, |s| s.seq(1_101).payload(100))
+                .client(0.1, |s| s.payload(100)),
+            0.04,
+        ),
+        // A timer sends all again, the second segment soon after it was sent.
+        (
+            request()
+                .client(0.359, |s| s.seq(1_101).payload(100))
+                .client(0.36, |s| s.payload(100))
+                .client(0.361, |s| s.seq(1_101).payload(100)),
+            0.301,
+        ),
+        (
+            request()
+                .server(0.08, |s| s.ack(1_101))
+                .client(0.261, |s| s.payload(100)),
+            0.201,
+        ),
+    ] {
+        let (analysis, _) = analyze(&talk.segments);
+        assert!(
+            (analysis.waiting.data_s - waited).abs() < 1e-6,
+            "{:?}",
+            analysis.waiting
+        );
+        assert!(analysis.retransmissions.retransmitted > 0);
+        assert_eq!(analysis.handshakes.capture_duplicates.other, 0);
+    }
+}
+
 /// Packets of different receive queues: the ACK is captured before the SYN/ACK that it acknowledges.
 #[test]
 fn an_ack_captured_before_the_synack() {
@@ -903,4 +967,40 @@ fn syns_that_were_held_up_and_answered_before_the_last() {
         assert_eq!((copies.syn, copies.synack), (0, 0));
         assert_eq!(analysis.waiting.handshake_s, 0.0);
     }
+}
+
+/// The server refuses a SYN and accepts the next, or the client resets a SYN/ACK: the verdict says what that cost.
+#[test]
+fn success_after_an_rst() {
+    let refused = talk().syn(0.0).rst(0.02);
+    let reset = talk().syn(0.0).synack(0.02).client_rst(0.021, 1_001);
+    for (talk, refused, reset) in [(refused, 1.0, 0.0), (reset, 0.0, 1.0)] {
+        let (analysis, _) = analyze(&talk.clean(1.0).segments);
+        nothing_lost(&analysis);
+        let outcomes = &analysis.outcomes;
+        let waited = (
+            outcomes.completed_after_refusal_s,
+            outcomes.completed_after_reset_s,
+        );
+        assert_eq!(waited, (refused, reset));
+        assert_eq!(analysis.waiting.handshake_s, 1.0);
+        says(
+            &analysis,
+            match refused > 0.0 {
+                true => {
+                    "1 answered attempt was first refused by an RST or an ICMP error and waited 1.00 s"
+                }
+                false => {
+                    "1 attempt was completed after the client had answered a SYN/ACK with an RST, and waited 1.00 s"
+                }
+            },
+        );
+    }
+
+    // A SYN is lost before the refusal.
+    let lost = talk().syn(0.0).syn(1.0).rst(1.02);
+    let (analysis, _) = analyze(&lost.clean(1.5).segments);
+    assert_eq!(repeats(&analysis), [1, 0, 1, 0, 0]);
+    assert_eq!(analysis.waiting.loss_s, 1.0);
+    assert_eq!(analysis.outcomes.completed_after_refusal_s, 0.5);
 }

@@ -29,6 +29,7 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     line(1, "with a late answer", o.late);
     line(1, "deferred by the server", o.put_off);
     line(1, "after a port still in use", o.completed_after_challenge);
+    line(1, "after a refusal", o.completed_after_refusal);
     line(1, "after a SYN/ACK that was reset", o.completed_after_reset);
     line(1, "with SYNs held up together", o.held);
     line(1, "whose SYN/ACK was not captured", o.one_sided);
@@ -79,6 +80,14 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     if o.completed_after_challenge_s > 0.0 {
         let waited = time(o.completed_after_challenge_s);
         facts.push(("port in use, waited".to_owned(), waited));
+    }
+    if o.completed_after_refusal_s > 0.0 {
+        let waited = time(o.completed_after_refusal_s);
+        facts.push(("refused, waited".to_owned(), waited));
+    }
+    if o.completed_after_reset_s > 0.0 {
+        let waited = time(o.completed_after_reset_s);
+        facts.push(("SYN/ACK reset, waited".to_owned(), waited));
     }
     if o.held_s > 0.0 {
         facts.push(("held up, by timestamps".to_owned(), time(o.held_s)));
