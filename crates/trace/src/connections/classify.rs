@@ -405,13 +405,22 @@ impl Classifier<'_> {
         together.fold(Nanos::ZERO, Nanos::saturating_add)
     }
 
-    /// Whether as many SYN/ACKs came together as there were SYNs, and more than two: each SYN was answered, and the path held up
-    /// the answers. Two can be the answer to a repeated SYN and a retransmission by the server's timer.
+    /// Whether as many SYN/ACKs came together as there were SYNs: each SYN was answered, and the path held up the answers. Two
+    /// can also be the answer to a repeated SYN and a retransmission by the server's timer, unless the answer took longer than
+    /// a round trip does; with timestamps, [`answers_held`](Self::answers_held) tells.
     fn is_each_answered_at_once(&self) -> bool {
         let pairs = self.synacks().windows(2);
         let together = pairs.take_while(|pair| pair[1].at.since(pair[0].at) < SHORTEST_TIMER);
-        let syns = self.first_syns().len();
-        syns > 2 && together.count() + 1 >= syns
+        let syns = self.first_syns();
+        let first = &self.synacks()[0];
+        let is_longer = |round_trip: Nanos| round_trip.0 * 2 < first.at.since(syns[1].at).0;
+        together.count() + 1 >= syns.len()
+            && match syns.len() {
+                0 | 1 => false,
+                2 if first.stamp != 0 => false,
+                2 => self.exchange.round_trip(CLIENT).is_none_or(is_longer),
+                _ => true,
+            }
     }
 
     /// Whether SYN number `at`, sent before any SYN/ACK, was spurious: an earlier one had arrived, and the answer took

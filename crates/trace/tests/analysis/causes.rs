@@ -897,6 +897,33 @@ fn answers_that_were_held_up() {
     assert_eq!(analysis.outcomes.late, 1);
 }
 
+/// Two that come together are a loss only if the first took as long as a round trip does: the answer to the second SYN, and
+/// one by the server's timer.
+#[test]
+fn two_answers_together() {
+    for (answered, data, lost) in [
+        (1.2, true, 0),
+        (1.9, true, 0),
+        (1.02, true, 1),
+        (1.03, true, 1),
+        // Without a round trip to compare with, nobody can tell.
+        (1.2, false, 0),
+        (1.02, false, 0),
+    ] {
+        let talk = talk().syn(0.0).syn(1.0).synack(answered);
+        let talk = talk.synack(answered + 0.000_05).ack(answered + 0.03);
+        let talk = match data {
+            true => talk.rest(answered + 0.031),
+            false => talk,
+        };
+        let (analysis, _) = analyze(&talk.segments);
+        let outcomes = &analysis.outcomes;
+        let found = (outcomes.with_loss, outcomes.repeats.lost, outcomes.late);
+        assert_eq!(found, (lost, lost, 1 - lost), "{answered} {data}");
+        assert_eq!(analysis.waiting.loss_s, lost as f64);
+    }
+}
+
 /// A timer shorter than 20 ms, as `gentle rexmit` may learn on a near path: the timestamps show that nothing was held up.
 #[test]
 fn a_timer_of_a_few_milliseconds() {
