@@ -43,9 +43,9 @@ impl Connections {
                 at
             }
         };
-        let newest = self.recent_syns.newest_of(at, segment.seq);
         let connection = self.table.get_mut(at);
         if connection.flags.has(ConnectionFlags::SYN) {
+            let newest = self.recent_syns.newest_of(at, segment.seq);
             connection.syn_repeated(segment, newest, tally);
         } else {
             connection.flags.add(ConnectionFlags::SYN);

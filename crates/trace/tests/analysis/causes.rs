@@ -1,5 +1,7 @@
 //! SYNs and SYN/ACKs that come again without a loss: each kind of cause alone, then all of them mixed with real losses.
 
+mod copies;
+mod held;
 mod mixed;
 
 use crate::captures::{analyze_bytes, analyze_files};
@@ -462,75 +464,6 @@ fn synacks_from_another_address() {
     );
 }
 
-/// Copies of handshake packets, however late they are.
-#[test]
-fn copies_of_handshake_packets() {
-    let copied = |talk: Talk, number: usize, us: u64, ttl: u8| {
-        let talk = talk.rest(0.06);
-        let copy = talk.segments[number].again(us).ttl(ttl);
-        let mut segments = talk.segments;
-        segments.push(copy);
-        let (analysis, _) = analyze(&segments);
-        nothing_lost(&analysis);
-        assert_eq!(repeats(&analysis), [0; 5], "{number} {us}");
-        let copies = analysis.handshakes.capture_duplicates;
-        assert_eq!(copies.syn + copies.synack, 1, "{number} {us}");
-    };
-    let bare = || talk().syn(0.0).synack(0.02).ack(0.05);
-    let stamped = || {
-        let talk = talk().syn(0.0).stamps(100, 0).synack(0.02);
-        talk.stamps(7_000, 100).ack(0.05).stamps(150, 7_000)
-    };
-    for talk in [bare, stamped] {
-        // A SYN, a SYN/ACK: soon; after the ACK; after data, of client or server.
-        for (number, us) in [
-            (0, 4_000),
-            (0, 55_000),
-            (0, 300_000),
-            (1, 255),
-            (1, 6_000),
-            (1, 90_000),
-        ] {
-            copied(talk(), number, us, 60);
-            copied(talk(), number, us, 58);
-        }
-    }
-    // Within a tick of a slow clock, by another path.
-    let slow = stamped();
-    let copy = slow.segments[1].again(25_000).ttl(59);
-    let mut segments = slow.segments;
-    segments.push(copy);
-    let (analysis, _) = analyze(&segments);
-    assert_eq!(analysis.handshakes.capture_duplicates.synack, 1);
-    for (name, syns, synacks) in [
-        ("copy-syn-after-ack-mirror.pcap", 3, 3),
-        ("copy-synack-4.7ms-timestamps.pcap", 1, 1),
-    ] {
-        let (analysis, _) = real(name);
-        nothing_lost(&analysis);
-        let copies = analysis.handshakes.capture_duplicates;
-        assert_eq!((copies.syn, copies.synack), (syns, synacks), "{name}");
-        assert_eq!(analysis.outcomes.put_off, 0, "{name}");
-    }
-}
-
-/// Retransmissions as early as timers allow are no copies, nor is a SYN/ACK that answers another SYN.
-#[test]
-fn early_retransmissions_are_no_copies() {
-    for gap in [0.021, 0.2] {
-        let talk = talk().syn(0.0).syn(gap).synack(gap + 0.01).ack(gap + 0.011);
-        let (analysis, _) = analyze(&talk.segments);
-        assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0], "{gap}");
-    }
-    // Another identification.
-    let syn = |at| Segment::client(at, SYN).seq(1_000);
-    let (analysis, _) = analyze(&[syn(0.0).id(4), syn(0.03).id(5)]);
-    assert_eq!(analysis.handshakes.capture_duplicates.syn, 0);
-    let equal = |at| syn(at).id(4).stamps(9, 0);
-    let (analysis, _) = analyze(&[equal(0.0), equal(0.09)]);
-    assert_eq!(analysis.handshakes.capture_duplicates.syn, 1);
-}
-
 /// A server with `TCP_DEFER_ACCEPT` gives up waiting for data and closes.
 #[test]
 fn a_deferring_server_that_closes_first() {
@@ -609,50 +542,6 @@ fn a_deferring_server_that_speaks_first() {
         assert_eq!(repeats(&analysis)[1..], [0; 4]);
         assert_eq!(analysis.outcomes.with_loss, 1);
     }
-}
-
-/// Something before the capture point holds SYNs and lets them go together.
-#[test]
-fn syns_that_were_held_up() {
-    for stamped in [true, false] {
-        let mut talk = talk();
-        for n in 0..4_u16 {
-            let at = f64::from(n) * 0.00002;
-            talk = talk.syn(at);
-            let syn = talk.segments.pop().unwrap().id(n + 1);
-            let stamps = (1_000 + 1_000 * u32::from(n), 0);
-            talk.segments.push(match stamped {
-                true => syn.stamps(stamps.0, stamps.1),
-                false => syn,
-            });
-        }
-        let talk = (0..4_u16).fold(talk, |talk, n| talk.synack(0.0001 + f64::from(n) * 0.00002));
-        let (analysis, _) = analyze(&talk.ack(0.02).rest(0.021).segments);
-        nothing_lost(&analysis);
-        assert_eq!(analysis.outcomes.held, 1);
-        assert_eq!(analysis.outcomes.repeats.held, 3);
-        let expected = if stamped { 3.0 } else { 0.0 };
-        assert!((analysis.outcomes.held_s - expected).abs() < 1e-3);
-        assert_eq!(analysis.waiting.handshake_s, 0.0);
-        says(&analysis, "held up before the capture point");
-    }
-}
-
-/// The same with the SYN/ACKs, of which the timestamps show that the first was under way when the client sent again.
-#[test]
-fn synacks_that_were_held_up() {
-    let syns = [(0.0, 100), (1.0, 1_100), (3.0, 3_100)];
-    let talk = syns
-        .into_iter()
-        .fold(talk(), |talk, (at, stamp)| talk.syn(at).stamps(stamp, 0));
-    let talk = [0, 1_000, 3_000_u32].into_iter().fold(talk, |talk, ms| {
-        let at = 3.5 + f64::from(ms) * 1e-8;
-        talk.synack(at).stamps(7_000 + ms, 100)
-    });
-    let (analysis, _) = analyze(&talk.ack(3.501).stamps(3_601, 10_000).segments);
-    nothing_lost(&analysis);
-    assert_eq!(repeats(&analysis), [0, 2, 0, 0, 0]);
-    assert_eq!(analysis.waiting.handshake_s, 0.0);
 }
 
 /// A SYN/ACK is sent again because a round trip takes longer than the timeout; it counts in the round-trip times.
@@ -753,70 +642,6 @@ fn waiting_for_data_comes_first() {
     );
 }
 
-/// Copies up to 90 ms late, some after the acknowledgement and newer data: nobody waited for them.
-#[test]
-fn late_copies_of_data() {
-    for (bare, ms) in [true, false].into_iter().flat_map(|bare| {
-        let times = [0.5, 4.0, 15.0, 30.0, 45.0, 60.0, 90.0];
-        times.map(|ms| (bare, ms))
-    }) {
-        let clean = talk().clean(0.0).segments;
-        let original = clean.iter().enumerate().map(|(n, segment)| match bare {
-            true => segment.clone(),
-            false => segment.clone().id(n as u16 + 1),
-        });
-        let original: Vec<Segment> = original.collect();
-        for number in 3..original.len() {
-            let mut segments = original.clone();
-            segments.push(original[number].again((ms * 1e3) as u64));
-            let (analysis, _) = analyze(&segments);
-            nothing_lost(&analysis);
-            assert_eq!(analysis.waiting.data_s, 0.0, "{number} {ms}");
-        }
-    }
-    // Sent again by a timer, after newer data had been lost, or when the acknowledgement did not come.
-    let request = || {
-        talk()
-            .syn(0.0)
-            .synack(0.02)
-            .ack(0.05)
-            .client(0.06, |s| s.payload(100))
-    };
-    for (talk, waited) in [
-        (request().client(0.26, |s| s.payload(100)), 0.2),
-        (request().client(0.12, |s| s.payload(100)), 0.06),
-        (
-            request()
-                .client(0.061, |s| s.seq(1_101).payload(100))
-                .client(0.1, |s| s.payload(100)),
-            0.04,
-        ),
-        // A timer sends all again, the second segment soon after it was sent.
-        (
-            request()
-                .client(0.359, |s| s.seq(1_101).payload(100))
-                .client(0.36, |s| s.payload(100))
-                .client(0.361, |s| s.seq(1_101).payload(100)),
-            0.301,
-        ),
-        (
-            request()
-                .server(0.08, |s| s.ack(1_101))
-                .client(0.261, |s| s.payload(100)),
-            0.201,
-        ),
-    ] {
-        let (analysis, _) = analyze(&talk.segments);
-        assert!(
-            (analysis.waiting.data_s - waited).abs() < 1e-6,
-            "{:?}",
-            analysis.waiting
-        );
-        assert!(analysis.retransmissions.retransmitted > 0);
-        assert_eq!(analysis.handshakes.capture_duplicates.other, 0);
-    }
-}
-
 /// Packets of different receive queues: the ACK is captured before the SYN/ACK that it acknowledges.
 #[test]
 fn an_ack_captured_before_the_synack() {
@@ -885,57 +710,6 @@ fn a_wait_belongs_to_its_cause() {
     }
 }
 
-/// Three answers that come together answer three SYNs: no timer repeats a SYN/ACK at once.
-#[test]
-fn answers_that_were_held_up() {
-    let talk = [0.0, 1.0, 3.0].into_iter().fold(talk(), Talk::syn);
-    let talk = [3.2, 3.200_05, 3.200_1]
-        .into_iter()
-        .fold(talk, Talk::synack);
-    let (analysis, _) = analyze(&talk.ack(3.23).rest(3.231).segments);
-    nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.late, 1);
-}
-
-/// Two that come together are a loss only if the first took as long as a round trip does: the answer to the second SYN, and
-/// one by the server's timer.
-#[test]
-fn two_answers_together() {
-    for (answered, data, lost) in [
-        (1.2, true, 0),
-        (1.9, true, 0),
-        (1.02, true, 1),
-        (1.03, true, 1),
-        // Without a round trip to compare with, nobody can tell.
-        (1.2, false, 0),
-        (1.02, false, 0),
-    ] {
-        let talk = talk().syn(0.0).syn(1.0).synack(answered);
-        let talk = talk.synack(answered + 0.000_05).ack(answered + 0.03);
-        let talk = match data {
-            true => talk.rest(answered + 0.031),
-            false => talk,
-        };
-        let (analysis, _) = analyze(&talk.segments);
-        let outcomes = &analysis.outcomes;
-        let found = (outcomes.with_loss, outcomes.repeats.lost, outcomes.late);
-        assert_eq!(found, (lost, lost, 1 - lost), "{answered} {data}");
-        assert_eq!(analysis.waiting.loss_s, lost as f64);
-    }
-}
-
-/// A timer shorter than 20 ms, as `gentle rexmit` may learn on a near path: the timestamps show that nothing was held up.
-#[test]
-fn a_timer_of_a_few_milliseconds() {
-    let stamped = |talk: Talk, at: f64, value: u32| talk.syn(at).stamps(value, 0);
-    let talk = stamped(stamped(talk(), 0.0, 1_000), 0.015, 1_015);
-    let talk = talk.synack(0.0152).stamps(7_000, 1_015);
-    let (analysis, _) = analyze(&talk.ack(0.0153).stamps(1_015, 7_000).rest(0.0154).segments);
-    assert_eq!(analysis.outcomes.held, 0);
-    assert_eq!(analysis.outcomes.repeats.held, 0);
-    assert_eq!(repeats(&analysis)[0] + repeats(&analysis)[3], 1);
-}
-
 /// The server acknowledges the SYN without its data, and the client sends them again at once (RFC 7413, 4.2.2).
 #[test]
 fn a_fast_open_that_is_not_accepted() {
@@ -949,51 +723,6 @@ fn a_fast_open_that_is_not_accepted() {
     assert_eq!(analysis.waiting.data_s, 0.0);
     assert_eq!(rows[0].from_client.bytes, 100);
     does_not_say(&analysis, "retransmitted data");
-}
-
-/// The server answers before the last of the SYNs that were held up has passed: by timestamp or IP identification, these are
-/// no copies.
-#[test]
-fn syns_that_were_held_up_and_answered_before_the_last() {
-    for (stamped, data) in [(true, false), (true, true), (false, false), (false, true)] {
-        let syn = |talk: Talk, n: u16| {
-            let mut talk = talk.syn(3.0 + f64::from(n) * 0.003);
-            let syn = talk.segments.pop().unwrap().id(n + 1);
-            talk.segments.push(match stamped {
-                true => syn.stamps(1_000 + 1_000 * u32::from(n), 0),
-                false => syn,
-            });
-            talk
-        };
-        let own = |talk: Talk, value, echo| match stamped {
-            true => talk.stamps(value, echo),
-            false => talk,
-        };
-        let talk = own(syn(talk(), 0).synack(3.0005), 7_000, 1_000);
-        let talk = own(talk.ack(3.001), 3_001, 7_000);
-        let talk = match data {
-            true => own(talk.client(3.0012, |s| s.payload(100).id(8)), 3_001, 7_000),
-            false => talk,
-        };
-        let talk = syn(syn(talk, 1), 2);
-        let talk = talk.server(3.0062, |s| s.ack(1_101).payload(5));
-        let talk = own(own(talk, 7_005, 3_001).synack(3.0065), 7_006, 1_000);
-        let talk = own(talk.synack(3.0095), 7_009, 1_000);
-        let (analysis, _) = analyze(&talk.segments);
-        nothing_lost(&analysis);
-        let outcomes = &analysis.outcomes;
-        assert_eq!(
-            (outcomes.held, outcomes.repeats.held),
-            (1, 2),
-            "{outcomes:?}"
-        );
-        assert_eq!(repeats(&analysis), [0; 5]);
-        let expected = if stamped { 1.994 } else { 0.0 };
-        assert!((outcomes.held_s - expected).abs() < 1e-6, "{outcomes:?}");
-        let copies = analysis.handshakes.capture_duplicates;
-        assert_eq!((copies.syn, copies.synack), (0, 0));
-        assert_eq!(analysis.waiting.handshake_s, 0.0);
-    }
 }
 
 /// The server refuses a SYN and accepts the next, or the client resets a SYN/ACK: the verdict says what that cost.
