@@ -37,15 +37,14 @@ impl Connection {
         let endpoint = &self.endpoints[side];
         let now = CompactTime::at(segment.time);
         let recovers = self.loss_state.as_ref().is_some_and(|loss_state| {
-            let last = loss_state.sides[side].waited.end();
+            let last = loss_state.waited_for_data.end();
             segment.time.saturating_sub(last) < SHORTEST_TIMEOUT
         });
-        if recovers || endpoint.flags.has(EndpointFlags::OPENING) {
+        let has = |flag| endpoint.flags.has(flag);
+        if recovers || has(EndpointFlags::OPENING) || !has(EndpointFlags::ACKED) {
             return Repetition::Awaited;
         }
-        let acked = |number: u32| {
-            endpoint.flags.has(EndpointFlags::ACKED) && !after(number, endpoint.acked)
-        };
+        let acked = |number: u32| !after(number, endpoint.acked);
         let is_newest = end == endpoint.next;
         if acked(end) && !is_newest {
             // The previous transmission is forgotten, but the newest segment shows whether the sender sent this one later.
@@ -59,11 +58,13 @@ impl Connection {
         if previous.end != end || !previous.sent.is_copy_within(segment, SHORTEST_TIMEOUT) {
             return Repetition::Awaited;
         }
-        // A round trip may get shorter, which nothing but a timer can make use of without newer data.
+        // A sender begins with the first segment that is not acknowledged, or probes with the last (RFC 8985, 7). With newer data
+        // under way, no timer is needed, and the round trip may have got shorter.
         let round_trip = self.round_trip().unwrap_or_default();
-        let soonest = match is_newest && acked(segment.seq) {
-            true => round_trip,
-            false => Nanos(round_trip.0 / 2),
+        let soonest = match (acked(segment.seq), is_newest) {
+            (_, true) => round_trip,
+            (true, false) => Nanos(round_trip.0 / 4 * 3),
+            (false, false) => LONGEST_COPY_GAP,
         };
         if now.since(previous.sent.at) < soonest.min(LONGEST_COPY_GAP) {
             Repetition::Copy
