@@ -1,17 +1,17 @@
 //! Execution of plans: completely, or with a return to the previous state.
 
-use crate::command::Command;
 use crate::device_state::DeviceState;
 use crate::error::ApplyError;
 use crate::intermediate;
-use crate::netlink::{Netlink, interfaces};
+use crate::netlink::{Netlink, interface, interfaces};
 use crate::plan::{self, Plan};
-use crate::recovery::{load, recover, roll_back};
+use crate::recovery::{observe, recover, roll_back, sweep};
 use crate::rehearsal;
 use crate::run::Programs;
 use crate::setup::{Backing, Setup};
 use crate::state::{Journal, Record, StateDir};
 use crate::system;
+use std::fs::File;
 use std::io;
 
 /// Result of applying a plan.
@@ -44,22 +44,44 @@ pub fn apply(
     replace: bool,
     state: &StateDir,
 ) -> Result<Applied, ApplyError> {
-    let (dev, direction) = (&setup.dev, setup.direction);
     let mut netlink = Netlink::open()?;
     // One process at a time reads and changes devices. A missing permission is reported below if it matters.
     let lock = state.lock();
     let programs = Programs::under(&lock);
+    let applied = under_lock(
+        setup,
+        backing,
+        replace,
+        state,
+        &mut netlink,
+        &programs,
+        lock,
+    );
+    sweep(&mut netlink, &programs, state)?;
+    applied
+}
+
+fn under_lock(
+    setup: &Setup,
+    backing: Backing,
+    replace: bool,
+    state: &StateDir,
+    netlink: &mut Netlink,
+    programs: &Programs,
+    lock: io::Result<File>,
+) -> Result<Applied, ApplyError> {
+    let (dev, direction) = (&setup.dev, setup.direction);
     if system::has_net_admin() {
-        rehearsal::clean(&mut netlink, &programs)?;
-        let existing = interfaces(&mut netlink)?;
-        intermediate::delete_orphans(&mut netlink, &programs, &existing, dev)?;
+        rehearsal::clean(netlink, programs)?;
+        let existing = interfaces(netlink)?;
+        intermediate::delete_orphans(netlink, programs, &existing, dev, state)?;
     }
-    let mut before = DeviceState::of(&mut netlink, dev, direction)?;
+    let found = interface(netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
+    let mut before = observe(netlink, &found, direction, state)?;
     let index = before.interface.index;
-    let recovered =
-        system::has_net_admin() && recover(&mut netlink, &programs, &mut before, state)?;
+    let recovered = system::has_net_admin() && recover(netlink, programs, &mut before, state)?;
     let record = match before.is_own() {
-        true => load(state, &before)?,
+        true => before.known.record.clone(),
         false => None,
     };
     let present = before.present();
@@ -74,14 +96,16 @@ pub fn apply(
     if let Some(record) = &record
         && plan.commands == record.commands
         && before.state.comparable() == record.applied
+        && before.is_up()
     {
         return Ok(Applied::Unchanged(plan));
     }
     if !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
-    require_module(&mut netlink, setup, backing, index)?;
-    require_name(&mut netlink, &before)?;
+    require_module(netlink, setup, backing, index)?;
+    require_name(netlink, &before)?;
+    before.require_sole_use()?;
     let unsaved = |cause| ApplyError::NoJournal {
         directory: state.path().to_owned(),
         cause,
@@ -95,14 +119,21 @@ pub fn apply(
         (Err(cause), Some(_)) if replace => return Err(unsaved(cause)),
         (lock, _) => lock,
     };
-    refuse_foreign(&mut netlink, &programs, &before, replace)?;
+    refuse_foreign(netlink, programs, &before, replace)?;
     for file in &plan.files {
         file.write().map_err(|cause| ApplyError::File {
             path: file.path.clone(),
             cause,
         })?;
     }
-    let journal = Journal::new(dev, before.state.clone(), record.clone());
+    let device = &before.interface;
+    let journal = Journal::new(
+        state,
+        device,
+        &plan.commands,
+        before.state.clone(),
+        record.clone(),
+    );
     let begun = lock.and_then(|lock| {
         state.begin(index, direction, &journal)?;
         Ok(lock)
@@ -114,7 +145,7 @@ pub fn apply(
     let commands = before.clearing().into_iter().chain(plan.commands.clone());
     for command in commands {
         if let Err(cause) = programs.run(&command) {
-            let rollback = roll_back(&mut netlink, &programs, &before, record.as_ref());
+            let rollback = roll_back(netlink, programs, &before, record.as_ref());
             if rollback.is_ok() && begun.is_ok() {
                 // On failure to delete the journal: it would be found to match the state in force.
                 let _ = state.finish(index, direction, record.as_ref());
@@ -122,12 +153,13 @@ pub fn apply(
             return Err(ApplyError::Failed { cause, rollback });
         }
     }
-    let after = before.again(&mut netlink)?;
+    let after = before.again(netlink)?;
     let aside = match record {
         Some(record) => record.before,
         None => before.foreign().cloned(),
     };
-    let record = Record::new(dev, &plan.commands, after.state.comparable(), aside);
+    let applied = after.state.comparable();
+    let record = Record::new(state, device, &plan.commands, applied, aside);
     let recorded = begun.and_then(|_lock| state.finish(index, direction, Some(&record)));
     Ok(Applied::Changed {
         plan,
@@ -159,9 +191,11 @@ fn require_name(netlink: &mut Netlink, device: &DeviceState) -> Result<(), Apply
     let Some(namesake) = &device.namesake else {
         return Ok(());
     };
+    let by = intermediate::owner(&interfaces(netlink)?, namesake);
     Err(ApplyError::IntermediateNameTaken {
         name: device.dev.ingress(),
-        by: intermediate::owner(&interfaces(netlink)?, namesake),
+        // One of a deleted device that had the name is used by others.
+        by: by.filter(|by| by != device.dev.name()),
     })
 }
 
@@ -175,8 +209,7 @@ fn refuse_foreign(
         return Ok(());
     };
     let what = foreign.describe_top().unwrap_or_default();
-    let remedy: Vec<String> = device.clearing().iter().map(Command::to_string).collect();
-    let (dev, remedy) = (device.dev.clone(), remedy.join("; "));
+    let (dev, remedy) = (device.dev.clone(), device.clearing_as_text());
     if !replace {
         return Err(ApplyError::Foreign { dev, what, remedy });
     }

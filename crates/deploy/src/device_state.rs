@@ -1,14 +1,14 @@
-//! State of a device in one direction, and the commands that clear it.
+//! State of a device in one direction.
 
 use crate::command::Command;
 use crate::device::{Device, Link};
 use crate::error::ApplyError;
 use crate::intermediate::{self, IFB, IngressOf};
 use crate::netlink::{Interface, Netlink, interface, interfaces};
-use crate::place::{CLSACT_PREFERENCE, SCHEME, SHAPER};
 use crate::run::Programs;
 use crate::setup::{Direction, Present};
 use crate::snapshot::{Side, Snapshot};
+use crate::state::Known;
 use serde::{Deserialize, Serialize};
 
 /// State of a device in one direction.
@@ -18,6 +18,10 @@ pub(crate) struct DeviceState {
     pub(crate) dev: Device,
     pub(crate) interface: Interface,
     pub(crate) state: QueueState,
+    /// What is saved about it.
+    pub(crate) known: Known,
+    /// Names of other devices whose filters redirect packets to the intermediate device.
+    pub(crate) sharers: Vec<String>,
     /// Another device with the name that a new intermediate device would get.
     pub(crate) namesake: Option<Interface>,
 }
@@ -35,8 +39,10 @@ pub(crate) struct QueueState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Intermediate {
     /// Interface index by which the redirecting filter refers to it.
-    index: u32,
-    name: String,
+    pub(crate) index: u32,
+    pub(crate) name: String,
+    /// Whether the device is up: otherwise it drops all packets.
+    up: bool,
     queue: Snapshot,
 }
 
@@ -62,28 +68,23 @@ impl Direction {
 }
 
 impl DeviceState {
-    /// State of the device with this name.
-    pub(crate) fn of(
-        netlink: &mut Netlink,
-        dev: &Device,
-        direction: Direction,
-    ) -> Result<DeviceState, ApplyError> {
-        let found = interface(netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
-        DeviceState::observe(netlink, found, direction)
-    }
-
+    /// State of a device, of which `known` is saved.
     pub(crate) fn observe(
         netlink: &mut Netlink,
         interface: Interface,
         direction: Direction,
+        known: Known,
     ) -> Result<DeviceState, ApplyError> {
         let dev: Device = interface.name.parse()?;
         let own = Snapshot::take(netlink, interface.index, direction.side())?;
-        let (mut ifb, mut namesake) = (None, None);
+        let (mut ifb, mut namesake, mut sharers) = (None, None, Vec::new());
         if direction == Direction::Ingress {
             let existing = interfaces(netlink)?;
-            if let Some(found) = intermediate::of(&existing, interface.index, &own) {
+            if let Some(found) = intermediate::of(&existing, interface.index, &own, known.name()) {
                 ifb = Some(Intermediate::observe(netlink, found)?);
+                let mut users = intermediate::users(netlink, &existing, found.index)?;
+                users.retain(|user| user.index != interface.index);
+                sharers.extend(users.into_iter().map(|user| user.name.clone()));
             }
             let name = dev.ingress();
             namesake = existing.into_iter().find(|other| {
@@ -96,6 +97,8 @@ impl DeviceState {
             dev,
             interface,
             state: QueueState { own, ifb },
+            known,
+            sharers,
             namesake,
         })
     }
@@ -105,7 +108,7 @@ impl DeviceState {
         let mut existing = interfaces(netlink)?.into_iter();
         let same = existing.find(|interface| interface.index == self.interface.index);
         let same = same.ok_or_else(|| ApplyError::NoDevice(self.dev.clone()))?;
-        DeviceState::observe(netlink, same, self.direction)
+        DeviceState::observe(netlink, same, self.direction, self.known.clone())
     }
 
     /// Claims an intermediate device without alias as gentle's: its creator, who called the device `name`, was
@@ -131,25 +134,21 @@ impl DeviceState {
         Ok(())
     }
 
-    /// Whether gentle made the present setup.
-    pub(crate) fn is_own(&self) -> bool {
-        match self.direction {
-            Direction::Egress => self.state.own.top().is_some_and(|top| {
-                let major = (top.handle >> 16) as u16;
-                [SHAPER, SCHEME].contains(&major)
-            }),
-            Direction::Ingress => self.state.ifb.is_some() || self.lost_its_ifb(),
-        }
+    /// Whether packets pass the setup, as far as this depends on more than its configuration.
+    pub(crate) fn is_up(&self) -> bool {
+        self.state.ifb.as_ref().is_none_or(|ifb| ifb.up)
     }
 
-    /// Whether gentle's redirect is all that is left because somebody deleted the intermediate device: every incoming
-    /// packet is dropped then.
-    fn lost_its_ifb(&self) -> bool {
-        let own = &self.state.own;
-        let only = own.is_clsact() && own.has_filter_with(CLSACT_PREFERENCE)
-            || !own.is_clsact() && own.filters() == 1;
-        // `tcf_mirred_dump` reports index 0 for a device that is gone.
-        only && own.redirects_to(0)
+    /// Refuses to delete an intermediate device to which other devices redirect packets.
+    pub(crate) fn require_sole_use(&self) -> Result<(), ApplyError> {
+        match (self.sharers.first(), &self.state.ifb) {
+            (Some(by), Some(ifb)) => Err(ApplyError::IntermediateShared {
+                name: ifb.name.clone(),
+                dev: self.dev.clone(),
+                by: by.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Objects of other origin that a setup would replace.
@@ -166,51 +165,10 @@ impl DeviceState {
     pub(crate) fn present(&self) -> Present {
         Present {
             clsact: self.state.own.is_clsact(),
+            ingress: self.direction == Direction::Ingress && self.has_filters_of_others(),
             loopback: self.interface.loopback,
             transmit_queues: self.state.own.transmit_queues(),
         }
-    }
-
-    /// Commands that restore the default of the device, or a `clsact` without filters for incoming packets.
-    pub(crate) fn clearing(&self) -> Vec<Command> {
-        let (dev, own) = (&self.dev, &self.state.own);
-        let mut commands = Vec::new();
-        match self.direction {
-            Direction::Egress if own.top().is_some() => {
-                commands.push(Command::tc(&format!("qdisc del dev {dev} root")));
-            }
-            Direction::Egress => {}
-            Direction::Ingress => {
-                if own.is_clsact() {
-                    commands.extend(self.clearing_clsact());
-                } else if own.top().is_some() {
-                    commands.push(Command::tc(&format!("qdisc del dev {dev} ingress")));
-                }
-                if let Some(ifb) = &self.state.ifb {
-                    commands.push(Command::ip("link del dev").arg(&ifb.name));
-                }
-            }
-        }
-        commands
-    }
-
-    /// Commands that remove gentle's filter only: others may have been added since.
-    fn clearing_clsact(&self) -> Vec<Command> {
-        let (dev, own) = (&self.dev, &self.state.own);
-        if self.is_own() {
-            let ours = own.has_filter_with(CLSACT_PREFERENCE);
-            let command = Command::tc(&format!(
-                "filter del dev {dev} ingress pref {CLSACT_PREFERENCE}"
-            ));
-            return ours.then_some(command).into_iter().collect();
-        }
-        own.chains()
-            .into_iter()
-            .map(|chain| match chain {
-                0 => Command::tc(&format!("filter del dev {dev} ingress")),
-                chain => Command::tc(&format!("filter del dev {dev} ingress chain {chain}")),
-            })
-            .collect()
     }
 
     /// Whether the present state is a part of `state`, so that restoring the latter loses nothing.
@@ -239,7 +197,12 @@ impl DeviceState {
         if self.state.comparable() == state.comparable() {
             return Ok(true);
         }
-        programs.run_all(&self.clearing())?;
+        self.require_sole_use()?;
+        self.require_room_for(state)?;
+        // Filters beside which a setup of gentle's was made are part of it.
+        if self.is_own() || state.ifb.is_none() {
+            programs.run_all(&self.clearing())?;
+        }
         let index = self.interface.index;
         if let Some(commands) = made_by {
             programs.run_all(commands)?;
@@ -261,20 +224,39 @@ impl DeviceState {
                         .arg(alias),
                 )?;
                 old.queue
-                    .restore(netlink, old.index, &Snapshot::default())?;
+                    .restore(netlink, old.index, &Snapshot::default(), None)?;
                 programs.run(&Command::ip("link set dev").arg(&old.name).arg("up"))?;
             }
             let cleared = self.again(netlink)?;
-            state.own.restore(netlink, index, &cleared.state.own)?;
+            let ifb = state.ifb.as_ref().map(|ifb| ifb.index);
+            let there = &cleared.state.own;
+            state.own.restore(netlink, index, there, ifb)?;
         }
         Ok(self.again(netlink)?.is_in(state))
     }
 
-    /// Whether the device is in `state`. Filters that others have added to a `clsact` do not count.
+    /// Refuses to restore an `ingress` qdisc where others have put a `clsact` since, and the other way round.
+    fn require_room_for(&self, state: &QueueState) -> Result<(), ApplyError> {
+        let own = &self.state.own;
+        let stays = own.is_clsact() || self.has_filters_of_others();
+        match (own.top(), state.own.top()) {
+            (Some(now), Some(wanted))
+                if self.direction == Direction::Ingress && stays && now.kind() != wanted.kind() =>
+            {
+                let kind = now.kind();
+                Err(ApplyError::InTheWay {
+                    remedy: Command::tc(&format!("qdisc del dev {} {kind}", self.dev)).to_string(),
+                    kind,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the device is in `state`. Filters for incoming packets that others have added do not count.
     fn is_in(&self, state: &QueueState) -> bool {
         let (now, wanted) = (self.state.comparable(), state.comparable());
-        let added = self.state.own.is_clsact()
-            && state.own.top().is_some()
+        let added = self.direction == Direction::Ingress
             && now[1..] == wanted[1..]
             && wanted[0].is_part_of(&now[0]);
         now == wanted || added
@@ -286,6 +268,7 @@ impl Intermediate {
         Ok(Intermediate {
             index: interface.index,
             name: interface.name.clone(),
+            up: interface.up,
             queue: Snapshot::take(netlink, interface.index, Side::Root)?,
         })
     }
@@ -296,6 +279,8 @@ impl Intermediate {
 /// # Errors
 /// If the device does not exist or a netlink request fails.
 pub fn present(dev: &Device, direction: Direction) -> Result<(Link, Present), ApplyError> {
-    let device = DeviceState::of(&mut Netlink::open()?, dev, direction)?;
+    let mut netlink = Netlink::open()?;
+    let found = interface(&mut netlink, dev)?.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
+    let device = DeviceState::observe(&mut netlink, found, direction, Known::default())?;
     Ok((device.interface.link, device.present()))
 }

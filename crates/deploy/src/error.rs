@@ -147,9 +147,21 @@ pub enum ApplyError {
     Capability,
     /// The device has a queue that was not set up by gentle.
     #[error(
-        "{dev} has a queue that gentle did not set up: {what}; use --replace to save it until gentle qdisc remove restores it, or delete it with: {remedy}"
+        "{dev} has a queue that gentle did not set up, or has no record of: {what}; use --replace to save it until gentle qdisc remove restores it, or delete it with: {remedy}"
     )]
     Foreign {
+        /// Name of the device.
+        dev: Device,
+        /// Description of the queue.
+        what: String,
+        /// Command that removes the queue.
+        remedy: String,
+    },
+    /// The device has a queue that may be gentle's, of which nothing is saved.
+    #[error(
+        "{dev} has {what}, but gentle has no record of setting it up like this, so it stays; to delete it, run: {remedy}"
+    )]
+    Unrecorded {
         /// Name of the device.
         dev: Device,
         /// Description of the queue.
@@ -219,13 +231,43 @@ pub enum ApplyError {
     },
     /// The saved state cannot be read.
     #[error(
-        "the saved state of {dev} cannot be read: {cause}; run this as the user who applied the setup, or give up the queue that was there before: gentle qdisc remove {dev} --discard"
+        "the saved state of {name} cannot be read: {cause}; run this as the user who applied the setup, or give up the queue that was there before: gentle qdisc remove {name} --discard"
     )]
     Unreadable {
         /// Name of the device.
-        dev: Device,
+        name: String,
         /// Error, with the name of the file.
         cause: io::Error,
+    },
+    /// The saved state cannot be changed.
+    #[error(
+        "the saved state of {dev} cannot be changed: {cause}; run this as the user who applied the setup, and where the directory is writable"
+    )]
+    Unwritable {
+        /// Name of the device.
+        dev: Device,
+        /// Error of changing it.
+        cause: io::Error,
+    },
+    /// A qdisc for incoming packets that others have set up excludes the saved one.
+    #[error("{kind}, which others have set up since, excludes it; delete it first: {remedy}")]
+    InTheWay {
+        /// Kind of the qdisc.
+        kind: String,
+        /// Command that removes it.
+        remedy: String,
+    },
+    /// Other devices redirect packets to the intermediate device.
+    #[error(
+        "{name}, through which the incoming packets of {dev} pass, also receives packets that a filter of {by} redirects, and would be deleted; nothing was changed; delete that filter first"
+    )]
+    IntermediateShared {
+        /// Name of the intermediate device.
+        name: String,
+        /// Name of the device.
+        dev: Device,
+        /// Name of a device that redirects packets to it.
+        by: String,
     },
     /// The name of the intermediate device is in use.
     #[error("incoming packets need an intermediate device named {name}, {}", taken(name, by.as_deref()))]
@@ -250,7 +292,11 @@ pub enum ApplyError {
 
 /// Which device has the name of an intermediate device, and what to do about it.
 fn taken(name: &Device, by: Option<&str>) -> String {
+    let alike = |dev: &str| dev.parse().is_ok_and(|dev: Device| dev.ingress() == *name);
     match by {
+        Some(dev) if alike(dev) => format!(
+            "which is that of {dev}: long names that end alike are cut alike; rename one of the two devices, or remove the setup of {dev}: gentle qdisc remove {dev} --ingress"
+        ),
         Some(dev) => format!(
             "which is the name of that of {dev}, since {dev} was renamed; apply the setup of {dev} again, which renames it, or remove it: gentle qdisc remove {dev} --ingress"
         ),

@@ -5,7 +5,9 @@ use crate::device::Device;
 use crate::error::ApplyError;
 use crate::netlink::{Interface, Netlink, NetlinkError};
 use crate::run::Programs;
-use crate::snapshot::{Side, Snapshot};
+use crate::setup::Direction;
+use crate::snapshot::{self, Snapshot};
+use crate::state::StateDir;
 use crate::system;
 use std::fmt;
 
@@ -68,19 +70,27 @@ impl IngressOf {
 
 /// Intermediate device among `existing` of the device with this index, whose incoming packets pass `own`.
 ///
-/// Names do not count, because both devices can be renamed. An alias without an index, from commands that somebody ran
-/// by hand, counts if the device redirects its packets there.
+/// Names do not count, because both devices can be renamed. Without a redirect to it, the intermediate device counts if
+/// the saved state tells that it was made for the device under the name `known`: the index in its alias may be that of a
+/// device that was deleted. An alias without an index is from commands that somebody ran by hand.
 pub(crate) fn of<'a>(
     existing: &'a [Interface],
     index: u32,
     own: &Snapshot,
+    known: Option<&str>,
 ) -> Option<&'a Interface> {
-    existing.iter().find(|interface| {
-        IngressOf::served_by(interface).is_some_and(|served| match served.index {
-            Some(served) => served == index,
-            None => own.redirects_to(interface.index),
+    let serving = || {
+        existing.iter().filter_map(|interface| {
+            let served = IngressOf::served_by(interface)?;
+            let mine = served.index.is_none_or(|served| served == index);
+            mine.then_some((interface, served))
         })
-    })
+    };
+    let in_use = serving().find(|(interface, _)| own.redirects_to(interface.index));
+    let prepared = || {
+        serving().find(|(_, served)| served.index.is_some() && Some(served.name.as_str()) == known)
+    };
+    in_use.or_else(prepared).map(|(interface, _)| interface)
 }
 
 /// Present name of the device that `interface` serves as intermediate device, or its old one if it no longer exists; `None`
@@ -93,22 +103,27 @@ pub(crate) fn owner(existing: &[Interface], interface: &Interface) -> Option<Str
 }
 
 /// Intermediate devices among `existing` of a device that had this name and no longer exists, though another may have the
-/// name now: a dial-up device gets a new index with each connection.
+/// name or the index now: a dial-up device gets a new index with each connection.
 fn orphans(
     netlink: &mut Netlink,
     existing: &[Interface],
     dev: &Device,
+    state: &StateDir,
 ) -> Result<Vec<Interface>, NetlinkError> {
     let mut orphans = Vec::new();
     for interface in existing {
-        let Some(served) = IngressOf::served_by(interface) else {
+        let served = IngressOf::served_by(interface).filter(|served| served.name == dev.name());
+        let Some(served) = served else {
             continue;
         };
-        let in_use = match served.index {
-            Some(index) => existing.iter().any(|device| device.index == index),
-            None => is_redirected_to(netlink, existing, interface.index)?,
-        };
-        if served.name == dev.name() && !in_use {
+        // A saved state that cannot be read may be the one of the device.
+        let prepared = existing.iter().any(|device| {
+            Some(device.index) == served.index
+                && state
+                    .known(device, Direction::Ingress)
+                    .map_or(true, |known| known.name() == Some(dev.name()))
+        });
+        if !prepared && users(netlink, existing, interface.index)?.is_empty() {
             orphans.push(interface.clone());
         }
     }
@@ -121,8 +136,9 @@ pub(crate) fn delete_orphans(
     programs: &Programs,
     existing: &[Interface],
     dev: &Device,
+    state: &StateDir,
 ) -> Result<bool, ApplyError> {
-    let orphans = orphans(netlink, existing, dev)?;
+    let orphans = orphans(netlink, existing, dev, state)?;
     if !orphans.is_empty() && !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
@@ -132,17 +148,19 @@ pub(crate) fn delete_orphans(
     Ok(!orphans.is_empty())
 }
 
-fn is_redirected_to(
+/// Devices among `existing` whose filters redirect packets to the device with this index.
+pub(crate) fn users<'a>(
     netlink: &mut Netlink,
-    existing: &[Interface],
+    existing: &'a [Interface],
     index: u32,
-) -> Result<bool, NetlinkError> {
+) -> Result<Vec<&'a Interface>, NetlinkError> {
+    let mut users = Vec::new();
     for device in existing {
-        if Snapshot::take(netlink, device.index, Side::Ingress)?.redirects_to(index) {
-            return Ok(true);
+        if snapshot::redirects(netlink, device.index, index)? {
+            users.push(device);
         }
     }
-    Ok(false)
+    Ok(users)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod ages;
 mod apply;
+mod clearing;
 mod command;
 mod configured;
 mod counter;
@@ -10,9 +11,11 @@ mod device_state;
 mod error;
 mod file;
 mod hash;
+mod identity;
 mod intermediate;
 mod native;
 mod netlink;
+mod ownership;
 mod packages;
 mod place;
 mod plan;

@@ -38,6 +38,8 @@ pub(crate) const SCHEME: u16 = 0x5a1;
 /// Preference of gentle's filter in a `clsact` that others may use as well: the last possible, so that filters added
 /// later see packets before they are queued. The kernel assigns 49152 and less.
 pub(crate) const CLSACT_PREFERENCE: u16 = 0xffff;
+/// Preference of gentle's filter in an `ingress` qdisc: the first.
+pub(crate) const INGRESS_PREFERENCE: u16 = 1;
 /// Largest major number for a queue and its children.
 pub(crate) const MAX_HANDLE: u16 = 0x7ff0;
 

@@ -7,7 +7,9 @@ use crate::error::PlanError;
 use crate::file::PlanFile;
 use crate::intermediate::{IFB, IngressOf};
 use crate::native;
-use crate::place::{CLSACT_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER};
+use crate::place::{
+    CLSACT_PREFERENCE, INGRESS_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER,
+};
 use crate::priority;
 use crate::setup::{Backing, Direction, Setup};
 use crate::shaped;
@@ -149,12 +151,14 @@ pub(crate) fn plan_for(
                 "filter add dev {dev} ingress protocol all pref {CLSACT_PREFERENCE} {redirect}"
             )));
         } else {
-            plan.commands.extend([
-                Command::tc(&format!("qdisc add dev {dev} handle ffff: ingress")),
-                Command::tc(&format!(
-                    "filter add dev {dev} parent ffff: protocol all pref 1 {redirect}"
-                )),
-            ]);
+            if !setup.present.ingress {
+                plan.commands.push(Command::tc(&format!(
+                    "qdisc add dev {dev} handle ffff: ingress"
+                )));
+            }
+            plan.commands.push(Command::tc(&format!(
+                "filter add dev {dev} parent ffff: protocol all pref {INGRESS_PREFERENCE} {redirect}"
+            )));
         }
     }
     if setup.direction == Direction::Egress && setup.present.transmit_queues > 1 {

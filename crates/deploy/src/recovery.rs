@@ -3,22 +3,36 @@
 use crate::command::Command;
 use crate::device_state::{DeviceState, QueueState};
 use crate::error::ApplyError;
-use crate::netlink::Netlink;
+use crate::netlink::{Interface, Netlink, interfaces};
 use crate::run::Programs;
-use crate::state::{Record, StateDir};
-use std::io;
+use crate::setup::Direction;
+use crate::state::{Known, Record, StateDir};
 
-pub(crate) fn load(state: &StateDir, device: &DeviceState) -> Result<Option<Record>, ApplyError> {
-    state
-        .load(device.interface.index, device.direction)
-        .map_err(|cause| unreadable(device, cause))
+/// State of a device, with what is saved about it.
+pub(crate) fn observe(
+    netlink: &mut Netlink,
+    interface: &Interface,
+    direction: Direction,
+    state: &StateDir,
+) -> Result<DeviceState, ApplyError> {
+    let known = state.known(interface, direction);
+    let known = known.map_err(|cause| ApplyError::Unreadable {
+        name: interface.name.clone(),
+        cause,
+    })?;
+    DeviceState::observe(netlink, interface.clone(), direction, known)
 }
 
-fn unreadable(device: &DeviceState, cause: io::Error) -> ApplyError {
-    ApplyError::Unreadable {
-        dev: device.dev.clone(),
-        cause,
+/// Deletes files in the state directory that serve nothing, if this process has its lock.
+pub(crate) fn sweep(
+    netlink: &mut Netlink,
+    programs: &Programs,
+    state: &StateDir,
+) -> Result<(), ApplyError> {
+    if programs.keep_lock() {
+        state.sweep(&interfaces(netlink)?);
     }
+    Ok(())
 }
 
 /// Restores the state before an interrupted process, or the one that could not be restored before; setups made by others since
@@ -30,11 +44,10 @@ pub(crate) fn recover(
     state: &StateDir,
 ) -> Result<bool, ApplyError> {
     let (index, direction) = (device.interface.index, device.direction);
-    let journal = state.journal(index, direction);
-    let Some(journal) = journal.map_err(|cause| unreadable(device, cause))? else {
+    let Some(journal) = device.known.journal.clone() else {
         return Ok(false);
     };
-    device.adopt_ifb(netlink, &journal.dev)?;
+    device.adopt_ifb(netlink, &journal.dev.name)?;
     let incomplete = device.is_own() || device.is_part_of(&journal.state);
     if incomplete {
         let made_by = made_by(device, &journal.state, journal.record.as_ref());
@@ -45,7 +58,6 @@ pub(crate) fn recover(
             &journal.state,
             made_by.as_deref(),
         )?;
-        *device = device.again(netlink)?;
     }
     if !incomplete && device.is_remainder_of(&journal.state) {
         return Err(not_restored(
@@ -55,9 +67,16 @@ pub(crate) fn recover(
         ));
     }
     let record = journal.record.filter(|_| incomplete);
-    state
-        .finish(index, direction, record.as_ref())
-        .map_err(|cause| unreadable(device, cause))?;
+    let finished = state.finish(index, direction, record.as_ref());
+    finished.map_err(|cause| ApplyError::Unwritable {
+        dev: device.dev.clone(),
+        cause,
+    })?;
+    device.known = Known {
+        record,
+        ..Known::default()
+    };
+    *device = device.again(netlink)?;
     Ok(incomplete)
 }
 

@@ -14,6 +14,9 @@ use crate::snapshot::{Side, Snapshot};
 /// Name of the scratch device. It exists for milliseconds, and is never up.
 const SCRATCH: &str = "gentle-scratch";
 
+/// Address by which a scratch device differs from a device of others with its name: locally administered, then "gentl".
+const ADDRESS: [u8; 6] = [0x02, b'g', b'e', b'n', b't', b'l'];
+
 /// Kinds that a scratch device may have: which of them a kernel has is its configuration. The module of `veth`, a pair of
 /// devices, creates none when it is loaded, unlike the others; its largest MTU is below that of the loopback device.
 const KINDS: [&str; 3] = ["veth peer name gentle-scratch1", IFB, "dummy"];
@@ -50,8 +53,9 @@ pub(crate) fn rehearse(
 
 /// A device with the properties that qdiscs read (`psched_mtu`, `tx_queue_len`, `num_tx_queues`).
 fn creation(kind: &str, like: &Interface) -> Command {
+    let address = ADDRESS.map(|byte| format!("{byte:02x}")).join(":");
     Command::ip(&format!(
-        "link add name {SCRATCH} mtu {} txqueuelen {} numtxqueues {} type {kind}",
+        "link add name {SCRATCH} address {address} mtu {} txqueuelen {} numtxqueues {} type {kind}",
         like.link.mtu, like.txqueuelen, like.transmit_queues
     ))
 }
@@ -59,7 +63,9 @@ fn creation(kind: &str, like: &Interface) -> Command {
 /// Deletes the scratch device, also one that an interrupted process has left.
 pub(crate) fn clean(netlink: &mut Netlink, programs: &Programs) -> Result<(), ApplyError> {
     let existing = interfaces(netlink)?;
-    let left = existing.iter().any(|found| found.name == SCRATCH);
+    let left = existing
+        .iter()
+        .any(|found| found.name == SCRATCH && found.address == ADDRESS && !found.up);
     if left {
         programs.run(&Command::ip(&format!("link del dev {SCRATCH}")))?;
     }

@@ -5,11 +5,11 @@ use crate::device_state::{DeviceState, QueueState};
 use crate::error::ApplyError;
 use crate::intermediate::{self, IngressOf};
 use crate::netlink::{Interface, Netlink, interfaces};
-use crate::recovery::{load, recover, restore};
+use crate::recovery::{observe, recover, restore, sweep};
 use crate::rehearsal;
 use crate::run::Programs;
 use crate::setup::Direction;
-use crate::state::{Journal, StateDir};
+use crate::state::{Journal, Known, StateDir};
 use crate::system;
 
 /// Setup that was removed.
@@ -51,23 +51,33 @@ pub fn remove(
 ) -> Result<Vec<Result<Removed, ApplyError>>, ApplyError> {
     let mut netlink = Netlink::open()?;
     let programs = Programs::under(&state.lock());
+    let removed = under_lock(dev, directions, saved, state, &mut netlink, &programs);
+    sweep(&mut netlink, &programs, state)?;
+    removed
+}
+
+fn under_lock(
+    dev: &Device,
+    directions: &[Direction],
+    saved: Saved,
+    state: &StateDir,
+    netlink: &mut Netlink,
+    programs: &Programs,
+) -> Result<Vec<Result<Removed, ApplyError>>, ApplyError> {
     if system::has_net_admin() {
-        rehearsal::clean(&mut netlink, &programs)?;
+        rehearsal::clean(netlink, programs)?;
     }
     let mut removed = Vec::new();
-    let existing = interfaces(&mut netlink)?;
-    let known = meant(&existing, dev, directions, state)?.cloned();
+    let existing = interfaces(netlink)?;
+    let known = meant(netlink, &existing, dev, directions, state)?;
     for &direction in directions {
         let remains = (known.is_none() || system::has_net_admin())
-            && remove_remains(&mut netlink, &programs, &existing, dev, direction, state)?;
-        let own = match &known {
+            && remove_remains(netlink, programs, &existing, dev, direction, state)?;
+        let own = match known {
             Some(interface) => {
-                let device = DeviceState::observe(&mut netlink, interface.clone(), direction)?;
-                match remove_direction(&mut netlink, &programs, device, state) {
+                match remove_direction(netlink, programs, interface, direction, state) {
                     Err(_) if saved == Saved::Discard && system::has_net_admin() => {
-                        let device =
-                            DeviceState::observe(&mut netlink, interface.clone(), direction)?;
-                        discard(&programs, device, state)
+                        discard(netlink, programs, interface, direction, state)
                     }
                     result => result,
                 }
@@ -92,6 +102,7 @@ pub fn remove(
 
 /// Device with this name, or else the one that had it when a setup was applied.
 fn meant<'a>(
+    netlink: &mut Netlink,
     existing: &'a [Interface],
     dev: &Device,
     directions: &[Direction],
@@ -101,21 +112,30 @@ fn meant<'a>(
     if let Some(found) = existing.iter().find(named) {
         return Ok(Some(found));
     }
-    let mut indices = Vec::new();
     for &direction in directions {
-        let found = state.indices(dev, direction);
-        indices.extend(found.map_err(|cause| unreadable(dev, cause))?);
+        let found = state.formerly(dev, direction, existing);
+        if let Some(found) = found.map_err(|cause| unreadable(dev, cause))? {
+            return Ok(Some(found));
+        }
     }
-    let served = existing.iter().filter_map(IngressOf::served_by);
-    let served = served.filter(|served| served.name == dev.name());
-    indices.extend(served.filter_map(|served| served.index));
-    let mut renamed = existing.iter();
-    Ok(renamed.find(|interface| indices.contains(&interface.index)))
+    for ifb in existing {
+        let served = IngressOf::served_by(ifb).filter(|served| served.name == dev.name());
+        let index = served.and_then(|served| served.index);
+        let users = match index {
+            Some(_) => intermediate::users(netlink, existing, ifb.index)?,
+            None => Vec::new(),
+        };
+        let renamed = users.into_iter().find(|user| Some(user.index) == index);
+        if renamed.is_some() {
+            return Ok(renamed);
+        }
+    }
+    Ok(None)
 }
 
 fn unreadable(dev: &Device, cause: std::io::Error) -> ApplyError {
     ApplyError::Unreadable {
-        dev: dev.clone(),
+        name: dev.name().to_owned(),
         cause,
     }
 }
@@ -123,9 +143,11 @@ fn unreadable(dev: &Device, cause: std::io::Error) -> ApplyError {
 fn remove_direction(
     netlink: &mut Netlink,
     programs: &Programs,
-    mut device: DeviceState,
+    interface: &Interface,
+    direction: Direction,
     state: &StateDir,
 ) -> Result<Option<Removed>, ApplyError> {
+    let mut device = observe(netlink, interface, direction, state)?;
     let recovered = system::has_net_admin() && recover(netlink, programs, &mut device, state)?;
     let removed = |device: &DeviceState, restored| Removed {
         dev: device.dev.clone(),
@@ -135,19 +157,24 @@ fn remove_direction(
     };
     if !device.is_own() {
         let restored = device.state.own.describe_top();
+        if !recovered && device.is_unrecorded() {
+            return Err(unrecorded(device));
+        }
         return Ok(recovered.then(|| removed(&device, restored)));
     }
     if !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
-    let aside = load(state, &device)?.and_then(|record| record.before);
+    device.require_sole_use()?;
+    let aside = device.known.record.clone();
+    let aside = aside.and_then(|record| record.before);
     let target = QueueState {
         own: aside.unwrap_or_default(),
         ifb: None,
     };
-    let (index, direction) = (device.interface.index, device.direction);
+    let index = interface.index;
     if target.own.top().is_some() {
-        let journal = Journal::new(&device.dev, target.clone(), None);
+        let journal = Journal::new(state, &device.interface, &[], target.clone(), None);
         let begun = state.begin(index, direction, &journal);
         begun.map_err(|cause| ApplyError::NoJournal {
             directory: state.path().to_owned(),
@@ -165,32 +192,52 @@ fn remove_direction(
     Ok(Some(removed(&device, target.own.describe_top())))
 }
 
-/// Removes a setup, or what a failed restoration has left, without the queues from before it.
+/// Removes a setup, or what a failed restoration has left, without the queues from before it. Without a saved state that can
+/// be read, a qdisc with a handle of gentle's is taken for its own, as the user asks for it.
 fn discard(
+    netlink: &mut Netlink,
     programs: &Programs,
-    device: DeviceState,
+    interface: &Interface,
+    direction: Direction,
     state: &StateDir,
 ) -> Result<Option<Removed>, ApplyError> {
-    let (index, direction) = (device.interface.index, device.direction);
-    let partly = match state.journal(index, direction) {
-        Ok(Some(journal)) => device.is_part_of(&journal.state),
-        Ok(None) | Err(_) => false,
-    };
+    let known = state.known(interface, direction).unwrap_or(Known {
+        damaged: true,
+        ..Known::default()
+    });
+    let device = DeviceState::observe(netlink, interface.clone(), direction, known)?;
+    if device.is_unrecorded() {
+        return Err(unrecorded(device));
+    }
+    let journal = device.known.journal.as_ref();
+    let partly = journal.is_some_and(|journal| device.is_part_of(&journal.state));
     let changed = device.is_own() || partly;
     if changed && !system::has_net_admin() {
         return Err(ApplyError::Capability);
     }
     if changed {
+        device.require_sole_use()?;
         programs.run_all(&device.clearing())?;
     }
-    let discarded = state.discard(index, direction);
-    let discarded = discarded.map_err(|cause| unreadable(&device.dev, cause))?;
+    let discarded = state.discard(interface.index, direction);
+    let discarded = discarded.map_err(|cause| ApplyError::Unwritable {
+        dev: device.dev.clone(),
+        cause,
+    })?;
     Ok((changed || discarded).then_some(Removed {
         dev: device.dev,
         direction,
         device_gone: false,
         restored: None,
     }))
+}
+
+fn unrecorded(device: DeviceState) -> ApplyError {
+    ApplyError::Unrecorded {
+        what: device.state.own.describe_top().unwrap_or_default(),
+        remedy: device.clearing_as_text(),
+        dev: device.dev,
+    }
 }
 
 /// Removes the remains of a device that had this name and no longer exists: intermediate device and saved state. Returns
@@ -204,9 +251,11 @@ fn remove_remains(
     state: &StateDir,
 ) -> Result<bool, ApplyError> {
     let deleted = direction == Direction::Ingress
-        && intermediate::delete_orphans(netlink, programs, existing, dev)?;
-    let indices: Vec<u32> = existing.iter().map(|interface| interface.index).collect();
-    let forgotten = state.forget_missing(dev, direction, &indices);
-    let forgotten = forgotten.map_err(|cause| unreadable(dev, cause))?;
+        && intermediate::delete_orphans(netlink, programs, existing, dev, state)?;
+    let forgotten = state.forget_missing(dev, direction, existing);
+    let forgotten = forgotten.map_err(|cause| ApplyError::Unwritable {
+        dev: dev.clone(),
+        cause,
+    })?;
     Ok(deleted || forgotten)
 }

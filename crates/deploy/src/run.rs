@@ -61,6 +61,10 @@ impl Programs {
         Programs { lock }
     }
 
+    pub(crate) fn keep_lock(&self) -> bool {
+        self.lock.is_some()
+    }
+
     fn input(&self) -> Stdio {
         let lock = self.lock.as_ref().and_then(|lock| lock.try_clone().ok());
         lock.map_or_else(Stdio::null, Stdio::from)

@@ -39,6 +39,9 @@ pub struct Present {
     /// Whether there is a `clsact` qdisc, which excludes an `ingress` qdisc: the filter for incoming packets is then
     /// added to it.
     pub clsact: bool,
+    /// Whether there is an `ingress` qdisc that stays, because others have added filters to it since gentle made it: the
+    /// filter for incoming packets is then added to it.
+    pub ingress: bool,
     /// Whether the device is the loopback device.
     pub loopback: bool,
     /// Number of transmit queues with a qdisc each (`mq`), which are replaced by one qdisc for the whole device; 0

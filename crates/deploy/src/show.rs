@@ -216,7 +216,7 @@ pub fn show(dev: &Device) -> Result<DeviceQueues, ApplyError> {
     let found = found.ok_or_else(|| ApplyError::NoDevice(dev.clone()))?;
     let mut qdiscs = list(&mut netlink, found.index, Direction::Egress)?;
     let own = Snapshot::take(&mut netlink, found.index, Side::Ingress)?;
-    if let Some(ifb) = intermediate::of(&existing, found.index, &own) {
+    if let Some(ifb) = intermediate::of(&existing, found.index, &own, None) {
         qdiscs.extend(list(&mut netlink, ifb.index, Direction::Ingress)?);
     }
     Ok(DeviceQueues {

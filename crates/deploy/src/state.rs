@@ -4,7 +4,8 @@
 use crate::command::Command;
 use crate::device::Device;
 use crate::device_state::QueueState;
-use crate::netlink::namespace;
+use crate::identity::Identity;
+use crate::netlink::{Interface, Namespace, TcMessage, format_handle, namespace};
 use crate::setup::Direction;
 use crate::snapshot::Snapshot;
 use serde::de::DeserializeOwned;
@@ -14,22 +15,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Version of the files' format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Directory with up to two files per device and direction: the record of the applied setup and, while commands run,
-/// the journal. A device is named by its network namespace and its interface index.
+/// the journal. A device is named by its network namespace and its interface index; the files hold its further identity,
+/// and say nothing about another device that has the index now.
 #[derive(Debug, Clone)]
 pub struct StateDir {
     path: PathBuf,
-    namespace: String,
+    namespace: Namespace,
 }
 
 /// Applied setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    /// Name of the device when the setup was applied.
-    dev: String,
+    /// Inode number of the network namespace.
+    netns: u64,
+    /// Device when the setup was applied.
+    pub(crate) dev: Identity,
     /// Commands that were run.
     pub(crate) commands: Vec<Command>,
     /// Objects that the kernel reported afterwards.
@@ -42,27 +46,58 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
     version: u32,
-    /// Name of the device when the commands were run.
-    pub(crate) dev: String,
+    /// Inode number of the network namespace.
+    netns: u64,
+    /// Device when the commands were run.
+    pub(crate) dev: Identity,
+    /// Commands of the setup that was being applied; none if one was being removed.
+    commands: Vec<Command>,
     pub(crate) state: QueueState,
     /// Record that belongs to `state`.
     pub(crate) record: Option<Record>,
 }
 
+/// Saved state of a device in one direction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) record: Option<Record>,
+    pub(crate) journal: Option<Journal>,
+    /// Whether there is a file that cannot be read.
+    pub(crate) damaged: bool,
+}
+
+impl Known {
+    /// Name of the device when its setup was applied or interrupted.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let of_journal = self.journal.as_ref().map(|journal| &journal.dev);
+        let dev = of_journal.or(self.record.as_ref().map(|record| &record.dev));
+        dev.map(|dev| dev.name.as_str())
+    }
+}
+
 impl Record {
     pub(crate) fn new(
-        dev: &Device,
+        state: &StateDir,
+        interface: &Interface,
         commands: &[Command],
         applied: Vec<Snapshot>,
         before: Option<Snapshot>,
     ) -> Record {
         Record {
             version: VERSION,
-            dev: dev.name().to_owned(),
+            netns: state.namespace.inode,
+            dev: Identity::of(interface),
             commands: commands.to_owned(),
             applied,
             before,
         }
+    }
+
+    /// Whether `own` are the objects of this setup on the device itself, though others may have changed them.
+    pub(crate) fn made(&self, own: &Snapshot) -> bool {
+        self.applied
+            .first()
+            .is_some_and(|made| own.is_variant_of(made))
     }
 
     /// Commands for the device under its present name.
@@ -71,7 +106,7 @@ impl Record {
         for command in &mut commands {
             let mut after_dev = false;
             for arg in &mut command.args {
-                if after_dev && *arg == self.dev {
+                if after_dev && *arg == self.dev.name {
                     dev.name().clone_into(arg);
                 }
                 after_dev = arg == "dev";
@@ -82,21 +117,55 @@ impl Record {
 }
 
 impl Journal {
-    pub(crate) fn new(dev: &Device, state: QueueState, record: Option<Record>) -> Journal {
+    pub(crate) fn new(
+        state: &StateDir,
+        interface: &Interface,
+        commands: &[Command],
+        before: QueueState,
+        record: Option<Record>,
+    ) -> Journal {
         Journal {
             version: VERSION,
-            dev: dev.name().to_owned(),
-            state,
+            netns: state.namespace.inode,
+            dev: Identity::of(interface),
+            commands: commands.to_owned(),
+            state: before,
             record,
         }
     }
+
+    /// Whether a command that was to be run, or one that restores the previous setup of gentle's, makes this root qdisc.
+    pub(crate) fn makes(&self, root: &TcMessage) -> bool {
+        let words = ["root", &format_handle(root.handle), &root.kind()].map(str::to_owned);
+        let previous = self.record.iter().flat_map(|record| &record.commands);
+        self.commands
+            .iter()
+            .chain(previous)
+            .any(|command| words.iter().all(|word| command.args.contains(word)))
+    }
 }
 
-/// Common part of the files of all versions, which contains the version.
+/// Part of the files that all versions have.
 #[derive(Deserialize)]
 struct FileHeader {
     version: u32,
-    dev: Option<String>,
+}
+
+/// Part of the files that tells whose they are.
+#[derive(Deserialize)]
+struct FileOwner {
+    netns: u64,
+    dev: Identity,
+}
+
+impl FileOwner {
+    fn of(file: &Path) -> io::Result<Option<FileOwner>> {
+        Ok(serde_json::from_slice(&fs::read(file)?).ok())
+    }
+
+    fn exists(&self, existing: &[Interface]) -> bool {
+        existing.iter().any(|interface| self.dev.is(interface))
+    }
 }
 
 impl StateDir {
@@ -126,23 +195,21 @@ impl StateDir {
     }
 
     fn file(&self, ifindex: u32, direction: Direction, extension: &str) -> PathBuf {
-        let namespace = &self.namespace;
+        let namespace = &self.namespace.name;
         let name = format!("{namespace}-{ifindex}-{direction}.{extension}");
         self.path.join(name)
     }
 
-    /// Record of the applied setup; `None` if there is none.
-    pub(crate) fn load(&self, ifindex: u32, direction: Direction) -> io::Result<Option<Record>> {
-        read(&self.file(ifindex, direction, "json"))
-    }
-
-    /// Journal of an interrupted process; `None` if there is none.
-    pub(crate) fn journal(
-        &self,
-        ifindex: u32,
-        direction: Direction,
-    ) -> io::Result<Option<Journal>> {
-        read(&self.file(ifindex, direction, "journal"))
+    /// What is saved about a device. Files of another device that had its index do not count.
+    pub(crate) fn known(&self, interface: &Interface, direction: Direction) -> io::Result<Known> {
+        let file = |extension| self.file(interface.index, direction, extension);
+        let record: Option<Record> = read(&file("json"))?;
+        let journal: Option<Journal> = read(&file("journal"))?;
+        Ok(Known {
+            record: record.filter(|record| record.dev.is(interface)),
+            journal: journal.filter(|journal| journal.dev.is(interface)),
+            damaged: false,
+        })
     }
 
     /// Saves the journal before the first command.
@@ -178,50 +245,107 @@ impl StateDir {
         Ok(found)
     }
 
-    /// Indices of the devices that had this name when a setup for `direction` was applied.
-    pub(crate) fn indices(&self, dev: &Device, direction: Direction) -> io::Result<Vec<u32>> {
-        let files = self.files(dev, direction)?;
-        Ok(files.into_iter().map(|(index, _)| index).collect())
+    /// Device among `existing` that had this name when a setup for `direction` was applied.
+    pub(crate) fn formerly<'a>(
+        &self,
+        dev: &Device,
+        direction: Direction,
+        existing: &'a [Interface],
+    ) -> io::Result<Option<&'a Interface>> {
+        let owners = self.files(dev, direction)?;
+        let mut existing = existing.iter();
+        Ok(existing.find(|interface| owners.iter().any(|(owner, _)| owner.dev.is(interface))))
     }
 
-    /// Deletes the files of devices that had this name, unless their index is that of an `existing` device; returns
-    /// whether there were any.
+    /// Deletes the files of devices that had this name and no longer exist; returns whether there were any.
     pub(crate) fn forget_missing(
         &self,
         dev: &Device,
         direction: Direction,
-        existing: &[u32],
+        existing: &[Interface],
     ) -> io::Result<bool> {
         let mut files = self.files(dev, direction)?;
-        files.retain(|(index, _)| !existing.contains(index));
+        files.retain(|(owner, _)| !owner.exists(existing));
         files.iter().try_for_each(|(_, path)| delete(path))?;
         Ok(!files.is_empty())
     }
 
-    /// Files of devices that had this name, each with the interface index.
-    fn files(&self, dev: &Device, direction: Direction) -> io::Result<Vec<(u32, PathBuf)>> {
-        let (begin, end) = (format!("{}-", self.namespace), format!("-{direction}"));
-        let entries = match fs::read_dir(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
+    /// Records and journals of devices that had this name.
+    fn files(&self, dev: &Device, direction: Direction) -> io::Result<Vec<(FileOwner, PathBuf)>> {
+        let (begin, end) = (format!("{}-", self.namespace.name), format!("-{direction}"));
         let mut files = Vec::new();
-        for entry in entries {
-            let path = entry?.path();
-            let index = path
+        for path in self.paths()? {
+            let own = path
                 .file_stem()
-                .and_then(|stem| stem.to_str()?.strip_prefix(&begin)?.strip_suffix(&end))
-                .and_then(|index| index.parse().ok());
-            let Some(index) = index else {
-                continue;
-            };
-            let header: Option<FileHeader> = serde_json::from_slice(&fs::read(&path)?).ok();
-            if header.and_then(|header| header.dev).as_deref() == Some(dev.name()) {
-                files.push((index, path));
+                .and_then(|stem| stem.to_str())
+                .is_some_and(|stem| stem.starts_with(&begin) && stem.ends_with(&end));
+            if own
+                && is_saved(&path)
+                && let Some(owner) = FileOwner::of(&path)?
+                && owner.dev.name == dev.name()
+            {
+                files.push((owner, path));
             }
         }
         Ok(files)
     }
+
+    /// Deletes files that certainly serve nothing, as far as this user may: those of earlier boots, of network namespaces
+    /// whose inode number this one has now, and of devices whose interface index another one has; what interrupted
+    /// processes have not written to the end; and classifiers that no record or journal names. The caller has the lock.
+    pub(crate) fn sweep(&self, existing: &[Interface]) {
+        let paths = self.paths().unwrap_or_default();
+        let (saved, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| is_saved(path));
+        let (dead, alive): (Vec<_>, Vec<_>) = saved
+            .into_iter()
+            .partition(|path| self.is_dead(path, existing));
+        let alive: Vec<String> = alive
+            .iter()
+            .map(|path| fs::read_to_string(path).unwrap_or_default())
+            .collect();
+        let unused = others.into_iter().filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| {
+                let classifier = name.starts_with("ages-") && name.ends_with(".o");
+                name.ends_with(".new")
+                    || classifier && !alive.iter().any(|saved| saved.contains(name))
+            })
+        });
+        for path in dead.into_iter().chain(unused) {
+            // Another user's.
+            let _ = delete(&path);
+        }
+    }
+
+    fn is_dead(&self, path: &Path, existing: &[Interface]) -> bool {
+        let Namespace { name, boot, inode } = &self.namespace;
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.unwrap_or_default();
+        let boots = stem.split('-').next().filter(|_| !boot.is_empty());
+        let owner = FileOwner::of(path).ok().flatten();
+        let of_earlier_boot = boots.is_some_and(|of_file| of_file != boot);
+        of_earlier_boot
+            || owner.is_some_and(|owner| match stem.starts_with(&format!("{name}-")) {
+                true => {
+                    let index = |interface: &Interface| interface.index == owner.dev.index;
+                    existing.iter().any(index) && !owner.exists(existing)
+                }
+                false => owner.netns == *inode && *inode != 0,
+            })
+    }
+
+    fn paths(&self) -> io::Result<Vec<PathBuf>> {
+        match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => entries?.map(|entry| Ok(entry?.path())).collect(),
+        }
+    }
+}
+
+/// Whether this is a record or a journal.
+fn is_saved(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "json" || extension == "journal")
 }
 
 fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {

@@ -150,8 +150,12 @@ fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
                 ));
             }
             if let Some(error) = record_error {
+                let then = match setup.direction {
+                    Direction::Egress => "apply or remove will treat it as set up by others",
+                    Direction::Ingress => "apply will repeat it",
+                };
                 warn(&format!(
-                    "{STATE}: {error}; the setup could not be recorded, so the next apply will repeat it"
+                    "{STATE}: {error}; the setup could not be recorded, so the next {then}"
                 ));
             }
             print(&format!("{dev}: set up; see gentle qdisc show {dev}\n"))?;

@@ -66,3 +66,51 @@ fn a_device_that_has_the_name_is_not_taken() {
         "{text}"
     );
 }
+
+#[test]
+fn names_that_are_cut_alike_are_not_called_a_rename() {
+    let Some(text) = stdout(
+        "ip link add name x type ifb 2>/dev/null || { echo no ifb; exit 0; }
+        for name in abcdefghijklmn0 zbcdefghijklmn0; do ip link add name $name type veth; done
+        gentle qdisc apply abcdefghijklmn0 pfifo --ingress --rate 20mbit
+        if gentle qdisc apply zbcdefghijklmn0 pfifo --ingress --rate 20mbit 2>/run/said; then exit 1; fi
+        cat /run/said",
+    ) else {
+        return;
+    };
+    if text == "no ifb\n" {
+        eprintln!("skipped: this kernel has no ifb");
+        return;
+    }
+    assert!(
+        text.contains("in-defghijklmn0, which is that of abcdefghijklmn0: ")
+            && !text.contains("renamed;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_refusal_ends_in_a_command_that_makes_way() {
+    for qdisc in [
+        "ingress_block 7 clsact",
+        "egress_block 7 clsact",
+        "ingress_block 7 ingress",
+    ] {
+        let Some(text) = stdout(&format!(
+            "ip link add name x type ifb 2>/dev/null || {{ echo missing; exit 0; }}
+            tc qdisc add dev wan {qdisc} || {{ echo missing; exit 0; }}
+            for option in '' --replace; do
+                if gentle qdisc apply wan pfifo --ingress --rate 20mbit $option 2>/run/said; then exit 1; fi
+                sed -n 's/.*delete it with: //p' /run/said >/run/remedy
+                test -s /run/remedy
+            done
+            sh -e /run/remedy
+            gentle qdisc apply wan pfifo --ingress --rate 20mbit"
+        )) else {
+            return;
+        };
+        if text != "missing\n" {
+            assert_eq!(text, "wan: set up; see gentle qdisc show wan\n", "{qdisc}");
+        }
+    }
+}

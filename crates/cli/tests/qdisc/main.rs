@@ -4,9 +4,11 @@
 
 mod apply;
 mod concurrent;
+mod directory;
 mod ingress;
 mod namespace;
 mod openwrt;
+mod origin;
 mod plan;
 mod refused;
 mod renamed;

@@ -234,12 +234,12 @@ END
         readlink /proc/self/ns/net
 END
         first=$(unshare --net sh -e /run/a 2>/dev/null)
-        ls /run/gentle | grep -q journal
+        ls /run/gentle | grep journal
         for n in 1 2 3 4 5 6 7 8; do
             next=$(unshare --net sh -e /run/b) || { echo "$next"; exit 1; }
             if [ "$next" = "$first" ]; then echo reused; break; fi
         done
-        ls /run/gentle"#,
+        echo left: $(ls /run/gentle)"#,
     ) else {
         return;
     };
@@ -252,6 +252,10 @@ END
     assert_eq!(Some(name[0]), boot.split('-').next(), "{text}");
     let cookie = name[1].parse::<u64>().is_ok();
     assert!(cookie || name[1].starts_with("inode"), "{text}");
+    // The number of the namespace proves that the one of the journal is gone.
+    if text.contains("reused") {
+        assert!(text.ends_with("left: lock\n"), "{text}");
+    }
 }
 
 /// A queue that cannot be restored does not keep a device from being set up for ever.

@@ -19,6 +19,14 @@ pub enum NetlinkError {
         /// Error code of the kernel.
         code: ErrorKind,
     },
+    /// A filter to be created redirects to a device that has been deleted since it was saved.
+    #[error("a filter redirects packets to {name} (interface {index}), which has been deleted")]
+    TargetGone {
+        /// Name of the device when the filter was saved.
+        name: String,
+        /// Interface index of the device, which another device may have now.
+        index: u32,
+    },
     /// The answer is truncated or malformed.
     #[error("netlink: the kernel sent a malformed answer ({0})")]
     Malformed(&'static str),

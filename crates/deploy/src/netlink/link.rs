@@ -7,6 +7,7 @@ use crate::device::{Device, Link};
 
 const RTM_GETLINK: u16 = 18;
 const IFINFO_HEADER: usize = 16;
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
@@ -15,6 +16,8 @@ const IFLA_IFALIAS: u16 = 20;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 /// Within `IFLA_LINKINFO`.
 const IFLA_INFO_KIND: u16 = 1;
+
+const IFF_UP: u32 = 1;
 
 const ARPHRD_ETHER: u16 = 1;
 const ARPHRD_LOOPBACK: u16 = 772;
@@ -31,8 +34,12 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Kind of a virtual device, such as `ifb`; empty for hardware.
     pub(crate) kind: String,
+    /// Whether the device is up, so that packets pass it.
+    pub(crate) up: bool,
     pub(crate) loopback: bool,
     pub(crate) link: Link,
+    /// Link-layer address; empty if the device has none.
+    pub(crate) address: Vec<u8>,
     pub(crate) alias: Option<String>,
     /// Number of transmit queues.
     pub(crate) transmit_queues: u32,
@@ -62,6 +69,7 @@ fn parse(bytes: &[u8]) -> Option<Interface> {
         Some(u32::from_ne_bytes(*value.first_chunk()?))
     };
     let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
+    let flags = u32::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);
     let information = attribute::find(&attributes, IFLA_LINKINFO).unwrap_or_default();
     let information = Attribute::all(information);
     Some(Interface {
@@ -70,7 +78,11 @@ fn parse(bytes: &[u8]) -> Option<Interface> {
         kind: attribute::find(&information, IFLA_INFO_KIND)
             .map(attribute::text)
             .unwrap_or_default(),
+        up: flags & IFF_UP != 0,
         loopback: hardware == ARPHRD_LOOPBACK,
+        address: attribute::find(&attributes, IFLA_ADDRESS)
+            .unwrap_or_default()
+            .to_owned(),
         link: Link {
             header: match WITH_ETHERNET_HEADER.contains(&hardware) {
                 true => ETHERNET_HEADER,

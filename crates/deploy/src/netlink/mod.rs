@@ -15,5 +15,5 @@ pub use error::NetlinkError;
 pub(crate) use attribute::{Attribute, find, text};
 pub(crate) use link::{Interface, interface, interfaces};
 pub(crate) use message::{INGRESS, Object, ROOT, TcMessage, format_handle, tca};
-pub(crate) use namespace::namespace;
+pub(crate) use namespace::{Namespace, namespace};
 pub(crate) use socket::Netlink;

@@ -8,19 +8,32 @@
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
-/// Name for the network namespace of this process that no other namespace gets until the machine is turned off.
-///
-/// It has a part of the boot's identifier and the namespace's cookie (Linux 5.14, `net_gen_cookie` in
-/// net/core/net_namespace.c): a number from a counter. Older kernels have only the inode number of
-/// /proc/self/ns/net, which the next namespace may get as soon as this one is deleted.
-pub(crate) fn namespace() -> String {
+/// Network namespace of this process.
+#[derive(Debug, Clone)]
+pub(crate) struct Namespace {
+    /// Name that no other namespace gets until the machine is turned off.
+    ///
+    /// It has a part of the boot's identifier and the namespace's cookie (Linux 5.14, `net_gen_cookie` in
+    /// net/core/net_namespace.c): a number from a counter. Older kernels have only the inode number of
+    /// /proc/self/ns/net.
+    pub(crate) name: String,
+    /// Part of the boot's identifier with which the name begins; empty if it is unknown.
+    pub(crate) boot: String,
+    /// Inode number of /proc/self/ns/net, which the next namespace may get as soon as this one is deleted.
+    pub(crate) inode: u64,
+}
+
+pub(crate) fn namespace() -> Namespace {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let boot = boot.split('-').next().unwrap_or_default().trim();
-    match cookie() {
+    let boot = boot.split('-').next().unwrap_or_default().trim().to_owned();
+    let inode = inode();
+    let name = match cookie() {
         Ok(cookie) => format!("{boot}-{cookie}"),
-        Err(_) => format!("{boot}-inode{}", inode()),
-    }
+        Err(_) => format!("{boot}-inode{inode}"),
+    };
+    Namespace { name, boot, inode }
 }
 
 fn cookie() -> io::Result<u64> {
@@ -45,10 +58,8 @@ fn cookie() -> io::Result<u64> {
     }
 }
 
-fn inode() -> String {
-    let link = std::fs::read_link("/proc/self/ns/net").unwrap_or_default();
-    let digits = link.to_string_lossy();
-    digits.chars().filter(char::is_ascii_digit).collect()
+fn inode() -> u64 {
+    std::fs::metadata("/proc/self/ns/net").map_or(0, |namespace| namespace.ino())
 }
 
 #[cfg(test)]
@@ -57,8 +68,8 @@ mod tests {
 
     #[test]
     fn the_name_stays_the_same_and_is_a_part_of_a_file_name() {
-        let name = namespace();
-        assert_eq!(name, namespace());
+        let name = namespace().name;
+        assert_eq!(name, namespace().name);
         assert!(
             name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'),
             "{name}"

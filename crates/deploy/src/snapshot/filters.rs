@@ -1,5 +1,6 @@
 //! Filters of one parent, in an order in which they can be created.
 
+use super::actions;
 use super::kinds::{self, CLSACT, WITH_OWN_CLASSES};
 use super::u32_tables;
 use crate::netlink::{Netlink, NetlinkError, Object, TcMessage, tca};
@@ -95,6 +96,12 @@ impl Filters {
         }
         ordered.extend(others);
         ordered.into_iter().flatten().collect()
+    }
+
+    /// Indices of the devices to which the filters redirect packets.
+    pub(super) fn targets(&self) -> Vec<u32> {
+        let actions = self.set.iter().flat_map(actions::of);
+        actions.filter_map(|action| action.redirects_to()).collect()
     }
 
     /// Numbers of the chains that have filters, in the order of the dump.

@@ -8,8 +8,10 @@ mod kinds;
 mod stable;
 mod u32_tables;
 
-use crate::netlink::format_handle;
-use crate::netlink::{INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage};
+use crate::identity::Identity;
+use crate::netlink::{
+    INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage, format_handle, interfaces,
+};
 use filters::Filters;
 use kinds::{CLSACT, WITH_OWN_CLASSES};
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
     objects: Vec<(Object, TcMessage)>,
+    /// Devices to which filters redirect packets: filters refer to them by an index that another device may get.
+    targets: Vec<Identity>,
     /// Number of transmit queues with a qdisc each, under `mq`.
     #[serde(skip)]
     transmit_queues: usize,
@@ -86,7 +90,17 @@ impl Snapshot {
         let lacking = complete::lacking(&dumped, &filters, &elsewhere);
         let in_order = filters.iter().flat_map(Filters::in_order);
         dumped.extend(in_order.map(|filter| (Object::Filter, filter)));
+        let to: Vec<u32> = filters.iter().flat_map(Filters::targets).collect();
+        let targets = match to.is_empty() {
+            true => Vec::new(),
+            false => interfaces(netlink)?
+                .iter()
+                .filter(|interface| to.contains(&interface.index))
+                .map(Identity::of)
+                .collect(),
+        };
         Ok(Snapshot {
+            targets,
             blocks: complete::has_blocks(&dumped),
             objects: dumped
                 .iter()
@@ -135,9 +149,10 @@ impl Snapshot {
         self.set_filters().count()
     }
 
-    pub(crate) fn has_filter_with(&self, preference: u16) -> bool {
+    /// Filters of this preference.
+    pub(crate) fn filters_with(&self, preference: u16) -> impl Iterator<Item = &TcMessage> {
         self.set_filters()
-            .any(|filter| filter.info >> 16 == u32::from(preference))
+            .filter(move |filter| filter.info >> 16 == u32::from(preference))
     }
 
     /// Whether filters are shared with other devices.
@@ -148,8 +163,7 @@ impl Snapshot {
     /// Whether a filter redirects packets to the device with this index.
     pub(crate) fn redirects_to(&self, ifindex: u32) -> bool {
         self.set_filters()
-            .flat_map(actions::of)
-            .any(|action| action.redirects_to() == Some(ifindex))
+            .any(|filter| is_redirect_to(filter, ifindex))
     }
 
     /// Numbers of the chains that have filters.
@@ -176,6 +190,22 @@ impl Snapshot {
                 .objects
                 .iter()
                 .all(|object| whole.objects.contains(object))
+    }
+
+    /// Whether these are the qdiscs and classes of `made` after a change of their settings, or after some were added or
+    /// deleted beneath an unchanged top qdisc.
+    pub(crate) fn is_variant_of(&self, made: &Snapshot) -> bool {
+        let name = |message: &TcMessage| (message.kind(), message.parent, message.handle);
+        let (Some(now), Some(then)) = (self.top(), made.top()) else {
+            return false;
+        };
+        let all_there = || {
+            [Object::Qdisc, Object::Class].into_iter().all(|object| {
+                made.of(object)
+                    .all(|then| self.of(object).any(|now| name(now) == name(then)))
+            })
+        };
+        name(now) == name(then) && (now.attributes == then.attributes || all_there())
     }
 
     /// Snapshot without the numbers that differ after the same objects are created again: of devices, actions, and
@@ -210,18 +240,31 @@ impl Snapshot {
         }
     }
 
-    /// Creates the objects that are missing in `now` on the device with this index.
+    /// Creates the objects that are missing in `now` on the device with this index. Filters may redirect to the devices
+    /// of the time when they were saved, to devices that have their index and name, and to `intermediate`, which was created
+    /// again.
     pub(crate) fn restore(
         &self,
         netlink: &mut Netlink,
         ifindex: u32,
         now: &Snapshot,
+        intermediate: Option<u32>,
     ) -> Result<(), NetlinkError> {
         if self.top().is_none() {
             return Ok(());
         }
+        let existing = interfaces(netlink)?;
+        let mut gone = self.targets.clone();
+        gone.retain(|target| {
+            Some(target.index) != intermediate
+                && !existing.iter().any(|now| target.is_or_replaced_by(now))
+        });
         let there = now.comparable(None);
         for (object, wanted) in self.missing_in(&there) {
+            if let Some(target) = gone.iter().find(|t| is_redirect_to(wanted, t.index)) {
+                let (name, index) = (target.name.clone(), target.index);
+                return Err(NetlinkError::TargetGone { name, index });
+            }
             let mut message = accepted::of(object, wanted);
             if object == Object::Filter {
                 let taken = taken_numbers(netlink, &message)?;
@@ -294,6 +337,29 @@ impl Snapshot {
             None => "the kernel reports more objects than it has".to_owned(),
         }))
     }
+}
+
+/// Whether a filter redirects packets to the device with this index.
+pub(crate) fn is_redirect_to(filter: &TcMessage, ifindex: u32) -> bool {
+    actions::of(filter)
+        .iter()
+        .any(|action| action.redirects_to() == Some(ifindex))
+}
+
+/// Whether a filter of the device with index `from`, in either direction, redirects packets to the one with index `to`.
+pub(crate) fn redirects(netlink: &mut Netlink, from: u32, to: u32) -> Result<bool, NetlinkError> {
+    let Tree { qdiscs, classes } = Tree::read(netlink, from)?;
+    let qdiscs = qdiscs.into_iter().map(|qdisc| (Object::Qdisc, qdisc));
+    let classes = classes.into_iter().map(|class| (Object::Class, class));
+    let objects: Vec<_> = qdiscs.chain(classes).collect();
+    for parent in filters::parents(&objects) {
+        for side in std::iter::once(parent).chain(filters::other_side(parent)) {
+            if Filters::read(netlink, from, side)?.targets().contains(&to) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Numbers of a filter's actions that other actions have. Waits for those that the kernel is about to give up.

@@ -321,11 +321,28 @@ fn what_cannot_be_written_down_is_not_put_aside() {
         # The machine itself has something in that folder.
         read_only() { unshare --mount sh -ec 'mount -t tmpfs -o ro none /run/gentle; exec "$@"' sh "$@"; }
         read_only gentle qdisc apply wan 'pfifo limit=50' 2>&1 | grep 'could not be recorded'
-        gentle qdisc remove wan
+        refused 'so it stays' gentle qdisc remove wan
+        tc qdisc del dev wan root
         foreign
         look >/run/before
         refused /run/gentle read_only gentle qdisc apply wan 'pfifo limit=50' --replace
         look >/run/after; same 'the refusal'
+        "#,
+    );
+}
+
+/// The classifier is needed as long as the setup may have to be made again.
+#[test]
+fn a_classifier_is_deleted_with_its_setup() {
+    runs(
+        r#"
+        count() { test $(ls /run/gentle | grep -c 'ages-.*[.]o') = $1; }
+        gentle qdisc apply wan age_prio --rate 20mbit
+        count 1
+        gentle qdisc apply wan 'age_prio bands=5' --rate 20mbit
+        count 1
+        gentle qdisc remove wan
+        count 0
         "#,
     );
 }
