@@ -80,7 +80,7 @@ fn under_lock(
     let mut before = observe(netlink, &found, direction, state)?;
     let index = before.interface.index;
     let recovered = system::has_net_admin() && recover(netlink, programs, &mut before, state)?;
-    let record = match before.is_own() {
+    let record = match before.is_own() || before.lost_its_setup() {
         true => before.known.record.clone(),
         false => None,
     };

@@ -7,7 +7,7 @@ use crate::intermediate::{self, IFB, IngressOf};
 use crate::netlink::{Interface, Netlink, interface, interfaces};
 use crate::run::Programs;
 use crate::setup::{Direction, Present};
-use crate::snapshot::{Side, Snapshot};
+use crate::snapshot::{self, Side, Snapshot};
 use crate::state::Known;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub(crate) struct DeviceState {
     pub(crate) state: QueueState,
     /// What is saved about it.
     pub(crate) known: Known,
-    /// Names of other devices whose filters redirect packets to the intermediate device.
+    /// Names of the devices on which others redirect packets to the intermediate device.
     pub(crate) sharers: Vec<String>,
     /// Another device with the name that a new intermediate device would get.
     pub(crate) namesake: Option<Interface>,
@@ -82,9 +82,14 @@ impl DeviceState {
             let existing = interfaces(netlink)?;
             if let Some(found) = intermediate::of(&existing, interface.index, &own, known.name()) {
                 ifb = Some(Intermediate::observe(netlink, found)?);
-                let mut users = intermediate::users(netlink, &existing, found.index)?;
-                users.retain(|user| user.index != interface.index);
-                sharers.extend(users.into_iter().map(|user| user.name.clone()));
+                let mut redirects = snapshot::redirects(netlink, found.index)?;
+                // One is gentle's.
+                redirects.retain(|device, count| *device != interface.index || *count > 1);
+                let names = existing
+                    .iter()
+                    .filter(|device| redirects.contains_key(&device.index))
+                    .map(|device| device.name.clone());
+                sharers.extend(names);
             }
             let name = dev.ingress();
             namesake = existing.into_iter().find(|other| {
@@ -139,7 +144,7 @@ impl DeviceState {
         self.state.ifb.as_ref().is_none_or(|ifb| ifb.up)
     }
 
-    /// Refuses to delete an intermediate device to which other devices redirect packets.
+    /// Refuses to delete an intermediate device to which others redirect packets.
     pub(crate) fn require_sole_use(&self) -> Result<(), ApplyError> {
         match (self.sharers.first(), &self.state.ifb) {
             (Some(by), Some(ifb)) => Err(ApplyError::IntermediateShared {

@@ -257,16 +257,16 @@ pub enum ApplyError {
         /// Command that removes it.
         remedy: String,
     },
-    /// Other devices redirect packets to the intermediate device.
+    /// Others redirect packets to the intermediate device.
     #[error(
-        "{name}, through which the incoming packets of {dev} pass, also receives packets that a filter of {by} redirects, and would be deleted; nothing was changed; delete that filter first"
+        "{name}, through which the incoming packets of {dev} pass, also receives packets that a filter of others on {by} redirects, and would be deleted; nothing was changed; delete that filter first"
     )]
     IntermediateShared {
         /// Name of the intermediate device.
         name: String,
         /// Name of the device.
         dev: Device,
-        /// Name of a device that redirects packets to it.
+        /// Name of a device with such a filter.
         by: String,
     },
     /// The name of the intermediate device is in use.

@@ -45,6 +45,13 @@ impl Identity {
             }
     }
 
+    /// Whether `interface` has the index of this device and is another one, without any doubt.
+    pub(crate) fn is_not(&self, interface: &Interface) -> bool {
+        let now = Identity::of(interface);
+        let differ = |(then, now): (u64, u64)| then != now;
+        self.index == now.index && self.node.zip(now.node).is_some_and(differ)
+    }
+
     /// Whether `interface` is this device, or was created in its place with its index and name.
     pub(crate) fn is_or_replaced_by(&self, interface: &Interface) -> bool {
         let replaced = self.index == interface.index && self.name == interface.name;

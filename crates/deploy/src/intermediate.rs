@@ -123,7 +123,7 @@ fn orphans(
                     .known(device, Direction::Ingress)
                     .map_or(true, |known| known.name() == Some(dev.name()))
         });
-        if !prepared && users(netlink, existing, interface.index)?.is_empty() {
+        if !prepared && snapshot::redirects(netlink, interface.index)?.is_empty() {
             orphans.push(interface.clone());
         }
     }
@@ -146,21 +146,6 @@ pub(crate) fn delete_orphans(
         programs.run(&Command::ip("link del dev").arg(&ifb.name))?;
     }
     Ok(!orphans.is_empty())
-}
-
-/// Devices among `existing` whose filters redirect packets to the device with this index.
-pub(crate) fn users<'a>(
-    netlink: &mut Netlink,
-    existing: &'a [Interface],
-    index: u32,
-) -> Result<Vec<&'a Interface>, NetlinkError> {
-    let mut users = Vec::new();
-    for device in existing {
-        if snapshot::redirects(netlink, device.index, index)? {
-            users.push(device);
-        }
-    }
-    Ok(users)
 }
 
 #[cfg(test)]

@@ -36,6 +36,15 @@ impl DeviceState {
             && top.is_some_and(has_handle_of_gentle)
     }
 
+    /// Whether a setup of gentle's is recorded that somebody deleted, so that the default of the device is in place instead of
+    /// the queues from before.
+    pub(crate) fn lost_its_setup(&self) -> bool {
+        let record = self.known.record.as_ref();
+        record.is_some_and(|record| record.before.is_some())
+            && !self.is_own()
+            && self.foreign().is_none()
+    }
+
     /// Gentle's filter for incoming packets. If somebody deleted the intermediate device, the filter drops every packet;
     /// `tcf_mirred_dump` reports index 0 for a device that is gone.
     pub(crate) fn redirect(&self) -> Option<&TcMessage> {

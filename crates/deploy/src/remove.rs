@@ -9,6 +9,7 @@ use crate::recovery::{observe, recover, restore, sweep};
 use crate::rehearsal;
 use crate::run::Programs;
 use crate::setup::Direction;
+use crate::snapshot;
 use crate::state::{Journal, Known, StateDir};
 use crate::system;
 
@@ -120,14 +121,11 @@ fn meant<'a>(
     }
     for ifb in existing {
         let served = IngressOf::served_by(ifb).filter(|served| served.name == dev.name());
-        let index = served.and_then(|served| served.index);
-        let users = match index {
-            Some(_) => intermediate::users(netlink, existing, ifb.index)?,
-            None => Vec::new(),
+        let Some(index) = served.and_then(|served| served.index) else {
+            continue;
         };
-        let renamed = users.into_iter().find(|user| Some(user.index) == index);
-        if renamed.is_some() {
-            return Ok(renamed);
+        if snapshot::redirects(netlink, ifb.index)?.contains_key(&index) {
+            return Ok(existing.iter().find(|device| device.index == index));
         }
     }
     Ok(None)
@@ -155,7 +153,7 @@ fn remove_direction(
         device_gone: false,
         restored,
     };
-    if !device.is_own() {
+    if !device.is_own() && !device.lost_its_setup() {
         let restored = device.state.own.describe_top();
         if !recovered && device.is_unrecorded() {
             return Err(unrecorded(device));

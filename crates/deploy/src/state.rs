@@ -163,8 +163,9 @@ impl FileOwner {
         Ok(serde_json::from_slice(&fs::read(file)?).ok())
     }
 
-    fn exists(&self, existing: &[Interface]) -> bool {
-        existing.iter().any(|interface| self.dev.is(interface))
+    /// Whether another device among `existing` has the index, without any doubt.
+    fn is_replaced(&self, existing: &[Interface]) -> bool {
+        existing.iter().any(|interface| self.dev.is_not(interface))
     }
 }
 
@@ -265,7 +266,10 @@ impl StateDir {
         existing: &[Interface],
     ) -> io::Result<bool> {
         let mut files = self.files(dev, direction)?;
-        files.retain(|(owner, _)| !owner.exists(existing));
+        files.retain(|(owner, _)| {
+            let index = |interface: &Interface| interface.index == owner.dev.index;
+            !existing.iter().any(index) || owner.is_replaced(existing)
+        });
         files.iter().try_for_each(|(_, path)| delete(path))?;
         Ok(!files.is_empty())
     }
@@ -326,10 +330,7 @@ impl StateDir {
         let of_earlier_boot = boots.is_some_and(|of_file| of_file != boot);
         of_earlier_boot
             || owner.is_some_and(|owner| match stem.starts_with(&format!("{name}-")) {
-                true => {
-                    let index = |interface: &Interface| interface.index == owner.dev.index;
-                    existing.iter().any(index) && !owner.exists(existing)
-                }
+                true => owner.is_replaced(existing),
                 false => owner.netns == *inode && *inode != 0,
             })
     }

@@ -97,6 +97,44 @@ fn what_replaced_a_setup_under_its_handle_is_not_removed() {
     );
 }
 
+/// Somebody may delete a setup; what it replaced is still saved.
+#[test]
+fn what_a_deleted_setup_replaced_comes_back() {
+    for (delete, side) in [
+        ("tc qdisc del dev wan root", ""),
+        (
+            "tc qdisc del dev wan ingress; ip link del in-wan",
+            "--ingress",
+        ),
+    ] {
+        for apply in ["", "gentle qdisc apply wan bfifo --rate 30mbit"] {
+            let again = match apply {
+                "" => String::new(),
+                apply => format!("{apply} {side}; {delete}; {apply} {side}"),
+            };
+            let Some(text) = with_ifb(&format!(
+                "tc qdisc add dev wan root handle 7: htb default 9
+                tc class add dev wan parent 7: classid 7:9 htb rate 9mbit
+                tc qdisc add dev wan ingress
+                tc filter add dev wan ingress protocol ip pref 3 u32 match ip tos 3 0xff action mirred egress mirror dev lo
+                look >/run/before
+                gentle qdisc apply wan pfifo --rate 20mbit --replace {side}
+                {delete}
+                {again}
+                gentle qdisc remove wan
+                look | diff /run/before -
+                gentle qdisc remove wan"
+            )) else {
+                return;
+            };
+            assert!(
+                text.ends_with(" restored\nwan: nothing to remove\n"),
+                "{text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn filters_of_others_in_the_ingress_qdisc_stay() {
     let Some(text) = with_ifb(
@@ -227,6 +265,8 @@ fn an_intermediate_device_that_others_use_is_not_deleted() {
     for filter in [
         "tc qdisc add dev user ingress; tc filter add dev user ingress protocol all u32 match u32 0 0 action mirred egress redirect dev in-wan",
         "tc qdisc add dev user clsact; tc filter add dev user egress protocol all u32 match u32 0 0 action mirred egress mirror dev in-wan",
+        "tc qdisc add dev user ingress_block 7 ingress; tc filter add block 7 protocol all u32 match u32 0 0 action mirred egress redirect dev in-wan",
+        "tc filter add dev wan ingress pref 9 protocol ip u32 match u32 0 0 action mirred egress redirect dev in-wan; tc qdisc add dev user ingress; tc filter add dev user ingress protocol all u32 match u32 0 0 action mirred egress mirror dev in-wan",
     ] {
         let Some(text) = with_ifb(&format!(
             "ip link add user type veth peer name far
@@ -246,11 +286,7 @@ fn an_intermediate_device_that_others_use_is_not_deleted() {
         )) else {
             return;
         };
-        assert_eq!(
-            text.matches("a filter of user redirects").count(),
-            3,
-            "{text}"
-        );
+        assert_eq!(text.matches("a filter of others on ").count(), 3, "{text}");
     }
 }
 

@@ -8,6 +8,7 @@ use netlink_packet_core::{
     NetlinkBuffer,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::collections::BTreeSet;
 use std::io;
 
 const HEADER: usize = 16;
@@ -17,6 +18,9 @@ const NLMSG_DONE: u16 = 3;
 /// Flag of an error message that has a text of the kernel attached (`NLM_F_ACK_TLVS`).
 const ACK_TLVS: u16 = 0x200;
 const ERROR_TEXT: u16 = 1;
+
+/// Interface index of the filters of a shared block, `TCM_IFINDEX_MAGIC_BLOCK`.
+const OF_BLOCK: u32 = 0xffff_ffff;
 
 /// Maximum number of attempts to read a dump that changes while it is read.
 const ATTEMPTS: usize = 5;
@@ -57,12 +61,21 @@ impl Netlink {
         let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
-            // Kernels before 4.20 send the filters of every device.
+            // Kernels before 4.20 send the filters of every device. Those of a shared block have no device.
             .filter(|message| match message {
-                Ok(message) => message.ifindex == query.ifindex,
+                Ok(message) => [query.ifindex, OF_BLOCK].contains(&message.ifindex),
                 Err(_) => true,
             })
             .collect()
+    }
+
+    /// Indices of the devices that have qdiscs other than their default.
+    pub(crate) fn devices_with_qdiscs(&mut self) -> Result<BTreeSet<u32>, NetlinkError> {
+        let (object, query) = (Object::Qdisc, TcMessage::about(0, 0));
+        let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
+        let qdiscs = list.iter().filter_map(|bytes| TcMessage::parse(bytes));
+        let set_up = qdiscs.filter(|qdisc| qdisc.handle != 0);
+        Ok(set_up.map(|qdisc| qdisc.ifindex).collect())
     }
 
     /// Creates an object that does not exist yet.

@@ -15,6 +15,7 @@ use crate::netlink::{
 use filters::Filters;
 use kinds::{CLSACT, WITH_OWN_CLASSES};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -346,20 +347,29 @@ pub(crate) fn is_redirect_to(filter: &TcMessage, ifindex: u32) -> bool {
         .any(|action| action.redirects_to() == Some(ifindex))
 }
 
-/// Whether a filter of the device with index `from`, in either direction, redirects packets to the one with index `to`.
-pub(crate) fn redirects(netlink: &mut Netlink, from: u32, to: u32) -> Result<bool, NetlinkError> {
-    let Tree { qdiscs, classes } = Tree::read(netlink, from)?;
-    let qdiscs = qdiscs.into_iter().map(|qdisc| (Object::Qdisc, qdisc));
-    let classes = classes.into_iter().map(|class| (Object::Class, class));
-    let objects: Vec<_> = qdiscs.chain(classes).collect();
-    for parent in filters::parents(&objects) {
-        for side in std::iter::once(parent).chain(filters::other_side(parent)) {
-            if Filters::read(netlink, from, side)?.targets().contains(&to) {
-                return Ok(true);
+/// Number of redirects to the device with index `to` in the filters of each device, in both directions; devices without any
+/// are left out.
+pub(crate) fn redirects(
+    netlink: &mut Netlink,
+    to: u32,
+) -> Result<BTreeMap<u32, usize>, NetlinkError> {
+    let mut redirects = BTreeMap::new();
+    for from in netlink.devices_with_qdiscs()? {
+        let Tree { qdiscs, classes } = Tree::read(netlink, from)?;
+        let qdiscs = qdiscs.into_iter().map(|qdisc| (Object::Qdisc, qdisc));
+        let classes = classes.into_iter().map(|class| (Object::Class, class));
+        let objects: Vec<_> = qdiscs.chain(classes).collect();
+        for parent in filters::parents(&objects) {
+            for side in std::iter::once(parent).chain(filters::other_side(parent)) {
+                let targets = Filters::read(netlink, from, side)?.targets();
+                let count = targets.iter().filter(|target| **target == to).count();
+                if count > 0 {
+                    *redirects.entry(from).or_default() += count;
+                }
             }
         }
     }
-    Ok(false)
+    Ok(redirects)
 }
 
 /// Numbers of a filter's actions that other actions have. Waits for those that the kernel is about to give up.
