@@ -17,7 +17,7 @@ pub(crate) struct Identity {
     /// Link-layer address at the time; empty if the device has none.
     address: Vec<u8>,
     /// Inode number of its directory in sysfs, which a rename does not change and no later device gets until the
-    /// machine is turned off (fs/kernfs/dir.c: `idr_alloc_cyclic`); `None` if sysfs does not show this network namespace.
+    /// machine is turned off (fs/kernfs/dir.c: `idr_alloc_cyclic`); `None` if it is unknown whether sysfs shows this device.
     node: Option<u64>,
 }
 
@@ -38,10 +38,7 @@ impl Identity {
         self.index == now.index
             && match (self.node, now.node) {
                 (Some(node), Some(now)) => node == now,
-                _ => {
-                    let addressed = !self.address.is_empty();
-                    self.name == now.name || addressed && self.address == now.address
-                }
+                _ => self.name == now.name || has_address(interface) && self.address == now.address,
             }
     }
 
@@ -59,10 +56,17 @@ impl Identity {
     }
 }
 
+fn has_address(interface: &Interface) -> bool {
+    interface.address.iter().any(|byte| *byte != 0)
+}
+
 fn node(interface: &Interface) -> Option<u64> {
     let directory = Path::new("/sys/class/net").join(&interface.name);
     let read = |file| fs::read_to_string(directory.join(file)).ok();
-    // What is mounted may show the devices of another namespace.
+    // What is mounted may show the devices of another namespace, which differ by their addresses, if they have any.
+    if !has_address(interface) {
+        return None;
+    }
     let address: Vec<String> = interface
         .address
         .iter()
@@ -98,6 +102,12 @@ mod tests {
         }
     }
 
+    /// Every network namespace has such a device.
+    #[test]
+    fn a_device_without_address_is_not_looked_up() {
+        assert_eq!(Identity::of(&interface(1, "lo", &[0; 6])).node, None);
+    }
+
     #[test]
     fn without_sysfs_a_name_or_an_address_tells() {
         let known = Identity::of(&interface(4_000_000, "no-such-wan", &[2, 0, 0, 0, 0, 1]));
@@ -111,7 +121,9 @@ mod tests {
         ] {
             assert_eq!(known.is(&interface(index, name, address)), same, "{name}");
         }
-        let tunnel = Identity::of(&interface(4_000_000, "no-such-tun", &[]));
-        assert!(!tunnel.is(&interface(4_000_000, "no-such-ppp", &[])));
+        for address in [&[][..], &[0; 6]] {
+            let tunnel = Identity::of(&interface(4_000_000, "no-such-tun", address));
+            assert!(!tunnel.is(&interface(4_000_000, "no-such-ppp", address)));
+        }
     }
 }

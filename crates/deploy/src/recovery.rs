@@ -29,7 +29,7 @@ pub(crate) fn sweep(
     programs: &Programs,
     state: &StateDir,
 ) -> Result<(), ApplyError> {
-    if programs.keep_lock() {
+    if programs.keeps_lock() {
         state.sweep(&interfaces(netlink)?);
     }
     Ok(())

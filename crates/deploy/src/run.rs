@@ -61,7 +61,8 @@ impl Programs {
         Programs { lock }
     }
 
-    pub(crate) fn keep_lock(&self) -> bool {
+    /// Whether this process has the lock.
+    pub(crate) fn keeps_lock(&self) -> bool {
         self.lock.is_some()
     }
 
