@@ -189,6 +189,13 @@ impl DeviceState {
         now.is_some() && now == wanted && !self.is_in(state)
     }
 
+    /// Whether others have added filters for incoming packets to a part of `state`, so that the rest can be added.
+    pub(crate) fn is_part_with_additions(&self, state: &QueueState) -> bool {
+        self.direction == Direction::Ingress
+            && self.is_remainder_of(state)
+            && !self.is_part_of(state)
+    }
+
     /// Restores `state`; returns whether the device is in this state afterwards.
     ///
     /// `made_by` are the commands that made it, if gentle did: they set parameters that the kernel does not dump.
@@ -204,8 +211,9 @@ impl DeviceState {
         }
         self.require_sole_use()?;
         self.require_room_for(state)?;
-        // Filters beside which a setup of gentle's was made are part of it.
-        if self.is_own() || state.ifb.is_none() {
+        // Filters of others stay, as do those next to which gentle had made a setup.
+        let stays = state.ifb.is_some() || self.is_part_with_additions(state);
+        if self.is_own() || !stays {
             programs.run_all(&self.clearing())?;
         }
         let index = self.interface.index;

@@ -48,7 +48,9 @@ pub(crate) fn recover(
         return Ok(false);
     };
     device.adopt_ifb(netlink, &journal.dev.name)?;
-    let incomplete = device.is_own() || device.is_part_of(&journal.state);
+    let incomplete = device.is_own()
+        || device.is_part_of(&journal.state)
+        || device.is_part_with_additions(&journal.state);
     if incomplete {
         let made_by = made_by(device, &journal.state, journal.record.as_ref());
         restore(

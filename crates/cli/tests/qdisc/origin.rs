@@ -199,6 +199,11 @@ fn filters_of_others_stay_when_the_saved_ones_come_back() {
             gentle qdisc apply wan pfifo --ingress --rate 20mbit >/run/said 2>&1 || { cat /run/said; echo "after $n"; exit 1; }
         done
         echo killed $n
+        # The last call deletes the intermediate device.
+        echo 2 >/run/left
+        sed -i 's/^test $left != 0 .*/test $left != 1 || { ip "$@"; kill -9 $PPID; exit; }/' /run/axe/ip
+        if PATH=/run/axe:$PATH gentle qdisc remove wan >/dev/null 2>&1; then exit 1; fi
+        if ip link show in-wan 2>/dev/null; then exit 1; fi
         gentle qdisc remove wan
         tc filter show dev wan ingress | grep -o 'match 000[0-9]0000'"#,
     ) else {
