@@ -1,4 +1,5 @@
 // Captures, read by a worker that lives as long as that takes, so that its memory is free again afterwards.
+import { equip } from "./module";
 import type { Captured, CaptureOrder, CaptureReport } from "./protocol";
 
 export interface Reading {
@@ -22,6 +23,7 @@ export function read(order: CaptureOrder, progress: (fraction: number) => void):
       reject(new Error(`The analysis ended: ${event.message}. gentle analyze can do more with the file.`));
     });
   });
+  equip(worker);
   worker.postMessage(order);
   return { captured, stop: () => worker.terminate() };
 }

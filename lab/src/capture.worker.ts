@@ -1,6 +1,6 @@
 // Reads captures as far as the analysis asks for them, so that they need not fit into memory.
-import init, { analyze } from "./wasm/gentle_lab.js";
-import wasm from "./wasm/gentle_lab_bg.wasm?url";
+import { analyze } from "./wasm/gentle_lab.js";
+import { serve } from "./serve";
 import type { CaptureOrder, CaptureReport } from "./protocol";
 
 /** Milliseconds between two reports of progress. */
@@ -35,21 +35,18 @@ class Source {
   }
 }
 
-addEventListener("message", async ({ data }: MessageEvent<CaptureOrder>) => {
-  const reached = data.files.map(() => 0);
-  const size = data.files.reduce((sum, file) => sum + file.size, 0);
+function read(order: CaptureOrder) {
+  const reached = order.files.map(() => 0);
+  const size = order.files.reduce((sum, file) => sum + file.size, 0);
   let reported = performance.now();
-  const sources = data.files.map((file, index) => new Source(file, (offset) => {
+  const sources = order.files.map((file, index) => new Source(file, (offset) => {
     reached[index] = offset;
     if (performance.now() - reported < REPORT_EVERY) return;
     reported = performance.now();
     report({ type: "progress", read: reached.reduce((sum, bytes) => sum + bytes), size });
   }));
-  try {
-    await init({ module_or_path: wasm });
-    const found = analyze(sources, data.local, data.columns);
-    report({ type: "captured", captured: { text: found.text(), flows: found.flows(), connections: found.connections(), rate: found.rate(), up: found.up() } });
-  } catch (error) {
-    report({ type: "error", message: error instanceof Error ? error.message : String(error) });
-  }
-});
+  const found = analyze(sources, order.local, order.columns);
+  report({ type: "captured", captured: { text: found.text(), flows: found.flows(), connections: found.connections(), rate: found.rate(), up: found.up() } });
+}
+
+serve(read, (_, message) => report({ type: "error", message }));

@@ -1,7 +1,9 @@
 // The worker that answers questions, as promises.
+import { equip } from "./module";
 import type { Answer, Catalog, Description, Question, Setup, Standing } from "./protocol";
 
 const worker = new Worker(new URL("./questions.worker.ts", import.meta.url), { type: "module" });
+equip(worker);
 const open = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
 let last = 0;
 let trial: { id: number; show: (standing: Standing) => void; fail: (message: string) => void } | undefined;

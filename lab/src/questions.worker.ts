@@ -1,9 +1,8 @@
 // What the page asks besides its two sessions: schemes and scenarios, and runs in the background.
-import init, { Background, catalog, describe, file, record, scheme, with_buffer } from "./wasm/gentle_lab.js";
-import wasm from "./wasm/gentle_lab_bg.wasm?url";
+import { Background, catalog, describe, file, record, scheme, with_buffer } from "./wasm/gentle_lab.js";
+import { serve } from "./serve";
 import type { Answer, Question, Standing } from "./protocol";
 
-const ready = init({ module_or_path: wasm });
 /** The latest trial; another one ends it. */
 let latest = 0;
 
@@ -48,12 +47,7 @@ function answer(question: Exclude<Question, { ask: "trial" }>): unknown {
   }
 }
 
-addEventListener("message", async ({ data }: MessageEvent<Question>) => {
-  try {
-    await ready;
-    if (data.ask === "trial") await trial(data);
-    else postMessage({ id: data.id, value: answer(data) } satisfies Answer);
-  } catch (error) {
-    postMessage({ id: data.id, error: error instanceof Error ? error.message : String(error) } satisfies Answer);
-  }
-});
+serve<Question>(
+  (question) => (question.ask === "trial" ? trial(question) : postMessage({ id: question.id, value: answer(question) } satisfies Answer)),
+  (question, error) => postMessage({ id: question.id, error } satisfies Answer),
+);

@@ -1,6 +1,6 @@
 // One side of the page: a session of the simulator in a worker of its own.
-import init, { Lab } from "./wasm/gentle_lab.js";
-import wasm from "./wasm/gentle_lab_bg.wasm?url";
+import { Lab } from "./wasm/gentle_lab.js";
+import { serve } from "./serve";
 import type { Order, Report, Snapshot } from "./protocol";
 
 /** Simulator steps between two looks at the clock. */
@@ -10,7 +10,6 @@ const PATIENCE = 40;
 /** Seconds before a moment from which packets are shown, so that those under way are there. */
 const RUN_UP = 3;
 
-const ready = init({ module_or_path: wasm });
 let lab: Lab | undefined;
 
 function report(message: Report, transfer: Transferable[] = []) {
@@ -62,11 +61,4 @@ function obey(order: Order) {
   }
 }
 
-addEventListener("message", async ({ data }: MessageEvent<Order>) => {
-  try {
-    await ready;
-    obey(data);
-  } catch (error) {
-    report({ type: "error", run: data.run, message: error instanceof Error ? error.message : String(error) });
-  }
-});
+serve(obey, (order, message) => report({ type: "error", run: order.run, message }));

@@ -1,4 +1,5 @@
 // One side of the page: its session, and the packets of the moment shown.
+import { equip } from "./module";
 import type { Change, History, Order, Report, Setup, Snapshot } from "./protocol";
 
 /** Numbers in a row of events, and kinds of events (crates/lab/src/event.rs). */
@@ -82,6 +83,7 @@ export class Side {
   onError: (message: string) => void = () => {};
 
   constructor() {
+    equip(this.worker);
     this.worker.addEventListener("message", ({ data }: MessageEvent<Report>) => this.hear(data));
     this.worker.addEventListener("error", (event) => this.onError(event.message));
   }

@@ -346,8 +346,8 @@ fn has_webassembly() -> bool {
     Path::new(folder.trim()).is_dir()
 }
 
-/// Specifications of the lab that simulate for half a minute each.
-const LONG: &str = "a day of simulated time|the story (fin|pie) shows";
+/// Specifications of the lab that take half a minute each.
+const LONG: &str = "every capture|a day of simulated time|the story (fin|pie) shows";
 
 #[test]
 fn the_lab_holds_in_a_browser() {
