@@ -17,6 +17,8 @@ pub(super) struct Clock {
 const SLEW_PER_MILLE: u64 = 1;
 /// Tolerance for preemption between the readings of the two clocks.
 const SLACK: Nanos = Nanos::from_millis(1);
+/// Readings after which the clocks are compared even so.
+const READINGS: usize = 10;
 
 /// Conversion of the kernel's timestamps to this clock.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,16 @@ impl Clock {
 
     /// Compares both clocks. Packet timestamps are those of the system clock, which may be set at any time.
     pub(super) fn compare(&mut self) -> Comparison {
-        self.against(self.now(), system())
+        let mut read = (self.now(), system());
+        // Both anew if the process was held up between them.
+        for _ in 1..READINGS {
+            let after = self.now();
+            if after <= read.0 + SLACK {
+                break;
+            }
+            read = (after, system());
+        }
+        self.against(read.0, read.1)
     }
 
     fn against(&mut self, now: Nanos, system: Nanos) -> Comparison {
@@ -70,8 +81,6 @@ impl Comparison {
         });
         match unix.map(Nanos) {
             Some(passed) if self.steady && passed <= self.now => (passed, true),
-            // The packet was timestamped after the clocks were read.
-            Some(passed) if self.steady && passed <= self.now + SLACK => (self.now, true),
             _ => (self.now, false),
         }
     }

@@ -165,9 +165,11 @@ impl Engine {
 
     /// Receives a batch of packets; returns their number and the time of the last one.
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Nanos), WireError> {
-        let (core, comparison) = (&mut self.core, self.clock.compare());
-        let mut newest = Nanos::ZERO;
+        let (core, clock) = (&mut self.core, &mut self.clock);
+        let (mut comparison, mut newest) = (None, Nanos::ZERO);
         let outcome = self.socket.receive(|received| {
+            // Read when all packets are there, so that none is later, however long the process was held up before.
+            let comparison = comparison.get_or_insert_with(|| clock.compare());
             let (passed, exact_time) = comparison.passed(received.time);
             newest = newest.max(passed);
             if received.after_loss {

@@ -25,9 +25,7 @@ fn without_losses_there_are_no_copies() {
             (0, 0, 0, 0)
         );
         assert_eq!(status.paths.len(), 1);
-        // A handshake that a busy machine holds up longer than a timer gives no sample.
-        let samples = status.paths[0].samples;
-        assert!((40..=50).contains(&samples), "{samples}");
+        assert_eq!(status.paths[0].samples, 50);
     }
 }
 
