@@ -18,7 +18,7 @@ test("it plays, and says which queue is better", async ({ page, lab }) => {
 
 test("a grade can be copied, and a click away is its formula", async ({ page, lab, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await lab("#traffic=short&profile=linux-7.2&duration=200s&a=pfifo+limit%3D50&b=spa&seed=1");
+  await lab("#traffic=short&profile=linux-7.2&duration=100s&a=pfifo+limit%3D50&b=spa&seed=1");
   await verdict(page);
   const { standing } = await state(page);
   expect(standing.added_s[0]).toBeGreaterThan(standing.added_s[1]);
