@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := build
 
 # Neither cargo nor what its tests run gets the job server of make -j2: make within a test would wait for a token of it.
-CARGO := env -u MAKEFLAGS cargo
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 
 .PHONY: build
 build:
@@ -59,7 +59,7 @@ test:
 	$(MAKE) test-lab
 	$(CARGO) test --workspace --locked --no-run
 	scripts/compiled-dependencies keep
-	GENTLE_TESTBED=required env -u MAKEFLAGS scripts/run-tests
+	GENTLE_TESTBED=required env -u MAKEFLAGS -u MFLAGS scripts/run-tests
 
 # Formatting, lints, the documentation of the crates; and fuzz/, which is a workspace of its own. Its library in C++ is compiled
 # for fuzzing only: a check links nothing.
