@@ -104,7 +104,8 @@ impl FlowKeyHasher {
     #[inline]
     fn hash_v6(&self, addresses: [Address; 2], ports: [u16; 2]) -> u32 {
         // The hasher takes one step per number, but loops over bytes.
-        let [lower, upper] = addresses.map(|address| u128::from_ne_bytes(address.0));
+        let number = |address: Address| u128::from_ne_bytes(address.0);
+        let (lower, upper) = (number(addresses[0]), number(addresses[1]));
         let ports = u32::from(ports[0]) << 16 | u32::from(ports[1]);
         fold(self.0.hash_one((lower, upper, ports)))
     }

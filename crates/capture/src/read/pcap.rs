@@ -403,13 +403,15 @@ impl Variant {
     /// Decodes the four numbers of a record header.
     #[inline]
     fn u32s(self, bytes: &[u8; RECORD_HEADER]) -> [u32; 4] {
-        let at = |i: usize| [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
-        let numbers = [at(0), at(4), at(8), at(12)];
-        if self.big_endian {
-            numbers.map(u32::from_be_bytes)
-        } else {
-            numbers.map(u32::from_le_bytes)
-        }
+        let at = |i: usize| {
+            let number = u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
+            if self.big_endian {
+                number.swap_bytes()
+            } else {
+                number
+            }
+        };
+        [at(0), at(4), at(8), at(12)]
     }
 
     #[inline]

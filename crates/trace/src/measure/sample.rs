@@ -16,8 +16,8 @@ pub(crate) struct Sample(BTreeSet<u64>);
 impl Sample {
     /// Records a connection of which both initial sequence numbers are known; client first.
     pub(super) fn record(&mut self, isn: [u32; 2], ports: [u16; 2]) {
-        let [client, server] = isn.map(u64::from);
-        let [from, to] = ports.map(u64::from);
+        let (client, server) = (u64::from(isn[0]), u64::from(isn[1]));
+        let (from, to) = (u64::from(ports[0]), u64::from(ports[1]));
         // Multiplication by 2^64 divided by the golden ratio, and the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
         let mut hash =
             (client << 32 | server) ^ (from << 16 | to).wrapping_mul(0x9e37_79b9_7f4a_7c15);
