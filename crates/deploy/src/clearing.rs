@@ -25,7 +25,7 @@ impl DeviceState {
         commands
     }
 
-    /// The same as one line for a shell.
+    /// The commands of [`clearing`](Self::clearing) as one line for a shell.
     pub(crate) fn clearing_as_text(&self) -> String {
         let commands: Vec<String> = self.clearing().iter().map(Command::to_string).collect();
         commands.join("; ")

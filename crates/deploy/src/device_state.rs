@@ -18,7 +18,7 @@ pub(crate) struct DeviceState {
     pub(crate) dev: Device,
     pub(crate) interface: Interface,
     pub(crate) state: QueueState,
-    /// What is saved about it.
+    /// Saved state of the device.
     pub(crate) known: Known,
     /// Names of the devices on which others redirect packets to the intermediate device.
     pub(crate) sharers: Vec<String>,

@@ -63,7 +63,7 @@ fn has_address(interface: &Interface) -> bool {
 fn node(interface: &Interface) -> Option<u64> {
     let directory = Path::new("/sys/class/net").join(&interface.name);
     let read = |file| fs::read_to_string(directory.join(file)).ok();
-    // What is mounted may show the devices of another namespace, which differ by their addresses, if they have any.
+    // The mounted sysfs may show the devices of another namespace, which differ by their addresses, if they have any.
     if !has_address(interface) {
         return None;
     }

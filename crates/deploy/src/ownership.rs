@@ -1,4 +1,4 @@
-//! What gentle made on a device, and what others did.
+//! Ownership of the qdiscs and filters of a device: gentle's, or those of others.
 
 use crate::device_state::DeviceState;
 use crate::netlink::TcMessage;

@@ -138,6 +138,13 @@ fn unreadable(dev: &Device, cause: std::io::Error) -> ApplyError {
     }
 }
 
+fn unwritable(dev: &Device, cause: std::io::Error) -> ApplyError {
+    ApplyError::Unwritable {
+        dev: dev.clone(),
+        cause,
+    }
+}
+
 fn remove_direction(
     netlink: &mut Netlink,
     programs: &Programs,
@@ -218,10 +225,7 @@ fn discard(
         programs.run_all(&device.clearing())?;
     }
     let discarded = state.discard(interface.index, direction);
-    let discarded = discarded.map_err(|cause| ApplyError::Unwritable {
-        dev: device.dev.clone(),
-        cause,
-    })?;
+    let discarded = discarded.map_err(|cause| unwritable(&device.dev, cause))?;
     Ok((changed || discarded).then_some(Removed {
         dev: device.dev,
         direction,
@@ -251,9 +255,6 @@ fn remove_remains(
     let deleted = direction == Direction::Ingress
         && intermediate::delete_orphans(netlink, programs, existing, dev, state)?;
     let forgotten = state.forget_missing(dev, direction, existing);
-    let forgotten = forgotten.map_err(|cause| ApplyError::Unwritable {
-        dev: dev.clone(),
-        cause,
-    })?;
+    let forgotten = forgotten.map_err(|cause| unwritable(dev, cause))?;
     Ok(deleted || forgotten)
 }

@@ -201,7 +201,7 @@ impl StateDir {
         self.path.join(name)
     }
 
-    /// What is saved about a device. Files of another device that had its index do not count.
+    /// Saved state of a device. Files of another device that had its index do not count.
     pub(crate) fn known(&self, interface: &Interface, direction: Direction) -> io::Result<Known> {
         let file = |extension| self.file(interface.index, direction, extension);
         let record: Option<Record> = read(&file("json"))?;

@@ -270,8 +270,8 @@ fn runs_of_schemes(folder: &Path, traffic: &str) -> serde_json::Value {
     serde_json::Value::Object(schemes.iter().map(run_of).collect())
 }
 
-/// What the command says about every `step`th of the captures, in `captures.json`: real ones, and some that are damaged or
-/// none at all; and runs of the connections of `router.pcapng`, in `replayed.json`.
+/// Writes the command's output for every `step`th capture, among them damaged files and files of other formats, to
+/// `captures.json`, and runs of the connections of `router.pcapng` to `replayed.json`.
 fn captures(folder: &Path, step: usize) {
     let notes = folder.join("notes.txt");
     std::fs::write(&notes, "12:00:01 IP 192.0.2.1 > 198.51.100.2: Flags [S]\n").unwrap();

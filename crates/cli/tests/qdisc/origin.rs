@@ -1,4 +1,4 @@
-//! What gentle set up, and what others set up that looks like it or is in it.
+//! Setups of others that look like gentle's or are within one of gentle's.
 
 use super::namespace::stdout;
 

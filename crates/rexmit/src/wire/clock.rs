@@ -17,7 +17,7 @@ pub(super) struct Clock {
 const SLEW_PER_MILLE: u64 = 1;
 /// Tolerance for preemption between the readings of the two clocks.
 const SLACK: Nanos = Nanos::from_millis(1);
-/// Readings after which the clocks are compared even so.
+/// Largest number of readings of both clocks for one comparison.
 const READINGS: usize = 10;
 
 /// Conversion of the kernel's timestamps to this clock.
@@ -51,7 +51,7 @@ impl Clock {
     /// Compares both clocks. Packet timestamps are those of the system clock, which may be set at any time.
     pub(super) fn compare(&mut self) -> Comparison {
         let mut read = (self.now(), system());
-        // Both anew if the process was held up between them.
+        // Read again if the process was held up between the two clocks.
         for _ in 1..READINGS {
             let after = self.now();
             if after <= read.0 + SLACK {

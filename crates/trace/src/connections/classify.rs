@@ -4,7 +4,7 @@
 use super::compact_time::CompactTime;
 use super::connection::{Connection, ConnectionFlags};
 use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission, before};
-use super::flight::SHORTEST_TIMER;
+use super::flight::{SHORTEST_RTO, SHORTEST_TIMER};
 use super::waited::Waited;
 use crate::VantagePoint;
 use crate::row::Outcome;
@@ -88,8 +88,6 @@ impl Classification {
     }
 }
 
-/// Shortest time between two SYN/ACKs of one timer: Linux `TCP_RTO_MIN`.
-const SHORTEST_BACKOFF: Nanos = Nanos::from_millis(200);
 /// Longest time in which a server next to the capture point answers.
 const LONGEST_REPLY: Nanos = Nanos::from_millis(1);
 /// Inverse of the largest share of the round-trip time on the server's side at which the server is near.
@@ -399,9 +397,8 @@ impl Classifier<'_> {
     /// milliseconds.
     fn answers_held(&self) -> Nanos {
         let pairs = self.synacks().windows(2);
-        let together = pairs.map_while(|pair| {
-            held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_BACKOFF)
-        });
+        let together = pairs
+            .map_while(|pair| held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_RTO));
         together.fold(Nanos::ZERO, Nanos::saturating_add)
     }
 
@@ -511,7 +508,7 @@ impl Classifier<'_> {
             let apart = synack.at.since(previous.at);
             let round_trip = self.exchange.round_trip(SERVER);
             !synack.settled
-                && apart >= SHORTEST_BACKOFF
+                && apart >= SHORTEST_RTO
                 && synack.echo == previous.echo
                 && round_trip.is_some_and(|it| it.0 * 2 < apart.0)
         };

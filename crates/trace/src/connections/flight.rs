@@ -13,6 +13,9 @@ pub(super) const LONGEST_COPY_GAP: Nanos = Nanos::from_millis(100);
 /// (FreeBSD, `net.inet.tcp.rexmit_min`; Linux 200 ms), that of `gentle rexmit` 20 ms.
 pub(super) const SHORTEST_TIMER: Nanos = Nanos::from_millis(20);
 
+/// Shortest RTO of usual stacks: Linux `TCP_RTO_MIN`.
+pub(super) const SHORTEST_RTO: Nanos = Nanos::from_millis(200);
+
 /// Time and identity of a transmission.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {

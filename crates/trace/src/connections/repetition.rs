@@ -6,12 +6,9 @@
 
 use super::compact_time::CompactTime;
 use super::connection::{Connection, EndpointFlags};
-use super::flight::{InFlight, LONGEST_COPY_GAP, Sent};
+use super::flight::{InFlight, LONGEST_COPY_GAP, SHORTEST_RTO, Sent};
 use crate::segment::{Segment, after};
 use gentle_units::Nanos;
-
-/// Shortest retransmission timeout of usual stacks: Linux `TCP_RTO_MIN`.
-const SHORTEST_TIMEOUT: Nanos = Nanos::from_millis(200);
 
 /// Why a segment repeats bytes that were all seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +35,7 @@ impl Connection {
         let now = CompactTime::at(segment.time);
         let recovers = self.loss_state.as_ref().is_some_and(|loss_state| {
             let last = loss_state.waited_for_data.end();
-            segment.time.saturating_sub(last) < SHORTEST_TIMEOUT
+            segment.time.saturating_sub(last) < SHORTEST_RTO
         });
         let has = |flag| endpoint.flags.has(flag);
         if recovers || has(EndpointFlags::OPENING) || !has(EndpointFlags::ACKED) {
@@ -48,14 +45,14 @@ impl Connection {
         let is_newest = end == endpoint.next;
         if acked(end) && !is_newest {
             // The previous transmission is forgotten, but the newest segment shows whether the sender sent this one later.
-            let is_copy_like = now.since(endpoint.recent.at) < SHORTEST_TIMEOUT
-                && !endpoint.recent.is_before(segment);
+            let is_copy_like =
+                now.since(endpoint.recent.at) < SHORTEST_RTO && !endpoint.recent.is_before(segment);
             return match is_copy_like {
                 true => Repetition::Needless,
                 false => Repetition::Awaited,
             };
         }
-        if previous.end != end || !previous.sent.is_copy_within(segment, SHORTEST_TIMEOUT) {
+        if previous.end != end || !previous.sent.is_copy_within(segment, SHORTEST_RTO) {
             return Repetition::Awaited;
         }
         // A sender begins with the first segment that is not acknowledged, or probes with the last (RFC 8985, 7). With newer data

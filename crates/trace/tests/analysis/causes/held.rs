@@ -75,7 +75,7 @@ fn syns_that_were_held_up_and_answered_before_the_last() {
     }
 }
 
-/// The same with the SYN/ACKs, of which the timestamps show that the first was under way when the client sent again.
+/// SYN/ACKs held up together; their timestamps show that the first was under way when the client sent again.
 #[test]
 fn synacks_that_were_held_up() {
     let syns = [(0.0, 100), (1.0, 1_100), (3.0, 3_100)];
