@@ -119,7 +119,7 @@ impl Scenario {
         let mut scenario = self.clone();
         let members = self.members(part);
         for (workload, _) in (scenario.workloads.iter_mut().zip(members)).filter(|(_, is)| !is) {
-            // The others keep their places, which determine their random numbers.
+            // The others keep their places in the lists of groups and applications.
             workload.traffic = Traffic::Replay { flows: [].into() };
         }
         scenario

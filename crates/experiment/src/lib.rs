@@ -12,6 +12,7 @@ pub mod application;
 mod backend;
 mod comparison;
 mod direction;
+pub mod draw;
 mod error;
 mod harm;
 mod merge;

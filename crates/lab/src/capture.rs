@@ -118,6 +118,6 @@ fn rate(flows: Vec<Flow>, seconds: f64) -> Option<Rate> {
         scenario.load(direction) * rate * duration / seconds.max(duration)
     });
     let bits = (offered[0].max(offered[1]) / LOAD).max(SLOWEST);
-    let unit = 10_f64.powf(bits.log10().floor() - 1.0);
+    let unit = libm::exp10(libm::log10(bits).floor() - 1.0);
     Rate::from_bits_per_second(((bits / unit).round() * unit).round() as u64)
 }

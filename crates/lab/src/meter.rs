@@ -198,7 +198,7 @@ impl Meter {
         let range = &mut self.by_size[SIZES.partition_point(|upper| *upper < segments)];
         range.0 += 1;
         range.1 += time;
-        let place = ((time / SHORTEST).log10() * PER_DECADE).ceil();
+        let place = (libm::log10(time / SHORTEST) * PER_DECADE).ceil();
         self.times[(place.max(0.0) as usize).min(TIMES)] += 1;
     }
 
@@ -216,7 +216,7 @@ impl Meter {
         for (place, number) in self.times.iter().enumerate().take(TIMES) {
             longer -= *number as f64;
             if *number > 0 {
-                let time = SHORTEST * 10_f64.powf(place as f64 / PER_DECADE);
+                let time = SHORTEST * libm::exp10(place as f64 / PER_DECADE);
                 ccdf.push((time, longer / total));
             }
         }

@@ -253,7 +253,7 @@ fn times_as_fast(paired: Paired) -> Option<String> {
     let (ratio, ci95) = (paired.factor?, paired.factor_ci95);
     match ratio < 1.0 {
         false => factor(ratio, ci95),
-        true => factor(1.0 / ratio, ci95.map(|ci95| ci95 / ratio.powi(2))),
+        true => factor(1.0 / ratio, ci95.map(|ci95| ci95 / (ratio * ratio))),
     }
 }
 

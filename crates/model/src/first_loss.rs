@@ -68,7 +68,9 @@ impl Path {
         } else {
             segments
         };
-        let timeout: f64 = (0..TIMEOUTS).map(|n| (2.0 * p).powi(n) * timeout_s).sum();
+        let timeout: f64 = (0..TIMEOUTS)
+            .map(|n| libm::pow(2.0 * p, f64::from(n)) * timeout_s)
+            .sum();
         let mut time = ResponseTime {
             handshake_s: rtt + self.mean_wait_s(),
             slow_start_s: 0.0,
@@ -80,7 +82,7 @@ impl Path {
         let (mut sent, mut window, mut intact) = (0.0, self.initial_window, 1.0);
         while sent < packets && intact > 0.0 {
             let in_round = window.min(packets - sent);
-            let all_arrive = (1.0 - p).powf(in_round);
+            let all_arrive = libm::pow(1.0 - p, in_round);
             let lost = intact * (1.0 - all_arrive);
             time.slow_start_s += intact * rtt;
             if lost > 0.0 {
@@ -91,7 +93,7 @@ impl Path {
                 time.congestion_avoidance_s += lost * sending_s;
                 // Packets of the round that enough others follow.
                 let followed = (packets - DUPLICATE_ACKS - sent).clamp(0.0, in_round);
-                let in_time = intact * (1.0 - (1.0 - p).powf(followed));
+                let in_time = intact * (1.0 - libm::pow(1.0 - p, followed));
                 time.recovery_s += lost * recovery_s + in_time * rtt + (lost - in_time) * timeout;
             }
             sent += in_round;
@@ -174,7 +176,7 @@ mod tests {
     fn a_loss_among_the_last_packets_takes_the_timeout() {
         // One segment and its FIN: both arrive, or the first that is lost takes the timeout, which doubles.
         let path = linux(0.1);
-        let timeout: f64 = (0..7).map(|n| 0.3 * 0.2_f64.powi(n)).sum();
+        let timeout: f64 = (0..7).map(|n| 0.3 * libm::pow(0.2, f64::from(n))).sum();
         let expected = 0.2 + (1.0 - 0.9 * 0.9) * timeout;
         assert!((total(&path, 1) - expected).abs() < 1e-9);
         assert_eq!(

@@ -61,7 +61,7 @@ impl Range {
         let number = match fraction {
             f if f <= 0.0 => self.from,
             f if f >= 1.0 => self.to,
-            f if self.log => significant(self.from * (self.to / self.from).powf(f)),
+            f if self.log => significant(self.from * libm::pow(self.to / self.from, f)),
             f => significant(self.from + (self.to - self.from) * f),
         };
         if self.whole {

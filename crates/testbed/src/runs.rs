@@ -290,7 +290,7 @@ fn run_one(
         Kernel::Machine(machine) => {
             let machine = Machine {
                 files: Some(folder.path().to_owned()),
-                seed: Some(seed),
+                seed: Some(scenario.streams(seed).kernel()),
                 ..Machine::clone(machine)
             };
             match machine.run(experiment.clone(), stop, &progress) {

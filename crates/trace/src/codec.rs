@@ -1,21 +1,7 @@
-//! Forms of times, addresses and maps in analysis records, which are JSON.
+//! Forms of addresses and maps in analysis records, which are JSON.
 
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
-
-/// Times as whole nanoseconds.
-pub(crate) mod nanos {
-    use gentle_units::Nanos;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(time: &Nanos, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(time.0)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
-        u64::deserialize(from).map(Nanos)
-    }
-}
 
 /// Addresses as text: `192.0.2.1`.
 pub(crate) mod address {

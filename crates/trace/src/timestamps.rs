@@ -1,6 +1,5 @@
 //! Timestamps of a file: packets earlier than a previous one, and timestamps far from all others.
 
-use crate::codec::nanos;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +14,7 @@ const FAR: Nanos = Nanos::from_secs(366 * 86_400);
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stretch {
-    #[serde(with = "nanos")]
     first: Nanos,
-    #[serde(with = "nanos")]
     last: Nanos,
     packets: u64,
 }
@@ -27,11 +24,9 @@ struct Stretch {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timestamps {
     /// Latest timestamp of the current stretch.
-    #[serde(with = "nanos")]
     latest: Nanos,
     /// Number of packets earlier than a previous one; `furthest_back`: the largest step backwards.
     backwards: u64,
-    #[serde(with = "nanos")]
     furthest_back: Nanos,
     /// Stretches in the order of their first packets in the file.
     stretches: Vec<Stretch>,

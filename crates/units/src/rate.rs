@@ -2,11 +2,13 @@
 
 use crate::Nanos;
 use crate::parse::{self, QuantityError};
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// Rate in bits per second, never zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Rate in bits per second, never zero. Serialised as the integer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
 pub struct Rate(u64);
 
 impl Rate {

@@ -70,10 +70,10 @@ pub fn factor(ratio: f64, ci95: Option<f64>) -> Option<String> {
     }
     let half = ci95.filter(|half| half.is_finite() && *half > 0.0);
     let least = if ratio < 10.0 { 1.0 } else { 0.0 };
-    let wanted = half.map_or(least, |half| -half.log10().floor());
+    let wanted = half.map_or(least, |half| -libm::log10(half).floor());
     let decimals = wanted.clamp(least, 2.0) as usize;
     let half = half.map_or(String::new(), |half| {
-        let unit = 10_f64.powi(decimals as i32);
+        let unit = libm::exp10(f64::from(decimals as i32));
         // Rounded first: 0.2 in binary is a little more than two tenths.
         let up = ((half * unit * 1e6).round() / 1e6).ceil() / unit;
         format!(" ± {up:.decimals$}")

@@ -1,6 +1,7 @@
 //! Time in integer nanoseconds.
 
 use crate::parse::{self, QuantityError};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
@@ -9,8 +10,11 @@ use std::str::FromStr;
 /// Point in time, in nanoseconds since any fixed moment, or duration in nanoseconds.
 ///
 /// One type serves for both, as in the kernel (`ktime_t`). The range is 584 years. Subtraction below zero panics in
-/// debug builds; use [`Nanos::saturating_sub`] where a negative difference is a legitimate result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// debug builds; use [`Nanos::saturating_sub`] where a negative difference is a legitimate result. Serialised as the integer.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Nanos(pub u64);
 
 impl Nanos {

@@ -243,8 +243,8 @@ fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
     }
     (1..=MAX_WEIGHT_LOG)
         .find(|&wlog| {
-            let w = 0.5f64.powi(wlog);
-            room <= (1.0 - (1.0 - w).powf(f64::from(burst))) / w
+            let w = libm::ldexp(1.0, -wlog);
+            room <= (1.0 - libm::pow(1.0 - w, f64::from(burst))) / w
         })
         .map(|wlog| wlog as u32)
         .ok_or_else(|| format!("a burst of {burst} packets is too large for min; expected a smaller burst or a larger min"))
@@ -258,7 +258,7 @@ fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
 fn idle_table(wlog: u32, avpkt: u64, bandwidth: Rate) -> Result<(u32, [u8; STAB_SIZE]), String> {
     let bytes_per_second = bandwidth.bits_per_second() as f64 / 8.0;
     let packet_ticks = (avpkt as f64 / bytes_per_second * 1e6 * TICKS_PER_MICROSECOND).ceil();
-    let decay = -(1.0 - 1.0 / f64::from(1u32 << wlog)).ln() / packet_ticks;
+    let decay = -libm::log(1.0 - 1.0 / f64::from(1u32 << wlog)) / packet_ticks;
     let span = 31.0 / decay;
     let scell_log = (0..=MAX_SCELL_LOG)
         .find(|&log| span / f64::from(1u32 << log) < 512.0)

@@ -1,5 +1,7 @@
 //! Tests of the command as a process: inputs, outputs, exit codes.
 
+#![expect(clippy::disallowed_methods, reason = "what tests compute is no result")]
+
 mod analyze;
 mod command;
 mod evaluation;

@@ -3,14 +3,12 @@
 use super::datagram::{Datagram, DatagramEnd, Message};
 use super::flow::{FlowTimes, Offered, length};
 use super::meter::Meter;
+use crate::draw::{Stream, exponential_time};
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
-use crate::workload::exponential;
 use gentle_units::Nanos;
 use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -19,14 +17,12 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Dns {
     /// Mean gap between lookups.
-    #[serde(with = "nanos")]
     pub gap: Nanos,
     /// Length of the IP packet of a query, bytes.
     pub query: u32,
     /// Length of the IP packet of an answer, bytes.
     pub answer: u32,
     /// Time after which a query is repeated, or the lookup given up.
-    #[serde(with = "nanos")]
     pub timeout: Nanos,
     /// Number of queries of a lookup.
     pub attempts: u32,
@@ -74,11 +70,11 @@ impl Dns {
     }
 
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(times.seed);
+        let mut rng = Stream::seed_from_u64(times.seed);
         let client = DnsClient {
             settings: *self,
             meter: Meter::new(times.warmup),
-            next_lookup: (times.start).saturating_add(exponential(self.gap, &mut rng)),
+            next_lookup: (times.start).saturating_add(exponential_time(self.gap, &mut rng)),
             rng,
             stop: times.stop,
             asked: 0,
@@ -106,7 +102,7 @@ impl fmt::Display for Dns {
 struct DnsClient {
     settings: Dns,
     meter: Meter,
-    rng: Xoshiro256PlusPlus,
+    rng: Stream,
     next_lookup: Nanos,
     /// Time from which no lookup starts.
     stop: Nanos,
@@ -167,7 +163,7 @@ impl DatagramEnd for DnsClient {
             };
             self.open.insert(lookup, open);
             out.push(self.query(now, lookup, record));
-            let gap = exponential(self.settings.gap, &mut self.rng);
+            let gap = exponential_time(self.settings.gap, &mut self.rng);
             self.next_lookup = self.next_lookup.saturating_add(gap);
         }
     }

@@ -7,13 +7,13 @@ use super::ping::Ping;
 use super::video_call::VideoCall;
 use super::voice::Voice;
 use crate::direction::Direction;
+use crate::draw::{Stream, spread};
 use crate::error::ScenarioError;
-use crate::metrics::serial::{nanos, nanos_pair};
 use crate::scenario::Scenario;
 use crate::scenario::section::Section;
-use crate::workload::{Traffic, random_stream, spread};
+use crate::workload::Traffic;
 use gentle_units::Nanos;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 }
 
 /// Flows of an application over datagrams.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DatagramTraffic {
     /// Application.
     pub application: Application,
@@ -180,16 +180,16 @@ impl Offered {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FlowTimes {
     /// Time from which the flow exists.
-    #[serde(rename = "start_ns", with = "nanos")]
+    #[serde(rename = "start_ns")]
     pub start: Nanos,
     /// Times at which the client and the server begin to send.
-    #[serde(rename = "first_ns", with = "nanos_pair")]
+    #[serde(rename = "first_ns")]
     pub first: [Nanos; 2],
     /// Time at which sending stops; answers and repetitions may follow.
-    #[serde(rename = "stop_ns", with = "nanos")]
+    #[serde(rename = "stop_ns")]
     pub stop: Nanos,
     /// End of the warm-up.
-    #[serde(rename = "warmup_ns", with = "nanos")]
+    #[serde(rename = "warmup_ns")]
     pub warmup: Nanos,
     /// Seed of the flow's random numbers.
     pub seed: u64,
@@ -203,7 +203,7 @@ pub struct DatagramFlow {
     /// Link that carries the server's datagrams; the client's use the other one.
     pub direction: Direction,
     /// Round-trip time in addition to that of the links.
-    #[serde(rename = "extra_rtt_ns", with = "nanos")]
+    #[serde(rename = "extra_rtt_ns")]
     pub extra_rtt: Nanos,
     /// Application.
     pub application: Application,
@@ -231,30 +231,33 @@ impl Scenario {
     /// random within their first interval, so that flows do not send in step.
     pub fn datagram_flows(&self, seed: u64) -> Vec<DatagramFlow> {
         let links = self.link_rtt();
+        let streams = self.streams(seed);
         let mut flows = Vec::new();
         for (index, workload) in self.workloads.iter().enumerate() {
             let Traffic::Datagrams(traffic) = &workload.traffic else {
                 continue;
             };
-            let mut rng = random_stream(seed, index);
             let rtt = workload.rtt.unwrap_or((links, links));
             let stop = traffic.stop.unwrap_or(self.duration).min(self.duration);
             let intervals = traffic.application.offered().map(|end| end.interval);
-            flows.extend((0..traffic.flows).map(|number| DatagramFlow {
-                workload: index,
-                direction: workload.direction,
-                extra_rtt: spread(rtt, number, traffic.flows).saturating_sub(links),
-                application: traffic.application,
-                times: FlowTimes {
-                    start: traffic.start,
-                    first: intervals.map(|interval| {
-                        let phase = Nanos(rng.random_range(0..interval.0.max(1)));
-                        traffic.start.saturating_add(phase)
-                    }),
-                    stop,
-                    warmup: self.warmup,
-                    seed: rng.random(),
-                },
+            flows.extend((0..traffic.flows).map(|number| {
+                let mut rng = Stream::seed_from_u64(streams.member(index, number));
+                DatagramFlow {
+                    workload: index,
+                    direction: workload.direction,
+                    extra_rtt: spread(rtt, number, traffic.flows).saturating_sub(links),
+                    application: traffic.application,
+                    times: FlowTimes {
+                        start: traffic.start,
+                        first: intervals.map(|interval| {
+                            let phase = Nanos(rng.random_range(0..interval.0.max(1)));
+                            traffic.start.saturating_add(phase)
+                        }),
+                        stop,
+                        warmup: self.warmup,
+                        seed: rng.random(),
+                    },
+                }
             }));
         }
         flows

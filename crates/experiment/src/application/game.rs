@@ -5,7 +5,6 @@ use super::flow::{FlowTimes, Offered, interval, length};
 use super::stream::Stream;
 use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -17,12 +16,10 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Game {
     /// Interval of the client's packets.
-    #[serde(with = "nanos")]
     pub up_interval: Nanos,
     /// Length of the client's IP packets, bytes.
     pub up_packet: u32,
     /// Interval of the server's packets.
-    #[serde(with = "nanos")]
     pub down_interval: Nanos,
     /// Length of the server's IP packets, bytes.
     pub down_packet: u32,

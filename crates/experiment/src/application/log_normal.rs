@@ -1,7 +1,7 @@
 //! Log-normal distribution by its median and its 90th percentile, as measurements of the web are published.
 
+use crate::draw;
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -32,12 +32,12 @@ impl LogNormal {
 
     /// Standard deviation of the logarithm.
     fn sigma(&self) -> f64 {
-        (self.p90.max(1) as f64 / self.median.max(1) as f64).ln() / Z90
+        libm::log(self.p90.max(1) as f64 / self.median.max(1) as f64) / Z90
     }
 
     /// Mean of the continuous distribution.
     pub fn mean(&self) -> f64 {
-        self.median as f64 * (self.sigma().powi(2) / 2.0).exp()
+        self.median as f64 * libm::exp(self.sigma() * self.sigma() / 2.0)
     }
 
     /// Draws a value, rounded to the nearest whole number. Constants draw no random number.
@@ -45,8 +45,7 @@ impl LogNormal {
         if self.p90 <= self.median {
             return self.median;
         }
-        let normal: f64 = StandardNormal.sample(rng);
-        let value = self.median as f64 * (self.sigma() * normal).exp();
+        let value = self.median as f64 * libm::exp(self.sigma() * draw::normal(rng));
         value.round().min(MOST) as u64
     }
 }
@@ -66,7 +65,6 @@ impl fmt::Display for LogNormal {
 mod tests {
     use super::*;
     use rand::SeedableRng;
-    use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
     fn draws_have_the_median_the_percentile_and_the_mean() {
@@ -74,7 +72,7 @@ mod tests {
             median: 16_400,
             p90: 87_300,
         };
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rng = draw::Stream::seed_from_u64(1);
         let n = 400_000;
         let mut drawn: Vec<u64> = (0..n).map(|_| distribution.sample(&mut rng)).collect();
         drawn.sort_unstable();
@@ -89,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_constant_is_one() {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rng = draw::Stream::seed_from_u64(1);
         for value in [0, 1, 1448] {
             assert_eq!(LogNormal::constant(value).sample(&mut rng), value);
             assert_eq!(LogNormal::constant(value).mean(), value as f64);

@@ -1,9 +1,9 @@
 //! Users who download, pause, and download again over the same connection.
 
 use super::dialogue::Drawn;
-use crate::workload::{exponential, sizes::Sizes};
+use crate::draw::{Stream, exponential_time};
+use crate::workload::sizes::Sizes;
 use gentle_units::Nanos;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    pub(super) fn draw(&self, mss: u16, rng: &mut Xoshiro256PlusPlus) -> Drawn {
-        let pause = exponential(Nanos(self.off_ns), rng);
+    pub(super) fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn {
+        let pause = exponential_time(Nanos(self.off_ns), rng);
         let bytes = self.sizes.sample(rng).saturating_mul(mss.into());
         Drawn {
             pause,

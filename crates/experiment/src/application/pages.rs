@@ -2,10 +2,9 @@
 
 use super::LogNormal;
 use super::dialogue::Drawn;
-use crate::workload::exponential;
+use crate::draw::{Stream, exponential_time};
 use gentle_units::Nanos;
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -50,8 +49,8 @@ impl Pages {
         p90: 87_300,
     };
 
-    pub(super) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> Drawn {
-        let pause = exponential(Nanos(self.think_ns), rng);
+    pub(super) fn draw(&self, rng: &mut Stream) -> Drawn {
+        let pause = exponential_time(Nanos(self.think_ns), rng);
         let last = rng.random_bool((1.0 / self.pages).clamp(0.0, 1.0));
         let mut stages = VecDeque::from([vec![self.document.sample(rng)]]);
         let objects = self.objects.sample(rng).min(MOST_OBJECTS);
@@ -96,7 +95,7 @@ mod tests {
             objects: Pages::OBJECTS,
             object: Pages::OBJECT,
         };
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut rng = Stream::seed_from_u64(3);
         let n = 20_000;
         let drawn: Vec<Drawn> = (0..n).map(|_| pages.draw(&mut rng)).collect();
         let mean = |of: &dyn Fn(&Drawn) -> f64| drawn.iter().map(of).sum::<f64>() / f64::from(n);

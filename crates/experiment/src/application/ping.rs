@@ -6,7 +6,6 @@ use super::meter::Meter;
 use super::stream::Stream;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,6 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// Interval of the pings.
-    #[serde(with = "nanos")]
     pub interval: Nanos,
     /// Length of the IP packets of ping and answer, bytes.
     pub packet: u32,

@@ -1,9 +1,8 @@
 //! Keystrokes in a remote terminal, and their echoes.
 
 use super::dialogue::Drawn;
-use crate::workload::exponential;
+use crate::draw::{Stream, exponential_time};
 use gentle_units::Nanos;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -25,9 +24,9 @@ impl Ssh {
     /// default cipher, chacha20-poly1305: 4 bytes of length, 16 with padding, 16 of authentication.
     pub const PACKET: u32 = 36;
 
-    pub(super) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> Drawn {
+    pub(super) fn draw(&self, rng: &mut Stream) -> Drawn {
         Drawn {
-            pause: exponential(Nanos(self.gap_ns), rng),
+            pause: exponential_time(Nanos(self.gap_ns), rng),
             stages: VecDeque::from([vec![u64::from(self.packet)]]),
             last: false,
         }

@@ -8,7 +8,6 @@ use super::video_receiver::VideoReceiver;
 use super::video_sender::VideoSender;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::metrics::serial::nanos;
 use crate::scenario::section::{Item, Section};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -27,7 +26,6 @@ pub struct VideoCall {
     /// Frames per second.
     pub fps: u32,
     /// Interval of key frames; those that the receiver asks for come in addition.
-    #[serde(with = "nanos")]
     pub key_interval: Nanos,
     /// Size of a key frame as a multiple of the mean size of frames.
     pub key_size: f64,
@@ -38,7 +36,6 @@ pub struct VideoCall {
     /// Rate at the start.
     pub start_rate: u64,
     /// Time from the capture of a frame until it has to be complete at the receiver.
-    #[serde(with = "nanos")]
     pub deadline: Nanos,
 }
 

@@ -6,7 +6,6 @@ use super::playout::Playout;
 use super::stream::Stream;
 use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::metrics::serial::nanos;
 use crate::scenario::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -16,12 +15,10 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Voice {
     /// Speech in a packet.
-    #[serde(with = "nanos")]
     pub interval: Nanos,
     /// Length of an IP packet, bytes.
     pub packet: u32,
     /// Time that the receiver adds to the shortest transit before it plays a packet.
-    #[serde(with = "nanos")]
     pub playout: Nanos,
 }
 

@@ -1,7 +1,6 @@
 //! Measurements of applications: what the user of a call, a game or a page notices.
 
 use super::histogram::TimeHistogram;
-use super::serial::nanos;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +28,10 @@ pub struct ApplicationRecord {
     /// Interruptions that a user notices: of speech, or of moving pictures.
     pub stalls: u64,
     /// Duration of all stalls together.
-    #[serde(rename = "stalled_ns", with = "nanos")]
+    #[serde(rename = "stalled_ns")]
     pub stalled: Nanos,
     /// Time during which frames or speech were due, of all flows together.
-    #[serde(rename = "active_ns", with = "nanos")]
+    #[serde(rename = "active_ns")]
     pub active: Nanos,
     /// Time from the first SYN until the client can send its request.
     connect: TimeHistogram,

@@ -1,6 +1,5 @@
 //! Histogram of times with an exact mean, percentiles to three significant digits and bounded memory.
 
-use super::serial::nanos;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +40,7 @@ pub(crate) struct TimeHistogram {
     /// Number of times equal to zero, which are most times in many queues and cheaper to count separately.
     zeros: u64,
     sum_ns: u128,
-    #[serde(rename = "max_ns", with = "nanos")]
+    #[serde(rename = "max_ns")]
     max: Nanos,
 }
 

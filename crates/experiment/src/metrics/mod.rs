@@ -14,5 +14,6 @@ pub(crate) mod recorder;
 mod scalar;
 pub(crate) mod serial;
 pub(crate) mod statistics;
+mod students_t;
 pub(crate) mod tally;
 pub(crate) mod timeline;

@@ -4,7 +4,7 @@ use super::application::ApplicationRecord;
 use super::class::{Class, REASONS};
 use super::connection::ConnectionRecord;
 use super::histogram::TimeHistogram;
-use super::serial::{by_class, by_reason, nanos};
+use super::serial::{by_class, by_reason};
 use super::tally::Tally;
 use super::timeline::Timeline;
 use crate::direction::Direction;
@@ -49,7 +49,7 @@ pub(crate) struct LongFlow {
     /// Payload received.
     pub(crate) bytes: u64,
     /// Time from its start, or from the end of the warm-up, until it stopped.
-    #[serde(rename = "lived_ns", with = "nanos")]
+    #[serde(rename = "lived_ns")]
     pub(crate) lived: Nanos,
 }
 
@@ -89,10 +89,10 @@ pub struct RunRecord {
     /// Seed of the run.
     pub seed: u64,
     /// End of the warm-up.
-    #[serde(rename = "from_ns", with = "nanos")]
+    #[serde(rename = "from_ns")]
     pub(crate) from: Nanos,
     /// End of the arrival process.
-    #[serde(rename = "to_ns", with = "nanos")]
+    #[serde(rename = "to_ns")]
     pub(crate) to: Nanos,
     /// All connections.
     pub(crate) all: Tally,

@@ -1,32 +1,4 @@
-//! Serialisation of times and counters in run records.
-
-/// Times as integers in nanoseconds.
-pub(crate) mod nanos {
-    use gentle_units::Nanos;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(time: &Nanos, to: S) -> Result<S::Ok, S::Error> {
-        time.0.serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
-        u64::deserialize(from).map(Nanos)
-    }
-}
-
-/// Pairs of times as integers in nanoseconds.
-pub(crate) mod nanos_pair {
-    use gentle_units::Nanos;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(times: &[Nanos; 2], to: S) -> Result<S::Ok, S::Error> {
-        times.map(|time| time.0).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[Nanos; 2], D::Error> {
-        Ok(<[u64; 2]>::deserialize(from)?.map(Nanos))
-    }
-}
+//! Serialisation of counters in run records.
 
 /// Writes counters by name; counters of zero are left out.
 fn named<S: serde::Serializer>(names: &[&str], counts: &[u64], to: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,5 @@
 //! Sojourn times in the queue under test over time, in a fixed number of slices.
 
-use super::serial::nanos;
 use crate::results::QueuePoint;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ const SLICES: u64 = 400;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeline {
-    #[serde(rename = "slice_ns", with = "nanos")]
+    #[serde(rename = "slice_ns")]
     slice: Nanos,
     slices: Vec<Slice>,
     /// During recording: index of the current slice.
@@ -26,9 +25,9 @@ pub(crate) struct Timeline {
 #[serde(deny_unknown_fields)]
 struct Slice {
     n: u32,
-    #[serde(rename = "sum_ns", with = "nanos")]
+    #[serde(rename = "sum_ns")]
     sum: Nanos,
-    #[serde(rename = "max_ns", with = "nanos")]
+    #[serde(rename = "max_ns")]
     max: Nanos,
 }
 

@@ -1,53 +1,74 @@
 //! Identity of scenarios.
 
-use super::Scenario;
+use super::{Access, LinkConfig, Scenario};
 use crate::direction::Direction;
+use crate::workload::Workload;
+use gentle_tcp::Profile;
 use gentle_units::Nanos;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// All properties of a scenario that affect its runs: its canonical form.
+#[derive(Serialize)]
+struct Canonical<'a> {
+    duration: Nanos,
+    warmup: Nanos,
+    drain: Nanos,
+    tcp: BTreeMap<&'static str, String>,
+    links: &'a [LinkConfig; 2],
+    up_qdisc: String,
+    access: Option<Access>,
+    workloads: &'a [Workload],
+}
 
 impl Scenario {
-    /// SHA-256, in hexadecimal, of all properties that affect the runs of this scenario; the queue under test, names and
-    /// texts for readers are left out.
+    /// SHA-256, in hexadecimal, of the canonical text of all properties that affect the runs of this scenario; the queue
+    /// under test, names and texts for readers are left out. Programs of different [engines](crate::Backend::engine) may
+    /// write different texts for one scenario.
     pub fn fingerprint(&self) -> String {
-        struct Hashing(Sha256);
-        impl Write for Hashing {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0.update(text);
-                Ok(())
-            }
-        }
-        let mut hashing = Hashing(Sha256::new());
-        let links = self.links.iter().map(|link| {
-            let (rate, delay, loss) = (link.rate, link.delay, link.loss);
-            (rate, delay, loss, link.overhead, &link.changes)
-        });
-        // Of what most links do not have, only what this one has, so that their fingerprints stay.
-        let rare = self.links.iter().map(|link| {
-            let jitter = (link.jitter > Nanos::ZERO).then_some(link.jitter);
-            let reorder = (link.reorder > 0.0).then_some(link.reorder);
-            (link.bursts, jitter, reorder, &link.trace)
-        });
-        let rare: Vec<_> = rare.collect();
-        let relevant = (
-            (self.duration, self.warmup, self.drain),
-            &self.profile,
-            links.collect::<Vec<_>>(),
-            match self.link(Direction::Up) {
+        let canonical = Canonical {
+            duration: self.duration,
+            warmup: self.warmup,
+            drain: self.drain,
+            tcp: knobs(&self.profile),
+            links: &self.links,
+            up_qdisc: match self.link(Direction::Up) {
                 up if up.as_down => "as down".to_owned(),
                 up => up.qdisc.to_string(),
             },
-            &self.access,
-            &self.workloads,
-        );
-        write!(hashing, "{relevant:?}").expect("hashing takes any text");
-        if rare.iter().any(|rare| *rare != (None, None, None, &None)) {
-            write!(hashing, "{rare:?}").expect("hashing takes any text");
-        }
+            access: self.access,
+            workloads: &self.workloads,
+        };
+        let mut hashing = Sha256::new();
+        serde_json::to_writer(Hashed(&mut hashing), &canonical).expect("hashing takes any text");
         let mut hex = String::new();
-        for byte in hashing.0.finalize() {
+        for byte in hashing.finalize() {
             write!(hex, "{byte:02x}").expect("a string takes any text");
         }
         hex
+    }
+}
+
+fn knobs(profile: &Profile) -> BTreeMap<&'static str, String> {
+    let all = Profile::knobs().iter();
+    all.map(|knob| {
+        let value = profile.get(knob.name);
+        (knob.name, value.expect("the knob is listed"))
+    })
+    .collect()
+}
+
+struct Hashed<'a>(&'a mut Sha256);
+
+impl std::io::Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::direction::Direction;
 use crate::error::ScenarioError;
 use gentle_aqm::Spec;
 use gentle_units::{Nanos, Rate};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Length of an Ethernet header, which Linux includes in the length of a packet (`skb->len` at the qdisc).
@@ -16,15 +17,17 @@ const ETHERNET_HEADER: u64 = 14;
 const AS_DOWN: &str = "as down";
 
 /// One direction of the bottleneck.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct LinkConfig {
     /// Rate at the start; with a [trace](LinkConfig::trace), its mean.
     pub rate: Rate,
     /// One-way propagation delay, after the queue.
     pub delay: Nanos,
     /// Queue. In a comparison each scheme in turn replaces that of [`Direction::Down`].
+    #[serde(skip)]
     pub qdisc: Spec,
     /// True if the scheme under test replaces the queue of this link, too: see [`Scenario::under`](super::Scenario::under).
+    #[serde(skip)]
     pub as_down: bool,
     /// Probability of random loss on the link, after the queue, 0 to 1.
     pub loss: f64,
@@ -64,7 +67,7 @@ impl LinkConfig {
 
 /// Losses of a link with a good and a bad state (Gilbert 1960, Elliott 1963; Linux: `netem loss gemodel`). Each packet may
 /// change the state; probabilities are 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GilbertElliott {
     /// Probability of the change from good to bad.
     pub p: f64,

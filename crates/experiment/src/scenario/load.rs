@@ -92,7 +92,8 @@ impl Scenario {
             Traffic::Web { .. } => {
                 let context = self.arrival_context();
                 let drawn = (1..=DRAWS).map(|seed| {
-                    let mut arrivals = Arrivals::new(workload, index, seed, &context);
+                    let rng = self.streams(seed).workload(index);
+                    let mut arrivals = Arrivals::new(workload, index, rng, &context);
                     let (mut bytes, mut until) = (0.0, seconds);
                     for number in 1.. {
                         let Some(arrival) = arrivals.next() else {

@@ -19,18 +19,20 @@ pub use links::{LinkChange, LoadError};
 pub use trace::{OPPORTUNITY, RateTrace, TraceError};
 
 use crate::direction::Direction;
+use crate::draw::Streams;
 use crate::error::ScenarioError;
 use crate::workload::flows::{self, Flow};
 use crate::workload::{ArrivalContext, Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
 use gentle_units::{Nanos, Rate};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Access links between each host and the router.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Access {
     /// Rate of each access link.
     pub rate: Rate,
@@ -190,9 +192,15 @@ impl Scenario {
         &self.links[direction.index()]
     }
 
+    /// Random streams of a run with `seed`.
+    pub fn streams(&self, seed: u64) -> Streams {
+        Streams::new(seed, &self.workloads)
+    }
+
     /// Connections that start with `seed`, in order of time.
     pub fn schedule(&self, seed: u64) -> Schedule {
-        Schedule::new(&self.workloads, &self.arrival_context(), seed)
+        let streams = self.streams(seed);
+        Schedule::new(&self.workloads, &self.arrival_context(), &streams)
     }
 
     fn arrival_context(&self) -> ArrivalContext {

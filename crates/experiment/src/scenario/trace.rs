@@ -5,6 +5,7 @@
 //! HTTP", USENIX ATC 2015, section 3; mm-link(1).
 
 use gentle_units::{Nanos, Rate};
+use serde::Serialize;
 use thiserror::Error;
 
 /// Bytes of an opportunity: a packet of 1,500 bytes with the header of Mahimahi's virtual device.
@@ -14,7 +15,7 @@ pub const OPPORTUNITY: u32 = 1_504;
 const LONGEST: usize = 20_000_000;
 
 /// Recorded opportunities to deliver packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RateTrace {
     /// Times in milliseconds, ascending; the last is the length of the trace.
     times_ms: Vec<u32>,

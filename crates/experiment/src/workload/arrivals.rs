@@ -1,11 +1,10 @@
 //! Generation of a workload's connections in order of time.
 
-use super::web::{Model, Web, exponential};
+use super::web::{Model, Web};
 use super::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};
 use crate::direction::Direction;
+use crate::draw::{Stream, exponential_time, spread, uniform_time};
 use gentle_units::Nanos;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
 /// End of a connection's data.
@@ -50,7 +49,7 @@ pub(crate) struct Arrivals {
     /// Index of the workload in the scenario.
     index: usize,
     source: Source,
-    rng: Xoshiro256PlusPlus,
+    rng: Stream,
     /// End of the arrival process.
     end: Nanos,
     mss: u64,
@@ -123,15 +122,14 @@ enum Source {
 }
 
 impl Arrivals {
-    /// The connections of `workload`, which has the index `index` in the scenario, with `seed`.
+    /// The connections of `workload`, which has the index `index` in the scenario and draws from `rng`.
     pub(crate) fn new(
         workload: &Workload,
         index: usize,
-        seed: u64,
+        mut rng: Stream,
         context: &ArrivalContext,
     ) -> Arrivals {
         let ArrivalContext { end, mss, link_rtt } = *context;
-        let mut rng = random_stream(seed, index);
         let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
         let source = match &workload.traffic {
             Traffic::Poisson { gap, sizes } => Source::Poisson {
@@ -162,7 +160,7 @@ impl Arrivals {
             Traffic::Long { flows, start, stop } => {
                 let mut list: Vec<(Nanos, Nanos)> = (0..*flows)
                     .map(|i| {
-                        let at = Nanos(rng.random_range(start.0.0..=start.1.0));
+                        let at = uniform_time(*start, &mut rng);
                         (at, spread(rtt, i, *flows))
                     })
                     .collect();
@@ -229,14 +227,18 @@ impl Arrivals {
         let mut listed = None;
         let (at, span, rtt) = match &mut self.source {
             Source::Poisson { gap, sizes, last } => {
-                *last += exponential(*gap, &mut self.rng);
+                *last += exponential_time(*gap, &mut self.rng);
                 let bytes = sizes.sample(&mut self.rng) * self.mss;
-                (*last, Span::Bytes(bytes), drawn(self.rtt, &mut self.rng))
+                (
+                    *last,
+                    Span::Bytes(bytes),
+                    uniform_time(self.rtt, &mut self.rng),
+                )
             }
             Source::Web(web) => {
                 let (at, segments) = web.next(&mut self.rng)?;
                 let span = Span::Bytes(segments * self.mss);
-                (at, span, drawn(self.rtt, &mut self.rng))
+                (at, span, uniform_time(self.rtt, &mut self.rng))
             }
             Source::Long { flows, stop } => {
                 let (at, rtt) = flows.pop()?;
@@ -245,7 +247,9 @@ impl Arrivals {
             Source::Replay { flows, next } => {
                 let flow = flows.get(*next)?;
                 *next += 1;
-                let rtt = flow.rtt.unwrap_or_else(|| drawn(self.rtt, &mut self.rng));
+                let rtt = flow
+                    .rtt
+                    .unwrap_or_else(|| uniform_time(self.rtt, &mut self.rng));
                 listed = Some((flow.direction, flow.initiator));
                 (flow.at, Span::Bytes(flow.bytes), rtt)
             }
@@ -265,25 +269,4 @@ impl Arrivals {
             workload: self.index,
         })
     }
-}
-
-/// Random stream of the workload `index` with `seed`.
-pub(crate) fn random_stream(seed: u64, index: usize) -> Xoshiro256PlusPlus {
-    // The seeding of Xoshiro (SplitMix64) gives uncorrelated streams for adjacent seeds.
-    Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index as u64 + 1))
-}
-
-/// Value `i` of `n` values spaced evenly over a range, both ends included.
-pub(crate) fn spread((from, to): (Nanos, Nanos), i: u32, n: u32) -> Nanos {
-    let width = u128::from((to - from).0);
-    let step = width * u128::from(i) / u128::from(n.saturating_sub(1).max(1));
-    from + Nanos(step as u64)
-}
-
-/// Draws a value from a range. An empty range draws no random number and so does not shift the stream.
-fn drawn((from, to): (Nanos, Nanos), rng: &mut Xoshiro256PlusPlus) -> Nanos {
-    if from == to {
-        return from;
-    }
-    Nanos(rng.random_range(from.0..=to.0))
 }

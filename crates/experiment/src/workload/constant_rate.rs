@@ -4,14 +4,15 @@
 //! them loses all packets and which none (S. Floyd and V. Jacobson, "Traffic Phase Effects in Packet-Switched Gateways",
 //! Computer Communication Review 21(2), 1991). Clocks of real hosts drift; here each interval varies.
 
-use super::{End, random_stream};
+use super::End;
+use crate::draw::{Stream, uniform_time};
 use gentle_units::{Nanos, Rate};
 use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 use std::fmt;
 
 /// Packets at a constant rate, independent of losses.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ConstantRate {
     /// Rate, counting the bits of IP packets.
     pub rate: Rate,
@@ -36,15 +37,9 @@ impl ConstantRate {
         self.rate.time_to_send(self.bytes.into())
     }
 
-    /// Time of the first packet, and seed of the intervals after it, if the source is the workload `index` and the run has
-    /// the seed `seed`.
-    pub fn draw(&self, seed: u64, index: usize) -> (Nanos, u64) {
-        let mut rng = random_stream(seed, index);
-        let (from, to) = self.start;
-        let start = match from == to {
-            true => from,
-            false => Nanos(rng.random_range(from.0..=to.0)),
-        };
+    /// Time of the first packet, and seed of the intervals after it, of a source that draws from `rng`.
+    pub fn draw(&self, mut rng: Stream) -> (Nanos, u64) {
+        let start = uniform_time(self.start, &mut rng);
         let phase = match self.jitter > 0.0 {
             true => Nanos(rng.random_range(0..self.interval().0.max(1))),
             false => Nanos::ZERO,
@@ -81,7 +76,7 @@ pub struct PacketTimes {
     number: u64,
     /// Sum of the deviations of the intervals so far, nanoseconds.
     drift: f64,
-    rng: Xoshiro256PlusPlus,
+    rng: Stream,
     next: Nanos,
     end: Nanos,
 }
@@ -104,7 +99,7 @@ impl PacketTimes {
             start: first,
             number: 0,
             drift: 0.0,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: Stream::seed_from_u64(seed),
             next: first,
             end,
         }
@@ -158,7 +153,7 @@ mod tests {
     }
 
     fn times(source: &ConstantRate, seed: u64) -> Vec<Nanos> {
-        let (first, stream) = source.draw(seed, 0);
+        let (first, stream) = source.draw(Stream::seed_from_u64(seed));
         let end = Nanos::from_secs(100);
         let mut times =
             PacketTimes::new(source.rate, source.bytes, source.jitter, first, end, stream);
@@ -210,7 +205,9 @@ mod tests {
     #[test]
     fn the_start_is_drawn_from_its_range() {
         let source = source(0.0, (20, 120));
-        let starts: Vec<Nanos> = (0..50).map(|seed| source.draw(seed, 3).0).collect();
+        let starts: Vec<Nanos> = (0..50)
+            .map(|seed| source.draw(Stream::seed_from_u64(seed)).0)
+            .collect();
         let ms = |time: u64| Nanos::from_millis(time);
         assert!(
             starts

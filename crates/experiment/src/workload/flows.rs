@@ -5,10 +5,11 @@ use crate::direction::Direction;
 use crate::error::ScenarioError;
 use csv::StringRecord;
 use gentle_units::{Nanos, suggestion};
+use serde::Serialize;
 use std::ops::RangeInclusive;
 
 /// A listed connection. Properties that are not listed are those of the workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Flow {
     /// Time since the start of the run.
     pub at: Nanos,

@@ -1,7 +1,7 @@
 //! Workloads: the sources of connections and packets.
 //!
-//! Each workload draws from its own random stream, which depends on the seed and on the index of the workload in the
-//! scenario but not on the queue: all schemes see the same connections.
+//! Each workload draws from its own [random stream](crate::draw::Streams), which does not depend on the queue: all schemes see
+//! the same connections.
 
 mod arrivals;
 mod constant_rate;
@@ -13,17 +13,17 @@ mod tcp;
 mod web;
 
 pub use arrivals::{Arrival, Span};
-pub(crate) use arrivals::{ArrivalContext, Arrivals, random_stream, spread};
+pub(crate) use arrivals::{ArrivalContext, Arrivals};
 pub use constant_rate::{ConstantRate, PacketTimes};
 pub use schedule::Schedule;
 pub use tcp::TcpChanges;
-pub(crate) use web::exponential;
 
 use crate::application::dialogue::Dialogue;
 use crate::application::flow::DatagramTraffic;
 use crate::direction::Direction;
 use flows::Flow;
 use gentle_units::Nanos;
+use serde::Serialize;
 use sizes::Sizes;
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ pub const IP_HEADER: u32 = 20;
 pub const REQUEST_BYTES: u64 = 300;
 
 /// End that opens the connection (active open, RFC 9293).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Initiator {
     /// The end that sends the data (as in Braud, Heusse and Duda 2018: SYN, data and FIN use the same link).
     Sender,
@@ -54,7 +55,7 @@ impl Initiator {
 }
 
 /// A source of traffic with its direction and hosts.
-#[derive(Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Workload {
     /// Kind of traffic.
     pub traffic: Traffic,
@@ -81,31 +82,6 @@ pub struct Workload {
     pub tunnel: u8,
 }
 
-/// Shows what is set. Hosts without a number and a codepoint or tunnel of 0 are left out, so that fingerprints of scenarios
-/// without them stay.
-impl fmt::Debug for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut all = f.debug_struct("Workload");
-        all.field("traffic", &self.traffic)
-            .field("direction", &self.direction)
-            .field("initiator", &self.initiator)
-            .field("rtt", &self.rtt)
-            .field("tcp", &self.tcp)
-            .field("initiator_tcp", &self.initiator_tcp)
-            .field("group", &self.group);
-        if self.dscp != 0 {
-            all.field("dscp", &self.dscp);
-        }
-        if let Some(host) = self.host {
-            all.field("host", &host);
-        }
-        if self.tunnel != 0 {
-            all.field("tunnel", &self.tunnel);
-        }
-        all.finish()
-    }
-}
-
 impl Workload {
     /// Name under which the workload is measured as an application: its group, or else its kind. `None`: it is no
     /// application, but packets or connections without further meaning.
@@ -116,7 +92,8 @@ impl Workload {
 }
 
 /// Kind of traffic.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Traffic {
     /// Connections at the times of a Poisson process.
     Poisson {
@@ -168,18 +145,24 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// Name in scenario files.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Traffic::Poisson { .. } => "poisson",
+            Traffic::Web { .. } => "web",
+            Traffic::Long { .. } => "long",
+            Traffic::Udp(_) => "udp",
+            Traffic::SynFlood(_) => "syn_flood",
+            Traffic::Replay { .. } => "replay",
+            Traffic::Datagrams(traffic) => traffic.application.name(),
+            Traffic::Dialogue(dialogue) => dialogue.script.name(),
+        }
+    }
+
     /// Name of the application in scenario files; `None`: the traffic is no application.
     pub(crate) fn application(&self) -> Option<&'static str> {
-        match self {
-            Traffic::Poisson { .. }
-            | Traffic::Web { .. }
-            | Traffic::Long { .. }
-            | Traffic::Udp(_)
-            | Traffic::SynFlood(_)
-            | Traffic::Replay { .. } => None,
-            Traffic::Datagrams(traffic) => Some(traffic.application.name()),
-            Traffic::Dialogue(dialogue) => Some(dialogue.script.name()),
-        }
+        let is_application = matches!(self, Traffic::Datagrams(_) | Traffic::Dialogue(_));
+        is_application.then(|| self.kind())
     }
 
     /// Whether the traffic consists of TCP connections.

@@ -2,6 +2,7 @@
 
 use super::{Arrival, ArrivalContext, Arrivals, Workload};
 use crate::direction::Direction;
+use crate::draw::Streams;
 use gentle_units::Nanos;
 
 /// Iterator over the connections that a scenario starts with one seed, in order of time. All backends see the same
@@ -15,9 +16,15 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(workloads: &[Workload], context: &ArrivalContext, seed: u64) -> Schedule {
+    pub(crate) fn new(
+        workloads: &[Workload],
+        context: &ArrivalContext,
+        streams: &Streams,
+    ) -> Schedule {
         let mut workloads: Vec<Arrivals> = (workloads.iter().enumerate())
-            .map(|(index, workload)| Arrivals::new(workload, index, seed, context))
+            .map(|(index, workload)| {
+                Arrivals::new(workload, index, streams.workload(index), context)
+            })
             .collect();
         let upcoming = workloads.iter_mut().map(Arrivals::next).collect();
         let mut schedule = Schedule {

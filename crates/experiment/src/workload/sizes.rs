@@ -1,7 +1,7 @@
 //! Distributions of connection sizes in segments.
 
+use crate::draw::{self, Zipf};
 use rand::Rng;
-use rand_distr::{Distribution, Pareto, Zipf};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
@@ -18,8 +18,8 @@ pub enum Sizes {
         exponent: f64,
         /// Largest size, at least 1.
         max: u64,
-        /// Sampler by rejection-inversion, whose cost does not depend on `max`.
-        sampler: Zipf<f64>,
+        /// The distribution with these parameters.
+        sampler: Zipf,
     },
     /// Pareto, rounded to the nearest segment (Feldmann et al. 1999).
     Pareto {
@@ -27,8 +27,6 @@ pub enum Sizes {
         shape: f64,
         /// Mean of the continuous distribution, segments.
         mean: f64,
-        /// Sampler of the continuous distribution.
-        sampler: Pareto<f64>,
     },
 }
 
@@ -46,7 +44,7 @@ impl From<Sizes> for Parameters {
         match sizes {
             Sizes::Fixed(segments) => Parameters::Fixed(segments),
             Sizes::Zipf { exponent, max, .. } => Parameters::Zipf { exponent, max },
-            Sizes::Pareto { shape, mean, .. } => Parameters::Pareto { shape, mean },
+            Sizes::Pareto { shape, mean } => Parameters::Pareto { shape, mean },
         }
     }
 }
@@ -82,23 +80,16 @@ const LONGEST: f64 = 1e9;
 impl Sizes {
     /// A Zipf distribution with `exponent` above 0 and `max` at least 1.
     pub(crate) fn zipf(exponent: f64, max: u64) -> Sizes {
-        let sampler = Zipf::new(max as f64, exponent).expect("checked when the scenario was read");
         Sizes::Zipf {
             exponent,
             max,
-            sampler,
+            sampler: Zipf::new(exponent, max),
         }
     }
 
     /// A Pareto distribution with `shape` above 1; the minimum follows from `mean`.
     pub(crate) fn pareto(shape: f64, mean: f64) -> Sizes {
-        let minimum = mean * (shape - 1.0) / shape;
-        let sampler = Pareto::new(minimum, shape).expect("checked when the scenario was read");
-        Sizes::Pareto {
-            shape,
-            mean,
-            sampler,
-        }
+        Sizes::Pareto { shape, mean }
     }
 
     /// Mean in segments.
@@ -122,8 +113,12 @@ impl Sizes {
     pub(crate) fn sample<R: Rng>(&self, rng: &mut R) -> u64 {
         match self {
             Sizes::Fixed(segments) => *segments,
-            Sizes::Zipf { sampler, .. } => sampler.sample(rng) as u64,
-            Sizes::Pareto { sampler, .. } => sampler.sample(rng).round().clamp(1.0, LONGEST) as u64,
+            Sizes::Zipf { sampler, .. } => sampler.sample(rng),
+            Sizes::Pareto { shape, mean } => {
+                let minimum = mean * (shape - 1.0) / shape;
+                let drawn = draw::pareto(minimum, *shape, rng);
+                drawn.round().clamp(1.0, LONGEST) as u64
+            }
         }
     }
 }
@@ -132,7 +127,7 @@ impl Sizes {
 /// the first correction term; the relative error is below 10^−9 for the exponents that a scenario may have.
 fn power_sum(power: f64, max: u64) -> f64 {
     const EXACT: u64 = 10_000;
-    let term = |k: f64| k.powf(power);
+    let term = |k: f64| libm::pow(k, power);
     let exact: f64 = (1..=max.min(EXACT)).map(|k| term(k as f64)).sum();
     if max <= EXACT {
         return exact;
@@ -140,14 +135,8 @@ fn power_sum(power: f64, max: u64) -> f64 {
     let (from, to) = (EXACT as f64, max as f64);
     // ∫ k^power = from^next · (e^(next·ln(to/from)) − 1) / next, whose limit for next = 0 is the logarithm.
     let next = power + 1.0;
-    let logarithm = (to / from).ln();
-    let growth = next * logarithm;
-    let stretch = if growth == 0.0 {
-        1.0
-    } else {
-        growth.exp_m1() / growth
-    };
-    let integral = from.powf(next) * logarithm * stretch;
+    let logarithm = libm::log(to / from);
+    let integral = libm::pow(from, next) * logarithm * draw::growth(next * logarithm);
     exact + integral + (term(to) - term(from)) / 2.0
 }
 
@@ -159,7 +148,7 @@ impl fmt::Display for Sizes {
             Sizes::Zipf { exponent, max, .. } => {
                 write!(f, "Zipf sizes (μ = {exponent}, 1 to {max} segments)")
             }
-            Sizes::Pareto { shape, mean, .. } => {
+            Sizes::Pareto { shape, mean } => {
                 write!(f, "Pareto sizes (shape {shape}, mean {mean} segments)")
             }
         }
@@ -170,7 +159,6 @@ impl fmt::Display for Sizes {
 mod tests {
     use super::*;
     use rand::SeedableRng;
-    use rand_xoshiro::Xoshiro256PlusPlus;
 
     const ZIPF_MEANS: [(f64, u64, f64); 6] = [
         (1.7, 6_000, 20.743_659_851_487_44),
@@ -182,7 +170,7 @@ mod tests {
     ];
 
     fn sorted(sizes: Sizes, n: usize) -> Vec<u64> {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rng = draw::Stream::seed_from_u64(1);
         let mut list: Vec<u64> = (0..n).map(|_| sizes.sample(&mut rng)).collect();
         list.sort_unstable();
         list

@@ -1,11 +1,12 @@
 //! Changes to the scenario's TCP for the hosts of a workload.
 
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A different profile, overridden knobs, or both. All values are valid.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TcpChanges {
     profile: Option<String>,
     knobs: BTreeMap<String, String>,

@@ -1,9 +1,8 @@
 //! Web sessions, which consist of pages of objects (Feldmann et al. 1999), generated incrementally.
 
 use super::sizes::Sizes;
+use crate::draw::{Stream, exponential, exponential_time};
 use gentle_units::Nanos;
-use rand_distr::{Distribution, Exp};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -48,17 +47,17 @@ pub(super) struct Web {
 }
 
 impl Web {
-    pub(super) fn new(model: Model, rng: &mut Xoshiro256PlusPlus) -> Web {
+    pub(super) fn new(model: Model, rng: &mut Stream) -> Web {
         Web {
             model,
             started: 0,
-            next_session: exponential(model.session_gap, rng),
+            next_session: exponential_time(model.session_gap, rng),
             due: BinaryHeap::new(),
         }
     }
 
     /// Start and size in segments of the next object; `None` after the last one.
-    pub(super) fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<(Nanos, u64)> {
+    pub(super) fn next(&mut self, rng: &mut Stream) -> Option<(Nanos, u64)> {
         loop {
             let next_due = self.due.peek().map(|Reverse(due)| due.at);
             if self.started < self.model.sessions
@@ -73,7 +72,7 @@ impl Web {
                     },
                 }));
                 self.started += 1;
-                self.next_session += exponential(self.model.session_gap, rng);
+                self.next_session += exponential_time(self.model.session_gap, rng);
                 continue;
             }
             let Reverse(due) = self.due.pop()?;
@@ -86,7 +85,7 @@ impl Web {
                     }));
                     if pages_left > 0 {
                         self.due.push(Reverse(Due {
-                            at: due.at + exponential(self.model.page_gap, rng),
+                            at: due.at + exponential_time(self.model.page_gap, rng),
                             kind: Kind::Page {
                                 pages_left: pages_left - 1,
                             },
@@ -97,7 +96,7 @@ impl Web {
                 Kind::Object => {
                     if due.objects_left > 0 {
                         self.due.push(Reverse(Due {
-                            at: due.at + exponential(self.model.object_gap, rng),
+                            at: due.at + exponential_time(self.model.object_gap, rng),
                             objects_left: due.objects_left - 1,
                             ..due
                         }));
@@ -109,17 +108,9 @@ impl Web {
     }
 }
 
-/// An exponentially distributed time with the given mean.
-pub(crate) fn exponential(mean: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
-    let rate = 1.0 / mean.as_secs_f64();
-    let exp = Exp::new(rate).expect("means are above zero");
-    Nanos::from_secs_f64(exp.sample(rng))
-}
-
 /// An exponentially distributed number with the given mean, rounded up to at least 1.
-fn count(mean: f64, rng: &mut Xoshiro256PlusPlus) -> u32 {
-    let exp = Exp::new(1.0 / mean).expect("means are above zero");
-    exp.sample(rng).ceil().clamp(1.0, 1e9) as u32
+fn count(mean: f64, rng: &mut Stream) -> u32 {
+    (mean * exponential(rng)).ceil().clamp(1.0, 1e9) as u32
 }
 
 #[cfg(test)]
@@ -138,7 +129,7 @@ mod tests {
             object_gap: Nanos::from_millis(100),
             sizes: Sizes::pareto(1.2, 12.0),
         };
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut rng = Stream::seed_from_u64(7);
         let mut web = Web::new(model, &mut rng);
         let mut last = Nanos::ZERO;
         let mut n = 0_u32;

@@ -171,7 +171,7 @@ impl Phases {
             pauses: pauses.iter().sum::<f64>() / total,
             length: total / pauses.len().max(1) as f64,
             variation: mean(&periodic).map(|mean| {
-                let squares = periodic.iter().map(|gap| (gap - mean).powi(2));
+                let squares = periodic.iter().map(|gap| (gap - mean) * (gap - mean));
                 (squares.sum::<f64>() / periodic.len() as f64).sqrt() / mean
             }),
         })

@@ -153,7 +153,7 @@ pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
             count as f64 / all.len() as f64
         };
         // Sixteen points per decade, up to 100,000.
-        let positions = (0..=80).map(|step| 10_f64.powf(f64::from(step) / 16.0));
+        let positions = (0..=80).map(|step| libm::exp10(f64::from(step) / 16.0));
         chart = chart.draw(
             role,
             Draw::Steps,

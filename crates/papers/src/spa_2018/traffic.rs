@@ -173,7 +173,7 @@ impl Samples {
     fn distribution(&self) -> Vec<(f64, f64)> {
         let largest = self.0.iter().filter_map(|sample| sample.segments.last());
         let largest = largest.copied().max().unwrap_or(1) as f64;
-        let steps = (0..=60).map(|step| largest.powf(f64::from(step) / 60.0).round());
+        let steps = (0..=60).map(|step| libm::pow(largest, f64::from(step) / 60.0).round());
         let mut sizes: Vec<f64> = steps.collect();
         sizes.dedup();
         let part = |size: f64| {

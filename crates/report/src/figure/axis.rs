@@ -107,12 +107,15 @@ impl Span {
     }
 
     fn logarithmic(low: f64, high: f64, fixed: bool, count: usize) -> Span {
-        let (mut first, mut last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let (mut first, mut last) = (
+            libm::log10(low).floor() as i32,
+            libm::log10(high).ceil() as i32,
+        );
         if first == last {
             (first, last) = (first - 1, last + 1);
         }
         let of = |digits: &[f64]| -> Vec<f64> {
-            let decades = (first..=last).map(|decade| 10f64.powi(decade));
+            let decades = (first..=last).map(|decade| libm::exp10(f64::from(decade)));
             decades
                 .flat_map(|decade| digits.iter().map(move |digit| digit * decade))
                 .collect()
@@ -129,8 +132,8 @@ impl Span {
                     .iter()
                     .copied()
                     .find(|tick| *tick >= high * (1.0 - 1e-9));
-                let low = below.next_back().unwrap_or(10f64.powi(first));
-                let high = above.unwrap_or(10f64.powi(last));
+                let low = below.next_back().unwrap_or(libm::exp10(f64::from(first)));
+                let high = above.unwrap_or(libm::exp10(f64::from(last)));
                 match low < high {
                     true => (low, high),
                     false => (low / 2.0, high * 2.0),
@@ -176,7 +179,11 @@ impl Span {
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let (low, high, value) = match self.log {
             true if value <= 1.0 / LARGEST => return None,
-            true => (self.low.log10(), self.high.log10(), value.log10()),
+            true => (
+                libm::log10(self.low),
+                libm::log10(self.high),
+                libm::log10(value),
+            ),
             false => (self.low, self.high, value),
         };
         Some((value - low) / (high - low)).filter(|place| place.is_finite() && place.abs() < 1e6)
@@ -201,7 +208,7 @@ impl Span {
 
 /// The smallest of 1, 2 and 5 times a power of ten that is not smaller than `step`.
 fn nice_step(step: f64) -> f64 {
-    let power = 10f64.powf(step.log10().floor());
+    let power = libm::exp10(libm::log10(step).floor());
     let factor = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .find(|f| f * power >= step * (1.0 - 1e-9));
@@ -215,7 +222,7 @@ fn nice_step(step: f64) -> f64 {
 
 /// Digits after the decimal point that a multiple of `step` has.
 fn decimals(step: f64) -> usize {
-    (-(step.abs() * 1.000_001).log10().floor()).clamp(0.0, 12.0) as usize
+    (-libm::log10(step.abs() * 1.000_001).floor()).clamp(0.0, 12.0) as usize
 }
 
 /// Formats the number at a tick: `0.02`, `2,000`, `5×10⁸`.
@@ -226,8 +233,8 @@ fn number(value: f64, places: Option<usize>) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "−" } else { "" };
     if !(1e-4..1e6).contains(&size) {
-        let exponent = (size * (1.0 + 1e-9)).log10().floor();
-        let mantissa = size / 10f64.powf(exponent);
+        let exponent = libm::log10(size * (1.0 + 1e-9)).floor();
+        let mantissa = size / libm::exp10(exponent);
         let power = format!("10{}", superscript(exponent as i32));
         return match (mantissa - 1.0).abs() < 1e-6 {
             true => format!("{sign}{power}"),

@@ -187,7 +187,7 @@ fn minus(number: &str) -> String {
 fn places(value: f64, digits: i32) -> usize {
     match value == 0.0 {
         true => 0,
-        false => usize::try_from(digits - 1 - value.abs().log10().floor() as i32).unwrap_or(0),
+        false => usize::try_from(digits - 1 - libm::log10(value.abs()).floor() as i32).unwrap_or(0),
     }
 }
 

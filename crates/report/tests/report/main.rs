@@ -1,5 +1,7 @@
 //! Reports of sample comparisons, analyses and reproductions.
 
+#![expect(clippy::disallowed_methods, reason = "what tests compute is no result")]
+
 mod analyze;
 mod compare;
 mod html;

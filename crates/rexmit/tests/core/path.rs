@@ -276,7 +276,7 @@ pub(crate) fn arrivals(
     let mut now = 0.0;
     loop {
         let mean = 3_600.0 / per_hour * f64::from(together + 1) / 2.0;
-        now -= mean * (1.0 - rng.random::<f64>()).ln();
+        now -= mean * libm::log(1.0 - rng.random::<f64>());
         if now >= end.as_secs_f64() {
             return times;
         }

@@ -29,6 +29,7 @@ pub(crate) struct CbrSource {
 impl CbrSource {
     /// All sources of a scenario with `seed`. `groups` has the number of the group of each workload.
     pub(crate) fn all(scenario: &Scenario, seed: u64, groups: &[u8]) -> Vec<CbrSource> {
+        let streams = scenario.streams(seed);
         let found = scenario.workloads.iter().enumerate();
         let found = found.filter_map(|(index, workload)| {
             let (pace, flood) = match workload.traffic {
@@ -41,7 +42,7 @@ impl CbrSource {
         (0..)
             .zip(found)
             .map(|(number, (index, workload, pace, flood))| {
-                let (first, stream) = pace.draw(seed, index);
+                let (first, stream) = pace.draw(streams.workload(index));
                 let end = pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration);
                 CbrSource {
                     workload: index,

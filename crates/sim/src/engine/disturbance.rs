@@ -1,9 +1,9 @@
 //! Loss, jitter and reordering of packets on a link, behind the queue.
 
+use gentle_experiment::draw::Stream;
 use gentle_experiment::{GilbertElliott, LinkConfig};
 use gentle_units::Nanos;
 use rand::RngExt;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Loss, jitter and reordering as `netem` has them (Linux: `net/sched/sch_netem.c`).
 pub(crate) struct Disturbance {
@@ -14,12 +14,12 @@ pub(crate) struct Disturbance {
     reorder: f64,
     /// Arrival of the last packet that was not reordered, without its extra delay.
     last_at: Nanos,
-    rng: Xoshiro256PlusPlus,
+    rng: Stream,
 }
 
 impl Disturbance {
     /// `None` if the link only delays.
-    pub(crate) fn new(config: &LinkConfig, rng: Xoshiro256PlusPlus) -> Option<Disturbance> {
+    pub(crate) fn new(config: &LinkConfig, rng: Stream) -> Option<Disturbance> {
         let quiet = config.loss == 0.0
             && config.bursts.is_none()
             && config.jitter == Nanos::ZERO

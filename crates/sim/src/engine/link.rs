@@ -7,9 +7,8 @@ use super::pipe::Pipe;
 use super::transmitter::Transmitter;
 use gentle_aqm::{Dequeue, Packet as _, Qdisc, Signals};
 use gentle_experiment::LinkConfig;
+use gentle_experiment::draw::Stream;
 use gentle_units::{Nanos, Rate};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
 /// A queue discipline of the simulator's packets.
@@ -41,13 +40,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// `queue` makes the queue from a seed.
-    pub(crate) fn new(config: &LinkConfig, seed: u64, queue: impl FnOnce(u64) -> Queue) -> Link {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    /// The link with `qdisc`, which draws from `rng` what happens to packets behind that.
+    pub(crate) fn new(config: &LinkConfig, qdisc: Queue, rng: Stream) -> Link {
         let mut changes = config.changes.clone();
         changes.reverse();
         Link {
-            qdisc: queue(rng.random()),
+            qdisc,
             transmitter: Transmitter::new(config.rate),
             opportunities: (config.trace.as_ref())
                 .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),

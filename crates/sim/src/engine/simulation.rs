@@ -102,6 +102,7 @@ impl<T: Tap> Simulation<T> {
     ) -> Simulation<T> {
         let RunSpec { scenario, seed, .. } = *run;
         let [down, up] = &scenario.links;
+        let streams = scenario.streams(seed);
         let mut record = Recorder::new(run, BACKEND);
         let counts_groups = !scenario.groups().is_empty();
         if counts_groups {
@@ -155,12 +156,17 @@ impl<T: Tap> Simulation<T> {
             lookahead: [Nanos::ZERO; 2],
             horizon: Nanos::ZERO,
             events,
-            // The queues' random decisions have streams of their own, apart from the workloads'.
             links: [
-                Link::new(down, !seed.wrapping_mul(2), queue),
-                Link::new(up, !(seed.wrapping_mul(2) + 1), |seed| {
-                    registry::build(&up.qdisc, seed)
-                }),
+                Link::new(
+                    down,
+                    queue(streams.queue(Direction::Down)),
+                    streams.link(Direction::Down),
+                ),
+                Link::new(
+                    up,
+                    registry::build(&up.qdisc, streams.queue(Direction::Up)),
+                    streams.link(Direction::Up),
+                ),
             ],
             access,
             schedule: scenario.schedule(seed),

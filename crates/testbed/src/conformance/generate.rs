@@ -2,9 +2,9 @@
 
 use super::schedule::{Acknowledgment, Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};
 use gentle_aqm::Ecn;
+use gentle_experiment::draw;
 use gentle_units::Nanos;
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ impl Generator {
                 return now + scaled(Nanos::from_secs(1), pause);
             }
         }
-        let gap: f64 = Exp1.sample(&mut self.rng);
+        let gap = draw::exponential(&mut self.rng);
         now + scaled(self.traffic.service, gap / self.load)
     }
 

@@ -325,6 +325,7 @@ pub(super) fn plan(
     let users = scenario.users(seed);
     let mut flows: Vec<Flow> = (0..).zip(&users).map(user).collect();
     flows.extend(scenario.schedule(seed).map(flow));
+    let streams = scenario.streams(seed);
     let cbr: Vec<CbrFlow> = scenario
         .workloads
         .iter()
@@ -335,7 +336,7 @@ pub(super) fn plan(
                 Traffic::SynFlood(pace) => (CbrKind::SynFlood, pace),
                 _ => return None,
             };
-            let (first, stream) = pace.draw(seed, index);
+            let (first, stream) = pace.draw(streams.workload(index));
             Some(CbrFlow {
                 kind,
                 workload: index,

@@ -173,10 +173,8 @@ impl CapturedNetwork<'_> {
             }),
             one_sided: captured && self.chance(self.options.one_sided),
         };
-        let rate = self
-            .rng
-            .random_range(RATES.start.ln()..RATES.end.ln())
-            .exp();
+        let logarithm = libm::log(RATES.start)..libm::log(RATES.end);
+        let rate = libm::exp(self.rng.random_range(logarithm));
         let mut connection = Connection {
             peers,
             plan,

@@ -26,7 +26,6 @@ pub(crate) struct ClosedConnection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Remaining {
     /// Time of its last segment.
-    #[serde(with = "crate::codec::nanos")]
     pub(crate) last: Nanos,
     /// Whether it counts as open in [`Closes`](crate::results::Closes).
     pub(crate) open: bool,
@@ -333,7 +332,6 @@ impl Connections {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Evicted {
     /// Time of the latest segment.
-    #[serde(with = "crate::codec::nanos")]
     pub(crate) latest: Nanos,
     pub(crate) idle: u64,
     pub(crate) memory: u64,

@@ -1,7 +1,6 @@
 //! Quantities of spa-2018, section III, for each direction of a link.
 
 use super::moments::Moments;
-use crate::codec::nanos;
 use crate::connections::Connection;
 use crate::results::{Direction, RetransmissionDelay, RetransmissionDelayDetail};
 use crate::tally::Meter;
@@ -27,7 +26,6 @@ pub(crate) struct SegmentCounts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RetransmissionCounts {
-    #[serde(with = "nanos")]
     delay: Nanos,
     retransmitted: u32,
     handshake: u16,

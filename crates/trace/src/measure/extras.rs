@@ -1,6 +1,5 @@
 //! Attempts whose lost SYNs carried something that no answered SYN of the capture has.
 
-use crate::codec::nanos;
 use crate::connections::Classification;
 use crate::results::DroppedFor;
 use crate::segment::SynExtras;
@@ -16,7 +15,6 @@ const FEWEST: u64 = 3;
 #[serde(deny_unknown_fields)]
 struct Suspects {
     attempts: u64,
-    #[serde(with = "nanos")]
     waited: Nanos,
 }
 

@@ -5,7 +5,6 @@ use super::extras::ExtrasCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
 use super::sample::Sample;
-use crate::codec::nanos;
 use crate::connections::{
     CLIENT, Classification, ClosedConnection, Connection, ConnectionFlags, SERVER,
 };
@@ -59,23 +58,14 @@ struct OutcomeCounts {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Times {
-    #[serde(with = "nanos")]
     waited: Nanos,
-    #[serde(with = "nanos")]
     waited_with_loss: Nanos,
-    #[serde(with = "nanos")]
     waited_for_data: Nanos,
-    #[serde(with = "nanos")]
     put_off: Nanos,
-    #[serde(with = "nanos")]
     completed_after_challenge: Nanos,
-    #[serde(with = "nanos")]
     completed_after_refusal: Nanos,
-    #[serde(with = "nanos")]
     completed_after_reset: Nanos,
-    #[serde(with = "nanos")]
     held: Nanos,
-    #[serde(with = "nanos")]
     failed: Nanos,
 }
 

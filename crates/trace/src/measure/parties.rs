@@ -1,6 +1,6 @@
 //! Time lost by server, client and prefix.
 
-use crate::codec::{Host, nanos};
+use crate::codec::Host;
 use crate::connections::{Classification, Connection};
 use crate::results::{Top, TopEntry};
 use crate::row::Outcome;
@@ -17,9 +17,7 @@ use std::hash::Hash;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PartyLoss {
-    #[serde(with = "nanos")]
     lost: Nanos,
-    #[serde(with = "nanos")]
     failed: Nanos,
     with_loss: u32,
     failures: u32,

@@ -1,6 +1,5 @@
 //! Distribution of durations in bounded memory: exact mean, percentiles to three significant digits.
 
-use crate::codec::nanos;
 use crate::results::Quantiles;
 use gentle_units::Nanos;
 use hdrhistogram::Histogram;
@@ -24,7 +23,6 @@ pub(crate) struct Distribution {
 #[serde(deny_unknown_fields)]
 struct Kept {
     sum_ns: u128,
-    #[serde(with = "nanos")]
     max: Nanos,
     /// Durations, as the histogram rounds them, with their numbers.
     counts: Vec<(u64, u64)>,

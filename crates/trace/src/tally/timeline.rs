@@ -1,6 +1,5 @@
 //! Timeline of events, in bins that grow wider with the length of the trace.
 
-use crate::codec::nanos;
 use crate::results::{Timeline, TimelineBin};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -19,7 +18,6 @@ pub(crate) struct BinCounts {
     pub(crate) other_retransmissions: u64,
     pub(crate) segments: u64,
     pub(crate) wire_bytes: u64,
-    #[serde(with = "nanos")]
     pub(crate) time_lost: Nanos,
 }
 

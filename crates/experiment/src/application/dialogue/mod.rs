@@ -11,11 +11,10 @@ pub use action::{Action, Note, NoteEvent};
 pub use user::User;
 
 use super::{OnOff, Pages, Ssh};
+use crate::draw::{Stream, spread};
 use crate::scenario::Scenario;
-use crate::workload::{Traffic, random_stream, spread};
+use crate::workload::Traffic;
 use gentle_units::Nanos;
-use rand::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,7 +23,7 @@ use std::fmt;
 const DOWNLOAD_REQUEST: u32 = crate::workload::REQUEST_BYTES as u32;
 
 /// Users of a workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dialogue {
     /// Number of users, each with one connection at a time.
     pub users: u32,
@@ -67,7 +66,7 @@ impl Script {
         }
     }
 
-    fn draw(&self, mss: u16, rng: &mut Xoshiro256PlusPlus) -> Drawn {
+    fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn {
         match self {
             Script::Pages(pages) => pages.draw(rng),
             Script::Ssh(ssh) => ssh.draw(rng),
@@ -159,11 +158,11 @@ impl Scenario {
     /// Users of all dialogues with `seed`, in the order of the workloads.
     pub fn users(&self, seed: u64) -> Vec<UserPlan> {
         let mut users = Vec::new();
+        let streams = self.streams(seed);
         for (index, workload) in self.workloads.iter().enumerate() {
             let Traffic::Dialogue(dialogue) = &workload.traffic else {
                 continue;
             };
-            let mut rng = random_stream(seed, index);
             let link_rtt = self.link_rtt();
             let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
             users.extend((0..dialogue.users).map(|number| {
@@ -172,7 +171,7 @@ impl Scenario {
                     extra_rtt_ns: spread(rtt, number, dialogue.users)
                         .saturating_sub(link_rtt)
                         .0,
-                    seed: rng.next_u64(),
+                    seed: streams.member(index, number),
                     end_ns: self.duration.0,
                     service_ns: dialogue.service.0,
                     mss: self.profile.mss,

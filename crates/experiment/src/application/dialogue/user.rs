@@ -2,9 +2,9 @@
 
 use super::{Action, Drawn, Note, NoteEvent, Script, UserPlan};
 use crate::application::Request;
+use crate::draw::Stream;
 use gentle_units::Nanos;
 use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 
 /// Connection of a user.
@@ -36,7 +36,7 @@ pub struct User {
     service: Nanos,
     mss: u16,
     end: Nanos,
-    rng: Xoshiro256PlusPlus,
+    rng: Stream,
     link: Link,
     next: Drawn,
     /// When the next transaction begins, or the connection for it; `Nanos::MAX`: not before something else happens.
@@ -49,7 +49,7 @@ pub struct User {
 impl User {
     /// The user of `plan` at the start of the run. The first transaction begins after a pause.
     pub fn new(plan: &UserPlan) -> User {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(plan.seed);
+        let mut rng = Stream::seed_from_u64(plan.seed);
         let next = plan.script.draw(plan.mss, &mut rng);
         User {
             script: plan.script,

@@ -45,7 +45,7 @@ impl Filter {
         self.periods.push_back(change.departure_ms.max(0.1));
         let shortest = self.periods.iter().copied().fold(f64::MAX, f64::min);
         // 30 / (1000 f_max), with f_max the highest rate of groups per millisecond.
-        let alpha = (1.0 - CHI).powf(30.0 * shortest / 1000.0);
+        let alpha = libm::pow(1.0 - CHI, 30.0 * shortest / 1000.0);
         let limit = 3.0 * self.variance.sqrt();
         let innovation = (change.delay_ms - self.mean).clamp(-limit, limit);
         self.variance = (alpha * self.variance + (1.0 - alpha) * innovation * innovation).max(1.0);

@@ -108,7 +108,7 @@ impl RateControl {
             let part = 0.5 * (ms / response_ms).min(1.0);
             self.estimate + (part * bits_per_frame / packets).max(SMALLEST_STEP * part)
         } else {
-            self.estimate * INCREASE.powf((ms / 1e3).min(1.0))
+            self.estimate * libm::pow(INCREASE, (ms / 1e3).min(1.0))
         };
         let most = incoming.map_or(f64::MAX, |incoming| MOST_ABOVE_INCOMING * incoming);
         // A sender with less to send than it may keeps its estimate.
