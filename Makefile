@@ -148,7 +148,7 @@ wheel:
 .PHONY: package
 package:
 	scripts/bootstrap build
-	$(CARGO) package --locked $(foreach crate,units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
+	$(CARGO) package --locked $(foreach crate,identity units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
 
 # The tests of the Python package, alone. The second test is there for the command, which they call.
 .PHONY: test-python

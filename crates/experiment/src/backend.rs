@@ -59,6 +59,9 @@ pub trait Backend: Sync {
     /// Name, as in [`RunRecord::backend`], that tells apart all backends whose results differ.
     fn name(&self) -> String;
 
+    /// Identity of the code that makes the runs, as in [`RunRecord::engine`]: results of other code are not reused.
+    fn engine(&self) -> String;
+
     /// Rough estimate of the time that a run of `scenario` takes one core, in seconds: for dividing runs among workers.
     fn cost(scenario: &Scenario) -> f64
     where

@@ -144,7 +144,7 @@ mod tests {
             bins: &[3],
             keep_connections: true,
         };
-        let mut run = Recorder::new(&run, "a test");
+        let mut run = Recorder::new(&run, "a test", "none");
         assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
         let at = Nanos::from_secs(2);
         for class in [Class::Syn, Class::Data, Class::Data] {

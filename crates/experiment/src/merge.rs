@@ -310,6 +310,12 @@ fn difference(a: (&Experiment, &RunRecord), b: (&Experiment, &RunRecord)) -> Opt
         let (a, b) = (&a_run.gentle, &b_run.gentle);
         return Some(format!("made by gentle {a} and gentle {b}"));
     }
+    if a_run.backend == b_run.backend && a_run.engine != b_run.engine {
+        let [a, b] = [a_run, b_run].map(|run| run.engine.get(..8).unwrap_or(&run.engine));
+        return Some(format!(
+            "made by different builds of gentle (engine {a} and {b}); expected runs of one build"
+        ));
+    }
     if a_run.backend != b_run.backend {
         let (a, b) = (&a_run.backend, &b_run.backend);
         return Some(format!("one was run by {a}, the other by {b}"));

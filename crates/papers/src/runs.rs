@@ -13,6 +13,8 @@ pub trait Store: Sync {
     fn load(&self, name: &str) -> Option<String>;
     /// Stores JSON under `name`. Errors are the implementation's to report: the runs continue.
     fn save(&self, name: &str, json: &str);
+    /// Called before a run is made whose stored record does not count: other code made it, or it is damaged.
+    fn outdated(&self, name: &str);
 }
 
 /// A backend that makes each run once.
@@ -70,6 +72,10 @@ impl<B: Backend> Backend for Cached<'_, B> {
         self.backend.name()
     }
 
+    fn engine(&self) -> String {
+        self.backend.engine()
+    }
+
     fn cost(scenario: &Scenario) -> f64 {
         B::cost(scenario)
     }
@@ -93,16 +99,19 @@ impl<B: Backend> Backend for Cached<'_, B> {
         if let Some(record) = self.known(&name) {
             return Ok(record);
         }
-        if let Some(json) = self.store.and_then(|store| store.load(&name))
-            && let Ok(stored) = Record::from_json(&json)
-            // A record by another version, or of a run with the same name, is not this run's.
-            && stored.run.gentle == env!("CARGO_PKG_VERSION")
-            && stored.experiment.fingerprint == experiment.fingerprint
-            && stored.experiment.bins == run.bins
-            && (stored.run.seed, &stored.run.scheme) == (run.seed, &run.scheme.to_string())
+        if let Some(store) = self.store
+            && let Some(json) = store.load(&name)
         {
-            self.remember(name, &stored.run);
-            return Ok(stored.run);
+            if let Ok(stored) = Record::from_json(&json)
+                && stored.run.engine == self.engine()
+                && stored.experiment.fingerprint == experiment.fingerprint
+                && stored.experiment.bins == run.bins
+                && (stored.run.seed, &stored.run.scheme) == (run.seed, &run.scheme.to_string())
+            {
+                self.remember(name, &stored.run);
+                return Ok(stored.run);
+            }
+            store.outdated(&name);
         }
         let made = self.backend.run(run, watch)?;
         if let Some(store) = self.store {

@@ -91,6 +91,10 @@ impl Backend for WithQueues<'_> {
         Simulator.name()
     }
 
+    fn engine(&self) -> String {
+        Simulator.engine()
+    }
+
     fn cost(scenario: &Scenario) -> f64 {
         Simulator::cost(scenario)
     }

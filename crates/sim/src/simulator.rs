@@ -1,6 +1,6 @@
 //! The simulator as a backend of experiments.
 
-use crate::engine::{BACKEND, NoTap, Simulation, Stopped};
+use crate::engine::{BACKEND, ENGINE, NoTap, Simulation, Stopped};
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
 use gentle_experiment::{
@@ -23,6 +23,10 @@ impl Backend for Simulator {
 
     fn name(&self) -> String {
         BACKEND.to_owned()
+    }
+
+    fn engine(&self) -> String {
+        ENGINE.to_owned()
     }
 
     /// Proportional to the bits that the run simulates.

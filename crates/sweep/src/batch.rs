@@ -98,19 +98,18 @@ pub enum BatchError {
 }
 
 impl Batch {
-    /// Reads a batch; refuses those of other versions.
+    /// Reads a batch; refuses those of other origins than `here`.
     ///
     /// # Errors
-    /// The bytes are no batch of this version.
-    pub fn from_json(bytes: &[u8]) -> Result<Batch, BatchError> {
+    /// The bytes are no batch of this origin.
+    pub fn from_json(bytes: &[u8], here: &Origin) -> Result<Batch, BatchError> {
         #[derive(Deserialize)]
         struct Made {
             origin: Origin,
         }
         let syntax = |error: serde_json::Error| BatchError::Syntax(error.to_string());
         let made: Made = serde_json::from_slice(bytes).map_err(syntax)?;
-        let here = Origin::here();
-        if made.origin != here {
+        if made.origin != *here {
             return Err(BatchError::Version {
                 made: made.origin.to_string(),
                 here: here.to_string(),
@@ -151,7 +150,7 @@ pub fn run_batch<B: Backend>(
 where
     B::Error: std::fmt::Display,
 {
-    let batch = Batch::from_json(bytes)?;
+    let batch = Batch::from_json(bytes, &Origin::of(backend))?;
     let here = backend.name();
     if batch.backend != here {
         return Err(BatchError::Backend {

@@ -22,7 +22,7 @@ impl Key {
         let parts = serde_json::json!([
             origin.version,
             origin.record,
-            origin.commit,
+            origin.engine,
             backend,
             scenario,
             scheme,
@@ -69,7 +69,11 @@ mod tests {
 
     #[test]
     fn a_key_reads_back_and_depends_on_everything() {
-        let origin = Origin::here();
+        let origin = Origin {
+            version: "0.1.0".to_owned(),
+            record: 1,
+            engine: "e".to_owned(),
+        };
         let key = |scenario, scheme, seed, bins: &[u64]| {
             Key::new(&origin, "simulator", scenario, scheme, seed, bins)
         };

@@ -1,41 +1,38 @@
-//! Version of the program, as far as it decides results.
+//! Identity of the code that makes runs.
 
-use gentle_experiment::RECORD_VERSION;
+use gentle_experiment::{Backend, RECORD_VERSION};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What decides the result of a run besides scenario, scheme and seed: batches are run by the version that made them.
+/// What decides the result of a run besides scenario, scheme and seed: batches are run by the code that made them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Version of gentle.
     pub version: String,
     /// Version of run records.
     pub record: u32,
-    /// Commit of the source; `None` if the build was not told (environment variable `GENTLE_COMMIT`).
-    pub commit: Option<String>,
+    /// Identity of the backend's code ([`Backend::engine`]).
+    pub engine: String,
 }
 
 impl Origin {
-    /// The running program.
-    pub fn here() -> Origin {
+    /// The running program's backend.
+    pub fn of(backend: &impl Backend) -> Origin {
         Origin {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             record: RECORD_VERSION,
-            commit: option_env!("GENTLE_COMMIT").map(str::to_owned),
+            engine: backend.engine(),
         }
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = self.engine.get(..8).unwrap_or(&self.engine);
         write!(
             f,
-            "gentle {} (records of version {}",
+            "gentle {} (engine {engine}, records of version {})",
             self.version, self.record
-        )?;
-        if let Some(commit) = &self.commit {
-            write!(f, ", commit {commit}")?;
-        }
-        f.write_str(")")
+        )
     }
 }

@@ -72,7 +72,7 @@ impl Sweep {
         B::Error: std::fmt::Display,
     {
         let mut sweep = Sweep {
-            origin: Origin::here(),
+            origin: Origin::of(backend),
             backend: backend.name(),
             cost: B::cost,
             left_out: BTreeSet::new(),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
+use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Origin, Store, Sweep, run, run_batch};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -170,7 +170,8 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     let made = batches(&all);
     assert_eq!(made.iter().map(Batch::runs).sum::<usize>(), 12);
     let bytes = made[0].to_json();
-    assert_eq!(Batch::from_json(&bytes).unwrap(), made[0]);
+    let here = Origin::of(&Simulator);
+    assert_eq!(Batch::from_json(&bytes, &here).unwrap(), made[0]);
     let run = |bytes: &[u8]| run_batch(&Simulator, bytes, all.inputs(), &AtomicBool::new(false));
     let results = run(&bytes).unwrap();
     assert_eq!(run(&bytes).unwrap(), results);
@@ -183,6 +184,12 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
         panic!("another version is refused");
     };
     assert!(made.contains("gentle 9.9.9") && here.contains(env!("CARGO_PKG_VERSION")));
+    // The same version, built from other sources.
+    let other = text.replacen(&Simulator.engine(), &"0".repeat(32), 1);
+    let Err(BatchError::Version { made, .. }) = run(other.as_bytes()) else {
+        panic!("another engine is refused");
+    };
+    assert!(made.contains("engine 00000000"), "{made}");
     let cut = &bytes[..bytes.len() / 2];
     assert!(matches!(run(cut), Err(BatchError::Syntax(_))));
     let changed = text.replace("1mbit", "2mbit");
@@ -255,6 +262,10 @@ impl Backend for Narrow {
 
     fn name(&self) -> String {
         "narrow".to_owned()
+    }
+
+    fn engine(&self) -> String {
+        "none".to_owned()
     }
 
     fn prepare(

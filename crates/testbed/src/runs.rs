@@ -9,6 +9,7 @@ use crate::traffic::{CapturePoint, Observations};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, PlanError};
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -144,6 +145,23 @@ impl Backend for Testbed {
             name += &format!(", gentle rexmit {rexmit}");
         }
         name
+    }
+
+    /// Digest of the program's sources and, in virtual time, of those of the kernel and of its modules.
+    fn engine(&self) -> String {
+        let mut parts = vec![env!("GENTLE_ENGINE").to_owned()];
+        if let Kernel::Machine(machine) = &self.kernel {
+            // The names of these folders in the cache have digests of what they are made from.
+            let modules = machine.modules.iter().filter_map(|module| module.parent());
+            let folders = std::iter::once(machine.kernel.tree.as_path()).chain(modules);
+            parts.extend(folders.map(|folder| {
+                let name = folder.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }));
+        }
+        let digest = Sha256::digest(parts.join("\n"));
+        let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
+        digits.collect()
     }
 
     /// Booting a machine, and carrying the packets.
@@ -319,6 +337,7 @@ fn run_one(
     let record = evaluate(&Inputs {
         spec: *run,
         backend: &testbed.name(),
+        engine: &testbed.engine(),
         planned: &planned,
         observations: &observations,
         packets: &packets,

@@ -29,7 +29,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Version of the form of records.
-pub const RECORD_VERSION: u32 = 2;
+pub const RECORD_VERSION: u32 = 3;
+
+/// Identity of the analysis: a digest of its sources (`build.rs`), in hexadecimal.
+pub const ENGINE: &str = env!("GENTLE_ENGINE");
 
 /// Largest size of a record before compression, bytes.
 #[cfg(feature = "zstd")]
@@ -185,7 +188,7 @@ impl Recorder<'_> {
         let files = files.collect::<Result<Vec<TaskFile>, _>>()?;
         let mut contents: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
         contents.sort_unstable();
-        let version = (RECORD_VERSION, env!("CARGO_PKG_VERSION"));
+        let version = (RECORD_VERSION, ENGINE);
         let identity = serde_json::to_vec(&(version, self.options(), contents));
         let identity = identity.expect("options are text, numbers and lists");
         let mut id = hex(&Sha256::digest(identity));
@@ -240,6 +243,7 @@ impl Recorder<'_> {
         Ok(Record {
             version: RECORD_VERSION,
             gentle: env!("CARGO_PKG_VERSION").to_owned(),
+            engine: ENGINE.to_owned(),
             task: task.id.clone(),
             options: self.options(),
             outer,
@@ -277,6 +281,11 @@ fn digest(path: &Path, stop: &AtomicBool) -> io::Result<TaskFile> {
     })
 }
 
+/// Start of an identity, enough to tell builds apart.
+fn short(engine: &str) -> &str {
+    engine.get(..8).unwrap_or(engine)
+}
+
 fn hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -291,6 +300,7 @@ fn hex(bytes: &[u8]) -> String {
 pub struct Record {
     version: u32,
     gentle: String,
+    engine: String,
     task: String,
     options: RecordOptions,
     outer: Findings,
@@ -306,16 +316,16 @@ pub enum RecordError {
         "not the record of an analysis ({0}); expected a file that gentle analyze --record wrote, unchanged"
     )]
     Syntax(String),
-    /// The record was made by another version.
+    /// The record was made by other code.
     #[error(
-        "made by gentle {gentle} (record version {version}); expected version {RECORD_VERSION} of gentle {}: analyse the captures again, with --record and a new directory",
-        env!("CARGO_PKG_VERSION")
+        "made by another build of gentle ({gentle}, engine {engine}); expected this one's (engine {}): analyse the captures again, with --record and a new directory",
+        short(ENGINE)
     )]
-    Version {
+    Engine {
         /// Version of gentle that made the record.
         gentle: String,
-        /// Version of the form of the record.
-        version: u32,
+        /// Start of its engine's identity.
+        engine: String,
     },
     /// The parts of the record contradict each other.
     #[error(
@@ -366,27 +376,31 @@ impl Record {
     pub fn from_json(json: &[u8]) -> Result<Record, RecordError> {
         #[derive(Deserialize)]
         struct Made {
-            version: u32,
             gentle: String,
+            // Records had none before version 3.
+            #[serde(default)]
+            engine: String,
         }
-        let known = (RECORD_VERSION, env!("CARGO_PKG_VERSION"));
-        let check = |version: u32, gentle: &str| match (version, gentle) == known {
+        let check = |gentle: &str, engine: &str| match engine == ENGINE {
             true => Ok(()),
-            false => Err(RecordError::Version {
+            false => Err(RecordError::Engine {
                 gentle: gentle.to_owned(),
-                version,
+                engine: match engine {
+                    "" => "unknown".to_owned(),
+                    engine => short(engine).to_owned(),
+                },
             }),
         };
         let record: Record = match serde_json::from_slice(json) {
             Ok(record) => record,
             Err(error) => {
                 if let Ok(made) = serde_json::from_slice::<Made>(json) {
-                    check(made.version, &made.gentle)?;
+                    check(&made.gentle, &made.engine)?;
                 }
                 return Err(RecordError::Syntax(error.to_string()));
             }
         };
-        check(record.version, &record.gentle)?;
+        check(&record.gentle, &record.engine)?;
         match record.is_consistent() {
             true => Ok(record),
             false => Err(RecordError::Inconsistent),

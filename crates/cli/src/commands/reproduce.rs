@@ -160,6 +160,8 @@ struct Records<'a> {
     directory: &'a Path,
     /// First error with a file.
     failed: Mutex<Option<anyhow::Error>>,
+    /// Whether the user knows that records are replaced.
+    told: AtomicBool,
 }
 
 impl<'a> Records<'a> {
@@ -167,6 +169,7 @@ impl<'a> Records<'a> {
         Records {
             directory,
             failed: Mutex::default(),
+            told: AtomicBool::new(false),
         }
     }
 
@@ -181,6 +184,15 @@ impl<'a> Records<'a> {
 }
 
 impl Store for Records<'_> {
+    fn outdated(&self, name: &str) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            warn(&format!(
+                "{}: made by another build of gentle, or damaged; such runs are made again",
+                self.path(name).display()
+            ));
+        }
+    }
+
     fn load(&self, name: &str) -> Option<String> {
         let path = self.path(name);
         match std::fs::read_to_string(&path) {

@@ -12,7 +12,7 @@ use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Version of the serialised form of [`RunRecord`].
-pub const RECORD_VERSION: u32 = 2;
+pub const RECORD_VERSION: u32 = 3;
 
 /// Measurements of one direction of the bottleneck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,8 @@ pub struct RunRecord {
     pub version: u32,
     /// Version of gentle that made the run.
     pub gentle: String,
+    /// Identity of the code that made the run: a digest of its sources, in hexadecimal.
+    pub engine: String,
     /// Backend that made the run: `simulator`, or a kernel.
     pub backend: String,
     /// Scheme with its options, as written by [`Spec`](gentle_aqm::Spec).

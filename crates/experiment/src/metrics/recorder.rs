@@ -25,8 +25,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder for `run` on `backend`.
-    pub fn new(run: &RunSpec<'_>, backend: &str) -> Recorder {
+    /// An empty recorder for `run` on the backend with this [name](crate::Backend::name) and this
+    /// [engine](crate::Backend::engine).
+    pub fn new(run: &RunSpec<'_>, backend: &str, engine: &str) -> Recorder {
         let scenario = run.scenario;
         let groups = scenario.groups();
         let group_of = scenario.workloads.iter().map(|workload| {
@@ -41,6 +42,7 @@ impl Recorder {
             record: RunRecord {
                 version: RECORD_VERSION,
                 gentle: env!("CARGO_PKG_VERSION").to_owned(),
+                engine: engine.to_owned(),
                 backend: backend.to_owned(),
                 scheme: run.scheme.to_string(),
                 seed: run.seed,

@@ -24,13 +24,17 @@ impl Backend for Dice {
         "dice".to_owned()
     }
 
+    fn engine(&self) -> String {
+        "none".to_owned()
+    }
+
     fn run(&self, run: &RunSpec<'_>, _: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
         let scheme = run.scheme.to_string();
         let salt = scheme
             .bytes()
             .fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(salt ^ run.seed);
-        let mut recorder = Recorder::new(run, &self.name());
+        let mut recorder = Recorder::new(run, &self.name(), &self.engine());
         let mut now = Nanos::ZERO;
         for _ in 0..rng.random_range(20..60) {
             now += Nanos::from_micros(rng.random_range(1..900_000));

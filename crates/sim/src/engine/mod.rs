@@ -31,7 +31,7 @@ pub use changes::Backlog;
 pub use events::EventQueue;
 pub use link::Queue;
 pub use packet::Packet;
-pub(crate) use simulation::BACKEND;
+pub(crate) use simulation::{BACKEND, ENGINE};
 pub use simulation::{Simulation, Stopped};
 pub use slab::Slab;
 pub use tap::{DropCause, Ended, NoTap, Tap};

@@ -35,6 +35,9 @@ const ROUNDS_PER_POLL: u32 = 16;
 /// The name of the simulator in run records.
 pub(crate) const BACKEND: &str = "simulator";
 
+/// Identity of the simulator: a digest of its sources (`build.rs`).
+pub(crate) const ENGINE: &str = env!("GENTLE_ENGINE");
+
 /// TCP of the hosts of a workload, and what its packets show to queues.
 struct WorkloadPath {
     /// TCP of the initiators and of the responders.
@@ -103,7 +106,7 @@ impl<T: Tap> Simulation<T> {
         let RunSpec { scenario, seed, .. } = *run;
         let [down, up] = &scenario.links;
         let streams = scenario.streams(seed);
-        let mut record = Recorder::new(run, BACKEND);
+        let mut record = Recorder::new(run, BACKEND, ENGINE);
         let counts_groups = !scenario.groups().is_empty();
         if counts_groups {
             record.count_groups();

@@ -37,6 +37,8 @@ pub struct Inputs<'a> {
     pub spec: RunSpec<'a>,
     /// Name of the kernel, for the record.
     pub backend: &'a str,
+    /// Engine, as in [`Backend::engine`](gentle_experiment::Backend::engine).
+    pub engine: &'a str,
     /// Plan that the run carried out.
     pub planned: &'a Planned,
     /// Observations of the run.
@@ -187,7 +189,7 @@ impl<'a> Evaluation<'a> {
             upcoming.entry(key).or_default().push(place);
         }
         let link = |direction| LinkRate::new(inputs.spec.scenario.link(direction));
-        let mut recorder = Recorder::new(&inputs.spec, inputs.backend);
+        let mut recorder = Recorder::new(&inputs.spec, inputs.backend, inputs.engine);
         if !inputs.spec.scenario.groups().is_empty() {
             recorder.count_groups();
         }
