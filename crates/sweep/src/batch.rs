@@ -98,18 +98,26 @@ pub enum BatchError {
 }
 
 impl Batch {
-    /// Reads a batch; refuses those of other origins than `here`.
+    /// Reads a batch; refuses those of another backend than `backend`, and those that other code made.
     ///
     /// # Errors
-    /// The bytes are no batch of this origin.
-    pub fn from_json(bytes: &[u8], here: &Origin) -> Result<Batch, BatchError> {
+    /// The bytes are no batch of this backend and its code.
+    pub fn from_json(bytes: &[u8], backend: &impl Backend) -> Result<Batch, BatchError> {
         #[derive(Deserialize)]
         struct Made {
             origin: Origin,
+            backend: String,
         }
         let syntax = |error: serde_json::Error| BatchError::Syntax(error.to_string());
         let made: Made = serde_json::from_slice(bytes).map_err(syntax)?;
-        if made.origin != *here {
+        if made.backend != backend.name() {
+            return Err(BatchError::Backend {
+                made: made.backend,
+                here: backend.name(),
+            });
+        }
+        let here = Origin::of(backend);
+        if made.origin != here {
             return Err(BatchError::Version {
                 made: made.origin.to_string(),
                 here: here.to_string(),
@@ -150,14 +158,7 @@ pub fn run_batch<B: Backend>(
 where
     B::Error: std::fmt::Display,
 {
-    let batch = Batch::from_json(bytes, &Origin::of(backend))?;
-    let here = backend.name();
-    if batch.backend != here {
-        return Err(BatchError::Backend {
-            made: batch.backend,
-            here,
-        });
-    }
+    let batch = Batch::from_json(bytes, backend)?;
     let content = |problem: String| BatchError::Content(problem);
     let watch = Watch {
         stop,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Origin, Store, Sweep, run, run_batch};
+use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -170,8 +170,7 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     let made = batches(&all);
     assert_eq!(made.iter().map(Batch::runs).sum::<usize>(), 12);
     let bytes = made[0].to_json();
-    let here = Origin::of(&Simulator);
-    assert_eq!(Batch::from_json(&bytes, &here).unwrap(), made[0]);
+    assert_eq!(Batch::from_json(&bytes, &Simulator).unwrap(), made[0]);
     let run = |bytes: &[u8]| run_batch(&Simulator, bytes, all.inputs(), &AtomicBool::new(false));
     let results = run(&bytes).unwrap();
     assert_eq!(run(&bytes).unwrap(), results);

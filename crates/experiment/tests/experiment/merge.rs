@@ -221,7 +221,7 @@ fn what_is_no_record_gets_a_sentence() {
     let refused = |text: &str| Record::from_json(text).unwrap_err();
     assert_eq!(refused("{}"), RecordError::Syntax { line: 1, column: 2 });
     assert_eq!(
-        refused(&json.replace("\"run\":{\"version\":2", "\"run\":{\"version\":1")),
+        refused(&json.replace("\"run\":{\"version\":3", "\"run\":{\"version\":1")),
         RecordError::Version(1)
     );
     for (from, to) in [
@@ -241,13 +241,13 @@ fn what_is_no_record_gets_a_sentence() {
     assert!(matches!(refused(&unknown), RecordError::Syntax { .. }));
 }
 
-/// A file that `gentle compare --record` wrote when version 2 was new: as long as the version is 2, it is read and
+/// A file that `gentle compare --record` wrote when version 3 was new: as long as the version is 3, it is read and
 /// written as it stands.
 #[test]
-fn records_of_version_2_stay_as_they_are() {
-    let json = include_str!("../data/record-2.json");
+fn records_of_version_3_stay_as_they_are() {
+    let json = include_str!("../data/record-3.json");
     let record = Record::from_json(json).unwrap();
-    assert_eq!((record.run.version, record.run.seed), (2, 1));
+    assert_eq!((record.run.version, record.run.seed), (3, 1));
     assert_eq!(record.to_json(), json);
     let merged = merge(vec![("one".to_owned(), record)]).unwrap();
     assert_eq!(merged.comparison.results[0].connections, 124);
@@ -258,7 +258,7 @@ fn records_of_version_2_stay_as_they_are() {
 fn with_applications(names: &[&str]) -> [String; 2] {
     [1_u64, 2].map(|seed| {
         let mut record: serde_json::Value =
-            serde_json::from_str(include_str!("../data/record-2.json")).unwrap();
+            serde_json::from_str(include_str!("../data/record-3.json")).unwrap();
         let applications = |of: &dyn Fn(&str) -> serde_json::Value| -> serde_json::Value {
             names.iter().map(|name| of(name)).collect()
         };

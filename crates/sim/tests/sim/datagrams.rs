@@ -47,9 +47,13 @@ fn on_an_empty_link_delays_are_propagation_and_transmission() {
             (ping.application.as_str(), ping.transactions),
             ("ping", 180)
         );
-        assert_eq!((ping.datagrams, ping.failed, ping.unfinished), (360, 0, 0));
+        assert_eq!((ping.failed, ping.unfinished), (0, 0));
+        // The answer to the last request of the warm-up may be sent after it.
+        let answers = ping.datagrams - 180;
+        assert!((180..=181).contains(&answers), "{answers}");
         close(ping.transaction_s.mean, there + back);
-        close(ping.delay_s.mean, 0.5 * (there + back));
+        let sum = 180.0 * there + answers as f64 * back;
+        close(ping.delay_s.mean, sum / ping.datagrams as f64);
     }
     let comparison = run(
         "[[workload]]\nkind = \"dns\"\ngap = \"1s\"\ndirection = \"up\"\n",
