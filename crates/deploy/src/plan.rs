@@ -90,16 +90,17 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
 /// The specification `other`, which comes near `spec`, with the options of `spec` that it has too, and a note for the user.
 fn near(spec: &Spec, other: &'static str) -> Result<(Spec, String), PlanError> {
     let mut found: Spec = other.parse()?;
-    let mut lost = Vec::new();
+    let (mut kept, mut lost) = (Vec::new(), Vec::new());
     for (name, value) in spec.options().given() {
         let own = found.options().specs().iter().any(|own| own.name == name);
         // A flag is the same option wherever it is; the limit of a child is none of the whole.
         if own || matches!(value, Value::Flag(_)) {
-            found = found.with(name, value)?;
+            kept.push((name, value));
         } else {
             lost.push(name);
         }
     }
+    found = found.with_all(kept)?;
     let without = match lost.as_slice() {
         [] => String::new(),
         lost => format!(", without {}", lost.join(", ")),

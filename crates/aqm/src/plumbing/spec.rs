@@ -135,9 +135,23 @@ impl Spec {
     /// # Errors
     /// The option does not exist, the value is out of range, or it contradicts other options.
     pub fn with(&self, name: &str, value: Value) -> Result<Spec, SpecError> {
-        let mut spec = self.without(name);
-        if !spec.set(name, &value.to_string())? {
-            return Err(spec.no_option(name));
+        self.with_all([(name, value)])
+    }
+
+    /// [`Spec::with`] for several options, which are checked together: a part of them may contradict the rest.
+    ///
+    /// # Errors
+    /// An option does not exist, a value is out of range, or the options contradict each other.
+    pub fn with_all<'a>(
+        &self,
+        options: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Spec, SpecError> {
+        let mut spec = self.clone();
+        for (name, value) in options {
+            spec = spec.without(name);
+            if !spec.set(name, &value.to_string())? {
+                return Err(spec.no_option(name));
+            }
         }
         spec.check()?;
         Ok(spec)
@@ -187,12 +201,9 @@ impl Spec {
         let Some(scheme) = conformance.runs_as else {
             return spec;
         };
-        let given = spec.options.given();
-        given.fold(Spec::of(scheme), |kernel, (name, value)| {
-            kernel
-                .with(name, value)
-                .expect("the kernel's scheme has the same options")
-        })
+        Spec::of(scheme)
+            .with_all(spec.options.given())
+            .expect("the kernel's scheme has the same options and the same check")
     }
 
     /// Sets the options of presets that were not given explicitly.

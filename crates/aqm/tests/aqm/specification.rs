@@ -140,7 +140,31 @@ fn value(kind: Kind, draw: u64) -> Value {
     }
 }
 
+#[test]
+fn a_kernel_carries_out_every_sample() {
+    for text in registry::samples() {
+        let spec: Spec = text.parse().unwrap();
+        let kernel = spec.in_kernel();
+        assert_eq!(kernel.in_kernel(), kernel, "{text}");
+    }
+}
+
 proptest! {
+    /// Options that are valid together need not be so one by one.
+    #[test]
+    fn a_kernel_carries_out_any_options(draw in any::<u64>(), chosen in any::<u32>()) {
+        for scheme in registry::SCHEMES {
+            let all = (0..).zip(scheme.options);
+            let given = all.filter(|(n, _)| chosen >> (n % 32) & 1 == 1);
+            let given = given.map(|(n, option)| (option.name, value(option.kind, draw.rotate_left(n))));
+            let spec: Spec = scheme.name.parse().unwrap();
+            if let Ok(spec) = spec.with_all(given) {
+                let kernel = spec.in_kernel();
+                prop_assert_eq!(kernel.in_kernel(), kernel);
+            }
+        }
+    }
+
     /// The printed value of an option parses to the same specification, written with `=` and as `tc` writes it.
     #[test]
     fn every_value_that_is_printed_parses_back(draw in any::<u64>()) {

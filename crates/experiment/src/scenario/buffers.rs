@@ -2,7 +2,7 @@
 
 use super::{Scenario, builtin};
 use crate::direction::Direction;
-use gentle_aqm::{Spec, Value};
+use gentle_aqm::{Spec, SpecError, Value};
 use gentle_units::Rate;
 
 /// Maximum of a scaled limit in packets: `txqueuelen` of an Ethernet interface in Linux (`DEFAULT_TX_QUEUE_LEN`,
@@ -24,20 +24,23 @@ impl Scenario {
             .into();
         real.schemes
             .iter()
-            .map(|spec| fit(spec, from, to))
+            .map(|spec| fit(spec, from, to).expect("schemes of real take all scaled limits"))
             .collect()
     }
 
     /// Scales the explicit limits of the schemes to compare and of the queue of each link from the rates `before` to
     /// the current rates, so that a full buffer takes the same time to drain. Default limits stay as they are, and so
     /// do limits of a link that has become slower: a buffer of a few packets would not hold a burst.
-    pub(super) fn fit_buffers(&mut self, before: [Rate; 2]) {
+    ///
+    /// # Errors
+    /// A scheme refuses its scaled limit.
+    pub(super) fn fit_buffers(&mut self, before: [Rate; 2]) -> Result<(), SpecError> {
         let down = self.link(Direction::Down).rate;
         for spec in &mut self.schemes {
-            *spec = fit(spec, before[0], down);
+            *spec = fit(spec, before[0], down)?;
         }
         for (link, before) in self.links.iter_mut().zip(before) {
-            link.qdisc = fit(&link.qdisc, before, link.rate);
+            link.qdisc = fit(&link.qdisc, before, link.rate)?;
         }
         if let Some(factor) = factor(before[0], down) {
             self.assumptions.push(format!(
@@ -45,6 +48,7 @@ impl Scenario {
                 before[0]
             ));
         }
+        Ok(())
     }
 }
 
@@ -55,18 +59,17 @@ fn factor(from: Rate, to: Rate) -> Option<f64> {
 }
 
 /// Returns the scheme with an explicit limit scaled like the rate.
-fn fit(spec: &Spec, from: Rate, to: Rate) -> Spec {
+fn fit(spec: &Spec, from: Rate, to: Rate) -> Result<Spec, SpecError> {
     let Some(factor) = factor(from, to) else {
-        return spec.clone();
+        return Ok(spec.clone());
     };
     let scale = |n: u64, most: u64| ((n as f64 * factor).round() as u64).min(most.max(n));
     let limit = match spec.given("limit") {
         Some(Value::Size(bytes)) => Value::Size(scale(bytes, MOST_BYTES)),
         Some(Value::Count(packets)) => Value::Count(scale(packets, MOST_PACKETS)),
-        _ => return spec.clone(),
+        _ => return Ok(spec.clone()),
     };
-    // A limit that is out of range for the scheme stays as it was.
-    spec.with("limit", limit).unwrap_or_else(|_| spec.clone())
+    spec.with("limit", limit)
 }
 
 #[cfg(test)]
@@ -109,6 +112,19 @@ mod tests {
             schemes("240mbit")[..2],
             ["pfifo limit=1000", "bfifo limit=1500000b"]
         );
+    }
+
+    #[test]
+    fn the_schemes_of_real_fit_links_of_all_rates() {
+        for power in 0..=43 {
+            let mut scenario = Scenario::builtin("real").unwrap();
+            scenario.schemes.clear();
+            scenario.set_rate(
+                Direction::Down,
+                Rate::from_bits_per_second(1 << power).unwrap(),
+            );
+            assert!(scenario.schemes_to_compare().len() > 10);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Scenario;
 use crate::direction::Direction;
 use crate::workload::{ConstantRate, Traffic};
+use gentle_aqm::SpecError;
 use gentle_units::{Nanos, Rate};
 use thiserror::Error;
 
@@ -28,6 +29,9 @@ pub enum LoadError {
     /// The load of listed connections and of users, which cannot change, is higher: the fraction of the link rate.
     #[error("the listed connections and the users of dialogues alone load the link to {:.0} %; expected a higher load", .0 * 100.0)]
     TooLow(f64),
+    /// A scheme refuses the limit of a buffer that was scaled with the rate.
+    #[error("the buffer for the new rate: {0}")]
+    Buffer(#[from] SpecError),
 }
 
 impl Scenario {
@@ -60,7 +64,7 @@ impl Scenario {
         if let Some(load) = change.load {
             scenario.set_load(load)?;
         }
-        scenario.fit_buffers(before);
+        scenario.fit_buffers(before)?;
         *self = scenario;
         Ok(())
     }
