@@ -108,4 +108,21 @@ fn what_cannot_be_recorded_or_merged_gets_a_sentence() {
     let over = format!("{runs}/codel-seed-7.json");
     let over = stderr(&mut gentle(&["merge", runs, "--csv", &over]), 2);
     assert!(over.contains("would overwrite"), "{over}");
+    // Runs of the same version, built from other sources.
+    let changed = |seed: &str| {
+        let path = format!("{runs}/codel-seed-{seed}.json");
+        let record = fs::read_to_string(&path).unwrap();
+        let (before, after) = record.split_once("\"engine\":\"").unwrap();
+        fs::write(
+            path,
+            format!("{before}\"engine\":\"00000000{}", &after[8..]),
+        )
+        .unwrap();
+    };
+    changed("7");
+    let stale = stderr(&mut gentle(&["merge", runs]), 1);
+    assert!(
+        stale.contains("codel-seed-7.json: made by another build of gentle (engine 00000000)"),
+        "{stale}"
+    );
 }

@@ -115,6 +115,17 @@ fn recorded_runs_are_not_made_again() {
     changed["run"]["all"]["by_size"]["sums"][0]["total"] = 1e9.into();
     fs::write(&marked, changed.to_string()).unwrap();
     assert_ne!(stdout(&mut gentle(&args)), first);
+    // One that other code made is made again, and the user is told.
+    changed["run"]["engine"] = "0".repeat(32).into();
+    fs::write(&marked, changed.to_string()).unwrap();
+    let warned = gentle(&args).assert().success().get_output().clone();
+    assert_eq!(String::from_utf8(warned.stdout).unwrap(), first);
+    let warning = String::from_utf8(warned.stderr).unwrap();
+    assert!(
+        warning.contains("made by another build of gentle"),
+        "{warning}"
+    );
+    assert_eq!(fs::read_to_string(&marked).unwrap(), record);
     // One that cannot be read is made again.
     fs::write(&marked, &record[..record.len() / 2]).unwrap();
     assert_eq!(stdout(&mut gentle(&args)), first);

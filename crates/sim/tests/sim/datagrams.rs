@@ -53,7 +53,10 @@ fn on_an_empty_link_delays_are_propagation_and_transmission() {
         close(ping.transaction_s.mean, there + back);
         let delay = ping.delay_s.mean.unwrap() * 1e3;
         let one_more = (there - back) / 360.0;
-        assert!((delay - 0.5 * (there + back)).abs() < one_more + 1e-5, "{delay}");
+        assert!(
+            (delay - 0.5 * (there + back)).abs() < one_more + 1e-5,
+            "{delay}"
+        );
     }
     let comparison = run(
         "[[workload]]\nkind = \"dns\"\ngap = \"1s\"\ndirection = \"up\"\n",

@@ -10,7 +10,8 @@ use crate::output::OutputFile;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
-use gentle_experiment::{Experiment, Merged, Record, merge};
+use gentle_experiment::{Backend, Experiment, Merged, Record, merge};
+use gentle_sim::Simulator;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -104,5 +105,13 @@ fn read(path: &Path) -> anyhow::Result<(String, Record)> {
     let name = path.display().to_string();
     let text = read_text(path, MAX_RECORD).with_context(|| format!("{name}: cannot be read"))?;
     let record = Record::from_json(&text).with_context(|| name.clone())?;
+    let (made, here) = (&record.run.engine, Simulator.engine());
+    // Records of a kernel name an engine that depends on the kernel, which this call does not have.
+    if record.run.backend == Simulator.name() && *made != here {
+        anyhow::bail!(
+            "{name}: made by another build of gentle (engine {:.8}); expected this one's (engine {here:.8}): make the run again, with --record and a new directory",
+            made
+        );
+    }
     Ok((name, record))
 }
