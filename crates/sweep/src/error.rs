@@ -1,6 +1,7 @@
 //! Errors of sweeps.
 
 use crate::batch::BatchError;
+use crate::store::Store;
 use gentle_experiment::ScenarioError;
 use thiserror::Error;
 
@@ -41,7 +42,7 @@ pub enum SweepError {
     Backend(String),
     /// A file of the store is not a file of results.
     #[error(
-        "{file}: {problem}; expected a Parquet file that a sweep wrote: remove it, and its runs are made again"
+        "{file}: {problem}; expected a Parquet file that a sweep of this version wrote: remove it, and its runs are made again"
     )]
     File {
         /// Name of the file.
@@ -63,4 +64,18 @@ pub enum SweepError {
     /// The finished table cannot be written.
     #[error("{0}")]
     Output(String),
+}
+
+impl SweepError {
+    /// The error with the place of the file in `store` instead of its name.
+    #[must_use]
+    pub fn within(self, store: &dyn Store) -> SweepError {
+        match self {
+            SweepError::File { file, problem } => SweepError::File {
+                file: store.place(&file),
+                problem,
+            },
+            other => other,
+        }
+    }
 }

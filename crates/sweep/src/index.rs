@@ -3,7 +3,7 @@
 use crate::error::SweepError;
 use crate::key::Key;
 use crate::metrics::is_of_application;
-use crate::read::{Cells, File, damaged};
+use crate::read::{Cells, damaged, intact};
 use bytes::Bytes;
 use parquet::data_type::{ByteArrayType, DoubleType};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -17,12 +17,20 @@ struct Place {
     value: f64,
 }
 
+/// A file of a store as it was when it was added.
+#[derive(Debug)]
+pub(crate) struct Added {
+    name: String,
+    /// Digest of its contents.
+    digest: String,
+}
+
 /// Runs by key, in 32 bytes for each, whatever the number of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     runs: HashMap<Key, Place>,
-    files: Vec<Arc<str>>,
-    known: HashSet<Arc<str>>,
+    files: Vec<Arc<Added>>,
+    known: HashSet<String>,
 }
 
 impl Index {
@@ -37,9 +45,8 @@ impl Index {
         if self.known.contains(file) {
             return Ok(0);
         }
-        let name: Arc<str> = file.into();
         let number = self.files.len() as u32;
-        let content = File::open(file, bytes)?;
+        let (content, digest) = intact(file, bytes)?;
         let keys = content.column::<ByteArrayType>("key")?;
         let keys = keys.ok_or_else(|| damaged(file, "no column key"))?;
         let values = metric.map(|metric| content.column::<DoubleType>(metric));
@@ -55,8 +62,9 @@ impl Index {
                 value: value.unwrap_or(f64::NAN),
             });
         }
-        self.files.push(Arc::clone(&name));
-        self.known.insert(name);
+        let name = file.to_owned();
+        self.known.insert(name.clone());
+        self.files.push(Arc::new(Added { name, digest }));
         Ok(content.rows)
     }
 
@@ -70,7 +78,7 @@ impl Index {
         Some((!place.value.is_nan()).then_some(place.value))
     }
 
-    pub(crate) fn place(&self, key: &Key) -> Option<(Arc<str>, usize)> {
+    pub(crate) fn place(&self, key: &Key) -> Option<(Arc<Added>, usize)> {
         let place = self.runs.get(key)?;
         Some((
             Arc::clone(&self.files[place.file as usize]),
@@ -83,7 +91,7 @@ impl Index {
 pub(crate) struct Cache<'a> {
     read: Read<'a>,
     metrics: &'a [String],
-    files: VecDeque<(Arc<str>, Vec<Cells<DoubleType>>)>,
+    files: VecDeque<(Arc<Added>, Vec<Cells<DoubleType>>)>,
 }
 
 /// Reads a file of a store by its name.
@@ -104,10 +112,14 @@ impl<'a> Cache<'a> {
     /// Metrics of a row of a file.
     pub(crate) fn row(
         &mut self,
-        file: &Arc<str>,
+        file: &Arc<Added>,
         row: usize,
     ) -> Result<Vec<Option<f64>>, SweepError> {
-        let at = match self.files.iter().position(|(name, _)| name == file) {
+        let at = match self
+            .files
+            .iter()
+            .position(|(known, _)| Arc::ptr_eq(known, file))
+        {
             Some(at) => at,
             None => {
                 if self.files.len() == KEPT {
@@ -120,17 +132,24 @@ impl<'a> Cache<'a> {
         let columns = self.files[at].1.iter();
         let values = columns.map(|column| {
             let value = column.get(row).copied();
-            value.ok_or_else(|| damaged(file, "it has fewer rows than before"))
+            value.ok_or_else(|| damaged(&file.name, "it has fewer rows than before"))
         });
         values.collect()
     }
 
-    fn load(&self, file: &str) -> Result<Vec<Cells<DoubleType>>, SweepError> {
+    fn load(&self, added: &Added) -> Result<Vec<Cells<DoubleType>>, SweepError> {
+        let file = &added.name;
         let bytes = (self.read)(file).map_err(|error| SweepError::Store {
-            place: file.to_owned(),
+            place: file.clone(),
             error,
         })?;
-        let content = File::open(file, bytes.into())?;
+        let (content, digest) = intact(file, bytes.into())?;
+        if digest != added.digest {
+            return Err(damaged(
+                file,
+                "it was replaced while the sweep was under way",
+            ));
+        }
         let columns = self.metrics.iter().map(|name| {
             match content.column::<DoubleType>(name)? {
                 Some(column) => Ok(column),

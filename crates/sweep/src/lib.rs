@@ -23,6 +23,7 @@ mod quantity;
 mod read;
 mod row;
 mod run;
+mod seal;
 mod store;
 mod summary;
 mod sweep;

@@ -1,6 +1,7 @@
 //! Columns of the Parquet files of a store.
 
 use crate::error::SweepError;
+use crate::seal;
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, Encoding, Type as Physical};
 use parquet::column::page::{Page, PageMetadata, PageReader};
@@ -24,8 +25,14 @@ pub(crate) struct File<'a> {
     pub(crate) rows: usize,
 }
 
+/// A file of a store as it was written, and its digest.
+pub(crate) fn intact(name: &str, bytes: Bytes) -> Result<(File<'_>, String), SweepError> {
+    let digest = seal::digest(name, &bytes)?;
+    Ok((File::open(name, bytes)?, digest))
+}
+
 impl<'a> File<'a> {
-    pub(crate) fn open(name: &'a str, bytes: Bytes) -> Result<File<'a>, SweepError> {
+    fn open(name: &'a str, bytes: Bytes) -> Result<File<'a>, SweepError> {
         let reader = SerializedFileReader::new(bytes).map_err(|error| damaged(name, error))?;
         let groups = reader.metadata().row_groups().iter();
         let rows = groups.fold(0, |rows: usize, group| {
@@ -297,7 +304,7 @@ mod tests {
         assert!(parquet([Ok(table(&[])), Ok(other)].into_iter(), Vec::new()).is_err());
     }
 
-    /// A damaged file gives an error or other values.
+    /// Without a look at its digest, a damaged file gives an error or other values.
     #[test]
     fn no_flipped_bit_panics() {
         let texts = ["one", "two", "one", "another"].map(|text| Some(text.to_owned()));
@@ -312,6 +319,27 @@ mod tests {
                 let _ = read(bytes);
             }
         }
+    }
+
+    /// Every flipped bit and every end that is missing is found, whatever the content looks like.
+    #[test]
+    fn a_digest_finds_every_damage() {
+        let digests = "SHA-256 of this file with 64 zeros here: ".repeat(2) + &"0".repeat(64);
+        let rows = [(Some(digests), Some(0.5), 1, 7), (None, None, 2, 8)];
+        let bytes = small_file(&table(&rows)).unwrap();
+        assert_eq!(read(bytes.clone()).unwrap(), rows);
+        assert!(intact("x", bytes.clone().into()).is_ok());
+        for bit in 0..8 * bytes.len() {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(intact("x", bytes.into()).is_err(), "bit {bit}");
+        }
+        for end in 0..bytes.len() {
+            assert!(intact("x", Bytes::copy_from_slice(&bytes[..end])).is_err());
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert!(intact("x", longer.into()).is_err());
     }
 
     proptest! {

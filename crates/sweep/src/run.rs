@@ -52,13 +52,7 @@ where
 {
     for name in store.names(sweep.grid().connections)? {
         let added = sweep.add(&name, store.get(&name)?);
-        added.map_err(|error| match error {
-            SweepError::File { file, problem } => SweepError::File {
-                file: store.place(&file),
-                problem,
-            },
-            other => other,
-        })?;
+        added.map_err(|error| error.within(store))?;
     }
     let mut outcome = Outcome::default();
     let mut first = true;

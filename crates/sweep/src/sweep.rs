@@ -4,7 +4,7 @@ use crate::base::{Inputs, Resolver};
 use crate::batch::{Batch, BatchPoint, BatchScheme};
 use crate::error::SweepError;
 use crate::grid::{Grid, Point, SchemeAt, UntilCi};
-use crate::index::{Cache, Index, Read};
+use crate::index::{Added, Cache, Index, Read};
 use crate::key::Key;
 use crate::metrics::Metrics;
 use crate::origin::Origin;
@@ -400,7 +400,7 @@ struct Rows<'a> {
     next: usize,
     any: bool,
     rows: Vec<Row>,
-    files: Vec<(Arc<str>, usize)>,
+    files: Vec<(Arc<Added>, usize)>,
 }
 
 impl<'a> Rows<'a> {

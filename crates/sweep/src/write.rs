@@ -2,6 +2,7 @@
 //! two minutes of one core to compile.
 
 use crate::error::SweepError;
+use crate::seal;
 use crate::table::{Column, Table, Values};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
@@ -35,16 +36,17 @@ pub(crate) fn file(rows: &Table) -> Result<Vec<u8>, ParquetError> {
     in_memory(rows, properties())
 }
 
-/// Rows as a Parquet file with certain properties.
+/// Rows as a Parquet file of a store with certain properties: it carries its [digest](seal::digest).
 pub(crate) fn in_memory(
     rows: &Table,
     properties: WriterPropertiesBuilder,
 ) -> Result<Vec<u8>, ParquetError> {
     let mut bytes = Vec::new();
+    let properties = properties.set_key_value_metadata(Some(seal::unsealed()));
     let mut writer = open(&mut bytes, rows, properties)?;
     group(&mut writer, rows)?;
     writer.close()?;
-    Ok(bytes)
+    Ok(seal::sealed(bytes))
 }
 
 /// Writes tables with the same columns, one after the other, as a Parquet file.

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, run, run_batch};
+use gentle_sweep::{
+    Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, SweepError, run, run_batch,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -251,6 +253,86 @@ fn connections_are_kept_beside_their_runs() {
         let found = times.iter().sum::<f64>() / times.len() as f64;
         assert!((found - mean).abs() < 1e-9, "{key}: {found} and {mean}");
     }
+}
+
+/// A store in which any bit of a file, its end, its name or its content is another gives an error that names the file, or
+/// the same table.
+#[test]
+fn a_damaged_store_never_gives_another_table() {
+    let grid = |loads: &str| {
+        format!(
+            "schemes = [\"pfifo limit=9\", \"codel\"]\nseeds = 3\nconnections = true\n[axes]\nduration = \"2s\"\nload = [{loads}]\n"
+        )
+    };
+    let folder = TempDir::new().unwrap();
+    // Each writes a file.
+    for load in ["0.5", "0.9", "1.1"] {
+        finished(&grid(load), folder.path());
+    }
+    let text = &grid("0.5, 0.9, 1.1");
+    let (_, expected) = finished(text, folder.path());
+    let store = Folder::open(folder.path()).unwrap();
+    let names = store.names(false).unwrap();
+    assert_eq!(names.len(), 3, "{names:?}");
+    let files: Vec<Vec<u8>> = names.iter().map(|name| store.get(name).unwrap()).collect();
+    let all = sweep(text);
+    let table = |files: &BTreeMap<String, Vec<u8>>| -> Result<Vec<String>, SweepError> {
+        let again = sweep(text);
+        for (name, content) in files {
+            again.add(name, content.clone())?;
+        }
+        let get = |name: &str| Ok(files[name].clone());
+        let mut csv = Vec::new();
+        gentle_sweep::csv(again.rows(&get), &mut csv)?;
+        let csv = String::from_utf8(csv).unwrap();
+        Ok(csv.lines().map(str::to_owned).collect())
+    };
+    let whole: BTreeMap<String, Vec<u8>> = names.iter().cloned().zip(files.clone()).collect();
+    assert_eq!(table(&whole).unwrap(), expected);
+    let name = &names[1];
+    let refused = |content: Vec<u8>, what: &str| {
+        let mut files = whole.clone();
+        files.insert(name.clone(), content);
+        let error = table(&files).expect_err(what).to_string();
+        assert!(
+            error.starts_with(&format!("{name}: ")) && error.contains("remove it"),
+            "{error}"
+        );
+    };
+    let bits = 8 * files[1].len();
+    for step in 0..997 {
+        let bit = step * 7_919 % bits;
+        let mut content = files[1].clone();
+        content[bit / 8] ^= 1 << (bit % 8);
+        refused(content, &format!("bit {bit}"));
+    }
+    for end in (0..files[1].len()).step_by(61) {
+        refused(files[1][..end].to_vec(), "the end is missing");
+    }
+    refused([&files[1][..], b"PAR1"].concat(), "more");
+    let connections = folder.path().join("connections").join(name);
+    refused(std::fs::read(connections).unwrap(), "connections");
+    // The name of a file says nothing about its runs.
+    let swapped = names
+        .iter()
+        .cloned()
+        .zip(files.iter().rev().cloned())
+        .collect();
+    assert_eq!(table(&swapped).unwrap(), expected);
+    let renamed = (0..)
+        .map(|n| format!("{n}.parquet"))
+        .zip(files.iter().cloned());
+    assert_eq!(table(&renamed.collect()).unwrap(), expected);
+    // Unless it is another one than before when it is read again.
+    for (name, content) in &whole {
+        all.add(name, content.clone()).unwrap();
+    }
+    let get = |name: &str| {
+        let at = names.iter().position(|known| known == name).unwrap();
+        Ok(files[files.len() - 1 - at].clone())
+    };
+    let error = gentle_sweep::whole(all.rows(&get)).unwrap_err().to_string();
+    assert!(error.contains("replaced"), "{error}");
 }
 
 /// A backend for one scheme, which differs from scenarios and fails for a seed.

@@ -66,12 +66,17 @@ where
         })?;
     }
     let get = |name: &str| store.get(name).map_err(io::Error::other);
+    let rows = || {
+        sweep
+            .rows(&get)
+            .map(|part| part.map_err(|error| error.within(&store)))
+    };
     if let Some(mut file) = csv {
-        gentle_sweep::csv(sweep.rows(&get), &mut file).with_context(|| file.name())?;
+        gentle_sweep::csv(rows(), &mut file).with_context(|| file.name())?;
         file.commit()?;
     }
     if let Some(mut file) = parquet {
-        gentle_sweep::parquet(sweep.rows(&get), &mut file).with_context(|| file.name())?;
+        gentle_sweep::parquet(rows(), &mut file).with_context(|| file.name())?;
         file.commit()?;
     }
     if outcome.interrupted {
@@ -138,7 +143,8 @@ fn summary(sweep: &Sweep, store: &Folder, outcome: &Outcome) -> Result<Summary, 
         found: outcome.found,
         made: outcome.made,
         assumptions: sweep.assumptions().to_vec(),
-        ..Summary::of(grid.len(), &grid.axes(), sweep.rows(&get))?
+        ..Summary::of(grid.len(), &grid.axes(), sweep.rows(&get))
+            .map_err(|error| error.within(store))?
     })
 }
 
