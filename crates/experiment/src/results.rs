@@ -3,6 +3,10 @@
 //! `docs/json.md` documents every field for users. Keep both in step, and raise [`SCHEMA`] when the meaning of a field
 //! changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
 
+mod name;
+
+pub use name::Name;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,7 +22,7 @@ pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
 pub const TESTED: &str = "the scheme under test";
 
 /// One scenario under several schemes.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
@@ -37,7 +41,8 @@ pub struct Comparison {
     /// Label of the scheme that the others are compared with; `None` without results.
     pub reference: Option<String>,
     /// Name of the primary result, [`HEADLINE`].
-    pub headline: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub headline: Name,
     /// One entry per scheme, in the order asked for.
     pub results: Vec<SchemeResult>,
 }
@@ -97,7 +102,7 @@ pub struct LinkSummary {
 
 /// Results of one scheme. Unless stated otherwise, connections are those that started after the warm-up, over all
 /// seeds, and a mean is the mean of the seeds' means.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SchemeResult {
     /// Name of the scheme, `codel`.
     pub scheme: String,
@@ -146,7 +151,8 @@ pub struct SchemeResult {
     /// Jain's fairness index of these connections: [`LinkResult::jain_index`].
     pub jain_index: Option<f64>,
     /// Packets dropped by the queue under test, by reason, over all seeds.
-    pub drops: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub drops: BTreeMap<Name, u64>,
     /// Packets marked with ECN by the queue under test, over all seeds.
     pub marks: u64,
     /// Results of each direction.
@@ -154,10 +160,10 @@ pub struct SchemeResult {
     /// Results of each group of workloads; empty without groups.
     pub groups: Vec<GroupResult>,
     /// Results of each application; empty without applications.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applications: Vec<ApplicationResult>,
     /// Harm that the rest of the traffic does to each application and each group; empty unless it was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harm: Vec<Harm>,
     /// Curves for plots.
     pub curves: Curves,
@@ -168,7 +174,7 @@ pub struct SchemeResult {
 }
 
 /// A scalar result by seed.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Path in the JSON of a scheme's result: `loss.syn`, `response_time_by_size.0.mean_s`.
     pub name: String,
@@ -179,7 +185,7 @@ pub struct Series {
 }
 
 /// Direction of improvement of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Lower values are better.
@@ -190,7 +196,7 @@ pub enum Better {
 
 /// Comparison of a result with that of the reference, paired by seed: with a given seed both schemes have the same
 /// connections, so variation between seeds does not count as noise.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Paired {
     /// Mean over seeds of the difference, this scheme minus the reference; `None` for the reference itself.
     pub difference: Option<f64>,
@@ -215,7 +221,7 @@ pub struct Paired {
 }
 
 /// Significant difference from the reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Better than the reference.
@@ -225,7 +231,7 @@ pub enum Verdict {
 }
 
 /// Results of one group of workloads: of its connections, with the fields of [`SchemeResult`], and of its packets.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct GroupResult {
     /// Name of the group.
     pub group: String,
@@ -255,7 +261,7 @@ pub struct GroupResult {
 
 /// Packets of a group on both links. `None`: no packet with payload of the group was offered to the link, or a kernel
 /// made the runs.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GroupLinks {
     /// The link under test.
     pub down: Option<GroupLinkResult>,
@@ -264,7 +270,7 @@ pub struct GroupLinks {
 }
 
 /// Packets with payload (segments of TCP and datagrams) of a group on one link.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GroupLinkResult {
     /// Rate at which the link carried them between warm-up and the last arrival, with all headers, bits per second.
     pub rate_bps: Mean,
@@ -278,7 +284,7 @@ pub struct GroupLinkResult {
 
 /// Results of one application: of all workloads with its name. Datagrams, frames and transactions that began after the
 /// warm-up; what an application does not have is without value.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ApplicationResult {
     /// Name: the workloads' group, or their kind.
     pub application: String,
@@ -319,7 +325,7 @@ pub struct ApplicationResult {
 /// Harm that the rest of the traffic does to a part of it, by one number (Ware et al., "Beyond Jain's Fairness Index",
 /// HotNets 2019): `(alone - together) / alone` if higher values are better, `(together - alone) / together` if lower
 /// values are better.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Harm {
     /// Name of the application, or of the group.
     pub part: String,
@@ -338,7 +344,7 @@ pub struct Harm {
 }
 
 /// Mean with its 95 % confidence interval over seeds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mean {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
@@ -355,7 +361,7 @@ impl Mean {
 }
 
 /// Mean and percentiles; percentiles are over all seeds together, to three significant digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
@@ -370,7 +376,7 @@ pub struct Distribution {
 }
 
 /// Response time of the connections of one range of sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeBin {
     /// Smallest size, segments.
     pub min_segments: u64,
@@ -387,7 +393,7 @@ pub struct SizeBin {
 }
 
 /// Fraction of packets lost, by class.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
     /// All packets.
     pub all: Option<f64>,
@@ -402,7 +408,7 @@ pub struct Loss {
 }
 
 /// Retransmissions. The probabilities and sums are those of Braud, Heusse and Duda 2018.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retransmission {
     /// Retransmitted packets as a fraction of all packets with SYN, FIN or data.
     pub packet_probability: Option<f64>,
@@ -430,7 +436,7 @@ pub struct Retransmission {
 }
 
 /// Results of both directions.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Links {
     /// The link under test.
     pub down: LinkResult,
@@ -439,14 +445,15 @@ pub struct Links {
 }
 
 /// One direction of the bottleneck, over all seeds.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LinkResult {
     /// Packets offered to the queue.
     pub offered: u64,
     /// Packets sent.
     pub sent: u64,
     /// Packets dropped by reason; `loss` is random loss on the link.
-    pub drops: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub drops: BTreeMap<Name, u64>,
     /// Rate that the link offered on average between warm-up and the last arrival, bits per second.
     pub capacity_bps: Option<f64>,
     /// Bytes carried between warm-up and the last arrival, as a fraction of those that the link could carry.
@@ -466,7 +473,7 @@ pub struct LinkResult {
 }
 
 /// Curves for plots.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Curves {
     /// Distribution function of the response time as pairs (value in seconds, fraction), at the fractions 0, 0.01, …
     /// 0.99, 0.995, 0.998, 0.999 … and 1; fractions in the tail are left out if no observation lies beyond.
@@ -480,7 +487,7 @@ pub struct Curves {
 }
 
 /// Sojourn times in the queue under test in one time slice.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuePoint {
     /// Start of the slice, seconds.
     pub t_s: f64,

@@ -54,7 +54,7 @@ pub struct InvalidPath {
 }
 
 /// Parts of a mean response time, in seconds, from the SYN to the acknowledgement of the FIN.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ResponseTime {
     /// A round trip for SYN and SYN/ACK, and the mean wait for lost ones.
     pub handshake_s: f64,

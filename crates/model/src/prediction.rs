@@ -2,7 +2,7 @@
 
 use crate::first_loss::Form;
 use crate::path::{InvalidPath, Path, ResponseTime};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Version of the JSON form of a [`Prediction`].
 const SCHEMA: u32 = 1;
@@ -11,7 +11,7 @@ const SCHEMA: u32 = 1;
 pub const DEFAULT_SIZES: [u32; 9] = [25, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /// Predicted response times of transfers over one path.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// Version of this schema.
     pub version: u32,
@@ -38,7 +38,7 @@ pub struct Prediction {
 }
 
 /// Predictions for one initial RTO.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OfRto {
     /// Initial RTO.
     pub initial_rto_s: f64,
@@ -51,7 +51,7 @@ pub struct OfRto {
 }
 
 /// Predictions for one initial RTO and one size.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OfSize {
     /// Full segments transferred.
     pub segments: u32,

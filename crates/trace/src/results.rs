@@ -6,9 +6,11 @@
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
 mod cost;
+mod name;
 mod outcomes;
 
 pub use cost::{CostOfSize, ExpectedCost, InitialRto};
+pub use name::Name;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
@@ -20,7 +22,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA: u32 = 3;
 
 /// Analysis of one trace: one capture, or several merged.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// Version of the JSON schema, [`SCHEMA`].
     pub version: u32,
@@ -77,7 +79,7 @@ pub struct Analysis {
 }
 
 /// One capture file.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Capture {
     /// Path as given; `-` is standard input.
     pub path: String,
@@ -90,12 +92,15 @@ pub struct Capture {
     /// Bytes on the wire, from the original lengths.
     pub wire_bytes: u64,
     /// Number of frames that were not dissected, by reason.
-    pub skipped: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub skipped: BTreeMap<Name, u64>,
     /// Number of packets of other kinds, by kind: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
-    pub other: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub other: BTreeMap<Name, u64>,
     /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were
     /// decapsulated on request (`--inner`).
-    pub tunnels: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub tunnels: BTreeMap<Name, u64>,
     /// Interfaces of a pcapng file.
     pub interfaces: Vec<Interface>,
     /// Defects of the file, one sentence each.
@@ -103,7 +108,7 @@ pub struct Capture {
 }
 
 /// Interface of a pcapng file.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Interface {
     /// Number in the file, over all of its sections.
     pub number: u32,
@@ -126,14 +131,15 @@ impl Interface {
 }
 
 /// A reason not to trust the figures.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustWarning {
     /// Kind of reason.
     pub kind: TrustWarningKind,
     /// Reason with its evidence and its effect on the figures.
     pub sentence: String,
     /// Numbers in the sentence, by name.
-    pub evidence: BTreeMap<&'static str, f64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub evidence: BTreeMap<Name, f64>,
 }
 
 impl TrustWarning {
@@ -151,7 +157,7 @@ impl TrustWarning {
 }
 
 /// Kinds of reasons not to trust the figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustWarningKind {
     /// The statistics of the capturing program report dropped packets.
@@ -198,7 +204,7 @@ impl TrustWarningKind {
 /// An *attempt* is a distinct (source, destination, ports, sequence number) of a segment with SYN and without ACK. It
 /// is a *success* when a SYN/ACK that acknowledges it was seen and then, from the initiator, a segment with ACK,
 /// without SYN and RST, that acknowledges the SYN/ACK. The latter may be seen first, from another receive queue.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Handshakes {
     /// Attempts.
     pub attempts: u64,
@@ -250,7 +256,7 @@ pub struct CaptureDuplicates {
 }
 
 /// Round-trip times of handshakes on the two sides of the vantage point, seconds.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeRtt {
     /// Time from SYN to SYN/ACK: round trip between vantage point and server.
     pub server_side: Quantiles,
@@ -261,7 +267,7 @@ pub struct HandshakeRtt {
 }
 
 /// Mean and percentiles of times, seconds; percentiles to three significant digits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// Number of observations.
     pub n: u64,
@@ -278,7 +284,7 @@ pub struct Quantiles {
 }
 
 /// Mean over connections with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeanOf {
     /// Number of connections.
     pub n: u64,
@@ -289,7 +295,7 @@ pub struct MeanOf {
 }
 
 /// Time that connections waited for retransmissions, seconds.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
     /// Total time that clients with a completed handshake waited for retransmissions of SYNs and SYN/ACKs: from the
     /// previous transmission to each retransmission, overlaps counted once, without spurious retransmissions.
@@ -321,7 +327,7 @@ pub enum DirectionBy {
 }
 
 /// Quantities of one direction of the link (spa-2018, section III).
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Direction {
     /// `from initiator` or `to initiator`; `out` or `in`; or the interface.
     pub name: String,
@@ -349,7 +355,7 @@ pub struct Direction {
 }
 
 /// Mean retransmission delay per connection, seconds.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RetransmissionDelay {
     /// Mean over all connections.
     pub all: Option<f64>,
@@ -362,7 +368,7 @@ pub struct RetransmissionDelay {
 }
 
 /// Means of [`RetransmissionDelay`] with numbers of connections and confidence intervals, seconds.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RetransmissionDelayDetail {
     /// Mean over all connections.
     pub all: MeanOf,
@@ -391,7 +397,7 @@ pub struct Retransmissions {
 }
 
 /// Intervals between a SYN or SYN/ACK and its next duplicate, without copies made by the capture.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Intervals {
     /// Relative tolerance of the comparison with standard intervals.
     pub tolerance: f64,
@@ -406,7 +412,7 @@ pub struct Intervals {
 }
 
 /// Histogram of intervals.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalHistogram {
     /// Non-empty bins in ascending order.
     pub bins: Vec<IntervalBin>,
@@ -419,7 +425,7 @@ pub struct IntervalHistogram {
 }
 
 /// Bin of a histogram of intervals.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalBin {
     /// Lower limit, included, seconds.
     pub from_s: f64,
@@ -430,7 +436,7 @@ pub struct IntervalBin {
 }
 
 /// Number of intervals near a standard one.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct StandardInterval {
     /// Standard interval, seconds.
     pub interval_s: f64,
@@ -439,10 +445,11 @@ pub struct StandardInterval {
 }
 
 /// Number of attempts that follow a backoff series.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesCount {
     /// `syn` or `synack`.
-    pub segment: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub segment: Name,
     /// Description of the series, such as `1, 2, 4 … s (RFC 6298)`.
     pub label: String,
     /// Number of attempts whose duplicates follow the series.
@@ -450,10 +457,11 @@ pub struct SeriesCount {
 }
 
 /// Position of the capture point on the path.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Vantage {
     /// `client`, `server`, `middle`, or `unknown`.
-    pub side: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub side: Name,
     /// Whether the position was given (`--vantage`), not inferred.
     pub given: bool,
     /// Evidence of the inference, one sentence each.
@@ -473,10 +481,11 @@ pub struct Vantage {
 }
 
 /// Filter of spa-2018, and the quantities of the connections that it leaves.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Filter {
     /// `syn-seen`, `delay-45s`, `syn-flood`, `established-with-data`.
-    pub name: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub name: Name,
     /// Description of the connections that the filter removes.
     pub description: String,
     /// Number of connections that the filter removed.
@@ -492,7 +501,7 @@ pub struct Filter {
 }
 
 /// Servers, clients and prefixes that lose most time to retransmitted SYNs and SYN/ACKs.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Top {
     /// Servers with port, by time lost.
     pub servers: Vec<TopEntry>,
@@ -503,7 +512,7 @@ pub struct Top {
 }
 
 /// Entry of a list in [`Top`].
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TopEntry {
     /// Address, address and port, or prefix.
     pub name: String,
@@ -522,7 +531,7 @@ pub struct TopEntry {
 }
 
 /// Events over the time of the trace.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     /// Width of a bin, seconds.
     pub bin_s: f64,
@@ -531,7 +540,7 @@ pub struct Timeline {
 }
 
 /// Bin of the timeline.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineBin {
     /// Beginning of the bin, seconds since the first packet.
     pub t_s: f64,
@@ -550,7 +559,7 @@ pub struct TimelineBin {
 }
 
 /// Handshakes of protocols other than TCP.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OtherProtocols {
     /// QUIC (RFC 9000, RFC 9369): Initial packets.
     pub quic: Option<OtherHandshakes>,
@@ -561,7 +570,7 @@ pub struct OtherProtocols {
 }
 
 /// Handshakes of one protocol.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OtherHandshakes {
     /// Number of connection attempts.
     pub attempts: u64,
@@ -595,7 +604,7 @@ pub struct Closes {
 }
 
 /// Limits on memory and idle time, and their effects.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Time without a packet after which a connection is forgotten, seconds.
     pub idle_timeout_s: f64,
@@ -620,7 +629,7 @@ pub struct Limits {
 }
 
 /// Connections as flows to replay: numbers of inferred values, and of connections that cannot be used.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flows {
     /// Number of connections and attempts of the trace.
     pub connections: u64,
@@ -628,7 +637,8 @@ pub struct Flows {
     pub flows: u64,
     /// Number of connections that did not become flows, by reason: `no-syn`, `not-established`, `no-data`, `not-across`
     /// (both addresses are in the local prefixes, or neither), `too-many`.
-    pub left_out: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::keys")]
+    pub left_out: BTreeMap<Name, u64>,
     /// TCP payload of the trace without retransmissions, bytes.
     pub payload_bytes: u64,
     /// Part of `payload_bytes` that the flows have.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod interned;
 mod names;
 mod parse;
 mod rate;
@@ -7,6 +8,7 @@ mod size;
 pub mod text;
 mod time;
 
+pub use interned::interned;
 pub use names::suggestion;
 pub use parse::QuantityError;
 pub use rate::Rate;

@@ -2,14 +2,14 @@
 
 use super::MeanOf;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Cost of lost SYNs and SYN/ACKs by the response-time model of spa-2018, section IV, beside the measured one.
 ///
 /// The connections are the completed attempts, with or without a loss. The model takes losses for independent of each
 /// other. Its input is measured in the same capture, except for [`initial_window`](ExpectedCost::initial_window) and
 /// [`segments_per_ack`](ExpectedCost::segments_per_ack).
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectedCost {
     /// Lost SYNs and SYN/ACKs of the connections.
     pub losses: u64,
@@ -42,7 +42,7 @@ pub struct ExpectedCost {
 }
 
 /// Initial RTO with the rule of the waits after it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InitialRto {
     /// Initial RTO, seconds.
     pub initial_rto_s: f64,
@@ -53,7 +53,7 @@ pub struct InitialRto {
 }
 
 /// Connections of one range of sizes, and what handshake loss costs them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostOfSize {
     /// Smallest size in the range, segments of 1,460 bytes.
     pub min_segments: u64,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `challenged`, `elsewhere`,
 /// `scans`, `floods`, `unseen` and `seen_twice`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
 /// uses everything that was captured of a connection.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
     /// Attempts that were answered by a SYN/ACK, or went on as only an answered attempt can. Attempts of scans and
     /// floods do not count.
@@ -90,10 +90,11 @@ pub struct Outcomes {
 }
 
 /// Attempts whose SYNs a middlebox drops for what they carry.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedFor {
     /// `mptcp` (option 30, RFC 8684), `fast-open` (option 34, RFC 7413), `data`, or `ecn` (flags ECE and CWR, RFC 3168).
-    pub name: &'static str,
+    #[serde(deserialize_with = "super::name::name")]
+    pub name: super::Name,
     /// Number of attempts.
     pub attempts: u64,
     /// Time that they waited, seconds.
@@ -101,7 +102,7 @@ pub struct DroppedFor {
 }
 
 /// Failed attempts with a common reason.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptGroup {
     /// Number of attempts.
     pub attempts: u64,
@@ -112,7 +113,7 @@ pub struct AttemptGroup {
 }
 
 /// Server or client with its number of attempts.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NamedParty {
     /// Address and port of a server, or address of a client.
     pub name: String,
