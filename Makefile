@@ -45,6 +45,7 @@ site: build wheel
 	scripts/bootstrap lab
 	lab/build dist
 	site/install
+	crates/python/tests/install
 	rm -rf target/site
 	"$$(crates/python/tests/install --path)/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
 		--target target/site dist/*.whl
@@ -141,7 +142,6 @@ docs-images: lab
 .PHONY: wheel
 wheel:
 	scripts/bootstrap wheel
-	crates/python/tests/install
 	scripts/wheel
 
 # The crates of use to other programs, each packaged and built from its package alone.
