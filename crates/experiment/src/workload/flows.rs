@@ -133,8 +133,16 @@ fn flow(
             })
             .transpose()
     };
-    const START: &str = "seconds, 0 to 1000000000, such as 1.25";
-    let at = seconds(0, 0.0..=LATEST_START_S, START)?.ok_or_else(|| wrong(0, START))?;
+    let is_date = field(0)
+        .and_then(|text| text.parse::<f64>().ok())
+        .is_some_and(|start| start.is_finite() && start > LATEST_START_S);
+    let start = match is_date {
+        true => {
+            "seconds, 0 to 1000000000, such as 1.25: subtract the first start from times since 1970"
+        }
+        false => "seconds, 0 to 1000000000, such as 1.25",
+    };
+    let at = seconds(0, 0.0..=LATEST_START_S, start)?.ok_or_else(|| wrong(0, start))?;
     let bytes = field(1)
         .and_then(|text| text.parse::<u64>().ok())
         .filter(|bytes| (1..=MOST_BYTES).contains(bytes))
