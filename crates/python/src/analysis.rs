@@ -1,6 +1,6 @@
 //! Analysis of captures.
 
-use crate::error::{failed, invalid, invalid_argument};
+use crate::error::{failed, invalid, invalid_argument, read_back};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::work::interruptible;
@@ -95,14 +95,15 @@ pub(crate) fn replay(
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    let scenario = gentle_replay::scenario(&names.join(", "), flows, &mut analysis);
+    let names = names.join(", ");
+    let scenario = gentle_replay::scenario(&names, flows, &mut analysis);
     let mut scenario = scenario.map_err(failed)?;
     let warnings = analysis
         .captures
         .iter()
         .flat_map(|capture| &capture.warnings);
     scenario.warnings.extend(warnings.cloned());
-    Ok(Scenario(Arc::new(scenario)))
+    Ok(Scenario::of_captures(names, scenario))
 }
 
 /// Options of an analysis from arguments.
@@ -200,6 +201,12 @@ impl Analysis {
 
 #[pymethods]
 impl Analysis {
+    /// Reads results back from JSON, without connections.
+    #[staticmethod]
+    fn from_json(json: &str) -> PyResult<Analysis> {
+        read_back("analysis", json).map(Analysis::without_connections)
+    }
+
     /// Results as JSON, as `gentle analyze --json` prints them.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.analysis).map_err(failed)

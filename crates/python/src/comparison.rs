@@ -1,10 +1,10 @@
 //! Comparisons of schemes in the simulator.
 
-use crate::error::{failed, invalid, invalid_argument};
+use crate::error::{failed, invalid, invalid_argument, read_back};
 use crate::queue::{CustomQueue, WithQueues};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
-use crate::work::interruptible;
+use crate::work::{Callbacks, interruptible_with};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use gentle_aqm::Spec;
 use gentle_experiment::{Backend, Observer, Part, Run, RunRecord, Settings, results};
@@ -189,8 +189,12 @@ pub(crate) fn compare(
     let plan = Plan::new(scenario, schemes, seeds, bins, reference, harm)?;
     let fractions = Fractions::default();
     let fraction = || fractions.of(plan.runs());
-    let backend = WithQueues(&plan.queues);
-    interruptible(py, progress, fraction, |stop| {
+    let callbacks = Callbacks::default();
+    let backend = WithQueues {
+        queues: &plan.queues,
+        callbacks: &callbacks,
+    };
+    interruptible_with(py, progress, fraction, &callbacks, |stop| {
         on_threads(threads, || {
             plan.run(&backend, &scenario.0, &fractions, stop)
         })
@@ -278,6 +282,12 @@ fn column(name: &str, values: ArrayRef) -> Column {
 
 #[pymethods]
 impl Comparison {
+    /// Reads results back from JSON.
+    #[staticmethod]
+    fn from_json(json: &str) -> PyResult<Comparison> {
+        read_back("comparison", json).map(Comparison)
+    }
+
     /// Results as JSON, as `gentle compare --json` prints them.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(failed)

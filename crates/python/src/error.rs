@@ -3,20 +3,36 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
+use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
 create_exception!(
     gentle,
     Error,
     PyException,
-    "A failure, such as a capture that is damaged."
+    "A failure, such as a capture that is damaged; `InvalidInput` is one as well."
 );
-create_exception!(
-    gentle,
-    InvalidInput,
-    PyValueError,
-    "An argument, scheme or scenario that is not valid."
-);
+
+/// The exception `InvalidInput`: an [`Error`] and a `ValueError`.
+pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static INVALID_INPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let made = INVALID_INPUT.get_or_try_init(py, || {
+        let members = PyDict::new(py);
+        members.set_item("__module__", "gentle")?;
+        members.set_item(
+            "__doc__",
+            "An argument, scheme or scenario that is not valid.",
+        )?;
+        let bases = (py.get_type::<Error>(), py.get_type::<PyValueError>());
+        let class = py
+            .get_type::<PyType>()
+            .call1(("InvalidInput", bases, members))?;
+        Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(made.bind(py))
+}
 
 /// Failure while doing what was asked.
 pub(crate) fn failed(error: impl Display) -> PyErr {
@@ -25,12 +41,22 @@ pub(crate) fn failed(error: impl Display) -> PyErr {
 
 /// Mistake in what was asked.
 pub(crate) fn invalid(error: impl Display) -> PyErr {
-    InvalidInput::new_err(without_error_numbers(&error.to_string()))
+    let text = without_error_numbers(&error.to_string());
+    Python::attach(|py| match invalid_input(py) {
+        Ok(class) => PyErr::from_type(class.clone(), text),
+        Err(error) => error,
+    })
 }
 
 /// Mistake in the argument `name`.
 pub(crate) fn invalid_argument<T, E: Display>(name: &str, parsed: Result<T, E>) -> PyResult<T> {
     parsed.map_err(|error| invalid(format!("{name}: {error}")))
+}
+
+/// Results from the JSON that they were written as; `kind` names them in messages.
+pub(crate) fn read_back<T: DeserializeOwned>(kind: &str, json: &str) -> PyResult<T> {
+    serde_json::from_str(json)
+        .map_err(|error| invalid(format!("not the JSON of a {kind} of this version: {error}")))
 }
 
 /// Text without the numbers that std appends to the system's messages, as the command prints it.

@@ -26,7 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", py.get_type::<error::Error>())?;
-    module.add("InvalidInput", py.get_type::<error::InvalidInput>())?;
+    module.add("InvalidInput", error::invalid_input(py)?)?;
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<comparison::Comparison>()?;
@@ -36,6 +36,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::SweepPlan>()?;
     module.add_class::<sweep::Stop>()?;
     module.add_function(wrap_pyfunction!(sweep::run_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::split_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::describe_batch, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::only_best, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
@@ -52,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(testbed::testbed_guest, module)?)?;
     }
     module.add_function(wrap_pyfunction!(model::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(model::prediction_text, module)?)?;
     module.add_function(wrap_pyfunction!(reproduction::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(reproduction::papers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schemes, module)?)?;

@@ -1,7 +1,7 @@
 //! The response-time model.
 
-use crate::error::{failed, invalid};
-use gentle_model::{Backoff, Path};
+use crate::error::{failed, invalid, read_back};
+use gentle_model::{Backoff, Path, Prediction};
 use pyo3::prelude::*;
 
 /// Retransmissions of a SYN before the connection fails: `tcp_syn_retries` of Linux.
@@ -53,4 +53,12 @@ pub(crate) fn predict(
     };
     let prediction = gentle_model::predict(&path, &rto, sizes).map_err(invalid)?;
     serde_json::to_string(&prediction).map_err(failed)
+}
+
+/// The table that `gentle model` prints, `width` columns wide, of results as JSON.
+#[pyfunction]
+#[pyo3(signature = (json, width=None))]
+pub(crate) fn prediction_text(json: &str, width: Option<usize>) -> PyResult<String> {
+    let prediction: Prediction = read_back("prediction", json)?;
+    Ok(gentle_report::model::table(&prediction, width, false))
 }

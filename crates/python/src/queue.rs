@@ -5,6 +5,7 @@
 //! wants it: taking the lock for each packet would cost more than the calls.
 
 use crate::error::invalid;
+use crate::work::Callbacks;
 use gentle_aqm::registry::SCHEMES;
 use gentle_aqm::{Dequeue, DropReason, Ecn, MarkReason, Packet as _, Qdisc, Scheme, Signals, Spec};
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
@@ -75,11 +76,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The simulator with queues in Python among its schemes.
-pub(crate) struct WithQueues<'a>(pub(crate) &'a [Py<CustomQueue>]);
+pub(crate) struct WithQueues<'a> {
+    pub(crate) queues: &'a [Py<CustomQueue>],
+    pub(crate) callbacks: &'a Callbacks,
+}
 
 impl WithQueues<'_> {
     fn find(&self, spec: &Spec) -> Option<&CustomQueue> {
-        let mut queues = self.0.iter().map(Py::get);
+        let mut queues = self.queues.iter().map(Py::get);
         queues.find(|queue| queue.spec.scheme().name == spec.scheme().name)
     }
 }
@@ -128,17 +132,19 @@ impl Backend for WithQueues<'_> {
             let make = |seed| -> gentle_sim::Queue {
                 Box::new(PythonQueue::new(py, queue, seed, failure.clone()))
             };
-            Simulation::with_queue(run, make, NoTap).run(|now| {
-                // Lets other threads of Python run, however little Python the queue itself executes.
-                py.detach(std::thread::yield_now);
-                failure.get().is_none() && watch.reached(now.as_secs_f64() / end.as_secs_f64())
+            self.callbacks.run(py, || {
+                Simulation::with_queue(run, make, NoTap).run(|now| {
+                    // Lets other threads of Python run, however little Python the queue itself executes.
+                    py.detach(std::thread::yield_now);
+                    failure.get().is_none() && watch.reached(now.as_secs_f64() / end.as_secs_f64())
+                })
             })
         });
         let failed = failure.get().take();
         match (failed, outcome) {
-            (Some(error), _) => Err(Aborted::Failed(error)),
-            (None, Err(Stopped)) => Err(Aborted::Stopped),
-            (None, Ok(record)) => Ok(record),
+            (Some(error), _) | (None, Err(error)) => Err(Aborted::Failed(error)),
+            (None, Ok(Err(Stopped))) => Err(Aborted::Stopped),
+            (None, Ok(Ok(record))) => Ok(record),
         }
     }
 }

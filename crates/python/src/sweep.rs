@@ -22,6 +22,9 @@ pub(crate) struct SweepPlan {
     batches: Mutex<Option<Batches>>,
     /// True if the grid was a file, whose lines messages name.
     is_file: bool,
+    /// Name, text and folder of the grid.
+    source: (String, String, PathBuf),
+    machines: Option<Py<PyAny>>,
 }
 
 /// Flag that ends work under way.
@@ -76,6 +79,7 @@ fn plan(
     is_file: bool,
 ) -> PyResult<SweepPlan> {
     let folder = folder.unwrap_or_default();
+    let source = (file.to_owned(), text.to_owned(), folder.clone());
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
     let grid = py.detach(|| Grid::from_toml(file, text, &read));
     let grid = grid.map_err(|error| mistaken(error, is_file))?;
@@ -90,6 +94,8 @@ fn plan(
         sweep: sweep.map_err(|error| raised(error, is_file))?,
         batches: Mutex::new(None),
         is_file,
+        source,
+        machines: machines.map(|machines| machines.clone().unbind()),
     })
 }
 
@@ -142,6 +148,27 @@ impl SweepPlan {
         plan(py, file, &text, folder, machines, false)
     }
 
+    /// What [`SweepPlan::restored`] makes the same plan of, without results.
+    fn source(&self, py: Python<'_>) -> (String, String, PathBuf, Option<Py<PyAny>>, bool) {
+        let (file, text, folder) = self.source.clone();
+        let machines = self.machines.as_ref();
+        let machines = machines.map(|machines| machines.clone_ref(py));
+        (file, text, folder, machines, self.is_file)
+    }
+
+    /// Reads a grid again.
+    #[staticmethod]
+    fn restored(
+        py: Python<'_>,
+        file: &str,
+        text: &str,
+        folder: PathBuf,
+        machines: Option<&Bound<'_, PyAny>>,
+        is_file: bool,
+    ) -> PyResult<SweepPlan> {
+        plan(py, file, text, Some(folder), machines, is_file)
+    }
+
     /// Adds the results in a file of the store.
     fn add(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<usize> {
         let content = content.to_vec();
@@ -164,10 +191,7 @@ impl SweepPlan {
     }
 
     /// Name of the file of results, content and number of runs of the next batch of the round; `None` at its end.
-    fn next_batch<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(String, Bound<'py, PyBytes>, usize)>> {
+    fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Sent<'py>>> {
         let next = py.detach(|| {
             let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
             match batches.as_mut() {
@@ -177,14 +201,7 @@ impl SweepPlan {
         });
         Ok(next
             .map_err(|error| mistaken(error, self.is_file))?
-            .map(|batch| {
-                let bytes = batch.to_json();
-                (
-                    Batch::file_name(&bytes),
-                    PyBytes::new(py, &bytes),
-                    batch.runs(),
-                )
-            }))
+            .map(|batch| sent(py, &batch)))
     }
 
     /// Texts that batches refer to, by their hash.
@@ -291,6 +308,28 @@ fn array(values: &Values) -> ArrayRef {
 fn content(read: &Bound<'_, PyAny>, name: &str) -> io::Result<Vec<u8>> {
     let read = || read.call1((name,))?.extract::<Vec<u8>>();
     read().map_err(|error: PyErr| io::Error::other(error.to_string()))
+}
+
+/// Name of the file of results, content and number of runs of a batch.
+type Sent<'py> = (String, Bound<'py, PyBytes>, usize);
+
+fn sent<'py>(py: Python<'py>, batch: &Batch) -> Sent<'py> {
+    let bytes = batch.to_json();
+    let name = Batch::file_name(&bytes);
+    (name, PyBytes::new(py, &bytes), batch.runs())
+}
+
+/// Each run of a batch as a batch.
+#[pyfunction]
+pub(crate) fn split_batch<'py>(py: Python<'py>, batch: &[u8]) -> PyResult<Vec<Sent<'py>>> {
+    let batch = Batch::from_json(batch).map_err(failed)?;
+    Ok(batch.split().iter().map(|part| sent(py, part)).collect())
+}
+
+/// The runs of a batch, for messages.
+#[pyfunction]
+pub(crate) fn describe_batch(batch: &[u8]) -> PyResult<String> {
+    Ok(Batch::from_json(batch).map_err(failed)?.to_string())
 }
 
 /// Index of the scheme that is the best one by the values of its seeds, where NaN stands for none.

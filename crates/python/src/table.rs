@@ -3,10 +3,12 @@
 use crate::error::{failed, invalid};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    StringArray, TimestampNanosecondArray, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::sync::Arc;
@@ -52,6 +54,63 @@ fn array(name: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     }
 }
 
+/// Arguments of the function that makes a table again.
+type Kept<'py> = (Vec<(String, String, Bound<'py, PyAny>)>,);
+
+/// Calls `$call!(array type, type of values)` for the type of a column.
+macro_rules! for_type {
+    ($kind:expr, $call:ident) => {
+        match $kind {
+            DataType::Utf8 => $call!(StringArray, String),
+            DataType::Boolean => $call!(BooleanArray, bool),
+            DataType::UInt16 => $call!(UInt16Array, u16),
+            DataType::UInt32 => $call!(UInt32Array, u32),
+            DataType::UInt64 => $call!(UInt64Array, u64),
+            DataType::Int64 => $call!(Int64Array, i64),
+            DataType::Float64 => $call!(Float64Array, f64),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => $call!(TimestampNanosecondArray, i64),
+            other => Err(failed(format!("{other}: a column of another type"))),
+        }
+    };
+}
+
+/// Values of a column as a list of Python; times are nanoseconds.
+fn listed<'py>(py: Python<'py>, values: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! list {
+        ($array:ty, $value:ty) => {
+            match values.as_any().downcast_ref::<$array>() {
+                Some(array) => array.iter().collect::<Vec<_>>().into_bound_py_any(py),
+                None => Err(failed("a column of another type")),
+            }
+        };
+    }
+    for_type!(values.data_type(), list)
+}
+
+/// A column of a type, from a list of Python.
+fn typed(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    macro_rules! array {
+        ($array:ty, $value:ty) => {{
+            let array: $array = values
+                .extract::<Vec<Option<$value>>>()?
+                .into_iter()
+                .collect();
+            Ok(Arc::new(array) as ArrayRef)
+        }};
+    }
+    let kind: DataType = kind.parse().map_err(invalid)?;
+    let array = for_type!(&kind, array)?;
+    match (
+        &kind,
+        array.as_any().downcast_ref::<TimestampNanosecondArray>(),
+    ) {
+        (DataType::Timestamp(_, zone), Some(times)) => {
+            Ok(Arc::new(times.clone().with_timezone_opt(zone.clone())))
+        }
+        _ => Ok(array),
+    }
+}
+
 #[pymethods]
 impl Table {
     /// Makes a table of lists by name.
@@ -63,6 +122,33 @@ impl Table {
             Ok(Column { name, values })
         });
         Table::new(columns.collect::<PyResult<_>>()?)
+    }
+
+    /// Makes a table of what [`Table::columns`] returns.
+    #[staticmethod]
+    fn from_columns(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Table> {
+        let columns = columns.into_iter().map(|(name, kind, values)| {
+            let values = typed(&kind, &values)?;
+            Ok(Column { name, values })
+        });
+        Table::new(columns.collect::<PyResult<_>>()?)
+    }
+
+    /// Name, type and values of each column, to keep a table.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, String, Bound<'py, PyAny>)>> {
+        let schema = self.0.schema();
+        let columns = schema.fields().iter().zip(self.0.columns());
+        columns
+            .map(|(field, values)| {
+                let kind = field.data_type().to_string();
+                Ok((field.name().clone(), kind, listed(py, values)?))
+            })
+            .collect()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Kept<'py>)> {
+        let restore = py.import("gentle._restore")?.getattr("table")?;
+        Ok((restore, (self.columns(py)?,)))
     }
 
     /// Names of the columns.

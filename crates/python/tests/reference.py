@@ -20,6 +20,10 @@ FOLDER = Path(__file__).resolve().parents[1]
 PAGE = FOLDER.parents[1] / "docs" / "python-api.md"
 
 
+ASKED_FOR = ("executors.Executor", "store.Store")
+"""Protocols that arguments may have, outside of the package's own names."""
+
+
 def reference() -> str:
     """Return the page."""
     module = griffe.load(
@@ -39,6 +43,7 @@ def reference() -> str:
         if not part.name.startswith("_") and not part.is_alias
     ]
     classes = [(name, member) for name, member in public if member.is_class]
+    classes += [(f"gentle.{name}", _final(module[name])) for name in ASKED_FOR]
     classes += [
         (f"{name}.{part.name}", part)
         for name, member in modules
@@ -80,7 +85,7 @@ def _class(name: str, described: griffe.Class) -> str:
 def _brief(member: griffe.Object) -> str:
     if not member.is_function:
         return member.name
-    names = [parameter.name for parameter in member.parameters if parameter.name != "self"]
+    names = [parameter.name for parameter in member.parameters if parameter.name not in {"self", "cls"}]
     return f"{member.name}({', '.join(names)})"
 
 
@@ -89,11 +94,15 @@ def _signature(name: str, function: griffe.Function) -> str:
     for parameter in function.parameters:
         if parameter.name == "self":
             continue
+        is_variadic = parameter.kind is griffe.ParameterKind.var_positional
         if parameter.kind is griffe.ParameterKind.keyword_only and not keyword_only:
             keyword_only = True
             parameters.append("*")
-        default = f" = {parameter.default}" if parameter.default is not None else ""
-        parameters.append(f"{parameter.name}: {parameter.annotation}{default}")
+        # What follows *items is by keyword anyway.
+        keyword_only = keyword_only or is_variadic
+        has_default = parameter.default is not None and not is_variadic
+        default = f" = {parameter.default}" if has_default else ""
+        parameters.append(f"{'*' if is_variadic else ''}{parameter.name}: {parameter.annotation}{default}")
     result = f" -> {function.returns}" if function.returns and function.name != "__init__" else ""
     line = f"{name}({', '.join(parameters)}){result}"
     if len(line) > 100:

@@ -170,8 +170,22 @@ def test_mistakes_in_schemes_are_told() -> None:
     ]:
         with pytest.raises(gentle.InvalidInput, match=message):
             gentle.compare("real", schemes, duration="10s", seeds=1)
-    with pytest.raises(AttributeError, match="enqueue"):
-        gentle.compare("real", [dict], duration="10s", seeds=1)
+    import functools
+
+    for schemes, message in [
+        (Fifo, r"expected a list; write schemes=\[Fifo\]"),
+        (gentle.CustomQueue("long", Fifo), "expected a list"),
+        (7, "expected a list"),
+        ([functools.partial(Fifo)], "has no name; expected gentle.CustomQueue"),
+        ([dict], "dict has no enqueue and no dequeue"),
+        ([int], "int has no enqueue and no dequeue"),
+        ([gentle.CustomQueue(3, Fifo)], "3 is no name"),
+        ([gentle.CustomQueue("three", 3)], "3 cannot be called"),
+    ]:
+        with pytest.raises(gentle.InvalidInput, match=message):
+            gentle.compare("real", schemes, duration="10s", seeds=1)
+    partial = gentle.CustomQueue("partial", functools.partial(Fifo))
+    assert gentle.compare("real", [partial], duration="5s", seeds=1).schemes == ["partial"]
 
 
 def test_ctrl_c_stops_a_python_queue() -> None:
@@ -182,6 +196,52 @@ def test_ctrl_c_stops_a_python_queue() -> None:
         gentle.compare("real", [Fifo], duration="100000s", seeds=2)
     assert time.monotonic() - before < 20
     timer.join()
+
+
+@pytest.mark.parametrize("method", ["__init__", "enqueue", "dequeue"])
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_ctrl_c_ends_an_endless_loop_of_a_queue(method, stubborn) -> None:
+    """The commonest mistake of a scheduler, also where it catches everything."""
+    turns = 0
+
+    def endless(*_):
+        nonlocal turns
+        while True:
+            try:
+                while True:
+                    turns += 1
+            except BaseException:
+                if not stubborn:
+                    raise
+                stubborn_turns.append(turns)
+                if len(stubborn_turns) > 3:
+                    raise
+
+    stubborn_turns = []
+    endless_queue = type("Endless", (Fifo,), {method: endless})
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        gentle.compare("real", [endless_queue, "codel"], duration="10s", seeds=2)
+    assert time.monotonic() - before < 10
+    assert turns
+    timer.join()
+    # The interpreter and further calls are as before.
+    assert gentle.compare("real", [Fifo], duration="5s", seeds=1).schemes == ["Fifo"]
+
+
+def test_progress_that_raises_ends_an_endless_loop_too() -> None:
+    class Endless(Fifo):
+        def dequeue(self, now):
+            while True:
+                pass
+
+    def stop(fraction):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        gentle.compare("real", [Endless], duration="10s", seeds=1, progress=stop)
 
 
 def test_memory_does_not_grow_with_packets() -> None:

@@ -10,8 +10,10 @@ use crate::row::{self, Common, Row};
 use crate::write;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunSpec, Watch};
+use gentle_units::text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -136,11 +138,78 @@ impl Batch {
         format!("{}.parquet", &hash(bytes)[..32])
     }
 
+    /// Each run as a batch.
+    pub fn split(&self) -> Vec<Batch> {
+        let empty = Batch {
+            bases: Vec::new(),
+            points: Vec::new(),
+            ..self.clone()
+        };
+        let mut parts = Vec::new();
+        for point in &self.points {
+            for scheme in &point.schemes {
+                for seed in &scheme.seeds {
+                    let scheme = BatchScheme {
+                        seeds: vec![*seed],
+                        ..scheme.clone()
+                    };
+                    let base = self.bases.get(point.base).cloned();
+                    parts.push(Batch {
+                        bases: base.into_iter().collect(),
+                        points: vec![BatchPoint {
+                            base: 0,
+                            schemes: vec![scheme],
+                            ..point.clone()
+                        }],
+                        ..empty.clone()
+                    });
+                }
+            }
+        }
+        parts
+    }
+
     /// Number of runs.
     pub fn runs(&self) -> usize {
         let schemes = self.points.iter().flat_map(|point| &point.schemes);
         schemes.map(|scheme| scheme.seeds.len()).sum()
     }
+}
+
+/// The first run, and the number of all.
+impl fmt::Display for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.points.first();
+        let Some((point, scheme)) = first.and_then(|point| Some((point, point.schemes.first()?)))
+        else {
+            return f.write_str("a batch without runs");
+        };
+        f.write_str(&run_name(
+            point,
+            scheme,
+            scheme.seeds.first().copied().unwrap_or_default(),
+        ))?;
+        match self.runs() {
+            0 | 1 => Ok(()),
+            runs => write!(
+                f,
+                " and {}",
+                text::plural(runs as u64 - 1, "more run", "more runs")
+            ),
+        }
+    }
+}
+
+/// A run by its coordinates, for messages.
+fn run_name(point: &BatchPoint, scheme: &BatchScheme, seed: u64) -> String {
+    let mut name = String::new();
+    for (axis, value) in point.coordinates.iter().chain(&scheme.coordinates) {
+        match value {
+            Coordinate::Text(text) => name += &format!("{axis} = {text}, "),
+            Coordinate::Number(number) => name += &format!("{axis} = {number}, "),
+        }
+    }
+    format!("{name}{}, seed {seed}", scheme.scheme)
 }
 
 /// Makes the runs of the batch with these bytes on `backend`. In the simulator this is a pure function: equal arguments
@@ -210,7 +279,9 @@ where
                 };
                 let record = backend.run(&run, &watch).map_err(|error| match error {
                     Aborted::Stopped => BatchError::Stopped,
-                    Aborted::Failed(error) => content(error.to_string()),
+                    Aborted::Failed(error) => {
+                        content(format!("{}: {error}", run_name(point, of_scheme, seed)))
+                    }
                 })?;
                 let scheme = spec.to_string();
                 let key = Key::new(

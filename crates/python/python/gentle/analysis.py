@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from gentle import _core, captures
+from gentle import _arguments, _core, _restore, captures
 from gentle._progress import Report, reported
 from gentle.scenario import CURRENT_HOSTS
 from gentle.store import Store
@@ -28,6 +28,7 @@ def analyze(
     executor: Any = None,
     store: str | PathLike[str] | Store | None = None,
     continuing: str = "name",
+    errors: str = "raise",
     progress: Report | bool | None = None,
 ) -> Analysis:
     """Measure how often connections in captures lost a SYN or SYN/ACK, and the time it cost.
@@ -62,9 +63,20 @@ def analyze(
     continuing
         Which captures are parts of one, and one task: ``"name"``, those that dumpcap and tcpdump name so;
         ``"directory"``; ``"all"``; ``"none"``.
+    errors
+        With ``executor`` or ``store``, what to do about captures that cannot be read when all others have been:
+        ``"raise"`` an error that names them, or ``"warn"`` and return the analysis of the others.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
+    _check(paths)
+    _arguments.check(
+        local=local,
+        interfaces=interfaces,
+        rate=rate,
+        memory_limit=memory_limit,
+        continuing=continuing,
+    )
     options: dict[str, Any] = {
         "local": list(local),
         "interfaces": list(interfaces),
@@ -73,6 +85,8 @@ def analyze(
         "strict": strict,
         "memory_limit": memory_limit,
     }
+    if errors not in {"raise", "warn"}:
+        raise _core.InvalidInput(f"errors: {errors!r}; expected raise or warn")
     is_place = not isinstance(connections, bool | None)
     if executor is None and store is None:
         if is_place:
@@ -92,6 +106,7 @@ def analyze(
             store=store,
             connections=connections or None,
             continuing=continuing,
+            errors=errors,
             report=report,
             **options,
         )
@@ -116,6 +131,8 @@ def replay(
     paths, local, interfaces, inner, strict, progress
         As in `analyze`.
     """
+    _check(paths)
+    _arguments.check(local=local, interfaces=interfaces)
     with reported(progress, "reading captures") as report:
         made = _core.replay(
             _paths(paths),
@@ -126,6 +143,12 @@ def replay(
             progress=report,
         )
     return made.changed(profile=CURRENT_HOSTS)
+
+
+def _check(paths: Any) -> None:
+    _arguments.check(paths=paths)
+    if paths is None or (hasattr(paths, "__len__") and not len(paths)):
+        raise _core.InvalidInput("paths: expected a path of a capture, or a list of paths")
 
 
 def _paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
@@ -142,6 +165,18 @@ class Analysis:
     def data(self) -> dict[str, Any]:
         """All results, as ``gentle analyze --json`` prints them (``docs/analyze-json.md``)."""
         return dict(json.loads(self._core.json()))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` returned, or ``gentle analyze --json`` of this version printed: no connections."""
+        return cls(_core.Analysis.from_json(text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            connections = self.connections
+        except _core.InvalidInput:
+            connections = None
+        return (_restore.analysis, (self.to_json(), connections))
 
     def to_json(self) -> str:
         """Return all results as JSON: what ``gentle analyze --json`` prints."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -20,6 +22,33 @@ def record(task: bytes, known: frozenset[str], stop: _core.Stop | None) -> tuple
     return _core.record_captures(task, known, stop)
 
 
+@dataclass(frozen=True)
+class Captures:
+    """Captures that are analysed as one, as a worker is sent them."""
+
+    content: bytes
+
+    def __str__(self) -> str:
+        return ", ".join(json.loads(self.content)["paths"])
+
+    def parts(self) -> list[Captures]:
+        """Return nothing: captures that continue one another are one trace."""
+        return []
+
+
+def _others(done: int, has_store: bool) -> list[str]:
+    """Return what became of the other tasks, for a message."""
+    match done:
+        case 0:
+            return []
+        case _ if has_store:
+            return [
+                f"The records of the others ({done}) are in the store; errors='warn' leaves out what cannot be read."
+            ]
+        case _:
+            return [f"The others ({done}) could be read; errors='warn' leaves out what cannot be."]
+
+
 def analyze(
     paths: Sequence[str],
     *,
@@ -27,11 +56,12 @@ def analyze(
     store: str | PathLike[str] | Store | None,
     connections: str | PathLike[str] | Store | None,
     continuing: str,
+    errors: str,
     report: Report | None,
     **options: Any,
 ) -> _core.Analysis:
     """Analyse each capture, or each run of captures that continue one another, by itself, and add the results up."""
-    tasks = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
+    contents = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
     records = opened(store, "", RECORD)
     known = {name.removesuffix(RECORD) for name in records.names()}
     tables = None if connections is None else opened(connections, "")
@@ -39,10 +69,16 @@ def analyze(
         written = set(tables.names())
         known = {task for task in known if _table(task) in written}
     done: set[str] = set()
+    problems: list[str] = []
     ended_tasks = 0
 
-    def ended(_: int, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
+    def progressed() -> None:
         nonlocal ended_tasks
+        ended_tasks += 1
+        if report:
+            report(ended_tasks / len(contents))
+
+    def ended(_: Captures, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
         task, made = result
         if made is not None:
             content, table = made
@@ -51,12 +87,21 @@ def analyze(
                 tables.put(_table(task), table)
             records.put(task + RECORD, content)
         done.add(task)
-        ended_tasks += 1
-        if report:
-            report(ended_tasks / len(tasks))
+        progressed()
+
+    def failed(_: Captures, error: Exception) -> None:
+        # What a capture is like; anything else is like that for all.
+        if not isinstance(error, _core.Error):
+            raise error
+        problems.append(str(error))
+        progressed()
 
     with executors.using(executor) as workers:
-        executors.drive(workers, record, frozenset(known), enumerate(tasks), ended)
+        executors.drive(workers, record, frozenset(known), map(Captures, contents), ended, failed)
+    if problems and (errors == "raise" or not done):
+        raise _core.Error("\n".join([*problems, *_others(len(done), store is not None)]))
+    for problem in problems:
+        warnings.warn(f"left out: {problem}", stacklevel=3)
     total = _core.RecordSum()
     for task in sorted(done):
         total.add(task + RECORD, records.get(task + RECORD))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from gentle import _core
+from gentle import _arguments, _core
 from gentle._progress import Report, reported
 from gentle.queue import Scheme, prepared
 from gentle.scenario import resolved
@@ -29,7 +30,7 @@ def compare(
     *,
     rate: str | None = None,
     up_rate: str | None = None,
-    load: float | None = None,
+    load: float | str | None = None,
     duration: str | None = None,
     profile: str | None = None,
     tcp: Mapping[str, Any] | None = None,
@@ -54,7 +55,7 @@ def compare(
     rate, up_rate
         Rate of the link under test and of the reverse link, such as ``"20mbit"``. Arrivals and buffers scale with it.
     load
-        Offered load as a fraction of the rate.
+        Offered load as a fraction of the rate, such as ``0.9`` or ``"90%"``.
     duration
         Length of the arrival process, such as ``"100s"``.
     profile, tcp
@@ -86,6 +87,17 @@ def compare(
     >>> [beside.result(scheme)["harm"][0]["harm"]["mean"] > 0.5 for scheme in beside.schemes]
     [True, False]
     """
+    _arguments.check(
+        rate=rate,
+        up_rate=up_rate,
+        load=load,
+        duration=duration,
+        profile=profile,
+        tcp=tcp,
+        bins=bins,
+        reference=reference,
+        threads=threads,
+    )
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     check_parts(scenario, harm)
     with reported(progress, f"comparing under {scenario.name}") as report:
@@ -101,9 +113,13 @@ def check_parts(scenario: _core.Scenario, harm: bool) -> None:
         warnings.warn(text, stacklevel=3)
 
 
-def seed_list(seeds: int | Sequence[int]) -> list[int]:
+def seed_list(seeds: Any) -> list[int]:
     """Return the seeds that a number of them, or a list, stands for."""
-    chosen = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+    if seeds is None:
+        raise _core.InvalidInput("seeds: expected a number of seeds, or a list of seeds")
+    _arguments.check(seeds=seeds)
+    number = seeds if _arguments.is_whole(seeds) else None
+    chosen = [operator.index(seed) for seed in seeds] if number is None else list(range(1, operator.index(number) + 1))
     if wrong := [seed for seed in chosen if not 0 <= seed < 2**64]:
         raise _core.InvalidInput(f"seeds: {wrong[0]} is out of range; expected 0 to 2**64 - 1")
     return chosen
@@ -122,6 +138,14 @@ class Comparison:
     def data(self) -> dict[str, Any]:
         """All results, as ``gentle compare --json`` prints them (``docs/json.md``)."""
         return dict(json.loads(self._core.json()))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` returned, or ``gentle compare --json`` of this version printed."""
+        return cls(_core.Comparison.from_json(text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Comparison.from_json, (self.to_json(),))
 
     def to_json(self) -> str:
         """Return all results as JSON: what ``gentle compare --json`` prints, with ``null`` for its ``command``."""

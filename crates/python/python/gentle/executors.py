@@ -7,12 +7,17 @@ grow with their number, and results are used as they arrive.
 from __future__ import annotations
 
 import concurrent.futures
+import operator
 import os
+import pickle
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+import traceback
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
 
 from gentle import _core
 
@@ -23,13 +28,79 @@ TICK = 0.2
 ATTEMPTS = 8
 """Number of times that a task may be lost before the call fails."""
 
+DEATHS = 8
+"""Number of workers that may die while they have the same task before it is given up."""
+
+DEATHS_OF_A_BATCH = 2
+"""Number of workers that may die while they have the same task before it is split, if it can be."""
+
+GIVEN_UP = 8
+"""Number of tasks that may be given up before the call fails without trying the rest."""
+
 Work = Callable[[bytes, Any, "_core.Stop | None"], Any]
-"""What workers do with a task and what all tasks share: a function of a module, which they import. The flag, if there
-is one, stops it."""
+"""Done with a task, and what all tasks share, on workers: a callable that pickles. The flag, if any, stops it."""
 
 
 class LostError(Exception):
-    """A task has no result through no fault of its own: its worker died, or the scheduler was restarted."""
+    """A task has no result, and the work did not raise: its worker died, or the scheduler was restarted.
+
+    ``deaths`` is the number of workers that died while they had it, as far as the executor knows.
+    """
+
+    def __init__(self, problem: str, deaths: int = 0) -> None:
+        super().__init__(problem)
+        self.deaths = deaths
+
+
+class Task(Protocol):
+    """What one call of the work is given."""
+
+    @property
+    def content(self) -> bytes:
+        """What a worker is sent."""
+
+    def __str__(self) -> str:
+        """Return what the task is, for messages."""
+
+    def parts(self) -> Sequence[Task]:
+        """Return smaller tasks that do the same together; none if it cannot be split."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the work returned, or raised: as a value, so that an executor's own exceptions are told from it."""
+
+    result: Any = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """Work that returns an `Outcome` and does not raise."""
+
+    work: Callable[..., Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.work.__name__
+
+    def __call__(self, task: bytes, shared: Any, stop: _core.Stop | None) -> Outcome:
+        """Do the work."""
+        try:
+            return Outcome(result=self.work(task, shared, stop))
+        except Exception as error:
+            return Outcome(error=_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that pickles; where it was raised is a note, because tracebacks do not."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = _core.Error(f"{type(error).__name__}: {error}").with_traceback(error.__traceback__)
+    if not isinstance(error, _core.Error):
+        error.add_note("".join(traceback.format_exception(error)))
+    return error
 
 
 class Executor(Protocol):
@@ -42,7 +113,7 @@ class Executor(Protocol):
         """Send what all tasks need to the workers, once; the result is given to `submit`."""
 
     def submit(self, work: Work, task: bytes, shared: Any) -> Any:
-        """Return a future for ``work(task, shared, None)`` on a worker. May raise `LostError`."""
+        """Return a future for ``work(task, shared, None)`` on a worker, which does not raise. May raise `LostError`."""
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Wait for some of the futures, for a second at most, and return those that have ended."""
@@ -54,60 +125,108 @@ class Executor(Protocol):
         """Give up futures."""
 
 
+@dataclass
+class _Flight:
+    """A task, and what has happened to it."""
+
+    task: Any
+    losses: int = 0
+    deaths: int = 0
+
+
 def drive(
     executor: Executor,
-    work: Work,
+    work: Callable[..., Any],
     inputs: Any,
-    tasks: Iterable[tuple[Any, bytes]],
+    tasks: Iterable[Task],
     ended: Callable[[Any, Any], object],
+    failed: Callable[[Any, Exception], object] | None = None,
 ) -> None:
-    """Do ``work`` for each of the ``tasks``, pairs of a name and what is sent to a worker.
+    """Do ``work`` for each of the ``tasks``.
 
-    ``ended`` is given the name and the result of each. Tasks whose worker dies are submitted again.
+    ``ended`` is given each task and its result. Tasks whose worker dies are submitted again; if it dies again, in
+    parts. ``failed`` is given tasks whose work raised, and the exception; by default it is raised. Tasks that killed
+    every worker which had them are given up: what they are is raised when the others have ended.
     """
-    flying: dict[Any, tuple[Any, bytes, int]] = {}
+    attempted = Attempted(work)
+    following = iter(tasks)
+    waiting: deque[_Flight] = deque()
+    flying: dict[Any, _Flight] = {}
+    given_up: list[str] = []
     shared: Any = None
     is_shared = False
 
-    def submit(name: Any, task: bytes, attempt: int) -> None:
+    def submit(flight: _Flight) -> None:
         nonlocal shared, is_shared
-        while True:
-            if attempt > ATTEMPTS:
-                raise _core.Error(
-                    f"a task was lost {attempt - 1} times: workers die while they run it, perhaps for want of memory; "
-                    "complete results are in the store, if there is one"
-                )
-            try:
-                if not is_shared:
-                    shared = executor.share(inputs)
-                    is_shared = True
-                flying[executor.submit(work, task, shared)] = (name, task, attempt)
-            except LostError:
-                is_shared = False
-                attempt += 1
-            else:
-                return
+        try:
+            if not is_shared:
+                shared = executor.share(inputs)
+                is_shared = True
+            flying[executor.submit(attempted, flight.task.content, shared)] = flight
+        except LostError as error:
+            lost(flight, error)
 
-    following = iter(tasks)
+    def lost(flight: _Flight, error: LostError) -> None:
+        nonlocal is_shared
+        # The scheduler may have lost the shared inputs as well.
+        is_shared = False
+        flight.losses += 1
+        flight.deaths += error.deaths
+        if flight.deaths >= DEATHS_OF_A_BATCH and (parts := flight.task.parts()):
+            waiting.extend(map(_Flight, parts))
+        elif flight.deaths >= DEATHS:
+            given_up.append(f"{flight.task}: {flight.deaths} workers died while they had it")
+        elif flight.losses >= ATTEMPTS:
+            raise _core.Error(
+                f"{flight.task}: the task was lost {flight.losses} times; {IN_THE_STORE}: the same call resumes there"
+            ) from error
+        else:
+            waiting.append(flight)
+
     try:
-        while True:
-            while len(flying) < executor.slots() and (task := next(following, None)):
-                submit(*task, 1)
-            if not flying:
-                return
+        while len(given_up) < GIVEN_UP:
+            while len(flying) < executor.slots():
+                if waiting:
+                    submit(waiting.popleft())
+                elif (task := next(following, None)) is not None:
+                    submit(_Flight(task))
+                else:
+                    break
+            if not flying and not waiting:
+                break
             for future in executor.as_completed(list(flying)):
-                name, task_bytes, attempt = flying.pop(future)
+                flight = flying.pop(future)
                 try:
-                    result = executor.result(future)
-                except LostError:
-                    # The scheduler may have lost the shared inputs as well.
-                    is_shared = False
-                    submit(name, task_bytes, attempt + 1)
+                    outcome = executor.result(future)
+                except LostError as error:
+                    lost(flight, error)
                     continue
-                ended(name, result)
+                if outcome.error is None:
+                    ended(flight.task, outcome.result)
+                elif failed is not None:
+                    failed(flight.task, outcome.error)
+                else:
+                    raise outcome.error
+        if given_up:
+            _give_up(given_up)
     finally:
         if flying:
             executor.cancel(list(flying))
+
+
+IN_THE_STORE = "complete results are in the store, if there is one"
+
+
+def _give_up(tasks: list[str]) -> NoReturn:
+    raise _core.Error(
+        "\n".join(
+            [
+                f"{'1 task' if len(tasks) == 1 else f'{len(tasks)} tasks'} killed every worker, perhaps for want of "
+                f"memory; {IN_THE_STORE}",
+                *tasks,
+            ]
+        )
+    )
 
 
 def cores() -> int:
@@ -195,8 +314,8 @@ class Pool:
 def broken() -> _core.Error:
     """Return the error of a pool that lost a worker, after which it takes no more work."""
     return _core.Error(
-        "a worker process of the executor died, after which it takes no more work; complete results are in the store, "
-        "if there is one: the same call with a new executor goes on from there"
+        f"a worker process of the executor died, after which it takes no more work; {IN_THE_STORE}: the same call with "
+        "a new executor goes on from there"
     )
 
 
@@ -253,8 +372,8 @@ class Dask:
             if time.monotonic() > until or self._client.status == "closed":
                 address = self._client.scheduler.address if self._client.scheduler else "unknown"
                 raise _core.Error(
-                    f"the Dask scheduler at {address} does not answer; complete results are in the store, if there is "
-                    "one: the same call goes on from there when it runs"
+                    f"the Dask scheduler at {address} does not answer; {IN_THE_STORE}: the same call goes on from "
+                    "there when it runs"
                 ) from problem
             time.sleep(TICK)
 
@@ -281,10 +400,11 @@ class Dask:
 
         try:
             return future.result(timeout=60)
+        except KilledWorker as error:
+            raise LostError(str(error), deaths=error.allowed_failures + 1) from error
         except (
             concurrent.futures.CancelledError,
             FutureCancelledError,
-            KilledWorker,
             CommClosedError,
             TimeoutError,
             OSError,
@@ -314,8 +434,13 @@ class Ray:
     def submit(self, work: Work, task: bytes, shared: Any) -> Any:
         """Return a reference to the result of a task."""
         if work not in self._remote:
-            self._remote[work] = self._ray.remote(work)
-        return self._remote[work].remote(task, shared, None)
+
+            def function(task: bytes, shared: Any) -> Any:
+                return work(task, shared, None)
+
+            # Without Ray's own retries, each death of a worker is seen.
+            self._remote[work] = self._ray.remote(max_retries=0)(function)
+        return self._remote[work].remote(task, shared)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
         """Return references whose results are there."""
@@ -328,7 +453,9 @@ class Ray:
             return self._ray.get(future)
         except exceptions.RayTaskError as error:
             raise error.as_instanceof_cause() from None
-        except (exceptions.RayError, OSError) as error:
+        except exceptions.RayError as error:
+            raise LostError(str(error), deaths=1) from error
+        except OSError as error:
             raise LostError(str(error)) from error
 
     def cancel(self, futures: Collection[Any]) -> None:
@@ -350,8 +477,8 @@ def using(executor: Any) -> Iterator[Executor]:
 
 def adapted(executor: Any) -> Executor:
     """Return any of the known executors as an `Executor`."""
-    if executor is None or isinstance(executor, int):
-        return Threads(executor)
+    if executor is None:
+        return Threads()
     if isinstance(executor, concurrent.futures.Executor):
         return Pool(executor)
     if type(executor).__module__.startswith("distributed.") and hasattr(executor, "scatter"):
@@ -360,8 +487,11 @@ def adapted(executor: Any) -> Executor:
         return Ray(executor)
     if all(hasattr(executor, name) for name in ("slots", "share", "submit", "as_completed", "result", "cancel")):
         return executor  # type: ignore[no-any-return]
+    with suppress(TypeError):
+        if not isinstance(executor, bool) and (threads := operator.index(executor)) > 0:
+            return Threads(threads)
     raise _core.InvalidInput(
-        f"executor: {type(executor).__name__} is none; expected None, a number of threads, a concurrent.futures "
+        f"executor: {executor!r} is none; expected None, a number of threads of 1 or more, a concurrent.futures "
         "executor, a dask.distributed Client, the module ray, or an object with the methods of "
         "gentle.executors.Executor"
     )

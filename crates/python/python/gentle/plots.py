@@ -152,6 +152,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
 
 
+def text(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table for a terminal; numbers have three significant digits."""
+    lines = [list(head), *([_shown(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        [
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    )
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
 def _shown(cell: object) -> str:
     match cell:
         case None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from gentle import _core
+from gentle import _arguments, _core
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,18 @@ def model(
     >>> [size["segments"] for size in prediction.data["rtos"][0]["sizes"]]
     [10, 1000]
     """
-    rtos = [float(rto)] if isinstance(rto, (int, float)) else [float(value) for value in rto]
+    _arguments.check(
+        rtt=rtt,
+        loss=loss,
+        syn_loss=syn_loss,
+        rto=rto,
+        segments=segments,
+        backoff=backoff,
+        initial_window=initial_window,
+        segments_per_ack=segments_per_ack,
+    )
+    given: Any = [rto] if _arguments.is_number(rto) else rto
+    rtos = [float(value) for value in given]
     return Prediction(
         _core.predict(rtt, loss, syn_loss, rtos, list(segments), backoff, initial_window, segments_per_ack)
     )
@@ -61,6 +72,12 @@ class Prediction:
         self._text = text
         self.data: dict[str, Any] = json.loads(text)
         """All results, as ``gentle model --json`` prints them."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` returned."""
+        _core.prediction_text(text)
+        return cls(text)
 
     def to_json(self) -> str:
         """Return all results as JSON: what ``gentle model --json`` prints, with ``null`` for its ``command``."""
@@ -90,6 +107,9 @@ class Prediction:
 
     def __arrow_c_schema__(self) -> object:
         return self.sizes.__arrow_c_schema__()
+
+    def __str__(self) -> str:
+        return _core.prediction_text(self._text, 100)
 
     def __repr__(self) -> str:
         return f"<gentle.Prediction for an RTT of {self.data['rtt_s']} s and a loss of {self.data['loss']}>"

@@ -71,11 +71,17 @@ Scheme = str | CustomQueue | Callable[..., Queue]
 """What `gentle.compare` takes for a scheme."""
 
 
-def prepared(schemes: Iterable[Scheme]) -> list[str | _core.CustomQueue]:
+def prepared(schemes: Iterable[Scheme] | None) -> list[str | _core.CustomQueue]:
     """Return schemes as the compiled module takes them."""
-    if isinstance(schemes, str):
-        raise _core.InvalidInput(f"schemes: expected a list; write schemes=[{schemes!r}]")
+    if schemes is None:
+        return []
+    if isinstance(schemes, str | CustomQueue) or inspect.isclass(schemes) or not isinstance(schemes, Iterable):
+        raise _core.InvalidInput(f"schemes: expected a list; write schemes=[{_named(schemes)}]")
     return [_prepared(scheme) for scheme in schemes]
+
+
+def _named(scheme: Any) -> str:
+    return str(getattr(scheme, "__name__", None) or repr(scheme))
 
 
 def _prepared(scheme: Any) -> str | _core.CustomQueue:
@@ -83,13 +89,26 @@ def _prepared(scheme: Any) -> str | _core.CustomQueue:
         return scheme
     if not isinstance(scheme, CustomQueue):
         name = getattr(scheme, "name", None) or getattr(scheme, "__name__", None)
-        if not callable(scheme) or not isinstance(name, str):
+        if not callable(scheme):
             raise _core.InvalidInput(
                 f"schemes: {scheme!r} is none; expected a text such as 'codel target=20ms', a class with enqueue and "
                 "dequeue, or a gentle.CustomQueue"
             )
+        if not isinstance(name, str):
+            raise _core.InvalidInput(
+                f"schemes: {scheme!r} has no name; expected gentle.CustomQueue(name, make) for what is neither a class "
+                "nor a function"
+            )
         scheme = CustomQueue(name, scheme)
     make = scheme.make
+    if not isinstance(scheme.name, str):
+        raise _core.InvalidInput(f"schemes: {scheme.name!r} is no name; expected a text")
+    if not callable(make):
+        raise _core.InvalidInput(f"schemes: {scheme.name}: {make!r} cannot be called; expected a class or a function")
+    if inspect.isclass(make) and (missing := [name for name in ("enqueue", "dequeue") if not hasattr(make, name)]):
+        raise _core.InvalidInput(
+            f"schemes: {make.__name__} has no {' and no '.join(missing)}; expected a class with enqueue and dequeue"
+        )
     function = make if inspect.isfunction(make) or inspect.isclass(make) else type(make)
     origin = f"{function.__module__}.{function.__qualname__}"
     if _takes_seed(make):
@@ -102,3 +121,10 @@ def _takes_seed(make: Callable[..., Queue]) -> bool:
         return "seed" in inspect.signature(make).parameters
     except ValueError:  # made in C
         return False
+
+
+def interrupt(thread: int) -> None:
+    """Raise ``KeyboardInterrupt`` in the thread with this number, at its next instruction in Python."""
+    import ctypes
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))

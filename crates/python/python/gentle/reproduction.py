@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from gentle import _core
+from gentle import _arguments, _core
 from gentle._progress import Report, reported
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | b
     >>> reproduction.items[0]["kind"]
     'figure'
     """
+    _arguments.check(paper=paper, items=items)
     with reported(progress, f"reproducing {paper}") as report:
         made = _core.reproduce(paper, list(items), quick=quick, progress=report)
     return Reproduction(made)
@@ -50,6 +51,11 @@ class Reproduction:
         self._text = text
         self.data: dict[str, Any] = json.loads(text)
         """All results, as ``gentle reproduce --json`` prints them (``docs/reproduce.md``)."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` returned, or ``gentle reproduce --json`` of this version printed."""
+        return cls(text)
 
     def to_json(self) -> str:
         """Return all results as JSON: what ``gentle reproduce --json`` prints."""

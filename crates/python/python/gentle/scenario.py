@@ -7,7 +7,7 @@ import io
 import json
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from copy import deepcopy
 from os import PathLike
 from pathlib import Path
@@ -44,20 +44,66 @@ class Section(MutableMapping[str, Any]):
         return len(self._data)
 
     def __getattr__(self, key: str) -> Any:
+        if key.startswith("_"):  # no key of a scenario; asked for before there is data
+            raise AttributeError(key)
         if key in self._data:
             return self[key]
         if key in self._defaults:
-            return self._defaults[key]
+            return deepcopy(self._defaults[key])
         raise AttributeError(f"no key '{key}'; there are: {', '.join(dir(self)) or 'none'}")
 
     def __setattr__(self, key: str, value: Any) -> None:
         self[key] = value
 
     def __delattr__(self, key: str) -> None:
+        if key not in self._data:
+            raise AttributeError(f"no key '{key}'; there are: {', '.join(self._data) or 'none'}")
         del self[key]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Section, (deepcopy(self._data), self._defaults))
 
     def __dir__(self) -> list[str]:
         return sorted({*self._data, *self._defaults})
+
+    def __repr__(self) -> str:
+        return repr(self._data)
+
+
+class Items(MutableSequence[Any]):
+    """A list of tables of a scenario: what is changed here is changed there."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: list[Any]) -> None:
+        self._data = data
+
+    def __getitem__(self, index: Any) -> Any:
+        return _wrapped(self._data[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._data[index] = _plain(value) if not isinstance(index, slice) else [_plain(item) for item in value]
+
+    def __delitem__(self, index: Any) -> None:
+        del self._data[index]
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Insert a value before an index."""
+        self._data.insert(index, _plain(value))
+
+    def __add__(self, other: Iterable[Any]) -> Items:
+        return Items([*_plain(self), *(_plain(item) for item in other)])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Items | list) and self._data == _plain(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Items, (deepcopy(self._data),))
 
     def __repr__(self) -> str:
         return repr(self._data)
@@ -72,15 +118,15 @@ def _wrapped(value: Any) -> Any:
         case dict():
             return Section(value)
         case list() if all(isinstance(item, dict) for item in value):
-            return [Section(item) for item in value]
+            return Items(value)
         case _:
             return value
 
 
 def _plain(value: Any) -> Any:
     match value:
-        case Section():
-            return value._data
+        case Section() | Items():
+            return deepcopy(value._data)
         case Mapping():
             return {key: _plain(item) for key, item in value.items()}
         case list() | tuple():
@@ -113,7 +159,7 @@ class Scenario(Section):
     >>> scenario.link.down.rate = "ten"
     >>> scenario.check()
     Traceback (most recent call last):
-    gentle.InvalidInput: real:14:8: link.down.rate: 'ten' does not begin with a number; expected a rate such as \
+    gentle.InvalidInput: real: link.down.rate: 'ten' does not begin with a number; expected a rate such as \
 2.4mbit, 400kbit or 1gbit
     """
 
@@ -204,36 +250,57 @@ def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
     Columns are those of a flow list (``docs/scenarios.md``): ``start_s`` and ``bytes``, and optionally ``rtt_s``,
     ``direction`` and ``initiator``.
     """
-    columns = _columns(flows)
+    columns = table_columns(flows)
     if missing := [key for key in ("start_s", "bytes") if key not in columns]:
         raise _core.InvalidInput(f"{name}: no column {' and '.join(missing)}; expected start_s and bytes")
-    names = [key for key in FLOW_COLUMNS if key in columns]
+    names = [key for key in FLOW_COLUMNS if key in columns] + [key for key in columns if key not in FLOW_COLUMNS]
+    for key in names:
+        if isinstance(columns[key], str | bytes) or not hasattr(columns[key], "__len__"):
+            raise _core.InvalidInput(f"{name}: {key}: {columns[key]!r} is no column; expected a list")
     lengths = {key: len(columns[key]) for key in names}
     if len(set(lengths.values())) > 1:
         raise _core.InvalidInput(f"{name}: expected columns of the same length, not {lengths}")
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    rows = zip(*(columns[key] for key in names), strict=True)
-    writer.writerows(["" if _is_missing(cell) else cell for cell in row] for row in rows)
-    return _core.Scenario.from_flows(name, text.getvalue())
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(map(str, names))
+    writer.writerows(zip(*(_cells(name, key, columns[key]) for key in names), strict=True))
+    return _core.Scenario.from_flows(name, text.getvalue(), is_table=True)
 
 
-def _columns(table: Any) -> Mapping[str, Sequence[Any]]:
+def _cells(name: str, key: str, values: Sequence[Any]) -> list[Any]:
+    """Return the values of a column as a flow list has them."""
+    cells = ["" if _is_missing(value) else value for value in values]
+    for row, cell in enumerate(cells):
+        if hasattr(cell, "isoformat") or hasattr(cell, "total_seconds"):
+            raise _core.InvalidInput(
+                f"{name}: row {row}: {key}: {cell} is no number of seconds; subtract the first start and take the "
+                "seconds: (start - start.min()) / timedelta(seconds=1)"
+            )
+    if key != "bytes":
+        return cells
+    # A column with gaps, or of a table that had some, is one of floats.
+    return [int(cell) if hasattr(cell, "is_integer") and cell.is_integer() else cell for cell in cells]
+
+
+def table_columns(table: Any) -> Mapping[str, Sequence[Any]]:
+    """Return the columns of a DataFrame, an Arrow table or a mapping of lists."""
     if isinstance(table, Mapping):
         return table
-    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "to_dict"):
-        import pyarrow
+    try:
+        if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "to_dict"):
+            import pyarrow
 
-        table = pyarrow.table(table)
-    if hasattr(table, "to_pydict"):  # pyarrow
-        return dict(table.to_pydict())
-    if hasattr(table, "to_dicts"):  # Polars
-        return dict(table.to_dict(as_series=False))
-    if hasattr(table, "to_dict"):  # pandas
-        return dict(table.to_dict("list"))
+            table = pyarrow.table(table)
+        if hasattr(table, "to_pydict"):  # pyarrow
+            return dict(table.to_pydict())
+        if hasattr(table, "to_dicts"):  # Polars
+            return dict(table.to_dict(as_series=False))
+        if hasattr(table, "to_dict"):  # pandas
+            return dict(table.to_dict("list"))
+    except TypeError:  # a Series has methods of these names too
+        pass
     kind = type(table).__name__
-    raise _core.InvalidInput(f"{kind} is no table of flows; expected a DataFrame, an Arrow table or a mapping of lists")
+    raise _core.InvalidInput(f"{kind} is no table; expected a DataFrame, an Arrow table or a mapping of lists")
 
 
 def _is_missing(cell: Any) -> bool:
@@ -241,6 +308,15 @@ def _is_missing(cell: Any) -> bool:
         return cell is None or bool(cell != cell)  # a NaN differs from itself
     except TypeError:  # pandas.NA compares as itself
         return True
+
+
+def _fraction(load: str) -> float:
+    try:
+        return float(load.removesuffix("%")) / 100.0 if load.endswith("%") else float(load)
+    except ValueError:
+        raise _core.InvalidInput(
+            f"load: invalid value {load!r}: expected a fraction of the rate, such as 0.9 or 90%"
+        ) from None
 
 
 def resolved(traffic: Any, **changes: Any) -> _core.Scenario:
@@ -267,6 +343,8 @@ def resolved(traffic: Any, **changes: Any) -> _core.Scenario:
             builtin = True
     if builtin and changes.get("profile") is None:
         changes["profile"] = CURRENT_HOSTS
+    if isinstance(changes.get("load"), str):
+        changes["load"] = _fraction(changes["load"])
     if changes.get("tcp") is not None:
         changes["tcp"] = {knob: str(value) for knob, value in changes["tcp"].items()}
     given = {key: value for key, value in changes.items() if value is not None}

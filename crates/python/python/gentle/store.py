@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,37 +26,59 @@ class Store(Protocol):
         """Write a file whole, or not at all."""
 
 
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Raise what goes wrong with a file of a store as `gentle.Error` that names the file."""
+    try:
+        yield
+    except _core.Error:
+        raise
+    except Exception as error:
+        problem = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        raise _core.Error(f"{place}: {problem}") from error
+
+
 class Folder:
     """The files with an ending in a directory: ``DIR/runs/*.parquet``, as ``gentle sweep --store DIR`` has them."""
 
     def __init__(self, directory: str | PathLike[str], below: str = "runs", ending: str = ".parquet") -> None:
-        self.folder = Path(directory) / below
         self.ending = ending
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with _at(f"store: {directory}"):
+            self.folder = Path(directory).expanduser() / below
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def place(self) -> str:
+        """What the names of files begin with in messages."""
+        return f"{self.folder}/"
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        paths = self.folder.rglob(f"*{self.ending}")
+        with _at(str(self.folder)):
+            paths = list(self.folder.rglob(f"*{self.ending}"))
         return sorted(path.relative_to(self.folder).as_posix() for path in paths if not path.name.startswith("."))
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        return (self.folder / name).read_bytes()
+        path = self.folder / name
+        with _at(str(path)):
+            return path.read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: under another name first, on the disk before it gets its own."""
         target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(path).replace(target)
-        except BaseException:
-            Path(path).unlink(missing_ok=True)
-            raise
+        with _at(str(target)):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, path = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(path).replace(target)
+            except BaseException:
+                Path(path).unlink(missing_ok=True)
+                raise
 
 
 OBJECTS = {"abfs", "abfss", "adl", "az", "gcs", "gs", "memory", "oci", "oss", "r2", "s3", "s3a"}
@@ -72,34 +96,51 @@ class Remote:
         except ImportError as error:
             message = f"{url}: a store that is no directory needs fsspec; pip install fsspec"
             raise _core.InvalidInput(message) from error
-        self.files, root = fsspec.url_to_fs(url, **(options or {}))
-        self.folder = f"{root.rstrip('/')}/{below}".rstrip("/")
+        self.place = f"{url.rstrip('/')}/{below}".rstrip("/") + "/"
         self.ending = ending
-        self.files.makedirs(self.folder, exist_ok=True)
+        with _at(f"store: {url}"):
+            self.files, root = fsspec.url_to_fs(url, **(options or {}))
+            self.folder = f"{root.rstrip('/')}/{below}".rstrip("/")
+            protocols = self.files.protocol
+            self.is_of_objects = bool(OBJECTS & ({protocols} if isinstance(protocols, str) else set(protocols)))
+            # Object stores have no directories: making one would make the bucket.
+            if not self.is_of_objects:
+                self.files.makedirs(self.folder, exist_ok=True)
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        self.files.invalidate_cache(self.folder)
-        names = (path[len(self.folder) + 1 :] for path in self.files.find(self.folder))
+        with _at(self.place):
+            self.files.invalidate_cache(self.folder)
+            paths = self._found()
+        names = (path[len(self.folder) + 1 :] for path in paths)
         return sorted(name for name in names if name.endswith(self.ending) and not name.split("/")[-1].startswith("."))
+
+    def _found(self) -> list[str]:
+        """Return the paths of all files. A bucket that does not exist is an error, unlike a folder within it."""
+        try:
+            return list(self.files.find(self.folder))
+        except FileNotFoundError as error:
+            if "bucket" in str(error).lower():
+                raise
+            return []
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        return bytes(self.files.cat_file(f"{self.folder}/{name}"))
+        with _at(self.place + name):
+            return bytes(self.files.cat_file(f"{self.folder}/{name}"))
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: object stores do so, elsewhere it is written under another name first."""
-        protocols = self.files.protocol
-        protocols = {protocols} if isinstance(protocols, str) else set(protocols)
         target = f"{self.folder}/{name}"
-        if protocols & OBJECTS:
-            self.files.pipe_file(target, content)
-            return
-        parent = target.rsplit("/", 1)[0]
-        self.files.makedirs(parent, exist_ok=True)
-        part = f"{parent}/.{os.urandom(8).hex()}.part"
-        self.files.pipe_file(part, content)
-        self.files.mv(part, target)
+        with _at(self.place + name):
+            if self.is_of_objects:
+                self.files.pipe_file(target, content)
+                return
+            parent = target.rsplit("/", 1)[0]
+            self.files.makedirs(parent, exist_ok=True)
+            part = f"{parent}/.{os.urandom(8).hex()}.part"
+            self.files.pipe_file(part, content)
+            self.files.mv(part, target)
 
 
 class Temporary(Folder):
@@ -117,7 +158,17 @@ def opened(store: str | PathLike[str] | Store | None, below: str = "runs", endin
             return Temporary(below, ending)
         case str() if "://" in store:
             return Remote(store, below=below, ending=ending)
-        case str() | PathLike():
+        case str() | PathLike() if isinstance(os.fspath(store), str) and os.fspath(store):
             return Folder(store, below, ending)
+        case _ if all(callable(getattr(store, name, None)) for name in ("names", "get", "put")):
+            return store  # type: ignore[return-value]
         case _:
-            return store
+            raise _core.InvalidInput(
+                f"store: {store!r} is none; expected a directory, a URL such as s3://bucket/sweep, or an object with "
+                "the methods of gentle.store.Store"
+            )
+
+
+def place(store: Store) -> str:
+    """Return what the names of files begin with in messages."""
+    return str(getattr(store, "place", ""))

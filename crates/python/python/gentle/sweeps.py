@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gentle import _core, executors, maps, testbed
+from gentle import _arguments, _core, _restore, executors, maps, testbed
 from gentle._progress import Report, reported
 from gentle.comparison import HEADLINE
-from gentle.scenario import Scenario
-from gentle.store import Store, opened
+from gentle.scenario import Scenario, table_columns
+from gentle.store import Store, Temporary, opened, place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,8 @@ def sweep(
     grid
         A grid file (``docs/sweep.md``); a mapping with its keys; a mapping of axes, such as
         ``{"rate": ["1mbit", "10mbit"], "load": {"from": 0.5, "to": 1.2, "steps": 8}}``; or an iterable, or a function
-        that returns one, of the points themselves: scenarios, or pairs of a scenario and its coordinates.
+        that returns one, of the points themselves: scenarios, or pairs of a scenario and its coordinates. A DataFrame
+        is a design: a point for each row, and an axis for each column.
     schemes, seeds, traffic, bins
         Replace what the grid says: schemes, the number of seeds or the seeds, the base scenario, and the upper ends of
         the ranges of connection sizes in segments.
@@ -85,15 +87,17 @@ def sweep(
         "max_seeds": max_seeds,
         "connections": connections,
     }
+    _check(schemes, seeds, bins, until_ci, metric, max_seeds)
     machines = machines_of(backend)
     plan = planned(grid, {key: _plain(value) for key, value in given.items() if value is not None}, machines)
     for warning in plan.warnings:
         warnings.warn(warning, stacklevel=2)
     results, details = opened(store), _details(store, plan)
+    at = place(results)
     complete = None if details is None else set(details.names())
     for name in results.names():
         if complete is None or name in complete:
-            plan.add(name, results.get(name))
+            plan.add(at + name, results.get(name))
 
     def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
         runs, connections = made
@@ -101,11 +105,24 @@ def sweep(
         if details is not None and connections is not None:
             details.put(name, connections)
         results.put(name, runs)
-        plan.add(name, runs)
+        plan.add(at + name, runs)
 
     with reported(progress, "sweep") as report, executors.using(executor) as workers:
         _make(plan, keep, machines, workers, report)
     return Sweep(plan, results)
+
+
+def _check(schemes: Any, seeds: Any, bins: Any, until_ci: Any, metric: Any, max_seeds: Any) -> None:
+    _arguments.check(seeds=seeds, bins=bins, until_ci=until_ci, metric=metric, max_seeds=max_seeds)
+    if schemes is None:
+        return
+    if isinstance(schemes, str) or not isinstance(schemes, Iterable):
+        raise _core.InvalidInput(f"schemes: {schemes!r} is no list; expected a list of texts")
+    for scheme in schemes:
+        if not isinstance(scheme, str):
+            raise _core.InvalidInput(
+                f"schemes: {scheme!r} is no text; queues in Python run in gentle.compare only, not in sweeps"
+            )
 
 
 def _details(store: str | PathLike[str] | Store | None, plan: _core.SweepPlan) -> Store | None:
@@ -151,6 +168,11 @@ def planned(grid: Any, given: dict[str, Any], machines: testbed.Machines | None)
             if not keys.keys() & GRID:
                 keys = {"axes": keys}
             return _from_keys(keys | given, machines)
+        case _ if hasattr(grid, "__arrow_c_stream__") or hasattr(grid, "to_dict"):
+            columns = table_columns(grid)
+            values = zip(*(_plain(list(column)) for column in columns.values()), strict=True)
+            rows = [{"set": dict(zip(columns, row, strict=True))} for row in values]
+            return _from_keys({"point": rows, **given}, machines)
         case _:
             points = grid() if callable(grid) else grid
             if isinstance(points, Mapping) or not isinstance(points, Iterable):
@@ -191,11 +213,17 @@ def _plain(value: Any) -> Any:
         case str() | bool() | int() | float():
             return value
         case Mapping():
-            return {str(key): _plain(item) for key, item in value.items() if item is not None}
+            if none := [key for key, item in value.items() if item is None]:
+                raise _core.InvalidInput(
+                    f"grid: {none[0]}: None is no value; expected texts, numbers, lists and mappings"
+                )
+            return {str(key): _plain(item) for key, item in value.items()}
         case range() | list() | tuple() | set() | frozenset():
             return [_plain(item) for item in value]
-        case _ if hasattr(value, "tolist"):  # NumPy
+        case _ if hasattr(value, "tolist"):  # NumPy, pandas
             return value.tolist()
+        case _ if hasattr(value, "to_list"):  # Polars
+            return value.to_list()
         case _:
             return value
 
@@ -226,6 +254,22 @@ def measure(
     return _core.run_batch(batch, dict(inputs), stop, machines)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """A batch of runs: the name of its file of results, what a worker is sent, and the number of runs."""
+
+    name: str
+    content: bytes
+    runs: int
+
+    def __str__(self) -> str:
+        return _core.describe_batch(self.content)
+
+    def parts(self) -> list[Batch]:
+        """Return each run as a batch; none if there is one only."""
+        return [Batch(*part) for part in _core.split_batch(self.content)] if self.runs > 1 else []
+
+
 def _make(
     plan: _core.SweepPlan,
     keep: Callable[[str, tuple[bytes, bytes | None]], None],
@@ -243,16 +287,14 @@ def _make(
         done = total - missing
         plan.begin(seconds, max(executor.slots() // 2, 1))
 
-        def tasks() -> Iterator[tuple[tuple[str, int], bytes]]:
+        def tasks() -> Iterator[Batch]:
             while batch := plan.next_batch():
-                name, content, runs = batch
-                yield (name, runs), content
+                yield Batch(*batch)
 
-        def ended(batch: tuple[str, int], made: tuple[bytes, bytes | None], total: int = total) -> None:
+        def ended(batch: Batch, made: tuple[bytes, bytes | None], total: int = total) -> None:
             nonlocal done
-            name, runs = batch
-            keep(name, made)
-            done += runs
+            keep(batch.name, made)
+            done += batch.runs
             if report:
                 report(done / total)
 
@@ -269,10 +311,20 @@ class Sweep:
         self._plan = plan
         self._store = store
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        store = self._store
+        if isinstance(store, Temporary):
+            store = _restore.Kept({name: store.get(name) for name in store.names()})
+        return (_restore.sweep, (self._plan.source(), store))
+
+    def _read(self, name: str) -> bytes:
+        """Return the content of a file of the store, by its place."""
+        return self._store.get(name.removeprefix(place(self._store)))
+
     @cached_property
     def table(self) -> _core.Table:
         """A row per run: identity, scenario, coordinates on the axes, all scalar results."""
-        return self._plan.table(self._store.get)
+        return self._plan.table(self._read)
 
     @property
     def assumptions(self) -> list[str]:
@@ -295,7 +347,7 @@ class Sweep:
         for name in names:
             if name not in known:
                 raise _core.InvalidInput(f"no column '{name}'; expected one of: {', '.join(known)}")
-        return self._plan.columns(self._store.get, list(names))
+        return self._plan.columns(self._read, list(names))
 
     def to_xarray(self, metrics: Sequence[str] | None = None) -> Dataset:
         """Return results over the axes with several values, ``scheme`` and ``seed``; NaN where there is no run."""
@@ -324,7 +376,7 @@ class Sweep:
         if path.suffix not in {".csv", ".parquet"}:
             raise _core.InvalidInput(f"{path}: expected a file name that ends in .csv or .parquet")
         pieces: list[bytes] = []
-        self._plan.export(self._store.get, pieces.append, path.suffix == ".csv")
+        self._plan.export(self._read, pieces.append, path.suffix == ".csv")
         part = path.with_name(f".{path.name}.part")
         try:
             part.write_bytes(b"".join(pieces))
@@ -333,7 +385,12 @@ class Sweep:
             part.unlink(missing_ok=True)
 
     def __len__(self) -> int:
-        return len(self.table)
+        return self._runs
+
+    @cached_property
+    def _runs(self) -> int:
+        _, runs, missing, _ = self._plan.survey()
+        return runs - missing
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.table.__arrow_c_stream__(requested_schema)
@@ -341,15 +398,23 @@ class Sweep:
     def __arrow_c_schema__(self) -> object:
         return self.table.__arrow_c_schema__()
 
+    def _means(self) -> tuple[list[str], list[list[Any]]]:
+        """Return the head and rows of a table of means by scheme."""
+        means = maps.by_scheme(self._columns(["scheme", *SHOWN]), SHOWN)
+        return ["scheme", "runs", *SHOWN], [[scheme, *values] for scheme, values in means.items()]
+
+    def __str__(self) -> str:
+        from gentle.plots import text
+
+        return f"{text(*self._means())}\n\n{self!r}: means over all of them"
+
     def __repr__(self) -> str:
         return f"<gentle.Sweep of {len(self)} runs at {self._plan.points} points>"
 
     def _repr_html_(self) -> str:
         from gentle.plots import table
 
-        means = maps.by_scheme(self._columns(["scheme", *SHOWN]), SHOWN)
-        rows = [[scheme, *values] for scheme, values in means.items()]
-        head = ["scheme", "runs", *SHOWN]
+        head, rows = self._means()
         text = f"<p>{len(self)} runs at {self._plan.points} points; axes: {', '.join(self.axes) or 'none'}</p>"
         return text + table(head, rows)
 

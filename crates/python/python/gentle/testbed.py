@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from gentle import _core
+from gentle import _arguments, _core
 from gentle._progress import Report, reported
 from gentle.comparison import Comparison, check_parts, seed_list
 from gentle.queue import prepared
@@ -89,7 +89,7 @@ def compare(
     *,
     rate: str | None = None,
     up_rate: str | None = None,
-    load: float | None = None,
+    load: float | str | None = None,
     duration: str | None = None,
     profile: str | None = None,
     tcp: Mapping[str, Any] | None = None,
@@ -128,6 +128,19 @@ def compare(
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
+    _arguments.check(
+        rate=rate,
+        up_rate=up_rate,
+        load=load,
+        duration=duration,
+        profile=profile,
+        tcp=tcp,
+        bins=bins,
+        reference=reference,
+        threads=threads,
+        memory_mib=memory_mib,
+        time_limit_s=time_limit_s,
+    )
     machines = Machines(modules, memory_mib, time_limit_s)
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     check_parts(scenario, harm)
