@@ -14,6 +14,7 @@ use gentle_tcp::Flags;
 use gentle_units::Nanos;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Longest name of a queue, in characters: it is the head of a column.
@@ -452,8 +453,9 @@ impl PythonQueue {
                 });
             }
             match answer.extract::<f64>() {
-                Ok(time) => Ok(Answer::Time(time)),
-                Err(_) => Ok::<_, PyErr>(Answer::Other(answer.repr()?.to_string())),
+                // A bool is a number to Python.
+                Ok(time) if !answer.is_instance_of::<PyBool>() => Ok(Answer::Time(time)),
+                _ => Ok::<_, PyErr>(Answer::Other(answer.repr()?.to_string())),
             }
         })?;
         if let Answer::Packet(packet) = &answer {

@@ -106,7 +106,7 @@ def test_mistakes_are_exceptions_with_sentences(captures, tmp_path) -> None:
         gentle.analyze(captures[0], connections=tmp_path)
     with pytest.raises(gentle.InvalidInput, match="expected a directory or URL"):
         gentle.analyze(captures[0], connections=True, executor=1)
-    with pytest.raises(gentle.InvalidInput, match="executor: str is none"):
+    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is none"):
         gentle.analyze(captures[0], executor="dask")
     with pytest.raises(gentle.InvalidInput, match="local: expected an address"):
         gentle.analyze(captures[0], executor=1, local=["office"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -184,6 +185,15 @@ def test_one_bad_capture_does_not_end_the_analysis(capture: Path, tmp_path: Path
         gentle.analyze(paths[:1], executor=1, errors="warn")
     with pytest.raises(gentle.InvalidInput, match="errors: 'ignore'; expected raise or warn"):
         gentle.analyze(paths, executor=1, errors="ignore")
+
+
+def test_ctrl_c_ends_the_work_of_a_pool_of_threads() -> None:
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    before = time.monotonic()
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
+        timer.start()
+        gentle.sweep({"duration": "80000s", "load": [0.5, 0.9]}, ["codel"], 2, executor=pool)
+    assert time.monotonic() - before < 20
 
 
 @pytest.mark.parametrize("executor", [-1, 0, True, 1.5, "2", object()])

@@ -144,6 +144,7 @@ def test_a_queue_may_shape() -> None:
         ("enqueue", lambda q, p, now: p.drop("boredom"), gentle.InvalidInput, "no reason for a drop"),
         ("enqueue", lambda q, p, now: (p.drop(), p.length), RuntimeError, "has left the queue"),
         ("dequeue", lambda q, now: None, RuntimeError, "packets wait"),
+        ("dequeue", lambda q, now: bool(q.packets) or None, RuntimeError, "dequeue returned True; expected a packet"),
         ("dequeue", lambda q, now: "packet", RuntimeError, "dequeue returned 'packet'"),
         ("dequeue", lambda q, now: now, RuntimeError, "expected a later time"),
         ("dequeue", lambda q, now: q.packets[0] if q.packets else None, RuntimeError, "not in the queue"),

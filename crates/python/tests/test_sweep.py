@@ -375,7 +375,7 @@ def test_mistakes_are_exceptions_with_sentences(tmp_path: Path) -> None:
     ):
         with pytest.raises(gentle.InvalidInput, match=sentence):
             gentle.sweep(grid)
-    with pytest.raises(gentle.InvalidInput, match="executor: str is none"):
+    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is none"):
         gentle.sweep(GRID, executor="dask")
     with pytest.raises(gentle.InvalidInput, match=r"backend: 'kernel' is none; expected \"simulator\", \"testbed\""):
         gentle.sweep(GRID, backend="kernel")
@@ -500,13 +500,16 @@ class _Ray:
     def put(self, value: Any) -> Any:
         return value
 
-    def remote(self, function: Any) -> Any:
+    def remote(self, *, max_retries: int) -> Any:
         pool = self.pool
+        assert max_retries == 0, "deaths of workers are counted by gentle"
 
         class Remote:
-            @staticmethod
-            def remote(*arguments: Any) -> Any:
-                return pool.submit(function, *arguments)
+            def __init__(self, function: Any) -> None:
+                self.function = function
+
+            def remote(self, *arguments: Any) -> Any:
+                return pool.submit(self.function, *arguments)
 
         return Remote
 

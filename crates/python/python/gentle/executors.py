@@ -276,6 +276,8 @@ class Pool:
     def __init__(self, pool: concurrent.futures.Executor) -> None:
         self._pool = pool
         self._workers = getattr(pool, "_max_workers", None) or cores()
+        # Threads read the flag; to a process, it would be another one.
+        self._stop = _core.Stop() if isinstance(pool, concurrent.futures.ThreadPoolExecutor) else None
 
     def slots(self) -> int:
         """Return the number of tasks to keep submitted."""
@@ -288,7 +290,7 @@ class Pool:
     def submit(self, work: Work, task: bytes, shared: Any) -> concurrent.futures.Future[Any]:
         """Return a future of the result of a task."""
         try:
-            return self._pool.submit(work, task, shared, None)
+            return self._pool.submit(work, task, shared, self._stop)
         except concurrent.futures.BrokenExecutor as error:
             raise broken() from error
 
@@ -306,7 +308,9 @@ class Pool:
             raise LostError("cancelled") from error
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Give up futures that have not begun."""
+        """Give up futures that have not begun; threads also stop those under way."""
+        if self._stop is not None:
+            self._stop.set()
         for future in futures:
             future.cancel()
 
