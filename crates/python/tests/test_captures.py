@@ -81,6 +81,21 @@ def test_records_without_their_table_are_made_again(captures, tmp_path) -> None:
     assert len(list(tables.glob("task=*/connections.parquet"))) == 2
 
 
+def test_of_copies_the_first_counts_whichever_ends_first(captures, tmp_path) -> None:
+    copies = [tmp_path / name for name in ("b.pcap", "a.pcap", "c.pcap")]
+    for path in copies:
+        path.write_bytes(captures[0].read_bytes())
+
+    class Backwards(executors.Threads):
+        def as_completed(self, futures: Any) -> Any:
+            ended = super().as_completed(futures)
+            return list(futures)[::-1] if len(ended) == len(futures) else []
+
+    found = {analyzed(copies, executor=executor) for executor in (1, 2, Backwards(2))}
+    assert len(found) == 1
+    assert "b.pcap" in found.pop()
+
+
 def test_captures_that_continue_one_another_are_one_task(captures, tmp_path) -> None:
     for continuing, tasks in (("name", 7), ("none", 8), ("all", 1), ("directory", 1)):
         made = gentle._core.capture_tasks(captures, continuing=continuing)

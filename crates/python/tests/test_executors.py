@@ -64,12 +64,13 @@ def test_errors_of_the_work_are_those_of_the_work(kind: str) -> None:
     with pytest.raises(TimeoutError, match="too late for") as caught:
         call(late)
     assert "in late" in "".join(caught.value.__notes__)
-    with pytest.raises(gentle.Error, match="OddError: salt and pepper"):
+    # As itself where it pickles after all: distributed makes more exceptions do so.
+    with pytest.raises((gentle.Error, works.OddError), match="salt and pepper"):
         call(odd)
 
 
 def test_dask_tells_errors_of_the_work_from_dead_workers(client: Any) -> None:
-    for work, error in ((full, OSError), (late, TimeoutError), (odd, gentle.Error)):
+    for work, error in ((full, OSError), (late, TimeoutError), (odd, (gentle.Error, works.OddError))):
         client.upload_file(str(Path(works.__file__)))
         with pytest.raises(error):
             driven(client, work, BATCHES)
@@ -190,8 +191,8 @@ def test_one_bad_capture_does_not_end_the_analysis(capture: Path, tmp_path: Path
 def test_ctrl_c_ends_the_work_of_a_pool_of_threads() -> None:
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     before = time.monotonic()
+    timer.start()
     with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
-        timer.start()
         gentle.sweep({"duration": "80000s", "load": [0.5, 0.9]}, ["codel"], 2, executor=pool)
     assert time.monotonic() - before < 20
 

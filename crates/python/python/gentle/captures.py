@@ -24,8 +24,9 @@ def record(task: bytes, known: frozenset[str], stop: _core.Stop | None) -> tuple
 
 @dataclass(frozen=True)
 class Captures:
-    """Captures that are analysed as one, as a worker is sent them."""
+    """Captures that are analysed as one: their position among all, and what a worker is sent."""
 
+    position: int
     content: bytes
 
     def __str__(self) -> str:
@@ -69,7 +70,8 @@ def analyze(
         written = set(tables.names())
         known = {task for task in known if _table(task) in written}
     done: set[str] = set()
-    problems: list[str] = []
+    firsts: dict[str, int] = {}
+    problems: dict[int, str] = {}
     ended_tasks = 0
 
     def progressed() -> None:
@@ -78,9 +80,11 @@ def analyze(
         if report:
             report(ended_tasks / len(contents))
 
-    def ended(_: Captures, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
+    def ended(sent: Captures, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
         task, made = result
-        if made is not None:
+        # Of copies of a capture the first counts, whichever ends first: a record has its name.
+        if made is not None and sent.position < firsts.get(task, len(contents)):
+            firsts[task] = sent.position
             content, table = made
             # The table first: a record says that all of its task is there.
             if tables is not None:
@@ -89,19 +93,22 @@ def analyze(
         done.add(task)
         progressed()
 
-    def failed(_: Captures, error: Exception) -> None:
+    def failed(sent: Captures, error: Exception) -> None:
         # What a capture is like; anything else is like that for all.
         if not isinstance(error, _core.Error):
             raise error
-        problems.append(str(error))
+        problems[sent.position] = str(error)
         progressed()
 
+    sent = (Captures(position, content) for position, content in enumerate(contents))
     with executors.using(executor) as workers:
-        executors.drive(workers, record, frozenset(known), map(Captures, contents), ended, failed)
+        executors.drive(workers, record, frozenset(known), sent, ended, failed)
     if problems and (errors == "raise" or not done):
-        raise _core.Error("\n".join([*problems, *_others(len(done), store is not None)]))
-    for problem in problems:
-        warnings.warn(f"left out: {problem}", stacklevel=3)
+        raise _core.Error(
+            "\n".join([*(problems[position] for position in sorted(problems)), *_others(len(done), store is not None)])
+        )
+    for position in sorted(problems):
+        warnings.warn(f"left out: {problems[position]}", stacklevel=3)
     total = _core.RecordSum()
     for task in sorted(done):
         total.add(task + RECORD, records.get(task + RECORD))
