@@ -5,7 +5,7 @@ use crate::error::{failed, invalid};
 use crate::sweep::Stop;
 use gentle_report::connections::ParquetWriter;
 use gentle_trace::continuing::{Continuing, runs};
-use gentle_trace::record::{Merger, Record, Recorder, Showing};
+use gentle_trace::record::{ENGINE, Merger, Record, Recorder, Showing};
 use gentle_trace::row::Row;
 use gentle_trace::{AnalysisError, Control, RowSink};
 use pyo3::prelude::*;
@@ -20,8 +20,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Captures {
-    /// Version of gentle that made the task.
-    gentle: String,
+    /// Identity of the code that made the task.
+    engine: String,
     paths: Vec<PathBuf>,
     local: Vec<String>,
     interfaces: Vec<String>,
@@ -72,7 +72,7 @@ pub(crate) fn capture_tasks<'py>(
         memory_limit,
     )?;
     let tasks = runs(&paths, continuing).into_iter().map(|paths| Captures {
-        gentle: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: ENGINE.to_owned(),
         paths,
         local: local.clone(),
         interfaces: interfaces.clone(),
@@ -106,11 +106,10 @@ pub(crate) fn record_captures<'py>(
     let never = AtomicBool::new(false);
     let stop = stop.map_or(&never, |stop| stop.get().flag());
     let captures: Captures = serde_json::from_slice(task).map_err(failed)?;
-    let here = env!("CARGO_PKG_VERSION");
-    if captures.gentle != here {
+    if captures.engine != ENGINE {
         return Err(failed(format!(
-            "the task was made by gentle {}, and this worker has {here}; install one version everywhere",
-            captures.gentle
+            "the task was made by another build of gentle (engine {:.8}) than this worker's (engine {ENGINE:.8}); install one build everywhere",
+            captures.engine
         )));
     }
     let options = options(

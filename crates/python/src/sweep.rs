@@ -176,6 +176,12 @@ impl SweepPlan {
             .map_err(|error| raised(error, self.is_file))
     }
 
+    /// Runs of the store that other code made; they do not count.
+    fn foreign(&self, py: Python<'_>) -> PyResult<u64> {
+        let survey = py.detach(|| self.sweep.survey());
+        Ok(survey.map_err(|error| raised(error, self.is_file))?.foreign)
+    }
+
     /// Points, runs, missing runs, and the estimated seconds of computing of these.
     fn survey(&self, py: Python<'_>) -> PyResult<(usize, u64, u64, f64)> {
         let survey = py

@@ -100,32 +100,12 @@ pub enum BatchError {
 }
 
 impl Batch {
-    /// Reads a batch; refuses those of another backend than `backend`, and those that other code made.
+    /// Reads a batch.
     ///
     /// # Errors
-    /// The bytes are no batch of this backend and its code.
-    pub fn from_json(bytes: &[u8], backend: &impl Backend) -> Result<Batch, BatchError> {
-        #[derive(Deserialize)]
-        struct Made {
-            origin: Origin,
-            backend: String,
-        }
-        let syntax = |error: serde_json::Error| BatchError::Syntax(error.to_string());
-        let made: Made = serde_json::from_slice(bytes).map_err(syntax)?;
-        if made.backend != backend.name() {
-            return Err(BatchError::Backend {
-                made: made.backend,
-                here: backend.name(),
-            });
-        }
-        let here = Origin::of(backend);
-        if made.origin != here {
-            return Err(BatchError::Version {
-                made: made.origin.to_string(),
-                here: here.to_string(),
-            });
-        }
-        serde_json::from_slice(bytes).map_err(syntax)
+    /// The bytes are no batch of this version.
+    pub fn from_json(bytes: &[u8]) -> Result<Batch, BatchError> {
+        serde_json::from_slice(bytes).map_err(|error| BatchError::Syntax(error.to_string()))
     }
 
     /// Writes the batch; equal batches have equal bytes.
@@ -212,6 +192,31 @@ fn run_name(point: &BatchPoint, scheme: &BatchScheme, seed: u64) -> String {
     format!("{name}{}, seed {seed}", scheme.scheme)
 }
 
+/// Refuses a batch for another backend than `backend`, and one that other code made, of which only this much is known.
+fn check_origin(bytes: &[u8], backend: &impl Backend) -> Result<(), BatchError> {
+    #[derive(Deserialize)]
+    struct Made {
+        origin: Origin,
+        backend: String,
+    }
+    let made: Made =
+        serde_json::from_slice(bytes).map_err(|error| BatchError::Syntax(error.to_string()))?;
+    if made.backend != backend.name() {
+        return Err(BatchError::Backend {
+            made: made.backend,
+            here: backend.name(),
+        });
+    }
+    let here = Origin::of(backend);
+    match made.origin == here {
+        true => Ok(()),
+        false => Err(BatchError::Version {
+            made: made.origin.to_string(),
+            here: here.to_string(),
+        }),
+    }
+}
+
 /// Makes the runs of the batch with these bytes on `backend`. In the simulator this is a pure function: equal arguments
 /// have equal results on every machine. `inputs` has the texts that the batch refers to. Runs end early when `stop`
 /// becomes true.
@@ -227,7 +232,8 @@ pub fn run_batch<B: Backend>(
 where
     B::Error: std::fmt::Display,
 {
-    let batch = Batch::from_json(bytes, backend)?;
+    check_origin(bytes, backend)?;
+    let batch = Batch::from_json(bytes)?;
     let content = |problem: String| BatchError::Content(problem);
     let watch = Watch {
         stop,

@@ -5,7 +5,7 @@ use crate::key::Key;
 use crate::metrics::is_of_application;
 use crate::read::{Cells, damaged, intact};
 use bytes::Bytes;
-use parquet::data_type::{ByteArrayType, DoubleType};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -31,16 +31,19 @@ pub(crate) struct Index {
     runs: HashMap<Key, Place>,
     files: Vec<Arc<Added>>,
     known: HashSet<String>,
+    /// Runs on the backend that other code made.
+    pub(crate) foreign: u64,
 }
 
 impl Index {
     /// Adds the runs of a file, with the values of the column `metric`, if any; returns their number. Of rows with the
-    /// same key, which are equal, the first counts.
+    /// same key, which are equal, the first counts. Runs on the backend that another engine made are counted.
     pub(crate) fn add(
         &mut self,
         file: &str,
         bytes: Bytes,
         metric: Option<&str>,
+        (backend, engine): (&str, &str),
     ) -> Result<usize, SweepError> {
         if self.known.contains(file) {
             return Ok(0);
@@ -51,6 +54,17 @@ impl Index {
         let keys = keys.ok_or_else(|| damaged(file, "no column key"))?;
         let values = metric.map(|metric| content.column::<DoubleType>(metric));
         let values = values.transpose()?.flatten();
+        // The rows of a file are made by one program on one backend.
+        let first = |name: &str| -> Result<Option<ByteArray>, SweepError> {
+            let column = content.column::<ByteArrayType>(name)?;
+            Ok(column.and_then(|cells| cells.into_iter().next().flatten()))
+        };
+        let is = |cell: Option<ByteArray>, text: &str| {
+            cell.is_some_and(|cell| cell.data() == text.as_bytes())
+        };
+        if is(first("backend")?, backend) && !is(first("engine")?, engine) {
+            self.foreign += content.rows as u64;
+        }
         for (row, key) in keys.into_iter().enumerate() {
             let key = key
                 .and_then(|key| Key::parse(key.as_utf8().ok()?))

@@ -57,6 +57,8 @@ pub struct Survey {
     pub runs: u64,
     /// Runs that the store does not have.
     pub missing: u64,
+    /// Runs of the store on the same backend that other code made; they do not count.
+    pub foreign: u64,
     /// Estimated cost of the missing runs, seconds on one core.
     pub seconds: f64,
 }
@@ -149,7 +151,8 @@ impl Sweep {
     pub fn add(&self, file: &str, bytes: impl Into<Bytes>) -> Result<usize, SweepError> {
         let metric = self.grid.until_ci.as_ref().map(|rule| rule.metric.as_str());
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.add(file, bytes.into(), metric)
+        let origin = (self.backend.as_str(), self.origin.engine.as_str());
+        index.add(file, bytes.into(), metric, origin)
     }
 
     fn index(&self) -> RwLockReadGuard<'_, Index> {
@@ -163,6 +166,7 @@ impl Sweep {
     pub fn survey(&self) -> Result<Survey, SweepError> {
         let mut survey = Survey {
             points: self.grid.len(),
+            foreign: self.index().foreign,
             ..Survey::default()
         };
         let mut resolver = Resolver::default();

@@ -172,7 +172,7 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     let made = batches(&all);
     assert_eq!(made.iter().map(Batch::runs).sum::<usize>(), 12);
     let bytes = made[0].to_json();
-    assert_eq!(Batch::from_json(&bytes, &Simulator).unwrap(), made[0]);
+    assert_eq!(Batch::from_json(&bytes).unwrap(), made[0]);
     let run = |bytes: &[u8]| run_batch(&Simulator, bytes, all.inputs(), &AtomicBool::new(false));
     let results = run(&bytes).unwrap();
     assert_eq!(run(&bytes).unwrap(), results);

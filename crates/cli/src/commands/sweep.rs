@@ -5,7 +5,7 @@ use crate::args::SweepArgs;
 use crate::files::FileClaims;
 use crate::input::read_text;
 use crate::interrupt;
-use crate::output::{OutputFile, print, print_error, ruled_table, warn};
+use crate::output::{OutputFile, note, print, print_error, ruled_table, warn};
 use crate::progress::Sweeping;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
@@ -58,6 +58,13 @@ where
     let outcome = threads.install(|| gentle_sweep::run(&sweep, backend, &store, &bar, stop));
     bar.clear();
     let outcome = outcome?;
+    if outcome.foreign > 0 {
+        note(&format!(
+            "{}: {} made by another build of gentle, which do not count",
+            args.store.display(),
+            text::plural(outcome.foreign, "run", "runs")
+        ));
+    }
     let summary = summary(&sweep, &store, &outcome)?;
     if shown {
         print(&match args.json {

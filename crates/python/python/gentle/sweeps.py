@@ -98,6 +98,8 @@ def sweep(
     for name in results.names():
         if complete is None or name in complete:
             plan.add(at + name, results.get(name))
+    if foreign := plan.foreign():
+        warnings.warn(f"{foreign} runs in the store were made by another build of gentle and do not count", stacklevel=2)
 
     def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
         runs, connections = made
