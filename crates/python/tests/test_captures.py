@@ -138,7 +138,9 @@ def test_mistakes_are_exceptions_with_sentences(captures, tmp_path) -> None:
             before, engine = task.split(b'"engine":"')
             return super().submit(work, before + b'"engine":"00000000' + engine[8:], shared)
 
-    with pytest.raises(gentle.Error, match=r"made by another build of gentle \(engine 00000000\).*install one build everywhere"):
+    with pytest.raises(
+        gentle.Error, match=r"made by another build of gentle \(engine 00000000\).*install one build everywhere"
+    ):
         gentle.analyze(captures[0], executor=Older(1))
 
 
