@@ -20,9 +20,30 @@ function bytes(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(raw, (letter) => letter.charCodeAt(0));
 }
 
+/** Longest scenario in an address, bytes: twenty times the longest of the papers. A short address can stand for gigabytes. */
+const LONGEST = 1_000_000;
+
 async function through(data: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array> {
   const output = new Blob([data]).stream().pipeThrough(stream as ReadableWritablePair<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>);
-  return new Uint8Array(await new Response(output).arrayBuffer());
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for (const reader = output.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > LONGEST) {
+      await reader.cancel();
+      throw new TooLong();
+    }
+    parts.push(value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
+class TooLong extends Error {
+  constructor() {
+    super(`The scenario in the address is longer than ${LONGEST.toLocaleString("en")} bytes. Ask for the file, and open it here.`);
+  }
 }
 
 /** The part of the address after `#`. */
@@ -52,7 +73,8 @@ export async function read(hash: string): Promise<Scene> {
     scene.traffic = "";
     try {
       scene.toml = new TextDecoder().decode(await through(bytes(packed), new DecompressionStream("deflate-raw")));
-    } catch {
+    } catch (error) {
+      if (error instanceof TooLong) throw error;
       throw new Error("The scenario in the address is damaged: the link was probably cut. Ask for the whole link.");
     }
   }

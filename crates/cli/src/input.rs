@@ -9,7 +9,20 @@ const CHUNK: usize = 64 * 1024;
 
 /// Reads a text file of at most `most` bytes. The error describes the problem without the name of the file.
 pub(crate) fn read_text(path: &Path, most: usize) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    read_text_from(File::open(path)?, most)
+}
+
+/// Reads a text file that another file names, such as a list of flows: a regular file, since a pipe might block for ever. Otherwise as
+/// [`read_text`].
+pub(crate) fn read_named_text(path: &Path, most: usize) -> io::Result<String> {
+    match std::fs::metadata(path)?.is_file() {
+        true => read_text(path, most),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// Reads at most `most` bytes of text. The error describes the problem.
+pub(crate) fn read_text_from(mut file: impl Read, most: usize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; CHUNK];
     loop {

@@ -18,7 +18,7 @@ mod usage;
 use args::{Args, Command};
 use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
-use output::{one_line, print_error};
+use output::{exit_with, one_line, print_error};
 use std::process::ExitCode;
 use usage::Usage;
 
@@ -27,8 +27,9 @@ fn main() -> ExitCode {
     CompleteEnv::with_factory(args::command)
         .var(commands::generate::COMPLETE)
         .complete();
-    let matches = args::command().get_matches();
-    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = args::command().try_get_matches();
+    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
+    let args = args.unwrap_or_else(|error| exit_with(&error));
     let outcome = match args.command {
         Command::Analyze(analyze) => commands::analyze::run(&analyze),
         Command::Compare(compare) => commands::compare::run(&compare),

@@ -4,6 +4,8 @@ use crate::files::{is_stdout, target_path};
 use anyhow::Context;
 use atomic_write_file::AtomicWriteFile;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use gentle_units::foreign::visible;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::ops::Range;
@@ -135,26 +137,39 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// Writes an error to standard error, in the format of clap.
 pub(crate) fn print_error(text: &str) {
-    // A failure of standard error cannot be reported.
-    let _ = writeln!(
-        io::stderr().lock(),
-        "error: {}",
-        without_error_numbers(text)
-    );
+    print_message("error", text);
 }
 
 /// Writes a warning to standard error.
 pub(crate) fn warn(text: &str) {
-    let _ = writeln!(
-        io::stderr().lock(),
-        "warning: {}",
-        without_error_numbers(text)
-    );
+    print_message("warning", text);
 }
 
 /// Writes a remark to standard error.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "note: {text}");
+    print_message("note", text);
+}
+
+/// Writes a message, which may contain the text and the names of files, to standard error.
+fn print_message(kind: &str, text: &str) {
+    let text = visible(&without_error_numbers(text));
+    // A failure of standard error cannot be reported.
+    let _ = writeln!(io::stderr().lock(), "{kind}: {text}");
+}
+
+/// Ends the program with a message of clap: an error, help or the version. An error repeats arguments, which may be names of files.
+pub(crate) fn exit_with(error: &clap::Error) -> ! {
+    let mut arguments = std::env::args_os();
+    let harmless = |argument: OsString| {
+        let argument = argument.to_string_lossy();
+        visible(&argument) == argument
+    };
+    if !error.use_stderr() || arguments.all(harmless) {
+        error.exit();
+    }
+    // As text, a message has no colours.
+    let _ = write!(io::stderr().lock(), "{}", visible(&error.to_string()));
+    std::process::exit(error.exit_code());
 }
 
 /// Error with its causes, in one line.

@@ -97,6 +97,7 @@ impl Setup {
             load: self.load.as_deref().map(load).transpose()?,
         };
         (scenario.change_links(&change)).map_err(|error| SetupError::of("load", error))?;
+        (scenario.check_extent()).map_err(|problem| SetupError::of("traffic", problem))?;
         Ok(scenario)
     }
 

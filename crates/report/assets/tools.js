@@ -92,7 +92,10 @@ const tools = (() => {
   /** The table as shown, as CSV (RFC 4180). */
   function csvOf(table) {
     const field = (cell) => {
-      const text = cell.innerText.replace(/\s+/g, " ").trim();
+      const shown = cell.innerText.replace(/\s+/g, " ").trim();
+      // A spreadsheet would take it for a formula. A number with a sign and a unit is none.
+      const formula = /^[=+\-@]./.test(shown) && !/^[+-][\d.,]+\s?[%µa-z/]*$/i.test(shown);
+      const text = formula ? `'${shown}` : shown;
       return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     return [...table.rows].map((row) => [...row.cells].map(field).join(",") + "\r\n").join("");

@@ -11,6 +11,7 @@ use gentle_aqm::Spec;
 use gentle_experiment::section::{Item, Section, Source};
 use gentle_experiment::{DEFAULT_BINS, Direction, RunRecord, Scenario, ScenarioError};
 use gentle_units::Rate;
+use gentle_units::foreign::check_name;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -451,6 +452,12 @@ fn check_path(
             crate::base::OPTIONS.join(", ")
         )));
     }
+    let known = |c: char| c.is_alphanumeric() || ['_', '-', '.', ' '].contains(&c);
+    if !path.chars().all(known) || check_name(path).is_err() {
+        return Err(error(format!(
+            "'{path}' cannot be an axis: expected letters, digits, '_', '-', '.' and spaces"
+        )));
+    }
     if path.split('.').any(str::is_empty)
         || ["schemes", "choices", "title", "source"].contains(&path.as_str())
     {
@@ -620,6 +627,10 @@ fn listed_points<'l, 'r>(
                     loader.files_of(&axis, &mut point.base)?;
                     point.settings.push(setting);
                 } else {
+                    if let Coordinate::Text(text) = &value.coordinate {
+                        check_name(text)
+                            .map_err(|expected| error(format!("{}: {expected}", axis.path)))?;
+                    }
                     point.labels.push(setting);
                 }
                 point

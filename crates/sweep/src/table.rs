@@ -1,6 +1,7 @@
 //! Tables of results, and their CSV.
 
 use crate::error::SweepError;
+use gentle_units::foreign::inert;
 use std::io::Write;
 
 /// Rows of results, column by column. All columns have the same number of values.
@@ -96,10 +97,10 @@ impl Table {
 }
 
 impl Values {
-    /// Text of a value, empty if it is missing.
+    /// Field of a value in CSV, empty if it is missing.
     fn cell(&self, row: usize) -> String {
         match self {
-            Values::Text(values) => values[row].clone().unwrap_or_default(),
+            Values::Text(values) => values[row].as_deref().map(inert).unwrap_or_default(),
             Values::Number(values) => values[row].map_or_else(String::new, |n| n.to_string()),
             Values::Count(values) => values[row].to_string(),
             Values::Count32(values) => values[row].to_string(),
@@ -136,7 +137,9 @@ pub fn csv<W: Write>(
     for table in tables {
         let table = table?;
         if !begun {
-            writer.write_record(table.names()).map_err(failed)?;
+            writer
+                .write_record(table.names().map(inert))
+                .map_err(failed)?;
             begun = true;
         }
         for row in 0..table.rows() {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod foreign;
 mod interned;
 mod names;
 mod parse;

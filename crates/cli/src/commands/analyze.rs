@@ -19,6 +19,7 @@ use gentle_trace::flows::{Flow, Flows};
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Options, RowSink};
+use gentle_units::foreign::visible_json;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -269,7 +270,7 @@ pub(super) fn show(json: bool, full: bool, analyses: &[Analysis]) -> anyhow::Res
     }
     let mut lines = String::new();
     for analysis in analyses {
-        lines += &serde_json::to_string(analysis)?;
+        lines += &visible_json(&serde_json::to_string(analysis)?);
         lines.push('\n');
     }
     print(&lines)

@@ -5,7 +5,9 @@ use crate::interrupt;
 use crate::output::{print, warn};
 use anyhow::{Context, bail};
 use oxhttp::Server;
-use oxhttp::model::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use oxhttp::model::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+};
 use oxhttp::model::{Body, Method, Request, Response, StatusCode};
 use rust_embed::{Embed, EmbeddedFile};
 use std::net::{Ipv4Addr, TcpListener};
@@ -24,6 +26,15 @@ const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; 
 
 /// Connections served at a time.
 const CONNECTIONS: usize = 64;
+
+/// Longest wait for the next bytes of a request, or for a reader of the answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Names of this machine in the header Host. A page of another origin whose name leads here has another one.
+const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
+
+/// Keeps pages of other origins from embedding the files.
+const RESOURCE_POLICY: &str = "cross-origin-resource-policy";
 
 /// How often it is looked whether Ctrl-C was pressed.
 const LOOK: Duration = Duration::from_millis(100);
@@ -75,15 +86,23 @@ fn try_to_listen(port: u16) -> anyhow::Result<u16> {
             .port(),
         port => port,
     };
-    let server =
-        Server::new(|request| answer(request)).with_max_concurrent_connections(CONNECTIONS);
+    let server = Server::new(move |request| answer(request, port))
+        .with_max_concurrent_connections(CONNECTIONS)
+        .with_global_timeout(TIMEOUT);
     server.bind((Ipv4Addr::LOCALHOST, port)).spawn().with_context(|| {
         format!("127.0.0.1:{port} cannot be listened on; choose another port, such as --port 0 for any that is free")
     })?;
     Ok(port)
 }
 
-fn answer(request: &Request<Body>) -> Response<Body> {
+fn answer(request: &Request<Body>, port: u16) -> Response<Body> {
+    let host = request
+        .headers()
+        .get(HOST)
+        .and_then(|host| host.to_str().ok());
+    if !host.is_some_and(|host| is_own(host, port)) {
+        return status(StatusCode::MISDIRECTED_REQUEST);
+    }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return status(StatusCode::METHOD_NOT_ALLOWED);
     }
@@ -96,11 +115,19 @@ fn answer(request: &Request<Body>) -> Response<Body> {
     }
 }
 
+/// Whether the header Host names this server.
+fn is_own(host: &str, port: u16) -> bool {
+    let (name, of_host) = host.split_once(':').unwrap_or((host, "80"));
+    NAMES.contains(&name) && of_host.parse() == Ok(port)
+}
+
 fn serve(path: &str, file: EmbeddedFile) -> Response<Body> {
     Response::builder()
         .header(CONTENT_TYPE, media_type(path))
         .header(CONTENT_SECURITY_POLICY, POLICY)
         .header(CACHE_CONTROL, "no-cache")
+        .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .header(RESOURCE_POLICY, "same-origin")
         .body(Body::from(file.data.into_owned()))
         .unwrap_or_else(|_| status(StatusCode::INTERNAL_SERVER_ERROR))
 }

@@ -7,6 +7,7 @@ use crate::usage::Usage;
 use anyhow::Context;
 use gentle_experiment::results::Comparison;
 use gentle_report::Origin;
+use gentle_units::foreign::visible_json;
 use std::path::Path;
 
 /// Claims the files and the stream that results are written to.
@@ -31,9 +32,7 @@ pub(crate) fn claim_results(
 /// Prints results as JSON, or as a table made by `table`.
 pub(crate) fn show(json: bool, table: DrawTable, comparison: &Comparison) -> anyhow::Result<()> {
     if json {
-        let mut json = serde_json::to_string(comparison)?;
-        json.push('\n');
-        return print(&json);
+        return print(&(visible_json(&serde_json::to_string(comparison)?) + "\n"));
     }
     let terminal = Terminal::of_stdout();
     print(&table(comparison, terminal.width, terminal.color))

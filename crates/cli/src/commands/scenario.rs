@@ -1,7 +1,7 @@
 //! Scenarios: built in, from files, and with the changes from the command line.
 
 use crate::args::{ScenarioArgs, Traffic};
-use crate::input::read_text;
+use crate::input::{read_named_text, read_text};
 use crate::output::warn;
 use crate::usage::Usage;
 use anyhow::Context;
@@ -41,7 +41,7 @@ fn read_scenario(path: &Path) -> anyhow::Result<(Scenario, Vec<PathBuf>)> {
     let files = RefCell::new(vec![path.to_owned()]);
     let beside = |file: &str| {
         let path = folder.join(file);
-        let text = read_text(&path, MAX_FLOWS);
+        let text = read_named_text(&path, MAX_FLOWS);
         files.borrow_mut().push(path);
         text
     };
@@ -83,5 +83,6 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     };
     let changed = scenario.change_links(&change);
     changed.map_err(|error| Usage(format!("--load: {error}")))?;
+    scenario.check_extent().map_err(Usage)?;
     Ok(())
 }

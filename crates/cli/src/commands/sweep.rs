@@ -3,7 +3,7 @@
 use super::runs;
 use crate::args::SweepArgs;
 use crate::files::FileClaims;
-use crate::input::read_text;
+use crate::input::{read_named_text, read_text};
 use crate::interrupt;
 use crate::output::{OutputFile, note, print, print_error, ruled_table, warn};
 use crate::progress::Sweeping;
@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use gentle_experiment::Backend;
 use gentle_sim::Simulator;
 use gentle_sweep::{Extent, Folder, Grid, Outcome, Store, Summary, Sweep, SweepError};
+use gentle_units::foreign::visible_json;
 use gentle_units::text;
 use std::cell::RefCell;
 use std::io;
@@ -68,7 +69,7 @@ where
     let summary = summary(&sweep, &store, &outcome)?;
     if shown {
         print(&match args.json {
-            true => serde_json::to_string(&summary)? + "\n",
+            true => visible_json(&serde_json::to_string(&summary)?) + "\n",
             false => table(&summary, &args.store),
         })?;
     }
@@ -111,7 +112,7 @@ impl Read {
         let files = RefCell::new(vec![path.to_owned()]);
         let beside = |file: &str| {
             let path = folder.join(file);
-            let text = read_text(&path, MAX_INPUT);
+            let text = read_named_text(&path, MAX_INPUT);
             files.borrow_mut().push(path);
             text
         };

@@ -20,8 +20,13 @@ fn complaint(output: &Output) -> String {
 
 /// The answer to a request.
 fn ask(address: &str, request: &str) -> String {
+    ask_host(address, request, address)
+}
+
+/// The answer to a request for this host.
+fn ask_host(address: &str, request: &str, host: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!("{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let request = format!("{request} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
@@ -67,6 +72,34 @@ fn it_serves_the_page_until_interrupted() {
     assert!(ask(&address, "POST /").starts_with("HTTP/1.1 405"));
 
     let port = address.split(':').nth(1).unwrap();
+    for header in [
+        "x-content-type-options: nosniff",
+        "cross-origin-resource-policy: same-origin",
+    ] {
+        assert!(page.to_lowercase().contains(header), "{header}: {page}");
+    }
+    assert!(ask_host(&address, "GET /", &format!("localhost:{port}")).starts_with("HTTP/1.1 200"));
+    // A page of evil.example whose name leads to this machine now.
+    for host in [
+        "evil.example",
+        &format!("evil.example:{port}"),
+        "127.0.0.1",
+        "localhost:1",
+    ] {
+        let answer = ask_host(&address, "GET /", host);
+        assert!(answer.starts_with("HTTP/1.1 421"), "{host}: {answer}");
+    }
+    // More half requests than connections are served at a time: they are ended.
+    let halves: Vec<TcpStream> = (0..70)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
+            stream
+        })
+        .collect();
+    assert!(ask(&address, "GET /").starts_with("HTTP/1.1 200"));
+    drop(halves);
+
     let taken = gentle(&["lab", "--no-open", "--port", port])
         .output()
         .unwrap();

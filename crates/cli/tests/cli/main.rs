@@ -10,6 +10,8 @@ mod experiment;
 mod files;
 mod generated;
 #[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
 mod interrupt;
 mod json;
 #[cfg(unix)]

@@ -13,6 +13,7 @@ use crate::workload::{
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::Nanos;
+use gentle_units::foreign::check_name;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,6 +123,9 @@ pub(super) fn parse(
     if groups > GROUPS {
         return Err(root.error(format!("{groups} groups; expected at most {GROUPS}")));
     }
+    scenario
+        .check_extent()
+        .map_err(|problem| root.error(problem))?;
     root.finish()?;
     Ok(Scenario {
         warnings: warnings.into_inner(),
@@ -362,9 +366,10 @@ fn workload(
 /// Parses a label for reports: 1 to 40 characters on one line.
 fn label(item: &Item<'_>) -> Result<String, ScenarioError> {
     let text = item.text()?.trim();
-    if text.is_empty() || text.chars().count() > 40 || text.contains(char::is_control) {
+    if text.is_empty() || text.chars().count() > 40 {
         return Err(item.error("expected 1 to 40 characters on one line"));
     }
+    check_name(text).map_err(|expected| item.error(expected))?;
     Ok(text.to_owned())
 }
 

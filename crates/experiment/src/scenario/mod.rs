@@ -4,6 +4,7 @@ mod applications;
 mod buffers;
 mod builtin;
 mod dialogue;
+mod extent;
 mod file;
 mod fingerprint;
 mod link;

@@ -83,6 +83,12 @@ pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>
 /// Positions of [`COLUMNS`] in the header.
 fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], ScenarioError> {
     let mut columns = [None; COLUMNS.len()];
+    if !header.record.is_empty() && !header.record.iter().any(|name| COLUMNS.contains(&name)) {
+        // Not quoted: a scenario of somebody else may name any file.
+        let problem =
+            "none of the columns is known; expected a header start_s,bytes and one line per flow";
+        return Err(header.error(0, problem.to_owned()));
+    }
     for (index, name) in header.record.iter().enumerate() {
         let Some(column) = COLUMNS.iter().position(|column| *column == name) else {
             let problem = format!(
@@ -284,6 +290,10 @@ mod tests {
             (
                 "start_s,bytes,color\n",
                 "f.csv:1:15: unknown column 'color'",
+            ),
+            (
+                "root:*:20228:0\n",
+                "f.csv:1:1: none of the columns is known; expected a header start_s,bytes",
             ),
             (
                 "start_s,byte\n",

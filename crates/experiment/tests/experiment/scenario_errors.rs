@@ -536,3 +536,45 @@ fn only_the_reverse_link_can_have_the_queue_of_the_other() {
     let text = GOOD.replace("[[workload]]", "qdisc = \"as down\"\n[[workload]]");
     assert!(read(&text).unwrap().links[1].as_down);
 }
+
+#[test]
+fn a_scenario_cannot_exhaust_the_memory() {
+    let connections = "expected at most 100,000,000";
+    refused(
+        "gap = \"120ms\"",
+        "gap = \"1ns\"",
+        &["x.toml", "10,000,000,001 connections", connections],
+    );
+    let web = "kind = \"web\"\nsessions = 1000000\npages = 1e6\nobjects = 1e6\nsession_gap = \"1us\"\npage_gap = \"1us\"\nobject_gap = \"1us\"";
+    refused(
+        "kind = \"poisson\"\ngap = \"120ms\"",
+        web,
+        &["x.toml", connections],
+    );
+    // Below that number, but more than the link carries.
+    let open = "would be open at a time";
+    refused(
+        "gap = \"120ms\"",
+        "gap = \"1us\"",
+        &["x.toml", open, "expected at most 1,000,000"],
+    );
+    let long = "[[workload]]\nkind = \"long\"\nflows = 100000\n".repeat(11);
+    let many = read(&format!("{GOOD}{long}")).unwrap_err();
+    assert!(many.contains("1,100,0") && many.contains(open), "{many}");
+    read(&GOOD.replace("gap = \"120ms\"", "gap = \"1ms\"")).expect("as much as before");
+}
+
+#[test]
+fn names_of_groups_are_text_on_one_line_and_no_formulas() {
+    let named = |group: &str| format!("kind = \"poisson\"\ngroup = \"{group}\"");
+    for (group, part) in [
+        ("a\\u001b[31m", "without control characters"),
+        ("a\\u009b31m", "without control characters"),
+        ("\\u202ea", "without control characters"),
+        ("=1+1", "does not begin with =, +, - or @"),
+        ("@SUM(A1)", "does not begin with"),
+    ] {
+        refused("kind = \"poisson\"", &named(group), &["x.toml:19:9", part]);
+    }
+    read(&GOOD.replace("kind = \"poisson\"", &named("files < 10 kB & more"))).expect("a name");
+}

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -417,7 +418,8 @@ class Sweep:
         from gentle.plots import table
 
         head, rows = self._means()
-        text = f"<p>{len(self)} runs at {self._plan.points} points; axes: {', '.join(self.axes) or 'none'}</p>"
+        axes = escape(", ".join(self.axes) or "none")
+        text = f"<p>{len(self)} runs at {self._plan.points} points; axes: {axes}</p>"
         return text + table(head, rows)
 
 

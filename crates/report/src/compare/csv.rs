@@ -1,5 +1,6 @@
 //! CSV output of a comparison, with one row per run.
 
+use crate::format::inert;
 use ::csv::{Error, Writer};
 use gentle_experiment::results::Comparison;
 use serde_json::Value;
@@ -69,7 +70,7 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     let over_seeds = over_seeds(comparison);
     let title = |name: &String| match OfApplication::parse(name) {
         Some(part) => part.title(comparison),
-        None => name.clone(),
+        None => inert(name),
     };
     let titles: Vec<String> = names.iter().map(title).collect();
     let over_seeds_titles: Vec<String> = over_seeds.iter().map(title).collect();
@@ -86,7 +87,7 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
         .chain(&paired_names);
     out.write_record(head)?;
     for result in &comparison.results {
-        let scheme = |seed: String| [result.scheme.clone(), result.label.clone(), seed];
+        let scheme = |seed: String| [inert(&result.scheme), inert(&result.label), seed];
         for (index, seed) in comparison.seeds.iter().enumerate() {
             let value = |name: &String| {
                 let found = result.by_seed.iter().find(|series| series.name == *name);
@@ -156,7 +157,7 @@ impl OfApplication<'_> {
         let result = comparison.results.first();
         let application = result.and_then(|result| result.applications.get(self.index));
         let name = application.map_or("", |application| &application.application);
-        format!("{name}.{}", self.number)
+        inert(&format!("{name}.{}", self.number))
     }
 }
 
@@ -170,7 +171,7 @@ fn at(json: &Value, path: &str) -> String {
 fn text(value: &Value) -> String {
     match value {
         Value::Number(n) => n.to_string(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => inert(text),
         Value::Bool(yes) => yes.to_string(),
         _ => String::new(),
     }

@@ -2,7 +2,7 @@
 
 use super::columns::{COLUMNS, Read};
 use crate::failure::of_csv;
-use crate::format::seconds;
+use crate::format::{inert, seconds};
 use gentle_trace::row::Row;
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ impl<W: Write> CsvWriter<W> {
     pub fn write(&mut self, row: &Row) -> io::Result<()> {
         for column in COLUMNS {
             let field = match column.read {
-                Read::Text(of) => of(row),
+                Read::Text(of) => inert(&of(row)),
                 Read::Flag(of) => of(row).to_string(),
                 Read::Port(of) => of(row).to_string(),
                 Read::Count(of) => of(row).to_string(),
