@@ -128,8 +128,16 @@ fn systemd_accepts_the_unit_for_any_device() {
             "{line}"
         );
     }
-    // Concurrent instances share a folder, and therefore must run as the same user.
-    assert!(UNIT.contains("\nDynamicUser=yes\nUser="), "{UNIT}");
+    // The commands of root share the folder, and refuse one of another user.
+    assert!(!UNIT.contains("User="), "{UNIT}");
+    assert!(
+        UNIT.contains("\nRuntimeDirectory=gentle\nRuntimeDirectoryMode=0700\n"),
+        "{UNIT}"
+    );
+    assert!(
+        UNIT.contains("\nCapabilityBoundingSet=CAP_NET_ADMIN\n"),
+        "{UNIT}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let instance = folder.path().join(r"gentle-qdisc@br\x2dlan.service");
     fs::write(&instance, UNIT).unwrap();

@@ -1,9 +1,9 @@
 //! Files that the commands of a plan read.
 
+use crate::private;
 use std::fmt::{self, Write};
-use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// File that has to exist before the commands of a plan run. Its [`Display`](fmt::Display) is a shell command that writes
 /// it, by means of `printf` only: routers have no `base64`.
@@ -28,13 +28,11 @@ impl PlanFile {
 
     /// Writes the file whole or not at all, and its directory if that is missing.
     pub(crate) fn write(&self) -> io::Result<()> {
-        let path = PathBuf::from(&self.path);
-        let whole = path.with_extension("new");
+        let path = Path::new(&self.path);
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)?;
+            private::create_directory(directory)?;
         }
-        fs::write(&whole, &self.contents)?;
-        fs::rename(whole, path)
+        private::write(path, &self.contents)
     }
 }
 
@@ -42,7 +40,7 @@ impl fmt::Display for PlanFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         if let Some((directory, _)) = path.rsplit_once('/') {
-            writeln!(f, "mkdir -p {directory}")?;
+            writeln!(f, "mkdir -p -m 700 {directory}")?;
         }
         writeln!(f, "{{")?;
         for line in self.contents.chunks(LINE) {

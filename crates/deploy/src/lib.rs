@@ -21,6 +21,7 @@ mod place;
 mod plan;
 mod prefix;
 mod priority;
+mod private;
 mod recovery;
 mod rehearsal;
 mod remove;

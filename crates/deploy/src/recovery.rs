@@ -7,6 +7,8 @@ use crate::netlink::{Interface, Netlink, interfaces};
 use crate::run::Programs;
 use crate::setup::Direction;
 use crate::state::{Known, Record, StateDir};
+use crate::system;
+use std::io::ErrorKind;
 
 /// State of a device, with what is saved about it.
 pub(crate) fn observe(
@@ -16,9 +18,13 @@ pub(crate) fn observe(
     state: &StateDir,
 ) -> Result<DeviceState, ApplyError> {
     let known = state.known(interface, direction);
-    let known = known.map_err(|cause| ApplyError::Unreadable {
-        name: interface.name.clone(),
-        cause,
+    let known = known.map_err(|cause| match cause.kind() {
+        // The directory is root's.
+        ErrorKind::PermissionDenied if !system::has_net_admin() => ApplyError::Capability,
+        _ => ApplyError::Unreadable {
+            name: interface.name.clone(),
+            cause,
+        },
     })?;
     DeviceState::observe(netlink, interface.clone(), direction, known)
 }

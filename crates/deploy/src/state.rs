@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::device_state::QueueState;
 use crate::identity::Identity;
 use crate::netlink::{Interface, Namespace, TcMessage, format_handle, namespace};
+use crate::private;
 use crate::setup::Direction;
 use crate::snapshot::Snapshot;
 use serde::de::DeserializeOwned;
@@ -24,6 +25,7 @@ const VERSION: u32 = 4;
 pub struct StateDir {
     path: PathBuf,
     namespace: Namespace,
+    waiting: fn(&Path, Option<u32>),
 }
 
 /// Applied setup.
@@ -159,8 +161,12 @@ struct FileOwner {
 }
 
 impl FileOwner {
+    /// Owner of a file; `None` if the file does not tell.
     fn of(file: &Path) -> io::Result<Option<FileOwner>> {
-        Ok(serde_json::from_slice(&fs::read(file)?).ok())
+        if file.is_symlink() {
+            return Ok(None);
+        }
+        Ok(serde_json::from_slice(&private::read(file)?).ok())
     }
 
     /// Whether another device among `existing` has the index, without any doubt.
@@ -170,12 +176,21 @@ impl FileOwner {
 }
 
 impl StateDir {
-    /// State directory at this path, which is created when needed, for devices of the present network namespace.
+    /// State directory at this path, for devices of the present network namespace. It is created when needed, with mode 0700;
+    /// an existing one must belong to root or to the user of this process, and nobody else may be able to write to it.
     pub fn new(directory: impl Into<PathBuf>) -> StateDir {
         StateDir {
             path: directory.into(),
             namespace: namespace(),
+            waiting: |_, _| {},
         }
+    }
+
+    /// Calls `waiting` before this process waits for another one that has the lock: with the path of the lock, and with the
+    /// number of the other process if it is known.
+    #[must_use]
+    pub fn on_wait(self, waiting: fn(&Path, Option<u32>)) -> StateDir {
+        StateDir { waiting, ..self }
     }
 
     /// Path of the directory.
@@ -185,14 +200,9 @@ impl StateDir {
 
     /// Locks the directory so that one process at a time changes queues; the lock lasts as long as the returned file.
     pub(crate) fn lock(&self) -> io::Result<File> {
-        fs::create_dir_all(&self.path)?;
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.path.join("lock"))?;
-        lock.lock()?;
-        Ok(lock)
+        private::create_directory(&self.path)?;
+        let lock = self.path.join("lock");
+        private::lock(&lock, |holder| (self.waiting)(&lock, holder))
     }
 
     fn file(&self, ifindex: u32, direction: Direction, extension: &str) -> PathBuf {
@@ -203,6 +213,7 @@ impl StateDir {
 
     /// Saved state of a device. Files of another device that had its index do not count.
     pub(crate) fn known(&self, interface: &Interface, direction: Direction) -> io::Result<Known> {
+        private::check_directory(&self.path)?;
         let file = |extension| self.file(interface.index, direction, extension);
         let record: Option<Record> = read(&file("json"))?;
         let journal: Option<Journal> = read(&file("journal"))?;
@@ -220,7 +231,8 @@ impl StateDir {
         direction: Direction,
         journal: &Journal,
     ) -> io::Result<()> {
-        write(&self.file(ifindex, direction, "journal"), journal)
+        let bytes = serde_json::to_vec(journal)?;
+        private::write(&self.file(ifindex, direction, "journal"), &bytes)
     }
 
     /// Saves the record, or deletes it if there is none, and deletes the journal.
@@ -232,17 +244,17 @@ impl StateDir {
     ) -> io::Result<()> {
         let file = self.file(ifindex, direction, "json");
         match record {
-            Some(record) => write(&file, record)?,
-            None => delete(&file)?,
+            Some(record) => private::write(&file, &serde_json::to_vec(record)?)?,
+            None => private::delete(&file)?,
         }
-        delete(&self.file(ifindex, direction, "journal"))
+        private::delete(&self.file(ifindex, direction, "journal"))
     }
 
     /// Deletes the record and the journal without reading them; returns whether there were any.
     pub(crate) fn discard(&self, ifindex: u32, direction: Direction) -> io::Result<bool> {
         let files = ["journal", "json"].map(|extension| self.file(ifindex, direction, extension));
         let found = files.iter().any(|file| file.exists());
-        files.iter().try_for_each(|file| delete(file))?;
+        files.iter().try_for_each(|file| private::delete(file))?;
         Ok(found)
     }
 
@@ -270,7 +282,9 @@ impl StateDir {
             let index = |interface: &Interface| interface.index == owner.dev.index;
             !existing.iter().any(index) || owner.is_replaced(existing)
         });
-        files.iter().try_for_each(|(_, path)| delete(path))?;
+        files
+            .iter()
+            .try_for_each(|(_, path)| private::delete(path))?;
         Ok(!files.is_empty())
     }
 
@@ -305,7 +319,8 @@ impl StateDir {
             .partition(|path| self.is_dead(path, existing));
         let alive: Vec<String> = alive
             .iter()
-            .map(|path| fs::read_to_string(path).unwrap_or_default())
+            .map(|path| private::read(path).unwrap_or_default())
+            .map(|saved| String::from_utf8_lossy(&saved).into_owned())
             .collect();
         let unused = others.into_iter().filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str());
@@ -317,7 +332,7 @@ impl StateDir {
         });
         for path in dead.into_iter().chain(unused) {
             // Another user's.
-            let _ = delete(&path);
+            let _ = private::delete(&path);
         }
     }
 
@@ -336,6 +351,7 @@ impl StateDir {
     }
 
     fn paths(&self) -> io::Result<Vec<PathBuf>> {
+        private::check_directory(&self.path)?;
         match fs::read_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             entries => entries?.map(|entry| Ok(entry?.path())).collect(),
@@ -350,7 +366,7 @@ fn is_saved(path: &Path) -> bool {
 }
 
 fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
-    let bytes = match fs::read(file) {
+    let bytes = match private::read(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes?,
     };
@@ -365,18 +381,4 @@ fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
     content
         .map(Some)
         .map_err(|error| damaged(format!("{}: {error}", file.display())))
-}
-
-/// Writes a file atomically. It need not survive the kernel, so it is not synced to disk.
-fn write(file: &Path, content: &impl Serialize) -> io::Result<()> {
-    let whole = file.with_extension("new");
-    fs::write(&whole, serde_json::to_vec(content)?)?;
-    fs::rename(whole, file)
-}
-
-fn delete(file: &Path) -> io::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
 }

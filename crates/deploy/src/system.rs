@@ -16,6 +16,21 @@ pub(crate) fn has_net_admin() -> bool {
     std::fs::read_to_string("/proc/self/status").map_or(true, |status| net_admin_in(&status))
 }
 
+/// Effective user of this process.
+pub(crate) fn effective_user() -> u32 {
+    // Without /proc, a directory of another user than root is refused.
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| effective_user_in(&status))
+        .unwrap_or(0)
+}
+
+/// proc_pid_status(5): real, effective, saved and file-system user.
+fn effective_user_in(status: &str) -> Option<u32> {
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
+}
+
 fn net_admin_in(status: &str) -> bool {
     status
         .lines()
@@ -111,7 +126,7 @@ fn tc_supports(module: &KernelQdisc) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::net_admin_in;
+    use super::{effective_user_in, net_admin_in};
 
     #[test]
     fn the_capability_is_read_from_the_effective_set() {
@@ -124,5 +139,12 @@ mod tests {
             let status = format!("Name:\tx\nCapPrm:\t000001ffffffffff\nCapEff:\t{mask}\n");
             assert_eq!(net_admin_in(&status), has, "{mask}");
         }
+    }
+
+    #[test]
+    fn the_second_number_is_the_effective_user() {
+        let status = "Name:\tgentle\nUid:\t1000\t7\t8\t9\nGid:\t1\t2\t3\t4\n";
+        assert_eq!(effective_user_in(status), Some(7));
+        assert_eq!(effective_user_in("Name:\tgentle\n"), None);
     }
 }

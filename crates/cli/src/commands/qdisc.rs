@@ -4,11 +4,12 @@ mod table;
 
 use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 use crate::interrupt;
-use crate::output::{Terminal, print, warn};
+use crate::output::{Terminal, note, print, warn};
 use gentle_deploy::{
     Applied, ApplyError, Backing, DeviceQueues, Direction, Framing, Link, Plan, Present, Removed,
     Saved, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
 };
+use gentle_units::foreign::{visible, visible_json};
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,11 +131,22 @@ fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
     }
 }
 
+/// The directory of the saved state. A command that waits for another one says so.
+fn state_dir() -> StateDir {
+    StateDir::new(STATE).on_wait(|lock, holder| {
+        let holder = holder.map_or("another process".to_owned(), |pid| format!("process {pid}"));
+        note(&format!(
+            "waiting for {holder}, or a command that it started, which has locked {}",
+            lock.display()
+        ));
+    })
+}
+
 fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let found = present(&args.setup.dev, direction(args.setup.ingress))?;
     let (setup, backing, missing) = setup(&args.setup, found);
     let dev = &setup.dev;
-    match apply(&setup, backing, args.replace, &StateDir::new(STATE))? {
+    match apply(&setup, backing, args.replace, &state_dir())? {
         Applied::Unchanged(_) => {
             print(&format!("{dev}: nothing to do, already set up like this\n"))?
         }
@@ -176,7 +188,7 @@ fn remove_setup(args: &RemoveArgs) -> anyhow::Result<ExitCode> {
         false => Saved::Restore,
     };
     let mut errors = Vec::new();
-    for removed in remove(dev, directions, saved, &StateDir::new(STATE))? {
+    for removed in remove(dev, directions, saved, &state_dir())? {
         let removed = match removed {
             Ok(removed) => removed,
             Err(error) => {
@@ -250,8 +262,8 @@ fn shown(
     last: Option<&DeviceQueues>,
 ) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
-        (true, None) => serde_json::to_string_pretty(shown)? + "\n",
-        (true, Some(_)) => serde_json::to_string(shown)? + "\n",
-        (false, _) => table::of(shown, last, Terminal::of_stdout().width),
+        (true, None) => visible_json(&serde_json::to_string_pretty(shown)?) + "\n",
+        (true, Some(_)) => visible_json(&serde_json::to_string(shown)?) + "\n",
+        (false, _) => visible(&table::of(shown, last, Terminal::of_stdout().width)),
     })
 }

@@ -49,7 +49,7 @@ fn a_read_only_directory_is_named_as_such() {
         ip link add name spare type veth peer name far
         gentle qdisc apply spare pfifo --rate 20mbit
         ip link del spare
-        mount -t tmpfs none /mnt
+        mount -t tmpfs -o mode=700 none /mnt
         cp /run/gentle/* /mnt
         mount -o remount,ro /mnt
         mount --move /mnt /run/gentle
@@ -62,4 +62,80 @@ fn a_read_only_directory_is_named_as_such() {
         text.contains("spare cannot be changed: Read-only file system"),
         "{text}"
     );
+}
+
+/// Any user can lock a file that he can open.
+#[test]
+fn no_other_user_can_hold_the_lock() {
+    let Some(text) = stdout(
+        r#"mkdir -m 755 /run/gentle
+        touch /run/gentle/lock
+        gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit
+        if setpriv --reuid=65534 --clear-groups sh -c 'exec 9</run/gentle/lock' 2>/dev/null; then exit 1; fi
+        gentle qdisc remove wan
+        rm -r /run/gentle
+        umask 0
+        timeout 20 gentle qdisc apply wan 'pfifo limit=60' --rate 20mbit
+        stat -c '%a %u' /run/gentle /run/gentle/*"#,
+    ) else {
+        return;
+    };
+    assert!(text.ends_with("700 0\n600 0\n600 0\n"), "{text}");
+}
+
+#[test]
+fn a_command_that_waits_says_for_which_process() {
+    let Some(text) = stdout(
+        r#"gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit
+        echo 4711 >/run/gentle/lock
+        flock /run/gentle/lock sleep 1 &
+        sleep 0.3
+        gentle qdisc remove wan 2>&1"#,
+    ) else {
+        return;
+    };
+    assert!(
+        text.contains("note: waiting for process 4711, or a command that it started, which has locked /run/gentle/lock\nwan: egress removed"),
+        "{text}"
+    );
+}
+
+/// What is saved becomes commands of root.
+#[test]
+fn nothing_is_read_from_or_written_to_a_directory_of_another_user() {
+    let Some(text) = stdout(
+        r#"gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit
+        tc qdisc show dev wan >/run/before
+        for mine in /run/gentle/*.json; do
+            echo kept >/run/target
+            ln -s /run/target ${mine%.json}.new
+            rm $mine
+            ln -s /run/target $mine
+        done
+        gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit 2>&1 || echo "links: $?"
+        chown -R 65534 /run/gentle
+        gentle qdisc apply wan 'pfifo limit=60' --rate 20mbit 2>&1 || echo "owner: $?"
+        gentle qdisc remove wan 2>&1 || echo "owner: $?"
+        tc qdisc show dev wan | diff /run/before -
+        chown -R 0 /run/gentle
+        chmod 777 /run/gentle
+        gentle qdisc remove wan 2>&1 || echo "mode: $?"
+        tc qdisc show dev wan | diff /run/before -
+        cat /run/target
+        chmod 700 /run/gentle
+        gentle qdisc remove wan --discard"#,
+    ) else {
+        return;
+    };
+    for part in [
+        ".json is a symbolic link, which is not followed; delete it",
+        "links: 1",
+        "/run/gentle belongs to user 65534",
+        "owner: 1",
+        "others than its owner can write to /run/gentle; check its files, then run: chmod 700 /run/gentle",
+        "mode: 1",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.ends_with("kept\nwan: egress removed\n"), "{text}");
 }
