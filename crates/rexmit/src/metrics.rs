@@ -129,6 +129,8 @@ mod tests {
             pid: 1,
             started_s: 1,
             dry_run: false,
+            files_confined: true,
+            calls_confined: true,
             pending: 7,
             missed: 8,
             counters: Counters {

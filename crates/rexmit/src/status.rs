@@ -22,6 +22,12 @@ pub struct Status {
     pub started_s: u64,
     /// Whether copies are only counted and not sent.
     pub dry_run: bool,
+    /// Whether the engine can reach its own files only (Landlock).
+    #[serde(default)]
+    pub files_confined: bool,
+    /// Whether the engine can make the system calls only that it needs (seccomp).
+    #[serde(default)]
+    pub calls_confined: bool,
     /// Handshakes waiting for an answer.
     pub pending: u64,
     /// Packets dropped because the socket buffer was full.

@@ -8,6 +8,7 @@ use crate::args::{
     DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs,
 };
 use crate::files::{FileClaims, is_stdout};
+use crate::input::read_text_from;
 use crate::interrupt;
 use crate::output::{print, warn};
 use crate::usage::Usage;
@@ -15,11 +16,18 @@ use anyhow::Context;
 use gentle_rexmit::wire::{self, Account, Confinement, MAX_PORTS};
 use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, parse_learned};
 use log::Log;
+use rustix::fs::OFlags;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Unprivileged user that exists on every system and owns no files.
+/// Longest file of learned paths, bytes. One of 16,384 paths ([`Config::paths`]) has less than 4 MB.
+const MAX_LEARNED: usize = 8 << 20;
+
+/// Unprivileged user that exists on every system. Other services may run as this user too, so the engine owns no file that
+/// anybody relies on, except those of `--learned` and `--metrics`.
 const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
@@ -31,7 +39,8 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Checks that the two output files are distinct regular files: both are rewritten while others may read them.
+/// Checks that the two output files are distinct regular files: both are rewritten while others may read them. A link would lead
+/// out of the directories to which the engine confines itself.
 fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
     let mut claims = FileClaims::default();
     if args.place.log_json {
@@ -48,6 +57,12 @@ fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
                 "{option} is rewritten periodically; name a file, not standard output"
             )));
         }
+        if path.is_symlink() {
+            let name = path.display();
+            return Err(Usage(format!(
+                "{option}: {name} is a symbolic link, which the engine does not follow; name the file itself"
+            )));
+        }
         claims.writes(option, path)?;
     }
     claims.redirected_stdout()
@@ -60,7 +75,6 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
         Some(interface) => interface.clone(),
         None => wire::default_route_interface()?,
     };
-    let learned = learned(args.delay.learned.as_deref())?;
     let seed = getrandom::u64().context("random numbers of the system")?;
     let user = user(args);
     let account = user.map(Account::named).transpose()?;
@@ -74,7 +88,9 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
             .collect(),
     };
     let run_dir = &args.place.run_dir;
-    let mut engine = wire::Engine::open(&interface, config, run_dir, seed, learned, confinement)?;
+    let mut engine = wire::Engine::open(&interface, config, run_dir, seed, confinement)?;
+    // The file may be another user's, so it is read without privileges.
+    engine.restore(learned(args.delay.learned.as_deref())?);
     // Threads started from here on are confined, too.
     let stop = interrupt::flag()?;
     let mut log = Log::start(args, user)?;
@@ -83,6 +99,17 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
             "the socket's receive buffer holds only {} kB; CAP_NET_ADMIN or a larger net.core.rmem_max allows more",
             bytes / 1000
         ));
+    }
+    let confined = engine.confined();
+    if !confined.files {
+        warn(
+            "this kernel has no Landlock, or it is disabled, so the engine can reach all files that its user can; boot with landlock in the list lsm= (Linux 5.13 or later)",
+        );
+    }
+    if !confined.calls {
+        warn(
+            "this system has no seccomp filters, so the engine can make any system call; use a kernel with CONFIG_SECCOMP_FILTER",
+        );
     }
     log.started(&interface);
     let outcome = engine.run(&stop, &mut log);
@@ -106,8 +133,6 @@ fn user(args: &RexmitWireArgs) -> Option<&str> {
 
 /// Directory that contains, or will contain, a file.
 fn directory(path: &Path) -> PathBuf {
-    // The target of a symbolic link is replaced, not the link.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -199,12 +224,29 @@ fn timing(args: &DelayArgs) -> Result<Timing, Usage> {
     Ok(timing)
 }
 
-/// Paths learned by an earlier run; a missing file is not an error.
+/// Paths learned by an earlier run; a missing file is not an error. The file may be in a directory of another user: no link is
+/// followed, and nothing but a regular file of limited length is read.
 fn learned(path: Option<&Path>) -> anyhow::Result<Vec<PathRecord>> {
     let Some(path) = path else {
         return Ok(Vec::new());
     };
-    match std::fs::read_to_string(path) {
+    let text = || -> io::Result<String> {
+        if path.is_symlink() {
+            let link = "it is a symbolic link, which is not followed; name the file itself";
+            return Err(io::Error::other(link));
+        }
+        // A pipe in its place must not block.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::options()
+            .read(true)
+            .custom_flags(flags.bits() as i32)
+            .open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        read_text_from(file, MAX_LEARNED)
+    };
+    match text() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         text => Ok(text
             .map_err(anyhow::Error::from)

@@ -29,12 +29,13 @@ engine=$!
 until gentle rexmit status | grep -q wan; do sleep 0.05; done
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
 gentle rexmit status --json > /run/status
-grep -E '^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs)' /proc/$engine/status > /run/process
+grep -E '^(Uid|Gid|Groups|CapEff|CapPrm|NoNewPrivs|Seccomp)' /proc/$engine/status > /run/process
 until cp /run/files/metrics.prom /run/metrics.last 2> /dev/null; do sleep 0.05; done
 kill $engine
 wait $engine
 echo == ended
-ls /run/gentle-rexmit
+test \"$(stat -c '%a %u' /run/gentle-rexmit)\" = '700 0'
+gentle rexmit status -i wan | grep -qx 'no engine is running'
 test ! -e /run/files/metrics.prom
 ";
 
@@ -77,7 +78,6 @@ fn the_papers_call_logs_what_it_does_and_leaves_nothing_behind() {
         let due = 100.0 * f64::from(number);
         assert!((due..due + 150.0).contains(&after), "{line}");
     }
-    // The directory is empty, so the status follows.
     let status: Value = serde_json::from_str(rest).expect("JSON");
     assert_eq!(status[0]["interface"], "wan");
     assert_eq!(status[0]["counters"]["syns"], 1);
@@ -107,6 +107,7 @@ fn without_a_log_there_is_a_summary() {
         "CapPrm:\t0000000000000000",
         "CapEff:\t0000000000000000",
         "NoNewPrivs:\t1",
+        "Seccomp:\t2",
     ] {
         assert!(
             stdout.lines().any(|found| found == line),
@@ -185,6 +186,126 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
         "there is no user 'no-such-user' here; expected the name of an existing user (--user)",
     ] {
         assert!(stderr.contains(part), "{part}\n{stderr}");
+    }
+}
+
+/// The socket of an engine that root has started remains, since the engine is another user by then.
+#[test]
+fn the_next_engine_replaces_the_socket_of_the_last_one() {
+    let script = "\
+for run in 1 2; do
+  gentle rexmit -c -i wan > /dev/null 2>&1 &
+  engine=$!
+  until gentle rexmit status -i wan | grep -qx wan; do sleep 0.05; done
+  gentle rexmit status -i wan --json | grep -E 'confined'
+  kill -KILL $engine
+  wait $engine || true
+done
+gentle rexmit status -i wan
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert_eq!(
+        stdout.matches("\"calls_confined\": true").count(),
+        2,
+        "{stdout}"
+    );
+    assert!(stdout.ends_with("no engine is running\n"), "{stdout}");
+}
+
+/// Another process of user nobody may put anything into its directories.
+#[test]
+fn nothing_of_another_user_is_trusted() {
+    let script = "\
+mkdir /run/evil
+chown nobody /run/evil
+timeout 10 gentle rexmit -c -i wan --run-dir /run/evil || echo ended with $?
+chown root /run/evil
+chmod 777 /run/evil
+timeout 10 gentle rexmit -c -i wan --run-dir /run/evil || echo ended with $?
+ln -s /dev/zero /run/files/link
+mkfifo /run/files/pipe
+yes '[' | head -c 9000000 > /run/files/long
+for file in link pipe long; do
+  timeout 10 gentle rexmit -c -i wan --learned /run/files/$file || echo ended with $?
+  timeout 10 gentle rexmit kernel install -c --learned /run/files/$file || echo ended with $?
+done
+timeout 10 gentle rexmit -c -i wan --metrics /run/files/link || echo ended with $?
+";
+    let Some(output) = run(script) else {
+        return;
+    };
+    let (stdout, stderr) = texts(&output);
+    let one = "ended with 1\n";
+    let two = "ended with 2\n";
+    assert_eq!(
+        stdout,
+        [one, one, two, one, one, one, one, one, two].concat(),
+        "{stderr}"
+    );
+    for part in [
+        "the directory belongs to user 65534; delete it, or name another one (--run-dir)",
+        "others than its owner can write to the directory",
+        "--learned: /run/files/link is a symbolic link",
+        "--metrics: /run/files/link is a symbolic link",
+        "/run/files/link: it is a symbolic link, which is not followed",
+        "/run/files/pipe: it is not a regular file",
+        "/run/files/long: it is longer than",
+    ] {
+        assert!(stderr.contains(part), "{part}\n{stderr}");
+    }
+}
+
+#[test]
+fn the_answer_of_an_engine_cannot_control_the_terminal() {
+    let folder = tempfile::TempDir::new().expect("a directory");
+    let name = "v0\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}";
+    let status = gentle_rexmit::Status {
+        version: 2,
+        engine: name.to_owned(),
+        interface: name.to_owned(),
+        pid: 1,
+        started_s: 1,
+        dry_run: false,
+        files_confined: true,
+        calls_confined: true,
+        pending: 0,
+        missed: 0,
+        counters: gentle_rexmit::Counters::default(),
+        paths: Vec::new(),
+    };
+    let answer = serde_json::to_string(&status).expect("JSON");
+    let socket = folder.path().join("rexmit-v0.sock");
+    let listener = std::os::unix::net::UnixListener::bind(socket).expect("a socket");
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            std::io::Write::write_all(&mut client.expect("a client"), answer.as_bytes())
+                .expect("it reads");
+        }
+    });
+    for (more, shown) in [
+        (None, "v0 ]0;owned  31m "),
+        (
+            Some("--json"),
+            "\"v0\\u001b]0;owned\\u0007\\u009b31m\\u202e\"",
+        ),
+    ] {
+        let output = Command::new(GENTLE)
+            .args(["rexmit", "status", "-i", "v0", "--run-dir"])
+            .arg(folder.path())
+            .args(more)
+            .output()
+            .expect("it starts");
+        let (stdout, stderr) = texts(&output);
+        assert!(output.status.success(), "{stderr}");
+        assert!(stdout.contains(shown), "{stdout:?}");
+        assert!(
+            !stdout.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']),
+            "{stdout:?}"
+        );
     }
 }
 
@@ -312,9 +433,9 @@ fn mistakes_are_said() {
             "there is no network device 'nothing0'",
         ),
         (
-            vec!["-c", "-i", "lo", "--learned", "/dev/null"],
+            vec!["kernel", "install", "-c", "--learned", "/dev/null"],
             1,
-            "/dev/null: expected a file that gentle rexmit --learned has written: EOF",
+            "/dev/null: it is not a regular file",
         ),
     ] {
         let output = Command::new(GENTLE)

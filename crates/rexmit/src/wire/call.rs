@@ -42,6 +42,31 @@ pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     Ok(address.sll_hatype)
 }
 
+/// Index of the interface of this name in the network namespace of the socket. (`if_nametoindex` of the C library opens another
+/// socket, which a confined engine may not.)
+pub(super) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32> {
+    // SAFETY: all members of the structure are numbers, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero.
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the kernel reads the name and writes the index, both within the structure.
+    let outcome = unsafe {
+        libc::ioctl(
+            socket.as_fd().as_raw_fd(),
+            libc::SIOCGIFINDEX as _,
+            &raw mut request,
+        )
+    };
+    check(outcome as isize)?;
+    // SAFETY: this member of the union is the one that the kernel has written.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
+}
+
 /// Selects whether sent packets bypass the device's queue discipline. The bypass also skips the filters of clsact,
 /// which the kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c), but not those of nftables
 /// (`packet_xmit`, net/packet/af_packet.c).

@@ -8,10 +8,16 @@ mod interface;
 mod privileges;
 mod socket;
 mod status_socket;
+#[cfg(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64"
+))]
+mod system_calls;
 
 pub use error::WireError;
 pub use interface::default_route_interface;
-pub use privileges::{Account, Confinement};
+pub use privileges::{Account, Confined, Confinement};
 pub use status_socket::running_engines;
 
 /// Maximum number of ports or port ranges in a selection, limited by the kernel's filter.
@@ -59,6 +65,7 @@ pub trait Observer {
 pub struct Engine {
     interface: String,
     index: u32,
+    confined: Confined,
     dry_run: bool,
     /// Whether the interface went down and no packet has arrived since; it may have been removed.
     down: bool,
@@ -73,8 +80,7 @@ pub struct Engine {
 impl Engine {
     /// Opens the socket, then drops the privileges of this thread and its future threads that are no longer needed.
     ///
-    /// `run_dir`: directory of the status socket; `seed`: seed of the jitter; `learned`: paths learned by an earlier run;
-    /// `confinement`: remaining privileges.
+    /// `run_dir`: directory of the status socket; `seed`: seed of the jitter; `confinement`: remaining privileges.
     ///
     /// # Errors
     /// If a resource is missing or in use.
@@ -83,23 +89,22 @@ impl Engine {
         config: Config,
         run_dir: &Path,
         seed: u64,
-        learned: Vec<PathRecord>,
         mut confinement: Confinement,
     ) -> Result<Engine, WireError> {
         let socket = PacketSocket::open(interface, &config.selection)?;
-        let mut status_socket = StatusSocket::open(run_dir, interface, confinement.account)?;
+        let mut status_socket = StatusSocket::open(run_dir, interface)?;
         let index =
             if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
         confinement.directories.push(run_dir.to_owned());
-        privileges::drop_all(&confinement)?;
+        let confined = privileges::drop_all(&confinement)?;
         status_socket.serve()?;
         let clock = Clock::start();
         let dry_run = config.dry_run;
-        let mut core = Retransmitter::new(config, seed);
-        core.restore(clock.now(), learned);
+        let core = Retransmitter::new(config, seed);
         Ok(Engine {
             interface: interface.to_owned(),
             index,
+            confined,
             dry_run,
             down: false,
             last_waiting: clock.now(),
@@ -108,6 +113,16 @@ impl Engine {
             status_socket,
             clock,
         })
+    }
+
+    /// Adds paths learned by an earlier run.
+    pub fn restore(&mut self, learned: Vec<PathRecord>) {
+        self.core.restore(self.clock.now(), learned);
+    }
+
+    /// Parts of the confinement that are in force.
+    pub fn confined(&self) -> Confined {
+        self.confined
     }
 
     /// Size of the kernel's receive buffer in bytes if it is smaller than requested.
@@ -194,7 +209,7 @@ impl Engine {
             self.down = false;
         }
         // A removed device is reported only as down; a new device with the same name has another index.
-        if self.down && if_nametoindex(self.interface.as_str()) != Ok(self.index) {
+        if self.down && !self.socket.is_on(&self.interface, self.index) {
             return Err(WireError::InterfaceRemoved(self.interface.clone()));
         }
         Ok((count, newest))
@@ -239,6 +254,8 @@ impl Engine {
             pid: std::process::id(),
             started_s: self.clock.started().0 / 1_000_000_000,
             dry_run: self.dry_run,
+            files_confined: self.confined.files,
+            calls_confined: self.confined.calls,
             pending: self.core.pending() as u64,
             missed: self.socket.missed(),
             counters: self.core.counters(),

@@ -12,8 +12,6 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs, set_thread_groups,
     set_thread_res_gid, set_thread_res_uid,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Privileges that remain to the engine.
@@ -51,49 +49,19 @@ impl Account {
 /// Landlock ABI up to which rights are removed; older kernels support fewer.
 const LANDLOCK: ABI = ABI::V5;
 
-/// System calls refused because they lead out of the confinement or into parts of the kernel that the engine does not
-/// need.
-const REFUSED_CALLS: [libc::c_long; 26] = [
-    libc::SYS_add_key,
-    libc::SYS_bpf,
-    libc::SYS_chroot,
-    libc::SYS_delete_module,
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_finit_module,
-    libc::SYS_init_module,
-    libc::SYS_io_uring_setup,
-    libc::SYS_kcmp,
-    libc::SYS_kexec_load,
-    libc::SYS_keyctl,
-    libc::SYS_mount,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_perf_event_open,
-    libc::SYS_pivot_root,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_ptrace,
-    libc::SYS_request_key,
-    libc::SYS_setns,
-    libc::SYS_syslog,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
-    libc::SYS_userfaultfd,
-];
-
-/// Files that remain accessible.
+/// Parts of the confinement that are in force. What is not was not possible on this system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileAccess {
-    /// Files of the confinement only.
-    Confined,
-    /// All files of the user: the kernel lacks Landlock or has it disabled.
-    Unconfined,
+pub struct Confined {
+    /// The engine can only reach the files of the confinement. If not, it can reach all files of its user: the kernel lacks
+    /// Landlock or has it disabled.
+    pub files: bool,
+    /// The engine can only make the system calls that it needs. If not, the kernel lacks filters of system calls.
+    pub calls: bool,
 }
 
 /// Drops all privileges that are not needed, irrevocably, for this thread and its future threads: the open socket
 /// receives and sends without any capability.
-pub(super) fn drop_all(confinement: &Confinement) -> Result<FileAccess, WireError> {
+pub(super) fn drop_all(confinement: &Confinement) -> Result<Confined, WireError> {
     set_no_new_privs(true).map_err(|error| WireError::call("PR_SET_NO_NEW_PRIVS")(error.into()))?;
     let files = restrict_files(&confinement.directories)?;
     if let Some(account) = confinement.account {
@@ -105,8 +73,25 @@ pub(super) fn drop_all(confinement: &Confinement) -> Result<FileAccess, WireErro
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, none).map_err(|error| WireError::call("capset")(error.into()))?;
-    restrict_calls();
-    Ok(files)
+    let calls = restrict_calls();
+    Ok(Confined { files, calls })
+}
+
+/// Refuses system calls with seccomp; returns whether that is possible.
+fn restrict_calls() -> bool {
+    #[cfg(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    ))]
+    return super::system_calls::restrict().is_ok();
+    // seccompiler supports no other architecture.
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )))]
+    false
 }
 
 fn become_user(account: Account) -> Result<(), WireError> {
@@ -122,8 +107,8 @@ fn become_user(account: Account) -> Result<(), WireError> {
     set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))
 }
 
-/// Restricts file access with Landlock as far as this kernel supports it.
-fn restrict_files(directories: &[PathBuf]) -> Result<FileAccess, WireError> {
+/// Restricts file access with Landlock as far as this kernel supports it; returns whether it does.
+fn restrict_files(directories: &[PathBuf]) -> Result<bool, WireError> {
     let all = AccessFs::from_all(LANDLOCK);
     let restrict = || {
         Ruleset::default()
@@ -133,29 +118,11 @@ fn restrict_files(directories: &[PathBuf]) -> Result<FileAccess, WireError> {
             .restrict_self()
     };
     match restrict() {
-        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => Ok(FileAccess::Unconfined),
-        Ok(_) => Ok(FileAccess::Confined),
+        Ok(status) => Ok(status.ruleset != RulesetStatus::NotEnforced),
         Err(error) => Err(WireError::Call {
             call: "landlock_restrict_self",
             source: std::io::Error::other(error),
         }),
-    }
-}
-
-/// Refuses system calls with seccomp; without CONFIG_SECCOMP_FILTER, or on an architecture that seccompiler does not
-/// support, none are refused.
-fn restrict_calls() {
-    let rules: BTreeMap<i64, _> = REFUSED_CALLS.map(|call| (call, Vec::new())).into();
-    let filter = std::env::consts::ARCH
-        .try_into()
-        .and_then(|processor| {
-            let refused = SeccompAction::Errno(libc::EPERM as u32);
-            SeccompFilter::new(rules, SeccompAction::Allow, refused, processor)
-        })
-        .and_then(BpfProgram::try_from);
-    if let Ok(filter) = filter {
-        // The unit in deploy/systemd adds a filter of systemd.
-        let _ = seccompiler::apply_filter(&filter);
     }
 }
 
@@ -184,12 +151,13 @@ mod tests {
             };
             let read = fs::read_to_string("/proc/thread-self/status");
             assert!(read.is_ok());
-            let files = drop_all(&confinement).expect("it can be given up");
+            let confined = drop_all(&confinement).expect("it can be given up");
+            assert!(confined.calls, "this kernel has no filters of system calls");
             fs::write(mine.join("file"), "text").expect("its own directory");
             fs::rename(mine.join("file"), mine.join("other")).expect("its own directory");
             let refused = Command::new("/bin/true").status().expect_err("execve");
             assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
-            if files == FileAccess::Confined {
+            if confined.files {
                 for path in ["/etc/passwd", "/proc/self/status", "/bin/true"] {
                     let error = fs::read(path).expect_err(path);
                     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}");
@@ -202,6 +170,7 @@ mod tests {
                 None,
             );
             assert_eq!(socket.err(), Some(nix::Error::EPERM));
+            forbidden_calls_fail();
             (rustix::process::geteuid(), account)
         });
         let (uid, account) = confined.join().expect("it holds");
@@ -212,6 +181,80 @@ mod tests {
         // The rest of the process keeps its privileges.
         assert_eq!(rustix::process::geteuid().is_root(), root);
         fs::read("/etc/passwd").expect("this thread is free");
+    }
+
+    /// Ways out of the confinement that need no capability, or that give one back.
+    fn forbidden_calls_fail() {
+        use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+        for family in [
+            AddressFamily::Unix,
+            AddressFamily::Inet,
+            AddressFamily::Netlink,
+        ] {
+            let opened = socket(family, SockType::Datagram, SockFlag::empty(), None);
+            assert_eq!(opened.err(), Some(nix::Error::EPERM), "{family:?}");
+        }
+        let refused = Err(rustix::io::Errno::PERM);
+        for (name, call, arguments) in [
+            (
+                "clone with a namespace",
+                libc::SYS_clone,
+                [libc::CLONE_NEWUSER as u64 | libc::SIGCHLD as u64, 0, 0],
+            ),
+            ("fork", libc::SYS_clone, [libc::SIGCHLD as u64, 0, 0]),
+            (
+                "unshare",
+                libc::SYS_unshare,
+                [libc::CLONE_NEWUSER as u64, 0, 0],
+            ),
+            ("fsopen", libc::SYS_fsopen, [0; 3]),
+            ("open_tree", libc::SYS_open_tree, [0; 3]),
+            ("move_mount", libc::SYS_move_mount, [0; 3]),
+            ("mount_setattr", libc::SYS_mount_setattr, [0; 3]),
+            ("pidfd_getfd", libc::SYS_pidfd_getfd, [0; 3]),
+            ("memfd_create", libc::SYS_memfd_create, [0; 3]),
+            ("connect", libc::SYS_connect, [0; 3]),
+            (
+                "kill",
+                libc::SYS_kill,
+                [u64::from(std::process::id()), 0, 0],
+            ),
+            ("tgkill of another", libc::SYS_tgkill, [1, 1, 0]),
+            (
+                "prctl",
+                libc::SYS_prctl,
+                [libc::PR_SET_DUMPABLE as u64, 1, 0],
+            ),
+            ("ioctl", libc::SYS_ioctl, [0, libc::TIOCSTI as u64, 0]),
+            ("seccomp", libc::SYS_seccomp, [0; 3]),
+            (
+                "setsockopt",
+                libc::SYS_setsockopt,
+                [0, libc::SOL_PACKET as u64, libc::PACKET_RX_RING as u64],
+            ),
+            ("io_uring_setup", libc::SYS_io_uring_setup, [0; 3]),
+            ("execve by its number of x32", 0x4000_0000 | 520, [0; 3]),
+        ] {
+            assert_eq!(system_call(call, arguments), refused, "{name}");
+        }
+        let missing = Err(rustix::io::Errno::NOSYS);
+        assert_eq!(system_call(libc::SYS_clone3, [0; 3]), missing);
+        std::thread::spawn(|| ())
+            .join()
+            .expect("threads are possible");
+    }
+
+    #[expect(unsafe_code, reason = "calls that no library makes")]
+    fn system_call(call: libc::c_long, [a, b, c]: [u64; 3]) -> rustix::io::Result<()> {
+        // SAFETY: the filter refuses the call; otherwise, the arguments are null pointers, lengths of zero, or flags.
+        let outcome = unsafe { libc::syscall(call, a, b, c, 0_u64, 0_u64) };
+        let errno = std::io::Error::last_os_error().raw_os_error();
+        match outcome {
+            0.. => Ok(()),
+            _ => Err(rustix::io::Errno::from_raw_os_error(
+                errno.unwrap_or_default(),
+            )),
+        }
     }
 
     #[test]

@@ -100,6 +100,11 @@ impl PacketSocket {
         })
     }
 
+    /// Whether the interface of this name exists and has this index.
+    pub(super) fn is_on(&self, name: &str, index: u32) -> bool {
+        call::interface_index(&self.socket, name).is_ok_and(|found| found == index)
+    }
+
     /// Number of packets dropped because the buffer was full.
     pub(super) fn missed(&self) -> u64 {
         self.missed

@@ -39,7 +39,7 @@ impl Running {
         let (told, listens) = std::sync::mpsc::channel();
         let thread = host.start(move || {
             let confinement = Confinement::default();
-            let mut engine = Engine::open(interface, config, &path, 1, Vec::new(), confinement)?;
+            let mut engine = Engine::open(interface, config, &path, 1, confinement)?;
             told.send(()).expect("somebody waits for it");
             engine.run(&ended, &mut Ignore)?;
             Ok(engine.status())

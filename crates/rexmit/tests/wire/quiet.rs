@@ -98,7 +98,7 @@ fn it_can_be_asked_and_runs_once() {
     let path = directory.clone();
     let second = network.client.run(move || {
         let (config, confinement) = (paper(true, false), Confinement::default());
-        Engine::open("eth0", config, &path, 1, Vec::new(), confinement).err()
+        Engine::open("eth0", config, &path, 1, confinement).err()
     });
     assert!(
         matches!(second, Some(WireError::Running { .. })),
@@ -119,7 +119,7 @@ fn what_cannot_be_watched_is_said() {
             let config = paper(true, false);
             let confinement = Confinement::default();
             let path = directory.path();
-            let error = Engine::open(interface, config, path, 1, Vec::new(), confinement).err();
+            let error = Engine::open(interface, config, path, 1, confinement).err();
             error.expect("an error").to_string()
         })
     };

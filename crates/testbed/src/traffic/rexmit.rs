@@ -56,7 +56,7 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, TrafficError> {
         let engine = namespace::within(host, || {
             let confinement = Confinement::default();
             let path = directory.path();
-            Engine::open(device, config.clone(), path, seed, Vec::new(), confinement)
+            Engine::open(device, config.clone(), path, seed, confinement)
         })?;
         engines.engines.push(engine.map_err(TrafficError::Rexmit)?);
         engines._directories.push(directory);

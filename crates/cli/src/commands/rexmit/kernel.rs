@@ -8,6 +8,7 @@ use gentle_rexmit::kernel_engine::{
 };
 use gentle_rexmit::{PathRecord, Timing};
 use gentle_units::Nanos;
+use gentle_units::foreign::{plain, visible_json};
 use ipnet::IpNet;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -76,7 +77,7 @@ fn show(as_json: bool) -> anyhow::Result<ExitCode> {
     print(&match (as_json, installed.is_empty()) {
         (true, _) => {
             let all: Vec<Value> = installed.iter().map(json).collect();
-            serde_json::to_string_pretty(&all)? + "\n"
+            visible_json(&serde_json::to_string_pretty(&all)?) + "\n"
         }
         (false, true) => "no program is installed\n".to_owned(),
         (false, false) => installed.iter().map(text).collect(),
@@ -141,7 +142,8 @@ pub(super) fn text(status: &Status) -> String {
         false => " (the control group no longer exists; gentle rexmit kernel remove cleans up)",
     };
     let table = definitions(rows, Terminal::of_stdout().width);
-    format!("kernel, {}{state}\n{table}", status.cgroup.display())
+    let cgroup = plain(&status.cgroup.display().to_string());
+    format!("kernel, {cgroup}{state}\n{table}")
 }
 
 /// Status of an installed program as JSON.

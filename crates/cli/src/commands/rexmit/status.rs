@@ -4,6 +4,7 @@ use super::kernel;
 use crate::args::{RUN, RexmitStatusArgs};
 use crate::output::{Terminal, definitions, print, warn};
 use gentle_rexmit::{Status, kernel_engine, wire};
+use gentle_units::foreign::{plain, visible_json};
 use gentle_units::text::plural;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
         if let Some(all) = all.as_array_mut() {
             all.extend(installed.iter().map(kernel::json));
         }
-        print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
+        print(&(visible_json(&serde_json::to_string_pretty(&all)?) + "\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
@@ -203,9 +204,31 @@ pub(super) fn summary(status: &Status) -> String {
             "waiting time avoided; the second if all undecided copies were needed".to_owned(),
         ],
     };
-    let rows = rows.into_iter().flatten().chain([saved]).collect();
+    let unconfined = [
+        (
+            status.files_confined,
+            "files",
+            "not confined: this kernel has no Landlock",
+        ),
+        (
+            status.calls_confined,
+            "system calls",
+            "not confined: this system has no seccomp filters",
+        ),
+    ];
+    let unconfined = unconfined
+        .into_iter()
+        .filter(|(confined, ..)| !confined)
+        .map(|(_, name, meaning)| [name.to_owned(), String::new(), meaning.to_owned()]);
+    let rows = rows
+        .into_iter()
+        .flatten()
+        .chain([saved])
+        .chain(unconfined)
+        .collect();
     let width = Terminal::of_stdout().width;
-    format!("{}\n{}", status.interface, definitions(rows, width))
+    let interface = plain(&status.interface);
+    format!("{interface}\n{}", definitions(rows, width))
 }
 
 fn paths(status: &Status) -> String {
