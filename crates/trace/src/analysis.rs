@@ -142,7 +142,7 @@ fn pass(
         filters,
     };
     if let Some(anonymizer) = anonymizer {
-        findings.replace(|address| anonymizer.address(address));
+        findings.anonymize(anonymizer);
     }
     Ok((findings, merge))
 }

@@ -1,6 +1,7 @@
 //! What is known of a trace at its end: counts that add up with those of other traces, and their conversion to
 //! [`Analysis`].
 
+use crate::anonymize::Anonymizer;
 use crate::connections::Evicted;
 use crate::decode::{FileCounts, INTERFACES, LOCAL};
 use crate::interfaces::{InterfaceFacts, label};
@@ -21,8 +22,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileFacts {
+    /// Name of the file; empty if names are not shown (`--anonymize`).
     pub(crate) path: String,
-    /// SHA-256 of the file, in hexadecimal; empty if the findings are not for a record.
+    /// SHA-256 of the file, or its tag (`--anonymize`), in hexadecimal; empty if the findings are not for a record.
     pub(crate) sha256: String,
     pub(crate) format: String,
     /// Defects of the file, one sentence each.
@@ -63,9 +65,33 @@ impl FileFacts {
         }
     }
 
-    /// Place in lists of files: by name, whatever the order in the call, which records do not have.
-    fn place(&self) -> (&str, &str) {
-        (&self.path, &self.sha256)
+    /// Place in lists of files, whatever the order in the call, which records do not have: by name, then by the times of the first
+    /// and last packet, since files without names are numbered in this order.
+    fn place(&self) -> impl Ord + '_ {
+        let FileCounts {
+            packets,
+            wire_bytes,
+            ref times,
+            ..
+        } = self.counts;
+        (&self.path, times.span(), packets, wire_bytes, &self.sha256)
+    }
+
+    fn remove_names(&mut self) {
+        self.set_name(String::new());
+        for interface in &mut self.interfaces {
+            interface.remove_name();
+        }
+    }
+
+    /// Changes the name, also in the warnings, which begin with it.
+    fn set_name(&mut self, name: String) {
+        for warning in &mut self.warnings {
+            if let Some(rest) = warning.strip_prefix(&self.path) {
+                *warning = format!("{name}{rest}");
+            }
+        }
+        self.path = name;
     }
 
     fn capture(&self, outside: &FileFacts) -> Capture {
@@ -103,9 +129,14 @@ impl Interface {
         Interface {
             file,
             index,
-            name: name.unwrap_or_else(|| format!("interface {index}")),
+            name: name.unwrap_or_else(|| numbered(index)),
         }
     }
+}
+
+/// Name of an interface without a name.
+fn numbered(index: u32) -> String {
+    format!("interface {index}")
 }
 
 /// What is known of one trace or of several. All of it adds up exactly, in any order, as long as no memory limit is
@@ -182,10 +213,25 @@ impl Findings {
         Ok(())
     }
 
-    /// Replaces all addresses.
-    pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
-        self.outcomes.replace(&replacement);
-        self.filters.replace(&replacement);
+    /// Replaces all addresses, and removes the names of files and interfaces.
+    pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
+        let replacement = |address| anonymizer.address(address);
+        self.outcomes.replace(replacement);
+        self.outcomes.sample.anonymize(anonymizer);
+        self.filters.replace(replacement);
+        self.files.iter_mut().for_each(FileFacts::remove_names);
+        for interface in &mut self.interfaces {
+            interface.name = numbered(interface.index);
+        }
+    }
+
+    /// Numbers the files whose names were removed, in order of their places.
+    fn number_files(files: &mut [FileFacts]) {
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        order.sort_by(|&a, &b| files[a].place().cmp(&files[b].place()));
+        for (number, index) in (1..).zip(order) {
+            files[index].set_name(format!("capture {number}"));
+        }
     }
 
     /// Whether the parts, read from a record, fit each other and the rule by which directions are told apart.
@@ -256,6 +302,12 @@ impl Findings {
             anonymized,
             mut outside,
         } = shown;
+        if anonymized {
+            Findings::number_files(&mut self.files);
+            outside
+                .iter_mut()
+                .for_each(|files| Findings::number_files(files));
+        }
         let by = options.direction_by();
         let (start, end) = self.span().unwrap_or_default();
         let duration = end.saturating_sub(start);

@@ -115,6 +115,10 @@ impl InterfaceFacts {
             .collect()
     }
 
+    pub(crate) fn remove_name(&mut self) {
+        (self.name, self.description) = (None, None);
+    }
+
     /// Name, description or number.
     pub(crate) fn label(&self) -> String {
         self.result().label()

@@ -15,7 +15,6 @@ use crate::results::{Analysis, DirectionBy};
 use crate::rows::RowSink;
 use gentle_capture::{CaptureError, CaptureReader};
 use gentle_units::{Nanos, Rate};
-use gentle_wire::Address;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -55,7 +54,7 @@ struct RecordOptions {
     rate_bps: Option<u64>,
     vantage: Option<VantagePoint>,
     top: usize,
-    /// Replacement of the address `::`, which tells one key from another.
+    /// [`Anonymizer::check_digits`] of the key.
     anonymized: Option<String>,
 }
 
@@ -126,7 +125,7 @@ struct TaskFile {
 
 impl Task {
     /// Identity of the task: a digest of the contents of its captures, of the options and of the version of gentle, in
-    /// hexadecimal. It does not depend on the names of the captures.
+    /// hexadecimal. It does not depend on the names of the captures. If addresses are replaced, it is a tag with the same key.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -154,20 +153,22 @@ impl Recorder<'_> {
             Some(anonymizer) => anonymizer.prefix(prefix),
             None => prefix,
         };
-        let fingerprint =
-            |anonymizer: &Anonymizer| anonymizer.address(Address([0; 16])).to_string();
+        let interface = |name: &String| match self.anonymizer {
+            Some(anonymizer) => anonymizer.tag(name.as_bytes()),
+            None => name.clone(),
+        };
         RecordOptions {
             idle_timeout_ns: idle_timeout.0,
             memory_limit,
             strict: self.strict,
             inner,
-            interfaces: interfaces.clone(),
+            interfaces: interfaces.iter().map(interface).collect(),
             direction,
             local: local.iter().map(prefix).collect(),
             rate_bps: rate.map(Rate::bits_per_second),
             vantage,
             top,
-            anonymized: self.anonymizer.map(fingerprint),
+            anonymized: self.anonymizer.map(Anonymizer::check_digits),
         }
     }
 
@@ -191,7 +192,10 @@ impl Recorder<'_> {
         let version = (RECORD_VERSION, ENGINE);
         let identity = serde_json::to_vec(&(version, self.options(), contents));
         let identity = identity.expect("options are text, numbers and lists");
-        let mut id = hex(&Sha256::digest(identity));
+        let mut id = match self.anonymizer {
+            Some(anonymizer) => anonymizer.tag(&identity),
+            None => hex(&Sha256::digest(identity)),
+        };
         // Half of the digest is enough to name files.
         id.truncate(32);
         Ok(Task { files, id })
@@ -237,7 +241,10 @@ impl Recorder<'_> {
         }
         for findings in std::iter::once(&mut outer).chain(&mut inner) {
             for (facts, file) in findings.files.iter_mut().zip(&task.files) {
-                facts.sha256.clone_from(&file.sha256);
+                facts.sha256 = match self.anonymizer {
+                    Some(anonymizer) => anonymizer.tag(file.sha256.as_bytes()),
+                    None => file.sha256.clone(),
+                };
             }
         }
         Ok(Record {
@@ -286,7 +293,7 @@ fn short(engine: &str) -> &str {
     engine.get(..8).unwrap_or(engine)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         write!(text, "{byte:02x}").expect("a string takes any text");
@@ -418,7 +425,7 @@ impl Record {
         findings.all(fit)
     }
 
-    /// SHA-256 of each capture, in hexadecimal.
+    /// SHA-256 of each capture, or its tag, in hexadecimal.
     fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
         let files = self.outer.files.iter();
         files.map(|file| (file.sha256.as_str(), file.path.as_str()))

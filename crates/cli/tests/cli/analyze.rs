@@ -442,4 +442,5 @@ fn anonymous_reports_have_none_of_the_addresses() {
     assert_ne!(run(&["--anonymize"])[2], run(&["--anonymize"])[2]);
     let found: Value = serde_json::from_str(&hidden[0]).unwrap();
     assert_eq!(found["anonymized"], true);
+    assert_eq!(found["captures"][0]["path"], "capture 1");
 }

@@ -1,5 +1,6 @@
 //! Sample of a trace's connections, by which two traces of the same traffic are recognised.
 
+use crate::anonymize::Anonymizer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -31,6 +32,14 @@ impl Sample {
         if self.0.insert(hash) && is_full {
             self.0.pop_last();
         }
+    }
+
+    /// Replaces the hashes, so that only who has the same key can compare them.
+    pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
+        let hashes = self.0.iter();
+        self.0 = hashes
+            .map(|hash| anonymizer.tag_number(&hash.to_le_bytes()))
+            .collect();
     }
 
     /// The hashes in the sample.
