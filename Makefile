@@ -68,6 +68,8 @@ test:
 test-lints:
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check crates/aqm/src/schemes/*.rs
+	scripts/third-party --check
+	scripts/update-vendor --check
 	if $(CARGO) clippy --version >/dev/null 2>&1; then $(CARGO) clippy --workspace --all-targets --locked -- -D warnings; \
 	else echo "make test: this Rust has no clippy (Debian packages none for it), so lints are not checked; rustup's has" >&2; fi
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

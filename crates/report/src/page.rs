@@ -1,5 +1,6 @@
 //! Common parts of all pages: provenance, styles, drawing libraries, and data.
 
+use gentle_units::foreign::visible_json;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -43,6 +44,9 @@ pub(crate) struct Shell {
     pub(crate) css: [&'static str; 2],
     pub(crate) d3: &'static str,
     pub(crate) plot: &'static str,
+    /// Permission notices, which have to appear in all copies.
+    pub(crate) d3_licence: &'static str,
+    pub(crate) plot_licence: &'static str,
     pub(crate) js: Vec<&'static str>,
     pub(crate) data: String,
     /// Names of all schemes as JSON, in the order that decides their colours.
@@ -63,6 +67,8 @@ impl Shell {
             css: [include_str!("../assets/page.css"), css],
             d3: include_str!("../assets/vendor/d3.min.js"),
             plot: include_str!("../assets/vendor/plot.umd.min.js"),
+            d3_licence: include_str!("../assets/vendor/LICENSE-d3"),
+            plot_licence: include_str!("../assets/vendor/LICENSE-plot"),
             js: [&shared, js].concat(),
             data: data(results),
             schemes: None,
@@ -83,8 +89,8 @@ impl Shell {
     }
 }
 
-/// Results as JSON that cannot end the script element around it.
+/// Results as JSON that cannot end the script element around it, nor act on a terminal that shows the page's source.
 fn data(results: &impl Serialize) -> String {
     let json = serde_json::to_string(results).expect("results are plain data with text keys");
-    json.replace('<', "\\u003c")
+    visible_json(&json).replace('<', "\\u003c")
 }
