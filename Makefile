@@ -96,11 +96,21 @@ test-fast:
 	$(CARGO) test --workspace --locked --lib --bins $$(scripts/fast-tests)
 
 # Before a release, and before an issue is resolved: the tests marked "make test-all" as well (scenarios on the kernel at full
-# length, papers at full size), and the modules against three kernels' headers with gcc, clang and sparse.
+# length, papers at full size), the modules against three kernels' headers with gcc, clang and sparse, and cargo-deny.
 .PHONY: test-all
 test-all: test
 	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test testbed -- --ignored full_size
 	$(MAKE) test-kernel-headers
+	$(MAKE) test-deny
+
+# Licences and sources of all crates in Cargo.lock, and known vulnerabilities where the database can be fetched (deny.toml).
+.PHONY: test-deny
+test-deny:
+	if $(CARGO) deny --version >/dev/null 2>&1; then \
+		$(CARGO) deny --locked check bans licenses sources && \
+		if $(CARGO) deny fetch db; then $(CARGO) deny --locked check advisories; \
+		else echo "make test-deny: the database of advisories could not be fetched, so they are not checked" >&2; fi; \
+	else echo "make test-deny: cargo-deny is not installed, so it is not run: cargo install --locked cargo-deny" >&2; fi
 
 # The modules against Debian's headers of 6.1, 6.12 and 7.2.
 .PHONY: test-kernel-headers
