@@ -9,7 +9,7 @@ use gentle_units::text::count;
 /// Maximum number of connections that a run is expected to start. The largest published scenario starts a few hundred thousand.
 const MOST: f64 = 1e8;
 
-/// Maximum number of connections that are expected to be open at a time, of about 1.5 kB each.
+/// Maximum number of connections that are expected to be open at a time, of about 2.3 kB each in the simulator.
 const MOST_OPEN: f64 = 1e6;
 
 impl Scenario {

@@ -99,12 +99,12 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_unlink,
 ];
 
-/// Requests of ioctl(2): whether a stream blocks, whether it is a terminal and how wide, and the index of an interface.
+/// Requests of ioctl(2), whose type depends on the C library: whether a stream blocks, whether it is a terminal and how wide, and the index of an interface.
 const IOCTLS: [u64; 4] = [
-    libc::FIONBIO as u64,
-    libc::TCGETS as u64,
-    libc::TIOCGWINSZ as u64,
-    libc::SIOCGIFINDEX as u64,
+    libc::FIONBIO as _,
+    libc::TCGETS as _,
+    libc::TIOCGWINSZ as _,
+    libc::SIOCGIFINDEX as _,
 ];
 
 /// Options of sockets: the filter of the packet socket, and the time limits of clients.
