@@ -225,7 +225,7 @@ mod tests {
                 libc::SYS_prctl,
                 [libc::PR_SET_DUMPABLE as u64, 1, 0],
             ),
-            ("ioctl", libc::SYS_ioctl, [0, libc::TIOCSTI as u64, 0]),
+            ("ioctl", libc::SYS_ioctl, [0, libc::TIOCSTI as _, 0]),
             ("seccomp", libc::SYS_seccomp, [0; 3]),
             (
                 "setsockopt",
