@@ -4,7 +4,7 @@
 //! run with such a queue keeps the interpreter's lock, which CPython takes away every few milliseconds if another thread
 //! wants it: taking the lock for each packet would cost more than the calls.
 
-use crate::error::invalid;
+use crate::error::{failed, invalid};
 use crate::work::Callbacks;
 use gentle_aqm::registry::SCHEMES;
 use gentle_aqm::{Dequeue, DropReason, Ecn, MarkReason, Packet as _, Qdisc, Scheme, Signals, Spec};
@@ -12,7 +12,6 @@ use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings
 use gentle_sim::{NoTap, Packet, Simulation, Simulator, Stopped};
 use gentle_tcp::Flags;
 use gentle_units::Nanos;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -187,7 +186,7 @@ impl Drop for QueuedPacket {
 
 impl QueuedPacket {
     fn packet(&self) -> PyResult<&Packet> {
-        let gone = || PyRuntimeError::new_err("the packet has left the queue");
+        let gone = || failed("the packet has left the queue");
         self.packet.as_deref().ok_or_else(gone)
     }
 }
@@ -372,7 +371,7 @@ impl PythonQueue {
     }
 
     fn wrong(&self, problem: &str) -> PyErr {
-        PyRuntimeError::new_err(format!("{}: {problem}", self.name))
+        failed(format!("{}: {problem}", self.name))
     }
 
     fn left(&mut self, packet: &Packet) {

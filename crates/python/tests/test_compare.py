@@ -138,7 +138,7 @@ def test_grids_plots_and_notebooks(comparison: gentle.Comparison, tmp_path: Path
     comparison.save(page)
     assert "codel" in page.read_text()
     assert "pfifo limit=50" in str(comparison)
-    with pytest.raises(KeyError, match="expected one of"):
+    with pytest.raises(gentle.InvalidInput, match="expected one of"):
         comparison.plot("loss.everything")
 
 

@@ -139,15 +139,15 @@ def test_a_queue_may_shape() -> None:
     ("method", "body", "error", "message"),
     [
         ("enqueue", lambda q, p, now: 1 / 0, ZeroDivisionError, "division"),
-        ("enqueue", lambda q, p, now: None, RuntimeError, r"Bad: a packet is gone"),
-        ("enqueue", lambda q, p, now: q.packets.append(p) is None, RuntimeError, "enqueue returned True"),
+        ("enqueue", lambda q, p, now: None, gentle.Error, r"Bad: a packet is gone"),
+        ("enqueue", lambda q, p, now: q.packets.append(p) is None, gentle.Error, "enqueue returned True"),
         ("enqueue", lambda q, p, now: p.drop("boredom"), gentle.InvalidInput, "no reason for a drop"),
-        ("enqueue", lambda q, p, now: (p.drop(), p.length), RuntimeError, "has left the queue"),
-        ("dequeue", lambda q, now: None, RuntimeError, "packets wait"),
-        ("dequeue", lambda q, now: bool(q.packets) or None, RuntimeError, "dequeue returned True; expected a packet"),
-        ("dequeue", lambda q, now: "packet", RuntimeError, "dequeue returned 'packet'"),
-        ("dequeue", lambda q, now: now, RuntimeError, "expected a later time"),
-        ("dequeue", lambda q, now: q.packets[0] if q.packets else None, RuntimeError, "not in the queue"),
+        ("enqueue", lambda q, p, now: (p.drop(), p.length), gentle.Error, "has left the queue"),
+        ("dequeue", lambda q, now: None, gentle.Error, "packets wait"),
+        ("dequeue", lambda q, now: bool(q.packets) or None, gentle.Error, "dequeue returned True; expected a packet"),
+        ("dequeue", lambda q, now: "packet", gentle.Error, "dequeue returned 'packet'"),
+        ("dequeue", lambda q, now: now, gentle.Error, "expected a later time"),
+        ("dequeue", lambda q, now: q.packets[0] if q.packets else None, gentle.Error, "not in the queue"),
     ],
 )
 def test_mistakes_end_the_comparison(method, body, error, message) -> None:

@@ -187,7 +187,7 @@ class Comparison:
         found = [result for result in results if result["label"] == scheme]
         found = found or [result for result in results if result["scheme"] == scheme]
         if len(found) != 1:
-            raise KeyError(f"'{scheme}'; expected one of: {', '.join(self.schemes)}")
+            raise _core.InvalidInput(f"no scheme '{scheme}'; expected one of: {', '.join(self.schemes)}")
         return dict(found[0])
 
     def to_xarray(self) -> Dataset:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from gentle import _core
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +36,8 @@ def bars(comparison: Comparison, metric: str, ax: Axes | None) -> Axes:
         series = comparison.result(scheme)["by_seed"]
         found = [entry["values"] for entry in series if entry["name"] == metric]
         if not found:
-            raise KeyError(f"'{metric}'; expected one of: {', '.join(s['name'] for s in series)}")
+            known = ", ".join(s["name"] for s in series)
+            raise _core.InvalidInput(f"no metric '{metric}'; expected one of: {known}")
         mean, interval = _mean([value for value in found[0] if value is not None])
         means.append(mean)
         intervals.append(interval)
@@ -91,7 +94,7 @@ def charts(item: dict[str, Any]) -> Figure:
 
     found = item.get("charts", [])
     if not found:
-        raise ValueError(f"{item['id']} has no charts; expected a figure")
+        raise _core.InvalidInput(f"{item['id']} has no charts; expected a figure")
     figure, axes = plt.subplots(len(found), squeeze=False, layout="constrained", figsize=(7, 4 * len(found)))
     for ax, chart in zip(axes.flat, found, strict=True):
         (_bars if chart["form"] == "bars" else _curves)(ax, chart)

@@ -71,7 +71,7 @@ class Reproduction:
         for item in self.items:
             if item["id"] == name:
                 return item
-        raise KeyError(f"'{name}'; expected one of: {', '.join(item['id'] for item in self.items)}")
+        raise _core.InvalidInput(f"no item '{name}'; expected one of: {', '.join(item['id'] for item in self.items)}")
 
     @cached_property
     def claims(self) -> _core.Table:

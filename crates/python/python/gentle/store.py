@@ -35,6 +35,8 @@ def _at(place: str) -> Iterator[None]:
         raise
     except Exception as error:
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+        # fsspec's exception has the path only.
+        problem = "No such file or directory" if problem in place else problem
         raise _core.Error(f"{place}: {problem}") from error
 
 
