@@ -50,6 +50,7 @@ class Objects(MemoryFileSystem):
     store: ClassVar[dict[str, Any]] = {}
     pseudo_dirs: ClassVar[list[str]] = [""]
     asked: ClassVar[list[str]] = []
+    fetched: ClassVar[list[int]] = []
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -63,6 +64,10 @@ class Objects(MemoryFileSystem):
     def find(self, path: str, *args: Any, **rest: Any) -> Any:
         self._check(path)
         return super().find(path, *args, **rest)
+
+    def cat(self, path: Any, *args: Any, **rest: Any) -> Any:
+        Objects.fetched.append(len(path))
+        return super().cat(path, *args, **rest)
 
     def pipe_file(self, path: str, value: bytes, **rest: Any) -> None:
         self._check(path)
@@ -81,7 +86,12 @@ def test_a_misspelt_bucket_is_an_error_and_makes_none(monkeypatch, tmp_path: Pat
         with pytest.raises(gentle.Error, match=r"s3://bukcet/sweep/runs/: The specified bucket does not exist"):
             gentle.sweep(GRID, store="s3://bukcet/sweep")
         assert len(gentle.sweep(GRID, store="s3://bucket/sweep")) == 2
-        assert len(gentle.sweep(GRID, store="s3://bucket/sweep")) == 2
+        more = {**GRID, "seeds": 5}
+        assert len(gentle.sweep(more, store="s3://bucket/sweep")) == 5
+        # What is there is fetched at once.
+        Objects.fetched.clear()
+        assert len(gentle.sweep(more, store="s3://bucket/sweep")) == 5
+        assert Objects.fetched == [2]
         # Nothing outside of the prefix is asked for: a role may have rights for it alone.
         assert all(path.startswith(("/bucket/sweep/", "/bukcet/sweep/")) for path in Objects.asked)
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 
 from gentle import _core, executors
 from gentle._progress import Report
-from gentle.store import Store, opened
+from gentle.store import Store, contents, opened
 
 RECORD = ".json.zst"
 """End of the names of records, as ``gentle analyze --record`` has them."""
@@ -62,7 +62,7 @@ def analyze(
     **options: Any,
 ) -> _core.Analysis:
     """Analyse each capture, or each run of captures that continue one another, by itself, and add the results up."""
-    contents = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
+    payloads = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
     records = opened(store, "", RECORD)
     known = {name.removesuffix(RECORD) for name in records.names()}
     tables = None if connections is None else opened(connections, "")
@@ -78,12 +78,12 @@ def analyze(
         nonlocal ended_tasks
         ended_tasks += 1
         if report:
-            report(ended_tasks / len(contents))
+            report(ended_tasks / len(payloads))
 
     def ended(sent: Captures, result: tuple[str, tuple[bytes, bytes] | None]) -> None:
         task, made = result
         # Of copies of a capture the first counts, whichever ends first: a record has its name.
-        if made is not None and sent.position < firsts.get(task, len(contents)):
+        if made is not None and sent.position < firsts.get(task, len(payloads)):
             firsts[task] = sent.position
             content, table = made
             # The table first: a record says that all of its task is there.
@@ -100,7 +100,7 @@ def analyze(
         problems[sent.position] = str(error)
         progressed()
 
-    sent = (Captures(position, content) for position, content in enumerate(contents))
+    sent = (Captures(position, content) for position, content in enumerate(payloads))
     with executors.using(executor) as workers:
         executors.drive(workers, record, frozenset(known), sent, ended, failed)
     if problems and (errors == "raise" or not done):
@@ -110,8 +110,8 @@ def analyze(
     for position in sorted(problems):
         warnings.warn(f"left out: {problems[position]}", stacklevel=3)
     total = _core.RecordSum()
-    for task in sorted(done):
-        total.add(task + RECORD, records.get(task + RECORD))
+    for name, content in contents(records, [task + RECORD for task in sorted(done)]):
+        total.add(name, content)
     if warning := total.warning():
         warnings.warn(warning, stacklevel=3)
     return total.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -169,6 +169,22 @@ def opened(store: str | PathLike[str] | Store | None, below: str = "runs", endin
                 f"store: {store!r} is none; expected a directory, a URL such as s3://bucket/sweep, or an object with "
                 "the methods of gentle.store.Store"
             )
+
+
+AT_A_TIME = 64
+"""Number of files of a remote store that are fetched at a time: each answer takes tens of milliseconds."""
+
+
+def contents(store: Store, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of files; those of a remote store are fetched many at a time."""
+    if not isinstance(store, Remote):
+        yield from ((name, store.get(name)) for name in names)
+        return
+    for start in range(0, len(names), AT_A_TIME):
+        paths = {f"{store.folder}/{name}": name for name in names[start : start + AT_A_TIME]}
+        with _at(store.place):
+            found = store.files.cat(list(paths))
+        yield from ((name, bytes(found[path])) for path, name in paths.items())
 
 
 def place(store: Store) -> str:

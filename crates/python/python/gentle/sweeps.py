@@ -16,7 +16,7 @@ from gentle import _arguments, _core, _restore, executors, maps, testbed
 from gentle._progress import Report, reported
 from gentle.comparison import HEADLINE
 from gentle.scenario import Scenario, table_columns
-from gentle.store import Store, Temporary, opened, place
+from gentle.store import Store, Temporary, contents, opened, place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,9 +96,9 @@ def sweep(
     results, details = opened(store), _details(store, plan)
     at = place(results)
     complete = None if details is None else set(details.names())
-    for name in results.names():
-        if complete is None or name in complete:
-            plan.add(at + name, results.get(name))
+    names = [name for name in results.names() if complete is None or name in complete]
+    for name, content in contents(results, names):
+        plan.add(at + name, content)
     if foreign := plan.foreign():
         warnings.warn(f"{foreign} runs in the store were made by another build of gentle and do not count", stacklevel=2)
 
