@@ -76,6 +76,10 @@ GRID = {"duration": "2s", "load": [0.5, 0.9]}
         (lambda: gentle.compare(bins=[3, "4"]), "^bins: invalid value"),
         (lambda: gentle.compare(threads=0), "^threads: invalid value 0: expected a whole number of 1 or more"),
         (lambda: gentle.compare(threads=-1), "^threads: invalid value -1"),
+        (lambda: gentle.compare(harm="yes"), "^harm: invalid value 'yes': expected True or False"),
+        (lambda: gentle.analyze("x.pcap", strict=1), "^strict: invalid value 1"),
+        (lambda: gentle.reproduce("spa-2018", quick="yes"), "^quick: invalid value 'yes'"),
+        (lambda: gentle.testbed.compare(keep=3), "^keep: invalid value 3: expected a path"),
         (lambda: gentle.compare(reference=3), "^reference: invalid value 3"),
         (lambda: gentle.analyze(b"x.pcap"), "^paths: invalid value b'x.pcap': expected a path"),
         (lambda: gentle.analyze(None), "^paths: expected a path"),
@@ -117,3 +121,14 @@ def test_axes_and_designs_of_data_frames() -> None:
     design = {"duration": ["2s", "2s"], "load": [0.5, 0.9]}
     for table in (pl.DataFrame(design), pd.DataFrame(design)):
         assert pl.DataFrame(gentle.sweep(table, ["codel"], 1)).equals(expected)
+
+
+def test_a_page_that_cannot_be_written_is_named(capture, tmp_path) -> None:
+    results = [
+        gentle.compare("short", ["codel"], duration="5s", seeds=1),
+        gentle.analyze(capture),
+        gentle.sweep(GRID, ["codel"], 1),
+    ]
+    for result in results:
+        with pytest.raises(gentle.Error, match=rf"^{tmp_path}/none/x\.csv: No such file or directory"):
+            result.save(tmp_path / "none/x.csv")

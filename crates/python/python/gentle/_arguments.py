@@ -48,6 +48,8 @@ TEXT: Kind = (_is_text, "a text")
 RATE: Kind = (_is_text, 'a text with a unit, such as "20mbit"')
 NUMBER: Kind = (is_number, "a number")
 COUNT: Kind = (lambda value: is_whole(value) and value >= 1, "a whole number of 1 or more")
+FLAG: Kind = (lambda value: type(value).__name__ in {"bool", "bool_"}, "True or False")
+PATH: Kind = (_is_path, "a path")
 TEXTS: Kind = (_is_list(_is_text), "a list of texts")
 
 KINDS: dict[str, Kind] = {
@@ -60,6 +62,13 @@ KINDS: dict[str, Kind] = {
     "seeds": (lambda value: is_whole(value) or _is_list(is_whole)(value), "a number of seeds, or a list of seeds"),
     "bins": (_is_list(is_whole), "a list of sizes in segments"),
     "reference": TEXT,
+    "harm": FLAG,
+    "inner": FLAG,
+    "strict": FLAG,
+    "quick": FLAG,
+    "source": PATH,
+    "modules": PATH,
+    "keep": PATH,
     "threads": COUNT,
     "memory_limit": COUNT,
     "max_seeds": COUNT,

@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, Self
 
 from gentle import _arguments, _core, _restore, captures
 from gentle._progress import Report, reported
 from gentle.scenario import CURRENT_HOSTS
-from gentle.store import Store
+from gentle.store import Store, save
 
 
 def analyze(
@@ -74,6 +73,8 @@ def analyze(
         local=local,
         interfaces=interfaces,
         rate=rate,
+        inner=inner,
+        strict=strict,
         memory_limit=memory_limit,
         continuing=continuing,
     )
@@ -132,7 +133,7 @@ def replay(
         As in `analyze`.
     """
     _check(paths)
-    _arguments.check(local=local, interfaces=interfaces)
+    _arguments.check(local=local, interfaces=interfaces, inner=inner, strict=strict)
     with reported(progress, "reading captures") as report:
         made = _core.replay(
             _paths(paths),
@@ -199,7 +200,7 @@ class Analysis:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page with tables and plots to a file (HTML)."""
-        Path(path).write_text(self._core.html(), encoding="utf-8")
+        save(path, self._core.html().encode())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.connections.__arrow_c_stream__(requested_schema)

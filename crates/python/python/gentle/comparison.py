@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gentle import _arguments, _core
 from gentle._progress import Report, reported
 from gentle.queue import Scheme, prepared
 from gentle.scenario import resolved
+from gentle.store import save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,6 +96,7 @@ def compare(
         tcp=tcp,
         bins=bins,
         reference=reference,
+        harm=harm,
         threads=threads,
     )
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
@@ -210,7 +211,7 @@ class Comparison:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page with tables and plots to a file (HTML)."""
-        Path(path).write_text(self._core.html(), encoding="utf-8")
+        save(path, self._core.html().encode())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.runs.__arrow_c_stream__(requested_schema)

@@ -38,7 +38,7 @@ def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | b
     >>> reproduction.items[0]["kind"]
     'figure'
     """
-    _arguments.check(paper=paper, items=items)
+    _arguments.check(paper=paper, items=items, quick=quick)
     with reported(progress, f"reproducing {paper}") as report:
         made = _core.reproduce(paper, list(items), quick=quick, progress=report)
     return Reproduction(made)

@@ -27,8 +27,8 @@ class Store(Protocol):
 
 
 @contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Raise what goes wrong with a file of a store as `gentle.Error` that names the file."""
+def naming(place: str) -> Iterator[None]:
+    """Raise what goes wrong with a file as `gentle.Error` that names the file."""
     try:
         yield
     except _core.Error:
@@ -40,12 +40,24 @@ def _at(place: str) -> Iterator[None]:
         raise _core.Error(f"{place}: {problem}") from error
 
 
+def save(path: str | PathLike[str], content: bytes) -> None:
+    """Write a file whole, or not at all."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.part")
+    with naming(str(path)):
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
 class Folder:
     """The files with an ending in a directory: ``DIR/runs/*.parquet``, as ``gentle sweep --store DIR`` has them."""
 
     def __init__(self, directory: str | PathLike[str], below: str = "runs", ending: str = ".parquet") -> None:
         self.ending = ending
-        with _at(f"store: {directory}"):
+        with naming(f"store: {directory}"):
             self.folder = Path(directory).expanduser() / below
             self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -56,20 +68,20 @@ class Folder:
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        with _at(str(self.folder)):
+        with naming(str(self.folder)):
             paths = list(self.folder.rglob(f"*{self.ending}"))
         return sorted(path.relative_to(self.folder).as_posix() for path in paths if not path.name.startswith("."))
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
         path = self.folder / name
-        with _at(str(path)):
+        with naming(str(path)):
             return path.read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: under another name first, on the disk before it gets its own."""
         target = self.folder / name
-        with _at(str(target)):
+        with naming(str(target)):
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, path = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
             try:
@@ -100,7 +112,7 @@ class Remote:
             raise _core.InvalidInput(message) from error
         self.place = f"{url.rstrip('/')}/{below}".rstrip("/") + "/"
         self.ending = ending
-        with _at(f"store: {url}"):
+        with naming(f"store: {url}"):
             self.files, root = fsspec.url_to_fs(url, **(options or {}))
             self.folder = f"{root.rstrip('/')}/{below}".rstrip("/")
             protocols = self.files.protocol
@@ -111,7 +123,7 @@ class Remote:
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
-        with _at(self.place):
+        with naming(self.place):
             self.files.invalidate_cache(self.folder)
             paths = self._found()
         names = (path[len(self.folder) + 1 :] for path in paths)
@@ -128,13 +140,13 @@ class Remote:
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        with _at(self.place + name):
+        with naming(self.place + name):
             return bytes(self.files.cat_file(f"{self.folder}/{name}"))
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file whole: object stores do so, elsewhere it is written under another name first."""
         target = f"{self.folder}/{name}"
-        with _at(self.place + name):
+        with naming(self.place + name):
             if self.is_of_objects:
                 self.files.pipe_file(target, content)
                 return
@@ -182,7 +194,7 @@ def contents(store: Store, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         return
     for start in range(0, len(names), AT_A_TIME):
         paths = {f"{store.folder}/{name}": name for name in names[start : start + AT_A_TIME]}
-        with _at(store.place):
+        with naming(store.place):
             found = store.files.cat(list(paths))
         yield from ((name, bytes(found[path])) for path, name in paths.items())
 

@@ -16,7 +16,7 @@ from gentle import _arguments, _core, _restore, executors, maps, testbed
 from gentle._progress import Report, reported
 from gentle.comparison import HEADLINE
 from gentle.scenario import Scenario, table_columns
-from gentle.store import Store, Temporary, contents, opened, place
+from gentle.store import Store, Temporary, contents, opened, place, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -380,12 +380,7 @@ class Sweep:
             raise _core.InvalidInput(f"{path}: expected a file name that ends in .csv or .parquet")
         pieces: list[bytes] = []
         self._plan.export(self._read, pieces.append, path.suffix == ".csv")
-        part = path.with_name(f".{path.name}.part")
-        try:
-            part.write_bytes(b"".join(pieces))
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        save(path, b"".join(pieces))
 
     def __len__(self) -> int:
         return self._runs

@@ -78,6 +78,7 @@ def build(source: str | PathLike[str] | None = None, *, progress: Report | bool 
         watches.
     """
     _check_system()
+    _arguments.check(source=source)
     with reported(progress, "building Linux") as report:
         version, _ = _core.testbed_build(Path(source) if source is not None else None, report)
     return version
@@ -138,6 +139,9 @@ def compare(
         bins=bins,
         reference=reference,
         threads=threads,
+        harm=harm,
+        modules=modules,
+        keep=keep,
         memory_mib=memory_mib,
         time_limit_s=time_limit_s,
     )
