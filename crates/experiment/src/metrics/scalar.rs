@@ -199,9 +199,11 @@ pub(super) fn share_of_link(
     run: &RunRecord,
     direction: Direction,
 ) -> Option<f64> {
+    let link = &run.links[direction.index()];
+    // A packet that is being sent when the rate falls leaves at the rate at which it began, so that a link may carry more.
     ratio(
         group.carried_bytes,
-        run.links[direction.index()].capacity_bytes,
+        link.capacity_bytes.max(link.carried_bytes),
     )
 }
 

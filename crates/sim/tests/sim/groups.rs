@@ -118,3 +118,39 @@ fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
     assert!(waited(&patient) >= 3.0, "{}", waited(&patient));
     assert!(waited(&plain) < 3.0, "{}", waited(&plain));
 }
+
+/// Found by the search: a packet of the group was being sent when the rate fell to a hundredth.
+#[test]
+fn a_group_has_at_most_the_whole_link_when_the_rate_falls() {
+    let text = r#"
+duration = "2s"
+[link.down]
+rate = "1mbit"
+changes = [{ at = "1ms", rate = "10kbit" }]
+[link.up]
+rate = "1mbit"
+[[workload]]
+kind = "udp"
+rate = "900kbit"
+jitter = 0
+group = "all"
+"#;
+    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let scenario = Scenario::from_toml("falls.toml", text, &none).unwrap();
+    let settings = Settings {
+        seeds: vec![1],
+        bins: vec![3],
+    };
+    let stop = AtomicBool::new(false);
+    let results = compare(
+        &scenario,
+        &["pfifo".parse().unwrap()],
+        &settings,
+        &(),
+        &stop,
+    )
+    .results;
+    let group = &results[0].groups[0];
+    let share = group.links.down.as_ref().unwrap().share.mean;
+    assert_eq!(share, Some(1.0));
+}
