@@ -99,7 +99,7 @@ test-fast:
 # length, papers at full size), the modules against three kernels' headers with gcc, clang and sparse, and cargo-deny.
 .PHONY: test-all
 test-all: test
-	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test testbed -- --ignored full_size
+	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test search --test testbed -- --ignored full_size
 	$(MAKE) test-kernel-headers
 	$(MAKE) test-deny
 
@@ -199,6 +199,18 @@ bench-rexmit:
 fuzz:
 	scripts/bootstrap fuzz
 	fuzz/run
+
+# Fresh seeds of the random tests for SECONDS (3600): all kinds in turn, or KIND=scenarios, relations, loops, damage, qdiscs;
+# KIND=machine for qdiscs in Linux in virtual time. Findings, each made small, are in target/search.
+SECONDS ?= 3600
+KIND ?=
+SEARCH_TEST = $(if $(filter machine,$(KIND)),testbed -- --exact modules::foreign::random::fresh_setups,search -- --exact fresh_seeds)
+.PHONY: search
+search: build
+	mkdir -p target/search
+	GENTLE_SEARCH_SECONDS=$(SECONDS) GENTLE_SEARCH_KIND=$(KIND) GENTLE_SEARCH_FOLDER=$(CURDIR)/target/search \
+		GENTLE_SEARCH_PROGRAM=$(CURDIR)/target/release/gentle \
+		$(CARGO) test --workspace --locked --test $(SEARCH_TEST) --ignored --nocapture
 
 # The pages that show what the program prints, and the numbers in their sentences. "make test" compares them.
 .PHONY: docs

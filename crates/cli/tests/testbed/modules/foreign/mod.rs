@@ -2,6 +2,7 @@
 //!
 //! They are compared as `tc` shows them, for every parent and with all chains.
 
+mod random;
 mod table;
 
 use super::guest::{only_here, run};
