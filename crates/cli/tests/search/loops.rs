@@ -27,7 +27,7 @@ fn run(case: &Case, args: &[&str]) -> Result<Value, Finding> {
 #[derive(Debug, Default)]
 struct Truth {
     /// Addresses and ports of connections whose SYN was sent, of those whose SYN/ACK was, and of those that lost one of
-    /// either in a queue or on a link.
+    /// either in a queue or on a link before the client's ACK.
     begun: BTreeSet<Vec<u8>>,
     accepted: BTreeSet<Vec<u8>>,
     lost: BTreeSet<Vec<u8>>,
@@ -118,7 +118,14 @@ fn truth(case: &Case) -> Truth {
             }
             DROP => {
                 truth.dropped[kind] += 1;
-                truth.lost.insert(flow);
+                // After the client's ACK, a SYN/ACK is spurious, or the ACK was lost.
+                let open = truth
+                    .handshakes
+                    .get(&flow)
+                    .is_some_and(|it| it.first_ack.is_none());
+                if open {
+                    truth.lost.insert(flow);
+                }
             }
             _ => {}
         }

@@ -22,7 +22,7 @@ const KINDS: &[Kind] = &[
     Kind::new("relations", relations::case, 20, 1_000),
     Kind::new("loops", loops::case, 12, 600),
     Kind::new("damage", damage::case, 60, 3_000),
-    Kind::new("qdiscs", qdiscs::case, 12, 500),
+    Kind::new("qdiscs", qdiscs::case, 8, 500),
 ];
 
 #[test]

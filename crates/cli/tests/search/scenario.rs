@@ -82,7 +82,7 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
     }
     head += &format!("drain = \"{}us\"\n", draw.magnitude(1_000, 60_000_000));
     let mut network = String::from("[hosts]\n");
-    network += &format!("profile = \"{}\"\n", draw.pick(&Profile::NAMES));
+    network += &format!("profile = \"{}\"\n", draw.pick(Profile::NAMES));
     let knobs: BTreeSet<String> = (0..draw.below(4)).map(|_| knob(draw)).collect();
     let mut names = BTreeSet::new();
     for knob in knobs {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const BATCH: u64 = 40;
 
 /// Longest time for making a finding smaller.
-const SHRINKING: Duration = Duration::from_secs(120);
+const SHRINKING: Duration = Duration::from_secs(60);
 
 #[test]
 fn random_setups_are_restored_exactly_or_refused() {
@@ -75,6 +75,7 @@ fn tried(laboratory: &Laboratory, seeds: std::ops::RangeInclusive<u64>) -> Vec<S
         let Err((invariant, details)) = checked else {
             continue;
         };
+        println!("seed {seed}: {invariant}\n{details}");
         let deadline = Instant::now() + SHRINKING;
         let choices = simplest(draw.made().to_vec(), deadline, |draw| {
             let script = of(draw);
