@@ -70,8 +70,8 @@ impl Draw {
         const STEPS: u64 = 300;
         let step = self.below(STEPS + 1) as f64 / STEPS as f64;
         let (from, to) = (low.max(1) as f64, high.max(1) as f64);
-        let value = from * (to / from).powf(step);
-        let unit = 10_f64.powf(value.log10().floor() - 2.0).max(1.0);
+        let value = from * libm::pow(to / from, step);
+        let unit = libm::exp10(libm::log10(value).floor() - 2.0).max(1.0);
         (((value / unit).round() * unit) as u64).clamp(low, high)
     }
 }
