@@ -99,7 +99,8 @@ test-fast:
 # length, papers at full size), the modules against three kernels' headers with gcc, clang and sparse, and cargo-deny.
 .PHONY: test-all
 test-all: test
-	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test search --test testbed -- --ignored full_size
+	scripts/bootstrap test-all
+	GENTLE_TESTBED=required $(CARGO) test --workspace --locked --no-fail-fast --test docs --test pages --test search --test sim --test testbed -- --ignored full_size
 	$(MAKE) test-kernel-headers
 	$(MAKE) test-deny
 

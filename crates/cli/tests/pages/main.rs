@@ -239,14 +239,20 @@ gap = "300ms"
 size = { segments = 5 }
 "#;
 
-/// Runs of every scheme by the command, for each of two setups of the page.
+/// Traffic of every kind.
+const EVERY_KIND: &str = include_str!("../../../sim/tests/every-kind.toml");
+
+/// Runs of every scheme by the command, for each of three setups of the page.
 fn records(folder: &Path) -> serde_json::Value {
     std::fs::write(folder.join("lossy.toml"), LOSSY).unwrap();
     let short = serde_json::json!({ "traffic": "short", "duration": "5s", "profile": "linux-7.2" });
+    std::fs::write(folder.join("every.toml"), EVERY_KIND).unwrap();
     let lossy = serde_json::json!({ "toml": LOSSY });
+    let every = serde_json::json!({ "toml": EVERY_KIND });
     serde_json::json!([
         { "setup": short, "runs": runs_of_schemes(folder, "short --duration 5s --profile linux-7.2") },
         { "setup": lossy, "runs": runs_of_schemes(folder, "lossy.toml") },
+        { "setup": every, "runs": runs_of_schemes(folder, "every.toml") },
     ])
 }
 

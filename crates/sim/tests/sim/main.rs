@@ -1,5 +1,6 @@
 //! The simulator: its captures by tshark, its results against closed forms, theory and a kernel's measurements, and invariants.
 
+mod c_library;
 mod capture_tshark;
 mod changes;
 mod datagrams;
