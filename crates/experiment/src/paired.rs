@@ -282,8 +282,8 @@ fn eligible(samples: &[Sample<'_>]) -> Vec<bool> {
 /// Selects the schemes that are best: the one with the best number of those that can be ranked, and those within
 /// [`MATTERS`] of it. It selects none if chance may have set these apart from all others.
 ///
-/// A scheme counts as worse if a best one beats it: its number is better, and a test finds so at [`LEVEL`] divided by the
-/// number of other schemes. Then the scheme that really is the best counts as worse with a probability of at most 5 %,
+/// A scheme counts as worse if any other beats it: its number is better, and a test finds so at [`LEVEL`] divided by the
+/// number of other schemes. (A scheme with less variance than the best one may show more clearly that a third is worse.) Then the scheme that really is the best counts as worse with a probability of at most 5 %,
 /// since it takes part in so many tests only: this is multiple comparison with the best after J. C. Hsu ("Simultaneous
 /// confidence intervals for all distances from the 'best'", Annals of Statistics 9, 1981, 1026–1034), with Bonferroni's
 /// inequality for pairs of unequal variance. A scheme that is not beaten, but has a clearly worse number, is undecided
@@ -315,9 +315,10 @@ fn standings(samples: &[Sample<'_>], better: Better) -> Vec<Standing> {
         |one: usize, other: usize| found(one, other).is_some_and(|found| is_better(found, better));
     let is_best = |index: usize| eligible[index] && !samples[leader].leads(&samples[index], better);
     let is_beaten = |index: usize| {
-        let beats =
-            |best: usize| samples[best].leads(&samples[index], better) && finds_better(best, index);
-        ranked().filter(|best| is_best(*best)).any(beats)
+        let beats = |other: usize| {
+            samples[other].leads(&samples[index], better) && finds_better(other, index)
+        };
+        ranked().any(beats)
     };
     let standing = |index: usize| match () {
         () if is_best(index) => Standing::Best,
@@ -405,6 +406,22 @@ mod tests {
         // The differences of gentle and las are significant; they do not matter.
         let (two, _) = verdicts(&values[3..], &[0; 2]);
         assert_eq!(two, [None, None]);
+    }
+
+    /// A reference that others are significantly better than cannot be as good as the best of them.
+    #[test]
+    fn what_one_scheme_beats_is_not_undecided() {
+        let values = [
+            known(&[0.569, 0.922, 0.586, 0.977, 0.747]),
+            known(&[0.259, 0.419, 0.266, 0.444, 0.340]),
+            known(&[0.5, 0.1, 0.2, 0.1, 0.3]),
+        ];
+        let (verdicts, best) = verdicts(&values, &[0; 3]);
+        assert_eq!(
+            (verdicts[1], best),
+            (Some(Verdict::Better), vec![false, false, true])
+        );
+        assert_eq!(undecided(&values), [false, true, false]);
     }
 
     #[test]
