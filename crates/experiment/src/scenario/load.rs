@@ -235,10 +235,17 @@ mod tests {
         // Means of rounded-up exponentials: 4.52 pages of 3.53 objects. All sessions end in time.
         let expected = 40.0 * 4.52 * 3.53 * 1514.0 * 8.0 / 100.0 / 1e6;
         assert!((web / expected - 1.0).abs() < 0.15, "{web} {expected}");
-        // 10^9 pages per second without end: only the start is counted.
-        let endless = down(
-            "kind = \"web\"\nsessions = 1000000\nsession_gap = \"1ns\"\npages = 1000000\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
+        // 10^9 pages per second without end, which a file may not ask for: only the start is counted.
+        let mut endless = one_workload(
+            "kind = \"web\"\nsessions = 1\nsession_gap = \"1ns\"\npages = 1\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
         );
+        if let Traffic::Web {
+            sessions, pages, ..
+        } = &mut endless.workloads[0].traffic
+        {
+            (*sessions, *pages) = (1_000_000, 1e6);
+        }
+        let endless = endless.load(Direction::Down);
         assert!(endless.is_finite() && endless > 1e6, "{endless}");
     }
 
