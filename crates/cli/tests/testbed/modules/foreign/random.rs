@@ -1,6 +1,7 @@
 //! Random set-ups of other origin, in batches for each of which a machine is booted.
 
 use super::super::laboratory::Laboratory;
+use super::GENTLE;
 use gentle_testkit::draw::{Draw, simplest};
 use gentle_testkit::trees::{Kinds, Tree, judge, script};
 use std::path::PathBuf;
@@ -101,7 +102,7 @@ fn of(draw: &mut Draw) -> String {
 fn judged(laboratory: &Laboratory, scripts: &[String]) -> Vec<Result<(), (&'static str, String)>> {
     const BETWEEN: &str = "##### next";
     let mut all =
-        String::from("sysctl -qw net.ipv6.conf.default.disable_ipv6=1\nexport GENTLE=gentle\n");
+        format!("sysctl -qw net.ipv6.conf.default.disable_ipv6=1\nexport GENTLE={GENTLE}\n");
     for script in scripts {
         // A script that fails must not end the others.
         all += &format!(
