@@ -35,6 +35,9 @@ struct Truth {
     sent: [u64; 2],
     dropped: [u64; 2],
     handshakes: BTreeMap<Vec<u8>, Handshake>,
+    /// Times at which SYNs and SYN/ACKs entered a queue that they have not left, and the longest stay in one, nanoseconds.
+    waiting: BTreeMap<(usize, Vec<u8>), u64>,
+    longest_stay: u64,
 }
 
 /// Handshake of a connection as the client's end sends and the server's end answers.
@@ -102,6 +105,12 @@ fn truth(case: &Case) -> Truth {
                 continue;
             }
         };
+        let entered = (kind, flow.clone());
+        if packet.interface % SIDES == ENTRY {
+            truth.waiting.entry(entered).or_insert(time);
+        } else if let Some(since) = truth.waiting.remove(&entered) {
+            truth.longest_stay = truth.longest_stay.max(time - since);
+        }
         match packet.interface % SIDES {
             ENTRY => {
                 truth.sent[kind] += 1;
@@ -256,17 +265,10 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
             || format!("{count:?} of mean {mean:?} s, in the analysis {times}"),
         )?;
     }
-    // The analysis infers what a repetition means. Where nothing takes as long as the shortest initial RTO, a repetition means
-    // a loss; where answers come later, several causes look alike.
+    // The analysis infers what a repetition means. Where SYN and SYN/ACK wait for less than the shortest initial RTO, a second, a
+    // repetition means a loss; where answers come later, several causes look alike.
     let standard = !scenario.toml().contains("tcp = ") && !scenario.network.contains("rto");
-    let without_loss = truth
-        .handshakes
-        .iter()
-        .filter(|it| !truth.lost.contains(it.0));
-    let longest = without_loss
-        .filter_map(|it| Some(it.1.first_ack? - it.1.first_syn))
-        .max();
-    if standard && longest.is_none_or(|longest| longest < 900_000_000) {
+    if standard && truth.longest_stay < 400_000_000 {
         let answered = truth
             .handshakes
             .iter()
