@@ -1,5 +1,6 @@
 //! Python exceptions.
 
+use gentle_units::foreign::visible;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -36,12 +37,12 @@ pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 
 /// Failure while doing what was asked.
 pub(crate) fn failed(error: impl Display) -> PyErr {
-    Error::new_err(without_error_numbers(&error.to_string()))
+    Error::new_err(shown(&error.to_string()))
 }
 
 /// Mistake in what was asked.
 pub(crate) fn invalid(error: impl Display) -> PyErr {
-    let text = without_error_numbers(&error.to_string());
+    let text = shown(&error.to_string());
     Python::attach(|py| match invalid_input(py) {
         Ok(class) => PyErr::from_type(class.clone(), text),
         Err(error) => error,
@@ -59,8 +60,8 @@ pub(crate) fn read_back<T: DeserializeOwned>(kind: &str, json: &str) -> PyResult
         .map_err(|error| invalid(format!("not the JSON of a {kind} of this version: {error}")))
 }
 
-/// Text without the numbers that std appends to the system's messages, as the command prints it.
-fn without_error_numbers(text: &str) -> String {
+/// Text as the command prints it: foreign text neutralised, without the numbers that std appends to the system's messages.
+fn shown(text: &str) -> String {
     let mut plain = text.to_owned();
     while let Some(start) = plain.find(" (os error ") {
         let Some(length) = plain[start..].find(')') else {
@@ -68,5 +69,5 @@ fn without_error_numbers(text: &str) -> String {
         };
         plain.replace_range(start..=start + length, "");
     }
-    plain
+    visible(&plain)
 }

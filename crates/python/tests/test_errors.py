@@ -132,3 +132,10 @@ def test_a_page_that_cannot_be_written_is_named(capture, tmp_path) -> None:
     for result in results:
         with pytest.raises(gentle.Error, match=rf"^{tmp_path}/none/x\.csv: No such file or directory"):
             result.save(tmp_path / "none/x.csv")
+
+
+def test_text_from_outside_cannot_act_on_a_terminal(tmp_path) -> None:
+    name = "\x1b]0;owned\x07\u202e.pcap"
+    with pytest.raises(gentle.Error) as raised:
+        gentle.analyze(tmp_path / name)
+    assert r"\u{1b}]0;owned\u{7}\u{202e}.pcap" in str(raised.value)

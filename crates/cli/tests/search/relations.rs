@@ -1,9 +1,8 @@
 //! Two runs whose scenarios are related, so that their results are.
 //!
-//! The random numbers of a workload depend on its position in the file. Permuting random workloads therefore means other
-//! random numbers, as another seed does, and a workload can only be added at the end without changing the others. Exact
-//! relations need workloads that draw nothing: lists of flows with all columns, long-lived flows with one start, and UDP
-//! without jitter.
+//! The random numbers of a workload depend on its kind, group and direction, and on the other keys of workloads that have these in
+//! common with it. Workloads can therefore be permuted, and one with another kind, group or direction be added, without changing what
+//! the others draw.
 
 use crate::case::{Case, Checked, Finding, broken, holds};
 use crate::scenario;
@@ -52,7 +51,7 @@ fn difference(one: &Value, two: &Value, path: &str) -> Option<String> {
     }
 }
 
-/// A workload at the end that starts nothing changes nothing.
+/// A workload that starts nothing changes nothing, wherever it stands.
 fn idle(draw: &mut Draw, case: &Case) -> Checked {
     let mut scenario = scenario::any(draw);
     let scheme = scenario::scheme(draw, scenario.rates.down);
@@ -66,13 +65,22 @@ fn idle(draw: &mut Draw, case: &Case) -> Checked {
         .workloads
         .iter()
         .any(|text| datagrams.iter().any(|kind| text.contains(kind)));
-    scenario
-        .workloads
-        .push(match draw.below(if has_datagrams { 1 } else { 3 }) {
-            0 => "kind = \"poisson\"\ngap = \"100d\"\nsize = { segments = 1 }\n".to_owned(),
-            1 => format!("kind = \"udp\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
-            _ => format!("kind = \"syn_flood\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
-        });
+    let idle = match draw.below(if has_datagrams { 1 } else { 3 }) {
+        0 => "kind = \"poisson\"\ngap = \"100d\"\nsize = { segments = 1 }\n".to_owned(),
+        1 => format!("kind = \"udp\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
+        _ => format!("kind = \"syn_flood\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
+    };
+    // Workloads of one kind are told apart by their other keys, so that one more may take the place of another.
+    let kind = idle.lines().next().unwrap_or_default();
+    if scenario.workloads.iter().any(|text| text.contains(kind)) {
+        return Ok(());
+    }
+    // The position of a constant-rate source among those is part of its packets' addresses.
+    let place = match idle.contains("poisson") {
+        true => draw.below(scenario.workloads.len() as u64 + 1) as usize,
+        false => scenario.workloads.len(),
+    };
+    scenario.workloads.insert(place, idle);
     scenario.write(case, "with-idle.toml");
     let without = run(case, "scenario.toml", &scheme, &[])?;
     let with = run(case, "with-idle.toml", &scheme, &[])?;
@@ -105,7 +113,7 @@ fn plain_network(draw: &mut Draw, rate: u64, delays_us: [u64; 2], hosts: &str) -
     )
 }
 
-/// The order of workloads that draw nothing does not matter, in total and for each group.
+/// The order of workloads does not matter, in total and for each group.
 fn permuted(draw: &mut Draw, case: &Case) -> Checked {
     let scheme = draw.pick(&WITHOUT_HASH);
     let rate = draw.magnitude(200_000, 200_000_000);
@@ -118,6 +126,16 @@ fn permuted(draw: &mut Draw, case: &Case) -> Checked {
     let count = draw.range(2, 5);
     let mut workloads: Vec<String> = (0..count)
         .map(|number| {
+            if draw.chance(50) {
+                let (gap, most) = (us / draw.range(2, 20), draw.magnitude(1, 300));
+                let direction = draw.pick(&["down", "up"]);
+                return format!(
+                    "\n[[workload]]\nkind = \"poisson\"\ngap = \"{gap}us\"\nsize = {{ zipf = 1.7, max = {most} }}\n\
+                     rtt = [\"{}us\", \"{}us\"]\ndirection = \"{direction}\"\ngroup = \"{number}\"\n",
+                    delays[0] + delays[1],
+                    delays[0] + delays[1] + 50_000
+                );
+            }
             let mut list = String::from("start_s,bytes,rtt_s,direction,initiator\n");
             for _ in 0..draw.range(1, 15) {
                 // Nanoseconds, so that no two packets are sent at one time: their order would be that of the workloads.
