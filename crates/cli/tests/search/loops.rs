@@ -202,10 +202,13 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
     let connections = result["connections"].as_u64().unwrap_or_default();
     let begun = truth.begun.len() as u64;
     if !has_users {
+        // A SYN that waits for an access link when the run ends has not reached the queue.
+        let has_access = scenario.network.contains("[access]");
+        let least = if has_access { 0 } else { connections };
         // A long-lived flow that would start after the end of the arrivals never does.
         holds(
             "the capture has the connections of the results",
-            (connections..=connections + long).contains(&begun),
+            (least..=connections + long).contains(&begun),
             || {
                 format!(
                     "{begun} in the capture, {connections} and {long} long-lived in the results"

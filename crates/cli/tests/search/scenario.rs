@@ -115,7 +115,7 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
     }
     let access = draw.chance(20).then(|| draw.range(2, 20));
     if let Some(hosts) = access {
-        let rate = down.max(up) * draw.range(1, 4);
+        let rate = down.max(up) * draw.range(2, 4);
         network += &format!("[access]\nrate = \"{rate}bit\"\nhosts = {hosts}\n");
     }
     let load = draw.magnitude(5, 150);
