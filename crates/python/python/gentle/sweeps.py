@@ -100,7 +100,9 @@ def sweep(
     for name, content in contents(results, names):
         plan.add(at + name, content)
     if foreign := plan.foreign():
-        warnings.warn(f"{foreign} runs in the store were made by another build of gentle and do not count", stacklevel=2)
+        warnings.warn(
+            f"{foreign} runs in the store were made by another build of gentle and do not count", stacklevel=2
+        )
 
     def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
         runs, connections = made
