@@ -634,7 +634,10 @@ mod tests {
         let (marks, drops) = shares("dualpi2 step_thresh=10s", 60);
         assert!(marks > 0.05, "{marks}");
         let expected = (marks / 2.0) * (marks / 2.0);
-        assert!(libm::log(drops / expected).abs() < 0.5, "{marks} and {drops}");
+        assert!(
+            libm::log(drops / expected).abs() < 0.5,
+            "{marks} and {drops}"
+        );
     }
 
     #[test]
