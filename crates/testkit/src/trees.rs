@@ -274,7 +274,7 @@ pub struct Tree {
 pub enum Kinds {
     /// All that iproute2 knows.
     All,
-    /// [`FEW`].
+    /// Those that every kernel with qdiscs has.
     Few,
 }
 
