@@ -1,8 +1,8 @@
 //! Damaged files and command lines: refused with a sentence that names the file, or read; never a panic, a hang, or memory
 //! without bound.
 //!
-//! A result that damage changes silently is no finding here, except for captures under `--strict`, where the tests of
-//! `gentle-capture` have their own: without a digest in a file no reader can know.
+//! A result that damage changes silently is a finding for the stores of sweeps, whose files have digests, but not for other files: no
+//! reader can know. (Captures under `--strict` are tested by `gentle-capture`.)
 
 use crate::case::{Case, Checked, Finding, holds};
 use crate::scenario;
@@ -234,8 +234,14 @@ fn store(draw: &mut Draw, case: &Case) -> Checked {
         "--csv=table.csv",
     ];
     case.succeed(&sweep)?;
+    let table = case.read("table.csv");
     let name = damage_one_of(draw, case, "store")?;
-    on(case, &name, &sweep)
+    on(case, &name, &sweep)?;
+    holds(
+        "a damaged store gives the same table or an error",
+        case.read("table.csv") == table,
+        || name,
+    )
 }
 
 /// Values at which programs break.

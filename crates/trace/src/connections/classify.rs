@@ -192,6 +192,9 @@ fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
     same.next().is_none().then_some(found)
 }
 
+/// Time that a busy client takes to acknowledge a SYN/ACK, which it does at once: some scheduling intervals.
+const PROMPT: Nanos = Nanos::from_millis(20);
+
 /// Whether an answer was late: it came `took` after the first transmission it may belong to, and does not answer the
 /// last one, which was sent `since_last` before it.
 ///
@@ -494,7 +497,19 @@ impl Classifier<'_> {
             return false;
         };
         let answered = self.synacks()[self.accepted_synack().unwrap_or(0)];
-        round_trip.0 * 2 < answer.at.since(answered.at).0
+        round_trip.0 * 2 < answer.at.since(answered.at).0 && self.may_answer_last(round_trip)
+    }
+
+    /// Whether the client's first acknowledgement may be that of the last SYN/ACK before it, given the round-trip time to the
+    /// client measured later. If not, that time was another one during the handshake, as in front of a queue that has
+    /// drained since, and decides nothing.
+    fn may_answer_last(&self, round_trip: Nanos) -> bool {
+        let last = self.synacks().iter().rev().find(|synack| !synack.settled);
+        let (Some(answer), Some(last)) = (self.exchange.answer, last) else {
+            return true;
+        };
+        let longest = Nanos(round_trip.0 * 2).saturating_add(PROMPT);
+        !answer.is_plain || answer.at.since(last.at) <= longest
     }
 
     /// Classifies SYN/ACK number `at`, which stands for `weight` SYN/ACKs.
@@ -545,7 +560,7 @@ impl Classifier<'_> {
             accepted.is_some() || self.is_answered_twice(),
             answer.at.since(synacks[accepted.unwrap_or(0)].at),
             sent.map_or(Nanos::ZERO, |last| answer.at.since(last.at)),
-            self.exchange.round_trip(SERVER),
+            (self.exchange.round_trip(SERVER)).filter(|it| self.may_answer_last(*it)),
         )
     }
 

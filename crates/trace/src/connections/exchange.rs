@@ -113,6 +113,8 @@ pub(super) struct Answer {
     pub(super) at: CompactTime,
     /// Low 16 bits of the timestamp echo (TSecr); zero without timestamps.
     pub(super) echo: u16,
+    /// Whether it is nothing but an acknowledgement, which a client sends at once.
+    pub(super) is_plain: bool,
     /// Time at which the client repeated the acknowledgement without data.
     pub(super) again: Option<CompactTime>,
 }
@@ -167,10 +169,11 @@ impl Exchange {
     }
 
     /// Records the first segment, seen at `at`, which shows that the client had received an answer.
-    pub(super) fn record_answer(&mut self, at: CompactTime, echo: u16) {
+    pub(super) fn record_answer(&mut self, at: CompactTime, echo: u16, is_plain: bool) {
         self.answer.get_or_insert(Answer {
             at,
             echo,
+            is_plain,
             again: None,
         });
     }

@@ -341,7 +341,7 @@ impl Connection {
             exchange.record_handshake(SERVER, synack);
         }
         if let Some(at) = answered {
-            exchange.record_answer(at, 0);
+            exchange.record_answer(at, 0, false);
         }
     }
 
@@ -452,9 +452,11 @@ impl Connection {
                 } else {
                     0
                 };
-                loss_state
-                    .exchange
-                    .record_answer(CompactTime::at(segment.time), echo);
+                loss_state.exchange.record_answer(
+                    CompactTime::at(segment.time),
+                    echo,
+                    segment.seq_len() == 0,
+                );
             }
         }
         if side == CLIENT {

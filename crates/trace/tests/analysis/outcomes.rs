@@ -207,6 +207,51 @@ fn late_behind_the_answer() {
     assert_eq!(handshake(7, true), [0, 1, 0, 0, 0]);
 }
 
+/// SYN/ACKs wait in a queue that has drained when the round trip is measured: an ACK that follows the last SYN/ACK by far more than a
+/// round trip does not answer that one.
+#[test]
+fn late_behind_a_queue_that_drains() {
+    let handshake = |acked_at: f64, payload: u16| {
+        let talk = talk()
+            .syn(0.0)
+            .stamps(100, 0)
+            .synack(0.001)
+            .stamps(9_000, 100)
+            .syn(1.0)
+            .stamps(1_100, 0)
+            .synack(1.001)
+            .stamps(10_000, 100);
+        let talk = talk
+            .client(acked_at, |segment| segment.payload(payload))
+            .stamps(1_600, 9_000);
+        let end = 1_001 + u32::from(payload);
+        let talk = talk
+            .server(acked_at + 0.01, |s| s.ack(end).payload(700))
+            .client(acked_at + 0.04, |s| s.seq(end).ack(5_701));
+        repeats(&analyze(&talk.segments).0)
+    };
+    assert_eq!(handshake(1.5, 0), [0, 1, 0, 0, 0]);
+    // The first ACK may have been lost, and this one answers the second SYN/ACK; or data carries it.
+    assert_eq!(handshake(1.03, 0), [1, 0, 0, 0, 0]);
+    assert_eq!(handshake(1.5, 100), [1, 0, 0, 0, 0]);
+    // At the server, where the timer sent the second SYN/ACK.
+    let timer = |acked_at: f64| {
+        let talk = talk()
+            .syn(0.0)
+            .stamps(100, 0)
+            .synack(0.001)
+            .stamps(9_000, 100);
+        let talk = talk.synack(1.001).stamps(10_000, 100).ack(acked_at);
+        let talk = talk
+            .stamps(1_600, 9_000)
+            .server(acked_at + 0.01, |s| s.payload(700));
+        let talk = talk.client(acked_at + 0.04, |s| s.ack(5_701));
+        repeats(&analyze(&talk.segments).0)
+    };
+    assert_eq!(timer(1.5), [0, 1, 0, 0, 0]);
+    assert_eq!(timer(1.03), [1, 0, 0, 0, 0]);
+}
+
 /// A timer retransmits a SYN/ACK while the client's ACK is under way.
 #[test]
 fn a_late_ack() {
