@@ -326,6 +326,6 @@ fn grades_change_at_their_limits() {
 fn a_record_is_that_of_the_simulator() {
     let setup = setup("short", "10s");
     let text = record(&setup, "codel", 4).unwrap();
-    assert!(text.starts_with("{\"version\":2,"), "{}", &text[..40]);
+    assert!(text.starts_with("{\"version\":3,"), "{}", &text[..40]);
     assert!(text.contains("\"scheme\":\"codel\",\"seed\":4"));
 }

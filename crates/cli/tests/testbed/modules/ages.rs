@@ -468,14 +468,20 @@ fn the_script_for_openwrt() {
 }
 
 fn without_the_capability() {
-    run("chmod 777 /run/gentle");
     let before = run("tc qdisc show dev d0");
     // Of root without the rest, and of a user, who cannot write where tc keeps maps.
-    for capabilities in [
-        "--bounding-set -all,+net_admin,+bpf --inh-caps +net_admin,+bpf",
-        "--reuid 1000 --regid 1000 --clear-groups --bounding-set -all,+net_admin --inh-caps +net_admin \
-         --ambient-caps +net_admin",
+    for (user, capabilities) in [
+        (
+            0,
+            "--bounding-set -all,+net_admin,+bpf --inh-caps +net_admin,+bpf",
+        ),
+        (
+            1000,
+            "--reuid 1000 --regid 1000 --clear-groups --bounding-set -all,+net_admin --inh-caps +net_admin \
+             --ambient-caps +net_admin",
+        ),
     ] {
+        run(&format!("chown -R {user} /run/gentle"));
         let output = attempt(&format!(
             "setpriv {capabilities} {GENTLE} qdisc apply d0 age_prio"
         ));
@@ -486,6 +492,7 @@ fn without_the_capability() {
         assert!(words.len() < 2000, "{words}");
         assert_eq!(run("tc qdisc show dev d0"), before);
     }
+    run("chown -R 0 /run/gentle");
     let whole = "+net_admin,+bpf,+perfmon";
     run(&format!(
         "setpriv --bounding-set -all,{whole} --inh-caps {whole} {GENTLE} qdisc apply d0 age_prio"

@@ -319,7 +319,7 @@ fn what_cannot_be_written_down_is_not_put_aside() {
     runs(
         r#"
         # The machine itself has something in that folder.
-        read_only() { unshare --mount sh -ec 'mount -t tmpfs -o ro none /run/gentle; exec "$@"' sh "$@"; }
+        read_only() { unshare --mount sh -ec 'mount -t tmpfs -o ro,mode=700 none /run/gentle; exec "$@"' sh "$@"; }
         read_only gentle qdisc apply wan 'pfifo limit=50' 2>&1 | grep 'could not be recorded'
         refused 'so it stays' gentle qdisc remove wan
         tc qdisc del dev wan root
