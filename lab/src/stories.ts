@@ -85,15 +85,15 @@ const scene = (change: Partial<Scene>): Scene => ({ ...FIRST, ...change });
 
 export const STORIES: Story[] = [
   {
-    id: "hang", title: "The page that hangs for a second", speed: 0.2, from: 25, scene: FIRST,
+    id: "hang", title: "The page that hangs for a second", speed: 0.2, from: 88, scene: FIRST,
     text: "Both sides carry the same connections. On the left a full queue drops whatever comes, also SYNs, the packets that open connections; a host that gets no answer to its SYN waits a whole second. SPA lets SYNs pass first and drops none. Watch for a red cross on a red triangle.",
   },
   {
-    id: "pie", title: "Why PIE loses SYNs", speed: 0.2, from: 25, scene: scene({ a: "pie", b: "spa" }),
+    id: "pie", title: "Why PIE loses SYNs", speed: 0.2, from: 65, scene: scene({ a: "pie", b: "spa" }),
     text: "PIE keeps the queue short: it drops packets at random before the queue is full, the more the longer they wait. It does not look at which, so a SYN is as likely to go as one of a thousand data packets, and costs a second instead of a few milliseconds.",
   },
   {
-    id: "fin", title: "The FIN that overtakes its data", speed: 0.2, from: 25, scene: scene({ a: "spa published", b: "spa" }),
+    id: "fin", title: "The FIN that overtakes its data", speed: 0.2, from: 88, scene: scene({ a: "spa published", b: "spa" }),
     text: "As published, SPA sends FINs first, too. A FIN that overtakes the last data packets of its own connection arrives too early, which looks like a loss to the receiver. With fin=inorder, the default here, FINs stay behind their data.",
   },
   {
