@@ -27,8 +27,9 @@ const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; 
 /// Connections served at a time.
 const CONNECTIONS: usize = 64;
 
-/// Longest wait for the next bytes of a request, or for a reader of the answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
+/// Longest wait for the next bytes of a request, or for a reader of the answer. A connection that it ends gets an error, which a browser
+/// takes for the answer to the next request if it had opened the connection in advance: Chromium closes such ones after 10 s.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Names of this machine in the header Host. A page of another origin whose name leads here has another one.
 const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
