@@ -3,9 +3,7 @@
 //! `docs/json.md` documents every field for users. Keep both in step, and raise [`SCHEMA`] when the meaning of a field
 //! changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
 
-mod name;
-
-pub use name::Name;
+pub use gentle_units::interned::Name;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +39,7 @@ pub struct Comparison {
     /// Label of the scheme that the others are compared with; `None` without results.
     pub reference: Option<String>,
     /// Name of the primary result, [`HEADLINE`].
-    #[serde(deserialize_with = "name::name")]
+    #[serde(deserialize_with = "gentle_units::interned::name")]
     pub headline: Name,
     /// One entry per scheme, in the order asked for.
     pub results: Vec<SchemeResult>,
@@ -151,7 +149,7 @@ pub struct SchemeResult {
     /// Jain's fairness index of these connections: [`LinkResult::jain_index`].
     pub jain_index: Option<f64>,
     /// Packets dropped by the queue under test, by reason, over all seeds.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub drops: BTreeMap<Name, u64>,
     /// Packets marked with ECN by the queue under test, over all seeds.
     pub marks: u64,
@@ -452,7 +450,7 @@ pub struct LinkResult {
     /// Packets sent.
     pub sent: u64,
     /// Packets dropped by reason; `loss` is random loss on the link.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub drops: BTreeMap<Name, u64>,
     /// Rate that the link offered on average between warm-up and the last arrival, bits per second.
     pub capacity_bps: Option<f64>,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Scenario(pub(crate) Arc<gentle_experiment::Scenario>, Arc<Made>);
 
-/// What a scenario was made of, so that it can be made again.
+/// Source of a scenario, from which it can be made again.
 enum Made {
     /// Name, text and folder of a scenario file.
     Toml(String, String, Option<PathBuf>),

@@ -148,7 +148,7 @@ impl SweepPlan {
         plan(py, file, &text, folder, machines, false)
     }
 
-    /// What [`SweepPlan::restored`] makes the same plan of, without results.
+    /// Arguments with which [`SweepPlan::restored`] makes the same plan, without results.
     fn source(&self, py: Python<'_>) -> (String, String, PathBuf, Option<Py<PyAny>>, bool) {
         let (file, text, folder) = self.source.clone();
         let machines = self.machines.as_ref();
@@ -177,9 +177,8 @@ impl SweepPlan {
     }
 
     /// Runs of the store that other code made; they do not count.
-    fn foreign(&self, py: Python<'_>) -> PyResult<u64> {
-        let survey = py.detach(|| self.sweep.survey());
-        Ok(survey.map_err(|error| raised(error, self.is_file))?.foreign)
+    fn foreign(&self) -> u64 {
+        self.sweep.foreign()
     }
 
     /// Points, runs, missing runs, and the estimated seconds of computing of these.

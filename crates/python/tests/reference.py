@@ -98,7 +98,7 @@ def _signature(name: str, function: griffe.Function) -> str:
         if parameter.kind is griffe.ParameterKind.keyword_only and not keyword_only:
             keyword_only = True
             parameters.append("*")
-        # What follows *items is by keyword anyway.
+        # Parameters after *items are keywords in any case.
         keyword_only = keyword_only or is_variadic
         has_default = parameter.default is not None and not is_variadic
         default = f" = {parameter.default}" if has_default else ""

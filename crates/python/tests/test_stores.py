@@ -88,7 +88,7 @@ def test_a_misspelt_bucket_is_an_error_and_makes_none(monkeypatch, tmp_path: Pat
         assert len(gentle.sweep(GRID, store="s3://bucket/sweep")) == 2
         more = {**GRID, "seeds": 5}
         assert len(gentle.sweep(more, store="s3://bucket/sweep")) == 5
-        # What is there is fetched at once.
+        # Files of the store are fetched at the same time.
         Objects.fetched.clear()
         assert len(gentle.sweep(more, store="s3://bucket/sweep")) == 5
         assert Objects.fetched == [2]

@@ -29,8 +29,6 @@ impl Progress for () {
 pub struct Outcome {
     /// Runs of the sweep that the store had before.
     pub found: u64,
-    /// Runs of the store that other code made; they do not count.
-    pub foreign: u64,
     /// Runs that were made.
     pub made: u64,
     /// True if the sweep was stopped before its end.
@@ -62,7 +60,6 @@ where
         let survey = sweep.survey()?;
         if first {
             outcome.found = survey.runs - survey.missing;
-            outcome.foreign = survey.foreign;
             first = false;
         }
         progress.planned(&survey);

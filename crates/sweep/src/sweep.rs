@@ -57,8 +57,6 @@ pub struct Survey {
     pub runs: u64,
     /// Runs that the store does not have.
     pub missing: u64,
-    /// Runs of the store on the same backend that other code made; they do not count.
-    pub foreign: u64,
     /// Estimated cost of the missing runs, seconds on one core.
     pub seconds: f64,
 }
@@ -155,6 +153,11 @@ impl Sweep {
         index.add(file, bytes.into(), metric, origin)
     }
 
+    /// Number of runs in the files added so far that other code made on the same backend; they do not count.
+    pub fn foreign(&self) -> u64 {
+        self.index().foreign
+    }
+
     fn index(&self) -> RwLockReadGuard<'_, Index> {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -166,7 +169,6 @@ impl Sweep {
     pub fn survey(&self) -> Result<Survey, SweepError> {
         let mut survey = Survey {
             points: self.grid.len(),
-            foreign: self.index().foreign,
             ..Survey::default()
         };
         let mut resolver = Resolver::default();

@@ -335,8 +335,8 @@ fn a_damaged_store_never_gives_another_table() {
     assert!(error.contains("replaced"), "{error}");
 }
 
-/// A backend for one scheme, which differs from scenarios and fails for a seed.
-struct Narrow;
+/// A backend for one scheme, with its engine, which differs from scenarios and fails for a seed.
+struct Narrow(&'static str);
 
 impl Backend for Narrow {
     type Error = String;
@@ -346,7 +346,7 @@ impl Backend for Narrow {
     }
 
     fn engine(&self) -> String {
-        "none".to_owned()
+        self.0.to_owned()
     }
 
     fn prepare(
@@ -382,14 +382,18 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
         Grid::from_toml("grid.toml", &text, &read).unwrap()
     };
     let both = "[\"pie\", \"codel\"]";
-    let narrow = Sweep::new(grid(both, "[1, 2]"), &Narrow).unwrap();
+    let narrow = Sweep::new(grid(both, "[1, 2]"), &Narrow("old")).unwrap();
     assert_eq!(narrow.assumptions(), ["Everything is narrow."]);
     let batch = batches(&narrow).remove(0).to_json();
     let folder = TempDir::new().unwrap();
     let store = Folder::open(folder.path()).unwrap();
     let never = AtomicBool::new(false);
-    let outcome = run(&narrow, &Narrow, &store, &(), &never).unwrap();
-    assert_eq!(outcome.made, 2);
+    let outcome = run(&narrow, &Narrow("old"), &store, &(), &never).unwrap();
+    assert_eq!((outcome.made, narrow.foreign()), (2, 0));
+    // The same backend, built from other sources, makes its own.
+    let newer = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Narrow("new")).unwrap();
+    let outcome = run(&newer, &Narrow("new"), &store, &(), &never).unwrap();
+    assert_eq!((outcome.found, outcome.made, newer.foreign()), (0, 2, 2));
     // Its runs are not those of the simulator.
     let simulated = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Simulator).unwrap();
     assert!(simulated.assumptions().is_empty());
@@ -402,10 +406,10 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
             .contains("to run on narrow, and this worker has simulator"),
         "{error}"
     );
-    let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow).unwrap_err();
+    let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow("old")).unwrap_err();
     assert_eq!(error.to_string(), "none of the schemes runs here");
-    let failing = Sweep::new(grid(both, "[9]"), &Narrow).unwrap();
-    let error = run(&failing, &Narrow, &store, &(), &never).unwrap_err();
+    let failing = Sweep::new(grid(both, "[9]"), &Narrow("old")).unwrap();
+    let error = run(&failing, &Narrow("old"), &store, &(), &never).unwrap_err();
     assert!(error.to_string().contains("seed 9 does not fit"), "{error}");
 }
 

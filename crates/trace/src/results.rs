@@ -6,11 +6,10 @@
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
 mod cost;
-mod name;
 mod outcomes;
 
 pub use cost::{CostOfSize, ExpectedCost, InitialRto};
-pub use name::Name;
+pub use gentle_units::interned::Name;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
@@ -92,14 +91,14 @@ pub struct Capture {
     /// Bytes on the wire, from the original lengths.
     pub wire_bytes: u64,
     /// Number of frames that were not dissected, by reason.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub skipped: BTreeMap<Name, u64>,
     /// Number of packets of other kinds, by kind: `udp`, `sctp`, `dccp`, `esp`, `other`, `fragment`.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub other: BTreeMap<Name, u64>,
     /// Number of tunnel packets, by protocol: `VXLAN`, `GRE`, … They are in `other`, too. Empty if tunnels were
     /// decapsulated on request (`--inner`).
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub tunnels: BTreeMap<Name, u64>,
     /// Interfaces of a pcapng file.
     pub interfaces: Vec<Interface>,
@@ -138,7 +137,7 @@ pub struct TrustWarning {
     /// Reason with its evidence and its effect on the figures.
     pub sentence: String,
     /// Numbers in the sentence, by name.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub evidence: BTreeMap<Name, f64>,
 }
 
@@ -448,7 +447,7 @@ pub struct StandardInterval {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesCount {
     /// `syn` or `synack`.
-    #[serde(deserialize_with = "name::name")]
+    #[serde(deserialize_with = "gentle_units::interned::name")]
     pub segment: Name,
     /// Description of the series, such as `1, 2, 4 … s (RFC 6298)`.
     pub label: String,
@@ -460,7 +459,7 @@ pub struct SeriesCount {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Vantage {
     /// `client`, `server`, `middle`, or `unknown`.
-    #[serde(deserialize_with = "name::name")]
+    #[serde(deserialize_with = "gentle_units::interned::name")]
     pub side: Name,
     /// Whether the position was given (`--vantage`), not inferred.
     pub given: bool,
@@ -484,7 +483,7 @@ pub struct Vantage {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Filter {
     /// `syn-seen`, `delay-45s`, `syn-flood`, `established-with-data`.
-    #[serde(deserialize_with = "name::name")]
+    #[serde(deserialize_with = "gentle_units::interned::name")]
     pub name: Name,
     /// Description of the connections that the filter removes.
     pub description: String,
@@ -637,7 +636,7 @@ pub struct Flows {
     pub flows: u64,
     /// Number of connections that did not become flows, by reason: `no-syn`, `not-established`, `no-data`, `not-across`
     /// (both addresses are in the local prefixes, or neither), `too-many`.
-    #[serde(deserialize_with = "name::keys")]
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub left_out: BTreeMap<Name, u64>,
     /// TCP payload of the trace without retransmissions, bytes.
     pub payload_bytes: u64,

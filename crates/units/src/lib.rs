@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod foreign;
-mod interned;
+pub mod interned;
 mod names;
 mod parse;
 mod rate;
@@ -9,7 +9,6 @@ mod size;
 pub mod text;
 mod time;
 
-pub use interned::interned;
 pub use names::suggestion;
 pub use parse::QuantityError;
 pub use rate::Rate;

@@ -59,11 +59,11 @@ where
     let outcome = threads.install(|| gentle_sweep::run(&sweep, backend, &store, &bar, stop));
     bar.clear();
     let outcome = outcome?;
-    if outcome.foreign > 0 {
+    if sweep.foreign() > 0 {
         note(&format!(
             "{}: {} made by another build of gentle, which do not count",
             args.store.display(),
-            text::plural(outcome.foreign, "run", "runs")
+            text::plural(sweep.foreign(), "run", "runs")
         ));
     }
     let summary = summary(&sweep, &store, &outcome)?;

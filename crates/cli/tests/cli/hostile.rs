@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A formula, escape sequences of C0 and C1, a bidirectional control, markup, and the end of a script.
 const TEXT: &str = "=1+1\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}<img src=x onerror=alert(1)></script>";
 
-/// The same without a slash, for names of files.
+/// Hostile text without a slash, for names of files.
 const NAME: &str = "=1+1\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}<img src=x onerror=alert(1)>";
 
 /// Marks of TEXT that must not appear anywhere as they are.

@@ -100,7 +100,7 @@ fn a_command_that_waits_says_for_which_process() {
     );
 }
 
-/// What is saved becomes commands of root.
+/// Saved state becomes commands that root executes.
 #[test]
 fn nothing_is_read_from_or_written_to_a_directory_of_another_user() {
     let Some(text) = stdout(

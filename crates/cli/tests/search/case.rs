@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a case found.
+/// Finding of a case: the invariant that it breaks.
 #[derive(Debug)]
 pub(crate) struct Finding {
     /// Name of the invariant that does not hold.

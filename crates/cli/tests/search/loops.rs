@@ -23,7 +23,7 @@ fn run(case: &Case, args: &[&str]) -> Result<Value, Finding> {
     )
 }
 
-/// What the capture of a run has of handshakes.
+/// Handshakes in the capture of a run.
 #[derive(Debug, Default)]
 struct Truth {
     /// Addresses and ports of connections whose SYN was sent, of those whose SYN/ACK was, and of those that lost one of

@@ -305,7 +305,7 @@ fn packets(case: &Case, result: &Value, scheme: &str, rates: Rates) -> Checked {
         if !is_ordered || side == DROP {
             continue;
         }
-        // What a queue may change.
+        // Fields of a packet that a queue may change.
         frame[DS_FIELD] = 0;
         frame[IP_CHECKSUM].fill(0);
         let flow = waiting

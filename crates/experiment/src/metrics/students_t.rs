@@ -25,7 +25,7 @@ pub(super) fn within(freedom: usize, t: f64) -> f64 {
 
 /// The `t` for which P(|T| ≤ `t`) is `probability`, from 0 to 0.99.
 pub(super) fn quantile(freedom: usize, probability: f64) -> f64 {
-    // That of one degree of freedom, the largest.
+    // The largest quantile is that of one degree of freedom: 63.7 for 0.99.
     let (mut low, mut high) = (0.0, 64.0);
     loop {
         let middle = (low + high) / 2.0;

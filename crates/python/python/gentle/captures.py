@@ -94,7 +94,7 @@ def analyze(
         progressed()
 
     def failed(sent: Captures, error: Exception) -> None:
-        # What a capture is like; anything else is like that for all.
+        # Errors of one capture; any other error would come for all of them.
         if not isinstance(error, _core.Error):
             raise error
         problems[sent.position] = str(error)

@@ -1,4 +1,4 @@
-//! The same bytes whatever the C library: musl's mathematical functions differ from glibc's in the last bit.
+//! Records do not depend on the C library, although musl's mathematical functions differ from glibc's in the last bit.
 
 use std::path::Path;
 use std::process::Command;

@@ -93,7 +93,7 @@ pub struct Outcomes {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedFor {
     /// `mptcp` (option 30, RFC 8684), `fast-open` (option 34, RFC 7413), `data`, or `ecn` (flags ECE and CWR, RFC 3168).
-    #[serde(deserialize_with = "super::name::name")]
+    #[serde(deserialize_with = "gentle_units::interned::name")]
     pub name: super::Name,
     /// Number of attempts.
     pub attempts: u64,
