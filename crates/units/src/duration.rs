@@ -1,4 +1,4 @@
-//! Time in integer nanoseconds.
+//! Durations in integer nanoseconds.
 
 use crate::parse::{self, QuantityError};
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-/// Point in time, in nanoseconds since any fixed moment, or duration in nanoseconds.
+/// Duration in nanoseconds, at most 584 years.
 ///
-/// One type serves for both, as in the kernel (`ktime_t`). The range is 584 years. Subtraction below zero panics in
-/// debug builds; use [`Nanos::saturating_sub`] where a negative difference is a legitimate result. Serialised as the integer.
+/// Sums and products that are too large give [`Nanos::MAX`]. A difference below zero is a mistake: it panics in debug
+/// builds and gives zero otherwise. Where it is a legitimate result, use [`Nanos::saturating_sub`]. Serialised as the integer.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,24 +18,24 @@ use std::str::FromStr;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Origin of time; also the empty duration.
+    /// Empty duration.
     pub const ZERO: Nanos = Nanos(0);
-    /// Latest representable time, used as "never".
+    /// Longest representable duration, also for one without end.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// Time of `n` microseconds.
+    /// Duration of `n` microseconds.
     pub const fn from_micros(n: u64) -> Nanos {
-        Nanos(n * 1_000)
+        Nanos(n.saturating_mul(1_000))
     }
-    /// Time of `n` milliseconds.
+    /// Duration of `n` milliseconds.
     pub const fn from_millis(n: u64) -> Nanos {
-        Nanos(n * 1_000_000)
+        Nanos(n.saturating_mul(1_000_000))
     }
-    /// Time of `n` seconds.
+    /// Duration of `n` seconds.
     pub const fn from_secs(n: u64) -> Nanos {
-        Nanos(n * 1_000_000_000)
+        Nanos(n.saturating_mul(1_000_000_000))
     }
-    /// Time of `s` seconds, rounded to the nanosecond; negative and non-finite values give zero.
+    /// Duration of `s` seconds, rounded to the nanosecond; negative values and NaN give zero.
     pub fn from_secs_f64(s: f64) -> Nanos {
         // A float-to-integer cast saturates, and maps NaN and negative values to 0.
         Nanos((s * 1e9).round() as u64)
@@ -52,46 +52,45 @@ impl Nanos {
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// Difference `self - other`, or zero if `other` is later.
+    /// Difference `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
-    }
-    /// Sum `self + other`, or [`Nanos::MAX`] on overflow.
-    pub const fn saturating_add(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_add(other.0))
     }
 }
 
 impl Add for Nanos {
     type Output = Nanos;
     fn add(self, other: Nanos) -> Nanos {
-        Nanos(self.0 + other.0)
+        Nanos(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Nanos {
     fn add_assign(&mut self, other: Nanos) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
 impl Sub for Nanos {
     type Output = Nanos;
+    #[track_caller]
     fn sub(self, other: Nanos) -> Nanos {
-        Nanos(self.0 - other.0)
+        debug_assert!(self >= other, "{self} - {other} is below zero");
+        self.saturating_sub(other)
     }
 }
 
 impl SubAssign for Nanos {
+    #[track_caller]
     fn sub_assign(&mut self, other: Nanos) {
-        self.0 -= other.0;
+        *self = *self - other;
     }
 }
 
 impl Mul<u64> for Nanos {
     type Output = Nanos;
     fn mul(self, factor: u64) -> Nanos {
-        Nanos(self.0 * factor)
+        Nanos(self.0.saturating_mul(factor))
     }
 }
 
