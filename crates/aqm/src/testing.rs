@@ -1,7 +1,7 @@
 //! Test packets, for the unit tests of this crate and, included by path, for its integration tests.
 
 use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Qdisc, TcpHeader, registry};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// A packet whose properties a test chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct TestPacket {
     pub(crate) hosts: Option<(u64, u64)>,
     pub(crate) tcp: Option<TcpHeader>,
     pub(crate) remaining: Option<u64>,
-    pub(crate) arrived: Nanos,
+    pub(crate) arrived: Instant,
 }
 
 impl TestPacket {
@@ -33,7 +33,7 @@ impl TestPacket {
             hosts: None,
             tcp: None,
             remaining: None,
-            arrived: Nanos::ZERO,
+            arrived: Instant::ZERO,
         }
     }
 
@@ -129,10 +129,10 @@ impl Packet for TestPacket {
         assert_ne!(self.ecn, Ecn::NotEct, "only ECN-capable packets are marked");
         self.ecn = Ecn::Ce;
     }
-    fn arrived(&self) -> Nanos {
+    fn arrived(&self) -> Instant {
         self.arrived
     }
-    fn set_arrived(&mut self, now: Nanos) {
+    fn set_arrived(&mut self, now: Instant) {
         self.arrived = now;
     }
 }

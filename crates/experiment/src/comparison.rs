@@ -124,6 +124,7 @@ fn link_summary(scenario: &Scenario, direction: Direction) -> LinkSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_units::Instant;
     use crate::metrics::class::Class;
     use crate::metrics::recorder::Recorder;
     use crate::metrics::tally::Ending;
@@ -145,14 +146,14 @@ mod tests {
             keep_connections: true,
         };
         let mut run = Recorder::new(&run, "a test", "none");
-        assert!(!run.offered(Nanos::ZERO, Direction::Down, Class::Syn));
-        let at = Nanos::from_secs(2);
+        assert!(!run.offered(Instant::ZERO, Direction::Down, Class::Syn));
+        let at = Instant::from_secs(2);
         for class in [Class::Syn, Class::Data, Class::Data] {
             assert!(run.offered(at, Direction::Down, class));
         }
         run.dropped(Direction::Down, Class::Data, Some(DropReason::Aqm));
         let delay = Nanos::from_millis(5);
-        let done = Nanos::from_millis(2_905);
+        let done = Instant::from_millis(2_905);
         run.left(at + delay, Direction::Down, delay);
         // A tenth of what 2.4 Mb/s carry in 9 s.
         run.carried(Direction::Down, at + delay, done, 270_000);

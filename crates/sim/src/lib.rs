@@ -9,7 +9,7 @@
 //! ```
 //! use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
 //! use gentle_sim::compare;
-//! use gentle_units::Nanos;
+//! use gentle_units::{Instant, Nanos};
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let mut scenario = Scenario::builtin("real").unwrap();
@@ -26,14 +26,14 @@
 //! ```
 //! use gentle_experiment::{Direction, RunSpec, Scenario};
 //! use gentle_sim::{Packet, Simulation, Tap};
-//! use gentle_units::Nanos;
+//! use gentle_units::{Instant, Nanos};
 //!
 //! /// Longest sojourn time in the queue under test.
 //! #[derive(Default)]
 //! struct Longest(Nanos);
 //!
 //! impl Tap for Longest {
-//!     fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+//!     fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
 //!         if direction == Direction::Down {
 //!             self.0 = self.0.max(now - gentle_aqm::Packet::arrived(packet));
 //!         }

@@ -9,7 +9,7 @@ use crate::scoreboard::{EVER_RETRANS, FORGOTTEN, SACKED};
 use crate::segment::{Flags, Options, Outbox, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Effects of one acknowledgement.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ pub(crate) struct AckEvent {
     /// Whether the sender's timer must be restarted.
     pub(crate) set_timer: bool,
     /// Send times of the first and last segment that it SACKed and that was sent once.
-    sacked_sent: Option<(Nanos, Nanos)>,
+    sacked_sent: Option<(Instant, Instant)>,
     /// Segments in flight before it.
     prior_in_flight: u32,
     /// Round-trip time of the segment delivered last.
@@ -54,7 +54,7 @@ pub(crate) struct AckEvent {
 impl Endpoint {
     /// Processes an acknowledgement; returns `false` if it acknowledges data never sent.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Nanos, segment: &Segment, out: &mut impl Outbox) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Instant, segment: &Segment, out: &mut impl Outbox) -> bool {
         let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
             return false;
         };
@@ -67,7 +67,7 @@ impl Endpoint {
         if window_moved {
             self.tx.window_end = window_end;
             if self.tx.timer == Timer::Persist {
-                self.tx.timer_at = Nanos::MAX;
+                self.tx.timer_at = Instant::NEVER;
                 self.rtt.reset_backoff(&self.profile);
             }
         }
@@ -104,7 +104,7 @@ impl Endpoint {
     /// otherwise returns `false` and changes nothing.
     // Out of line like take_ack.
     #[inline(never)]
-    fn take_plain_ack(&mut self, now: Nanos, ack: u64) -> bool {
+    fn take_plain_ack(&mut self, now: Instant, ack: u64) -> bool {
         let Some((acked, first_sent, last)) = self.tx.board.pop_untouched(ack) else {
             return false;
         };
@@ -114,7 +114,7 @@ impl Endpoint {
         tx.timeouts = 0;
         tx.dupacks = 0;
         tx.fack = tx.fack.max(ack);
-        tx.undoing.bad_retransmit_until = Nanos::ZERO;
+        tx.undoing.bad_retransmit_until = Instant::ZERO;
         if tracks_delivery {
             // The last segment is also the one sent last, and an RTT below the minimum needs no check, as none was
             // retransmitted.
@@ -138,7 +138,7 @@ impl Endpoint {
     #[inline(never)]
     fn take_ack(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ack: u64,
         window_moved: bool,
@@ -232,7 +232,7 @@ impl Endpoint {
 
     /// Sends the segments that recovery asks for.
     #[inline(never)]
-    fn resend(&mut self, now: Nanos, resend: Resend, out: &mut impl Outbox) {
+    fn resend(&mut self, now: Instant, resend: Resend, out: &mut impl Outbox) {
         match resend {
             Resend::Nothing => {}
             Resend::Lost => self.retransmit_lost(now, out),
@@ -247,7 +247,7 @@ impl Endpoint {
     }
 
     /// Lets rate-based congestion control set window and pacing rate.
-    fn model_path(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
+    fn model_path(&mut self, now: Instant, prior_lost: u32, event: &AckEvent) {
         let min_rtt = self.rtt.min();
         let lost = self.tx.reduction.lost.wrapping_sub(prior_lost);
         self.with_flow(now, |congestion, flow| {
@@ -261,7 +261,7 @@ impl Endpoint {
 
     /// Grows the window, or continues a reduction in progress (`tcp_cong_control`).
     #[inline]
-    fn adapt_window(&mut self, now: Nanos, prior_lost: u32, event: &AckEvent) {
+    fn adapt_window(&mut self, now: Instant, prior_lost: u32, event: &AckEvent) {
         let tx = &mut self.tx;
         if tx.ca.reduces() {
             if event.delivered > 0 || !self.profile.prr {
@@ -279,7 +279,7 @@ impl Endpoint {
 
     /// Processes the AccECN feedback of an acknowledgement that came while nothing was outstanding.
     #[cold]
-    fn take_marks_alone(&mut self, now: Nanos, segment: &Segment, event: &mut AckEvent) {
+    fn take_marks_alone(&mut self, now: Instant, segment: &Segment, event: &mut AckEvent) {
         let marks = self.take_marks(segment, event.delivered, 0, false);
         event.ece = marks > 0;
         self.note_delivered(now, event.delivered, marks);
@@ -287,7 +287,7 @@ impl Endpoint {
 
     /// Tells congestion control that `delivered` segments were delivered, and that `marked` were reported as marked.
     #[inline]
-    fn note_delivered(&mut self, now: Nanos, delivered: u32, marked: u32) {
+    fn note_delivered(&mut self, now: Instant, delivered: u32, marked: u32) {
         let tx = &mut self.tx;
         let progress = Progress {
             now,
@@ -300,7 +300,7 @@ impl Endpoint {
 
     /// Grows the window after `delivered` segments arrived while it was fully used.
     #[inline]
-    fn grow_window(&mut self, now: Nanos, delivered: u32) {
+    fn grow_window(&mut self, now: Instant, delivered: u32) {
         let tx = &mut self.tx;
         let mut delivered = match self.profile.growth {
             Growth::Acked => delivered,
@@ -326,11 +326,11 @@ impl Endpoint {
 
     /// Removes cumulatively acknowledged segments from the scoreboard (`tcp_clean_rtx_queue`).
     #[inline]
-    fn advance(&mut self, now: Nanos, ack: u64, prior_fack: u64, event: &mut AckEvent) {
+    fn advance(&mut self, now: Instant, ack: u64, prior_fack: u64, event: &mut AckEvent) {
         let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
         let tracks_delivery = self.tracks_delivery();
         let mut first_sent = None;
-        let mut last_sent = Nanos::ZERO;
+        let mut last_sent = Instant::ZERO;
         let mut lowest_original = u64::MAX;
         let mut acked = 0;
         let prior_sacked = self.tx.board.sacked;
@@ -379,7 +379,7 @@ impl Endpoint {
         {
             self.take_rtt(now, first, last_sent);
             let latest = event.sacked_sent.take().map_or(last_sent, |times| times.1);
-            event.rtt = Some(now.saturating_sub(latest));
+            event.rtt = Some(now.saturating_since(latest));
             event.lone = acked == 1
                 && prior_sacked == 0
                 && ack - event.prior_una < u64::from(self.mss)
@@ -406,10 +406,10 @@ impl Endpoint {
 
     /// Takes an RTT sample from SACKed segments, if the cumulative acknowledgement gave none.
     #[inline]
-    fn measure(&mut self, now: Nanos, event: &mut AckEvent) {
+    fn measure(&mut self, now: Instant, event: &mut AckEvent) {
         if let Some((first, last)) = event.sacked_sent.take() {
             self.take_rtt(now, first, last);
-            event.rtt = Some(now.saturating_sub(last));
+            event.rtt = Some(now.saturating_since(last));
             // Data sent before the last transmission of the oldest segment does not restart the timer.
             if !event.advanced {
                 event.set_timer |= self
@@ -424,15 +424,15 @@ impl Endpoint {
     /// Takes the RTT samples of segments sent at `first` and `last` and acknowledged now: the first goes to the RTO
     /// estimator; the last, which was delayed least by delayed acknowledgement, to congestion control.
     #[inline]
-    fn take_rtt(&mut self, now: Nanos, first: Nanos, last: Nanos) {
-        self.take_rtt_sample(now.saturating_sub(first));
+    fn take_rtt(&mut self, now: Instant, first: Instant, last: Instant) {
+        self.take_rtt_sample(now.saturating_since(first));
         let progress = Progress {
             now,
             delivered: 0,
             una: self.tx.una,
             nxt: self.tx.nxt,
         };
-        let latest = now.saturating_sub(last);
+        let latest = now.saturating_since(last);
         self.rtt.note_min(latest);
         let srtt = self.rtt.srtt();
         let mss = self.mss;
@@ -453,7 +453,7 @@ impl Endpoint {
     ///
     /// Of a segment sent before pacing permitted it, the echo may be in the future: then there is no sample, and the
     /// backoff of the timeout stays (`tcp_rtt_tsopt_us`).
-    fn take_echo(&mut self, now: Nanos, echo: u32) -> Option<Nanos> {
+    fn take_echo(&mut self, now: Instant, echo: u32) -> Option<Nanos> {
         let elapsed = crate::endpoint::timestamp(now).wrapping_sub(echo);
         if self.tx.pacing.is_some() && (elapsed as i32) < 0 {
             return None;
@@ -474,7 +474,7 @@ impl Endpoint {
     #[inline(never)]
     fn take_sacks(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ack: u64,
         prior_fack: u64,
@@ -555,7 +555,7 @@ impl Endpoint {
     /// Marks the segments within `[start, end)`, none of which was reported before, as SACKed.
     fn mark_sacked(
         &mut self,
-        now: Nanos,
+        now: Instant,
         start: u64,
         end: u64,
         prior_fack: u64,

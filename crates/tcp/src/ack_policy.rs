@@ -1,7 +1,7 @@
 //! Acknowledgement policy: at once, or delayed until a second segment arrives (RFC 5681, section 4.2).
 
 use crate::profile::{AckPolicy, Profile};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Decision of the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) struct AckState {
     rcv_mss: u32,
     /// Current delay (`icsk_ack.ato`); zero before the first data.
     ato: Nanos,
-    last_data: Nanos,
+    last_data: Instant,
 }
 
 impl AckState {
@@ -49,7 +49,7 @@ impl AckState {
             // tcp_initialize_rcv_mss
             rcv_mss: u32::from(profile.mss.min(536)),
             ato: Nanos::ZERO,
-            last_data: Nanos::ZERO,
+            last_data: Instant::ZERO,
         }
     }
 
@@ -74,7 +74,7 @@ impl AckState {
     /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
     /// peer out.
     #[inline(always)]
-    pub(crate) fn data(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {
+    pub(crate) fn data(&mut self, profile: &Profile, now: Instant, len: u32, push: bool, rto: Nanos) {
         self.scheduled = true;
         self.segments += 1;
         if profile.ack_policy == AckPolicy::Linux {
@@ -83,7 +83,7 @@ impl AckState {
     }
 
     /// Adapts the delay to the time since the last segment.
-    fn adapt_delay(&mut self, profile: &Profile, now: Nanos, len: u32, push: bool, rto: Nanos) {
+    fn adapt_delay(&mut self, profile: &Profile, now: Instant, len: u32, push: bool, rto: Nanos) {
         self.pushed = push || len < self.rcv_mss;
         self.rcv_mss = self.rcv_mss.max(len);
         let floor = profile.delack;
@@ -95,7 +95,8 @@ impl AckState {
                 true => Nanos(time.0 - time.0 % profile.timer_granularity.0),
                 false => time,
             };
-            let gap = whole(now).saturating_sub(whole(self.last_data));
+            let tick = |at: Instant| whole(at.since_origin());
+            let gap = tick(now).saturating_sub(tick(self.last_data));
             let half = whole(Nanos(self.ato.0 / 2));
             if gap.0 <= floor.0 / 2 {
                 self.ato = half + Nanos(floor.0 / 2);
@@ -146,8 +147,8 @@ impl AckState {
 
     /// Accounts for data sent.
     #[inline]
-    pub(crate) fn data_sent(&mut self, now: Nanos) {
-        if now.saturating_sub(self.last_data) < self.ato {
+    pub(crate) fn data_sent(&mut self, now: Instant) {
+        if now.saturating_since(self.last_data) < self.ato {
             self.interactive = true;
         }
     }
@@ -243,17 +244,17 @@ mod tests {
         let mut state = AckState::new(&profile);
         let delay = |state: &AckState| state.due(&profile, u64::from(mss), Some(ms(250)));
         for n in 0..20 {
-            state.data(&profile, ms(n * 10), mss, false, rto);
+            state.data(&profile, Instant::from_millis(n * 10), mss, false, rto);
             state.sent(&profile);
         }
-        state.data(&profile, ms(200), mss, false, rto);
+        state.data(&profile, Instant::from_millis(200), mss, false, rto);
         assert_eq!(delay(&state), Due::After(ms(40)));
         state.expired(&profile, rto);
         state.sent(&profile);
         // Half of 80 ms, and the gap of 50 ms; then half of that, and half of the minimum.
-        state.data(&profile, Nanos(250_900_000), mss, false, rto);
+        state.data(&profile, Instant(250_900_000), mss, false, rto);
         assert_eq!(delay(&state), Due::After(ms(90)));
-        state.data(&profile, ms(255), mss, false, rto);
+        state.data(&profile, Instant::from_millis(255), mss, false, rto);
         assert_eq!(delay(&state), Due::After(ms(65)));
     }
 }

@@ -5,7 +5,7 @@ use crate::accecn::{AccEcn, Field};
 use crate::endpoint::Endpoint;
 use crate::profile::{Ecn, Profile};
 use crate::segment::{Ect, Flags, Outbox, Segment};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Feedback that the ends have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Endpoint {
     /// state, then `segment`, which has just been received, with the new one.
     pub(crate) fn report_change(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -149,7 +149,7 @@ impl Endpoint {
         };
         let last = std::mem::replace(state, CeState { marked: ce, nxt });
         if last.marked != ce {
-            if self.delack_at != Nanos::MAX {
+            if self.delack_at != Instant::NEVER {
                 self.rx.echo_congestion = last.marked;
                 self.send_early_ack(now, last.nxt, out);
             }
@@ -160,7 +160,7 @@ impl Endpoint {
 
     /// Acknowledges everything before `position`, which may be less than what has arrived; the state of delayed
     /// acknowledgement stays (`tcp_event_ack_sent`).
-    fn send_early_ack(&mut self, now: Nanos, position: u64, out: &mut impl Outbox) {
+    fn send_early_ack(&mut self, now: Instant, position: u64, out: &mut impl Outbox) {
         let (ack, delack_at) = (self.rx.ack.clone(), self.delack_at);
         self.send_ack(now, out);
         if position != self.rx.nxt

@@ -10,7 +10,7 @@ use crate::segment::{Ect, Flags, Options, Outbox, Segment};
 use crate::sender::Sender;
 use crate::seq::Seq;
 use crate::stats::Stats;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// Connection state. The closing states of RFC 9293 follow from the sender and the receiver, which track the FIN of
@@ -46,8 +46,8 @@ pub struct Endpoint {
     pub(crate) mss: u32,
     /// `None`: the ends did not agree on Accurate ECN.
     pub(crate) accecn: Option<Box<AccEcn>>,
-    /// Expiry of the delayed acknowledgement; `Nanos::MAX`: not set.
-    pub(crate) delack_at: Nanos,
+    /// Expiry of the delayed acknowledgement; `Instant::NEVER`: not set.
+    pub(crate) delack_at: Instant,
     pub(crate) rx: Receiver,
     pub(crate) tx: Sender,
     pub(crate) rtt: Rtt,
@@ -62,7 +62,7 @@ const READ: u32 = 256 << 10;
 const _: () = assert!(size_of::<Endpoint>() <= 896);
 
 impl Endpoint {
-    pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Nanos) -> Endpoint {
+    pub(crate) fn new(profile: Arc<Profile>, state: State, isn: Seq, now: Instant) -> Endpoint {
         Endpoint {
             state,
             sack: profile.sack,
@@ -76,14 +76,14 @@ impl Endpoint {
             tx: Sender::new(&profile, isn, now),
             rx: Receiver::new(&profile),
             rtt: Rtt::new(&profile),
-            delack_at: Nanos::MAX,
+            delack_at: Instant::NEVER,
             stats: Stats::default(),
             profile,
         }
     }
 
     /// Processes an arriving segment. `ce`: its packet was marked "congestion experienced" (RFC 3168).
-    pub fn on_segment(&mut self, now: Nanos, segment: &Segment, ce: bool, out: &mut impl Outbox) {
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool, out: &mut impl Outbox) {
         match self.state {
             State::Established => {
                 if ce || !self.take_expected(now, segment, out) {
@@ -97,7 +97,7 @@ impl Endpoint {
     }
 
     /// Handles the timers due at `now`, if any.
-    pub fn on_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub fn on_timer(&mut self, now: Instant, out: &mut impl Outbox) {
         if now >= self.delack_at {
             // An acknowledgement of out-of-order data that waited is no delayed one.
             if !self.rx.compression().is_some_and(|of| of.is_waiting()) {
@@ -122,23 +122,23 @@ impl Endpoint {
 
     /// Time at which [`on_timer`](Endpoint::on_timer) has to be called; `None`: no timer is set.
     #[inline]
-    pub fn next_timer(&self) -> Option<Nanos> {
+    pub fn next_timer(&self) -> Option<Instant> {
         let mut at = self.tx.timer_at.min(self.delack_at);
         if let Some(pacing) = &self.tx.pacing {
             at = at.min(pacing.timer_at);
         }
-        (at != Nanos::MAX).then_some(at)
+        (at != Instant::NEVER).then_some(at)
     }
 
     /// Queues `bytes` more bytes of application data.
-    pub fn write(&mut self, now: Nanos, bytes: u64, out: &mut impl Outbox) {
+    pub fn write(&mut self, now: Instant, bytes: u64, out: &mut impl Outbox) {
         self.note_application_limit();
         self.tx.write(bytes);
         self.send_if_open(now, out);
     }
 
     /// Queues unlimited application data, until [`close`](Endpoint::close).
-    pub fn write_forever(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub fn write_forever(&mut self, now: Instant, out: &mut impl Outbox) {
         self.note_application_limit();
         self.tx.write_forever();
         self.send_if_open(now, out);
@@ -146,12 +146,12 @@ impl Endpoint {
 
     /// Closes the sending direction: a FIN follows the data queued, or, after
     /// [`write_forever`](Endpoint::write_forever), the data sent so far.
-    pub fn close(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub fn close(&mut self, now: Instant, out: &mut impl Outbox) {
         self.tx.close();
         self.send_if_open(now, out);
     }
 
-    fn send_if_open(&mut self, now: Nanos, out: &mut impl Outbox) {
+    fn send_if_open(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.state == State::Established {
             self.restart_after_idle(now);
             self.transmit(now, out);
@@ -161,7 +161,7 @@ impl Endpoint {
     /// Header prediction, as in `tcp_rcv_established`: the fast path of [`process`](Endpoint::process) for the next
     /// expected data segment without news for the sender; otherwise returns `false` and changes nothing.
     #[inline]
-    fn take_expected(&mut self, now: Nanos, segment: &Segment, out: &mut impl Outbox) -> bool {
+    fn take_expected(&mut self, now: Instant, segment: &Segment, out: &mut impl Outbox) -> bool {
         let (rx, tx) = (&mut self.rx, &self.tx);
         let unusual = Flags::SYN | Flags::RST | Flags::FIN | Flags::CWR;
         if segment.len == 0
@@ -201,7 +201,7 @@ impl Endpoint {
     /// Processes a segment in a synchronised state.
     pub(crate) fn process(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -250,7 +250,7 @@ impl Endpoint {
     #[cold]
     fn on_control(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ce: bool,
         acceptable: bool,
@@ -272,7 +272,7 @@ impl Endpoint {
     #[inline]
     fn on_data(
         &mut self,
-        now: Nanos,
+        now: Instant,
         start: u64,
         segment: &Segment,
         ce: bool,
@@ -335,7 +335,7 @@ impl Endpoint {
 
     /// Updates the receive window after data in order, `len` bytes from `start` on, before which out-of-order data
     /// occupied `queued`.
-    fn size_window(&mut self, now: Nanos, len: u32, start: u64, queued: u64) {
+    fn size_window(&mut self, now: Instant, len: u32, start: u64, queued: u64) {
         let rx = &mut self.rx;
         let end = start + u64::from(len);
         let reached = (end, rx.nxt.saturating_sub(end));
@@ -347,7 +347,7 @@ impl Endpoint {
 
     /// Sends or schedules the pending acknowledgement.
     #[inline]
-    fn acknowledge(&mut self, now: Nanos, out: &mut impl Outbox) {
+    fn acknowledge(&mut self, now: Instant, out: &mut impl Outbox) {
         let unacknowledged = self.rx.nxt - self.rx.acknowledged;
         if self.rx.compression().is_some_and(|of| of.is_pending()) {
             self.acknowledge_behind_gap(now, unacknowledged, out);
@@ -370,7 +370,7 @@ impl Endpoint {
     /// Lets the application read what a filled gap made deliverable. A read that at least doubles the window is
     /// acknowledged (`__tcp_cleanup_rbuf`).
     #[cold]
-    fn read(&mut self, now: Nanos, out: &mut impl Outbox) {
+    fn read(&mut self, now: Instant, out: &mut impl Outbox) {
         while self.rx.unread > 0 {
             self.rx.unread = self.rx.unread.saturating_sub(READ);
             let (nxt, queued) = (self.rx.nxt, self.rx.queued());
@@ -397,7 +397,7 @@ impl Endpoint {
 
     /// Sends the acknowledgement of data behind a gap, or lets it wait for more.
     #[inline(never)]
-    fn acknowledge_behind_gap(&mut self, now: Nanos, unacknowledged: u64, out: &mut impl Outbox) {
+    fn acknowledge_behind_gap(&mut self, now: Instant, unacknowledged: u64, out: &mut impl Outbox) {
         let received = self.rx.window.rtt();
         let rtt = self.rtt.srtt().map_or(received, |sent| sent.min(received));
         let urgent = self.rx.ack.is_urgent(unacknowledged);
@@ -411,7 +411,7 @@ impl Endpoint {
     }
 
     /// Sends a pure acknowledgement.
-    pub(crate) fn send_ack(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn send_ack(&mut self, now: Instant, out: &mut impl Outbox) {
         self.stats.acks_sent += 1;
         if let Some(pacing) = &mut self.tx.pacing {
             pacing.passed(now);
@@ -424,7 +424,7 @@ impl Endpoint {
     // Inlined and never passed by reference, so that it is built in registers: built in memory, it would be read again before
     // its parts have got there.
     #[inline(always)]
-    pub(crate) fn segment(&mut self, now: Nanos, position: u64, flags: Flags) -> Segment {
+    pub(crate) fn segment(&mut self, now: Instant, position: u64, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(position), flags);
         segment.ect = self.ect;
         segment.ack = self.rx.unwrap.wire(self.rx.nxt);
@@ -449,16 +449,16 @@ impl Endpoint {
         if let Some(of) = self.rx.compression() {
             of.sent();
         }
-        self.delack_at = Nanos::MAX;
+        self.delack_at = Instant::NEVER;
         segment
     }
 
     pub(crate) fn fail(&mut self) {
         self.state = State::Failed;
-        self.tx.timer_at = Nanos::MAX;
-        self.delack_at = Nanos::MAX;
+        self.tx.timer_at = Instant::NEVER;
+        self.delack_at = Instant::NEVER;
         if let Some(pacing) = &mut self.tx.pacing {
-            pacing.timer_at = Nanos::MAX;
+            pacing.timer_at = Instant::NEVER;
         }
         self.tx.release();
     }
@@ -470,8 +470,8 @@ impl Endpoint {
     }
 
     /// Time at which the handshake was completed on this side.
-    pub fn established_at(&self) -> Option<Nanos> {
-        (self.handshake.established_at != Nanos::MAX).then_some(self.handshake.established_at)
+    pub fn established_at(&self) -> Option<Instant> {
+        (self.handshake.established_at != Instant::NEVER).then_some(self.handshake.established_at)
     }
 
     /// Payload bytes received in order.
@@ -568,7 +568,7 @@ impl Endpoint {
 /// Clock of the timestamps option: milliseconds (`TCP_TS_HZ` of Linux, `kern.hz` of FreeBSD); never zero, which stands
 /// for "no echo".
 #[inline]
-pub(crate) fn timestamp(now: Nanos) -> u32 {
+pub(crate) fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 
@@ -581,7 +581,7 @@ mod tests {
     fn prediction_changes_nothing() {
         for profile in [Profile::default(), Profile::freebsd_9_3(), Profile::ns_2()] {
             let profile = Arc::new(profile);
-            let mut now = Nanos::from_millis(1);
+            let mut now = Instant::from_millis(1);
             let mut forth = Vec::new();
             let mut sender = Endpoint::connect(Arc::clone(&profile), Seq(7), now, &mut forth);
             let mut back = Vec::new();
@@ -628,7 +628,7 @@ mod tests {
             receive_window: 300_000,
             ..Profile::default()
         });
-        let mut now = Nanos::from_millis(1);
+        let mut now = Instant::from_millis(1);
         let (mut forth, mut back) = (Vec::new(), Vec::new());
         let mut sender = Endpoint::connect(Arc::clone(&profile), Seq(7), now, &mut forth);
         let syn = forth.remove(0);

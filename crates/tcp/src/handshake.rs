@@ -6,16 +6,16 @@ use crate::endpoint::{Endpoint, State, timestamp};
 use crate::profile::{Ecn, Profile};
 use crate::segment::{Flags, Options, Outbox, Segment};
 use crate::seq::Seq;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// State of the handshake.
 #[derive(Debug, Clone)]
 pub(crate) struct Handshake {
-    started: Nanos,
+    started: Instant,
     /// Time of the last transmission of the SYN or SYN/ACK.
-    sent: Nanos,
-    pub(crate) established_at: Nanos,
+    sent: Instant,
+    pub(crate) established_at: Instant,
     /// Number of timeouts so far.
     timeouts: u32,
     /// Number of retransmissions so far, including those triggered by duplicate SYNs.
@@ -23,11 +23,11 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    pub(crate) fn new(now: Nanos) -> Handshake {
+    pub(crate) fn new(now: Instant) -> Handshake {
         Handshake {
             started: now,
             sent: now,
-            established_at: Nanos::MAX,
+            established_at: Instant::NEVER,
             timeouts: 0,
             retransmissions: 0,
         }
@@ -36,7 +36,7 @@ impl Handshake {
 
 impl Endpoint {
     /// Opens a connection: sends the SYN.
-    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Nanos, out: &mut impl Outbox) -> Endpoint {
+    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Instant, out: &mut impl Outbox) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
         endpoint.send_syn(now, out);
         endpoint.arm_syn_timer(now);
@@ -47,7 +47,7 @@ impl Endpoint {
     pub fn accept(
         profile: Arc<Profile>,
         isn: Seq,
-        now: Nanos,
+        now: Instant,
         syn: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -73,7 +73,7 @@ impl Endpoint {
         self.tx.window_end = u64::from(syn.window) + 1;
     }
 
-    fn handshake_segment(&mut self, now: Nanos, flags: Flags) -> Segment {
+    fn handshake_segment(&mut self, now: Instant, flags: Flags) -> Segment {
         let mut segment = Segment::new(self.tx.unwrap.wire(0), flags);
         segment.mss = self.profile.mss;
         segment.ect = self.profile.handshake_ect();
@@ -99,7 +99,7 @@ impl Endpoint {
         segment
     }
 
-    fn send_syn(&mut self, now: Nanos, out: &mut impl Outbox) {
+    fn send_syn(&mut self, now: Instant, out: &mut impl Outbox) {
         let mut segment = self.handshake_segment(now, Flags::SYN);
         // A retransmitted SYN does not request ECN, in case a middlebox drops such SYNs (RFC 3168, section 6.1.1.1); the
         // first retransmission still requests Accurate ECN (RFC 9768, section 3.1.4.1).
@@ -111,7 +111,7 @@ impl Endpoint {
         out.push(segment);
     }
 
-    fn send_synack(&mut self, now: Nanos, out: &mut impl Outbox) {
+    fn send_synack(&mut self, now: Instant, out: &mut impl Outbox) {
         let mut segment = self.handshake_segment(now, Flags::SYN | Flags::ACK);
         segment.ack = self.rx.unwrap.wire(1);
         if self.ecn {
@@ -136,24 +136,20 @@ impl Endpoint {
     }
 
     /// Arms the SYN timer: linear timeouts (`tcp_syn_linear_timeouts`), then exponential backoff.
-    fn arm_syn_timer(&mut self, now: Nanos) {
+    fn arm_syn_timer(&mut self, now: Instant) {
         let doublings = self
             .handshake
             .timeouts
             .saturating_sub(self.profile.syn_linear_timeouts);
         let at = self.expiry(now, self.backed_off(doublings));
         self.tx.timer_at = if self.profile.connect_timeout > Nanos::ZERO {
-            at.min(
-                self.handshake
-                    .started
-                    .saturating_add(self.profile.connect_timeout),
-            )
+            at.min(self.handshake.started + self.profile.connect_timeout)
         } else {
             at
         };
     }
 
-    fn arm_synack_timer(&mut self, now: Nanos) {
+    fn arm_synack_timer(&mut self, now: Instant) {
         self.tx.timer_at = self.expiry(now, self.backed_off(self.handshake.timeouts));
     }
 
@@ -163,10 +159,10 @@ impl Endpoint {
             .min(self.profile.max_rto.max(self.profile.initial_rto))
     }
 
-    pub(crate) fn on_syn_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn on_syn_timer(&mut self, now: Instant, out: &mut impl Outbox) {
         let profile = &self.profile;
         let limit = profile.connect_timeout;
-        let late = limit > Nanos::ZERO && now >= self.handshake.started.saturating_add(limit);
+        let late = limit > Nanos::ZERO && now >= self.handshake.started + limit;
         if late || self.handshake.timeouts >= profile.syn_retries + profile.syn_linear_timeouts {
             self.fail();
             return;
@@ -176,7 +172,7 @@ impl Endpoint {
         self.arm_syn_timer(now);
     }
 
-    pub(crate) fn on_synack_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn on_synack_timer(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.handshake.timeouts >= self.profile.synack_retries {
             self.fail();
             return;
@@ -188,7 +184,7 @@ impl Endpoint {
 
     pub(crate) fn on_segment_in_syn_sent(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -222,7 +218,7 @@ impl Endpoint {
 
     pub(crate) fn on_segment_in_syn_received(
         &mut self,
-        now: Nanos,
+        now: Instant,
         segment: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -277,7 +273,7 @@ impl Endpoint {
     }
 
     /// Enters the established state; `segment` acknowledges our SYN or SYN/ACK.
-    fn establish(&mut self, now: Nanos, segment: &Segment) {
+    fn establish(&mut self, now: Instant, segment: &Segment) {
         self.state = State::Established;
         self.handshake.established_at = now;
         let losses = self.handshake_losses(segment);
@@ -285,7 +281,7 @@ impl Endpoint {
         self.rx.window.open(now, self.rx.nxt);
         let sample = if self.handshake.retransmissions == 0 {
             // Karn's algorithm: sample only if nothing was retransmitted.
-            Some(now.saturating_sub(self.handshake.sent))
+            Some(now.saturating_since(self.handshake.sent))
         } else if self.timestamps && segment.ts_ecr != 0 {
             // The echo identifies the transmission that was answered, with millisecond resolution (tcp_ack_update_rtt).
             let elapsed = timestamp(now).wrapping_sub(segment.ts_ecr);

@@ -6,7 +6,7 @@ use crate::endpoint::{Endpoint, State};
 use crate::profile::Profile;
 use crate::recovery::CaState;
 use crate::segment::{Flags, Outbox};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Segments sent before pacing begins.
 const UNPACED: u32 = 10;
@@ -34,9 +34,9 @@ pub(crate) struct Pacing {
     /// Bytes of payload per second; `u64::MAX`: not limited.
     pub(crate) rate: u64,
     /// Time at which the next data may leave (`tcp_wstamp_ns`).
-    next: Nanos,
-    /// Expiry of the pacing timer; `Nanos::MAX`: not set.
-    pub(crate) timer_at: Nanos,
+    next: Instant,
+    /// Expiry of the pacing timer; `Instant::NEVER`: not set.
+    pub(crate) timer_at: Instant,
     /// Segments with payload sent, repeated ones included.
     segments: u32,
     /// End of the last new segment that was not full (`snd_sml`).
@@ -51,8 +51,8 @@ impl Pacing {
             Box::new(Pacing {
                 paces,
                 rate: u64::MAX,
-                next: Nanos::ZERO,
-                timer_at: Nanos::MAX,
+                next: Instant::ZERO,
+                timer_at: Instant::NEVER,
                 segments: 0,
                 short_end: 0,
             })
@@ -60,39 +60,37 @@ impl Pacing {
     }
 
     /// Time for which data still has to wait.
-    pub(crate) fn wait(&self, now: Nanos) -> Nanos {
-        self.next.saturating_sub(now)
+    pub(crate) fn wait(&self, now: Instant) -> Nanos {
+        self.next.saturating_since(now)
     }
 
     /// Whether data has to wait; the timer is then set.
-    fn holds(&mut self, now: Nanos) -> bool {
+    fn holds(&mut self, now: Instant) -> bool {
         if self.next <= now {
             return false;
         }
-        if self.timer_at == Nanos::MAX {
+        if self.timer_at == Instant::NEVER {
             self.timer_at = self.next;
         }
         true
     }
 
     /// Accounts for a packet without data.
-    pub(crate) fn passed(&mut self, now: Nanos) {
+    pub(crate) fn passed(&mut self, now: Instant) {
         self.next = self.next.max(now);
     }
 
     /// Accounts for a burst with `bytes` of payload in `segments`. Up to half of its time is taken from the time that
     /// passed unused since the last one (`tcp_update_skb_after_send`).
-    fn departed(&mut self, now: Nanos, bytes: u64, segments: u32) {
-        let unused = now.saturating_sub(self.next);
+    fn departed(&mut self, now: Instant, bytes: u64, segments: u32) {
+        let unused = now.saturating_since(self.next);
         self.next = self.next.max(now);
         self.segments = self.segments.saturating_add(segments);
         if !self.paces || self.rate == u64::MAX || self.rate == 0 || self.segments < UNPACED {
             return;
         }
         let time = (u128::from(bytes) * 1_000_000_000 / u128::from(self.rate)) as u64;
-        self.next = self
-            .next
-            .saturating_add(Nanos(time - unused.0.min(time / 2)));
+        self.next += Nanos(time - unused.0.min(time / 2));
     }
 
     /// Segments of a burst of the pacing rate alone, at least `least` (`bbr_tso_segs_goal`).
@@ -132,7 +130,7 @@ impl Endpoint {
 
     /// Whole ticks for which pacing delays timers (`tcp_pacing_delay`).
     #[inline]
-    pub(crate) fn pacing_delay(&self, now: Nanos) -> Nanos {
+    pub(crate) fn pacing_delay(&self, now: Instant) -> Nanos {
         match &self.tx.pacing {
             None => Nanos::ZERO,
             Some(pacing) if pacing.next <= now => Nanos::ZERO,
@@ -144,9 +142,9 @@ impl Endpoint {
     }
 
     /// Handles the pacing timer (`tcp_tsq_write`).
-    pub(crate) fn on_pacing_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn on_pacing_timer(&mut self, now: Instant, out: &mut impl Outbox) {
         if let Some(pacing) = &mut self.tx.pacing {
-            pacing.timer_at = Nanos::MAX;
+            pacing.timer_at = Instant::NEVER;
         }
         if self.state == State::Established {
             self.retransmit_lost(now, out);
@@ -156,7 +154,7 @@ impl Endpoint {
 
     /// Whether pacing holds data back at `now`; the timer is then set.
     #[inline]
-    pub(crate) fn is_held(&mut self, now: Nanos) -> bool {
+    pub(crate) fn is_held(&mut self, now: Instant) -> bool {
         match &mut self.tx.pacing {
             None => false,
             Some(pacing) => pacing.holds(now),
@@ -168,7 +166,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn end_burst(
         &mut self,
-        now: Nanos,
+        now: Instant,
         bytes: u64,
         segments: u32,
         out: &mut impl Outbox,
@@ -214,7 +212,7 @@ impl Endpoint {
     #[inline(never)]
     pub(crate) fn send_paced(
         &mut self,
-        now: Nanos,
+        now: Instant,
         burst: u32,
         probe: bool,
         out: &mut impl Outbox,
@@ -247,7 +245,7 @@ impl Endpoint {
     }
 
     /// Sends up to `most` new segments at once; returns their number.
-    fn send_burst(&mut self, now: Nanos, most: u32, out: &mut impl Outbox) -> u32 {
+    fn send_burst(&mut self, now: Instant, most: u32, out: &mut impl Outbox) -> u32 {
         let idle = self.tx.board.is_empty();
         let quiet = self.tx.board.in_flight() == 0;
         let first = self.tx.nxt;
@@ -270,7 +268,7 @@ impl Endpoint {
 
     /// Whether several segments wait a little longer, so that they leave in one burst of `most`
     /// (`tcp_tso_should_defer`). Sets `limited` if the congestion window is the reason.
-    fn defers(&self, now: Nanos, most: u32, limited: &mut bool) -> bool {
+    fn defers(&self, now: Instant, most: u32, limited: &mut bool) -> bool {
         let tx = &self.tx;
         let mss = u64::from(self.mss);
         let window = u64::from(tx.window.cwnd.saturating_sub(tx.board.in_flight())) * mss;
@@ -287,7 +285,7 @@ impl Endpoint {
         let recent = tx
             .pacing
             .as_ref()
-            .is_some_and(|pacing| pacing.next.saturating_add(MILLISECOND) >= now);
+            .is_some_and(|pacing| pacing.next + MILLISECOND >= now);
         let Some(head) = tx.board.front().filter(|_| recent) else {
             return false;
         };
@@ -300,7 +298,7 @@ impl Endpoint {
         }
         // The next acknowledgement, which will open the window, must be close.
         let srtt = self.rtt.srtt().unwrap_or(Nanos::ZERO);
-        let expected = head.sent.saturating_add(srtt).saturating_sub(now);
+        let expected = (head.sent + srtt).saturating_since(now);
         if expected > Nanos(srtt.0 / 2).min(MILLISECOND) {
             return false;
         }

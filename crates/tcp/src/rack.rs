@@ -7,7 +7,7 @@ use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, Sent};
 use crate::segment::Outbox;
 use crate::timer::Timer;
 use crate::wheel;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Recoveries for which an enlarged reordering window is kept (RFC 8985, section 6.2, step 4).
 const REO_WND_PERSIST: u8 = 16;
@@ -18,7 +18,7 @@ const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 #[derive(Debug, Clone)]
 pub(crate) struct Rack {
     /// Send time of the most recently sent of all delivered segments (`RACK.xmit_ts`); `end` is its right edge.
-    sent: Nanos,
+    sent: Instant,
     end: u64,
     /// Round-trip time of the latest delivery.
     pub(crate) rtt: Nanos,
@@ -37,7 +37,7 @@ pub(crate) struct Rack {
 impl Default for Rack {
     fn default() -> Rack {
         Rack {
-            sent: Nanos::ZERO,
+            sent: Instant::ZERO,
             end: 0,
             rtt: Nanos::ZERO,
             advanced: false,
@@ -52,8 +52,8 @@ impl Default for Rack {
 impl Rack {
     /// Accounts for a delivered segment (RFC 8985, section 6.2, step 2).
     #[inline]
-    pub(crate) fn delivered(&mut self, now: Nanos, sent: &Sent, min_rtt: Nanos) {
-        let rtt = now.saturating_sub(sent.sent);
+    pub(crate) fn delivered(&mut self, now: Instant, sent: &Sent, min_rtt: Nanos) {
+        let rtt = now.saturating_since(sent.sent);
         // Faster than the minimum RTT: the original was delivered, not the retransmission.
         if sent.is(EVER_RETRANS) && rtt < min_rtt {
             return;
@@ -104,7 +104,7 @@ impl Endpoint {
     }
 
     /// Marks lost segments (RFC 8985, section 6.2, step 5); returns the time until the remaining ones may be lost.
-    fn rack_detect(&mut self, now: Nanos) -> Option<Nanos> {
+    fn rack_detect(&mut self, now: Instant) -> Option<Nanos> {
         let allowance = self.tx.rack.rtt + self.reordering_window();
         let mut wait = None;
         let mut next = self.tx.board.oldest();
@@ -134,7 +134,7 @@ impl Endpoint {
     }
 
     /// Detects losses after an acknowledgement; returns whether the reordering timer was set.
-    pub(crate) fn rack_mark_lost(&mut self, now: Nanos) -> bool {
+    pub(crate) fn rack_mark_lost(&mut self, now: Instant) -> bool {
         if !std::mem::take(&mut self.tx.rack.advanced) {
             return false;
         }
@@ -164,7 +164,7 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn on_reorder_timer(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn on_reorder_timer(&mut self, now: Instant, out: &mut impl Outbox) {
         let in_flight = self.tx.board.in_flight();
         let lost = self.tx.reduction.lost;
         if let Some(wait) = self.rack_detect(now) {
@@ -185,7 +185,7 @@ impl Endpoint {
     /// Schedules a tail loss probe (RFC 8985, section 7.2) after two round trips, or longer if the acknowledgement of a
     /// single segment may be delayed, but never later than the RTO. Returns whether the timer was set.
     #[inline]
-    pub(crate) fn schedule_probe(&mut self, now: Nanos, advancing: bool) -> bool {
+    pub(crate) fn schedule_probe(&mut self, now: Instant, advancing: bool) -> bool {
         if !self.profile.tlp || !self.sack || !matches!(self.tx.ca, CaState::Open | CaState::Cwr) {
             return false;
         }
@@ -205,7 +205,7 @@ impl Endpoint {
         };
         let tick = self.profile.timer_granularity;
         let mut delay = Nanos(wheel::ticks(timeout, tick) * tick.0);
-        let rto_at = (if advancing { now } else { front.sent }).saturating_add(self.rtt.rto());
+        let rto_at = (if advancing { now } else { front.sent }) + self.rtt.rto();
         if rto_at > now {
             delay = delay.min(rto_at - now);
         }
@@ -215,7 +215,7 @@ impl Endpoint {
     }
 
     /// Sends a tail loss probe (RFC 8985, section 7.3): new data if there is any, else the last segment again.
-    pub(crate) fn send_probe(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn send_probe(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.tx.probe_high == 0 {
             let sent_new = self.send_new(now, 1, true, out) > 0;
             let last = self.tx.board.len() as usize - 1;

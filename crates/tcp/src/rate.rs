@@ -6,16 +6,16 @@
 //! delivers.
 
 use crate::scoreboard::Sent;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// State of delivery when a segment was last sent.
 #[derive(Debug, Clone, Copy)]
 struct Snapshot {
     /// Segments delivered, and time of the last delivery; `None`: the segment has been delivered.
-    delivered: Option<(u32, Nanos)>,
+    delivered: Option<(u32, Instant)>,
     /// Send time of the segment whose delivery was the last.
-    first_sent: Nanos,
+    first_sent: Instant,
     app_limited: bool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct RateSample {
 #[derive(Debug, Clone, Copy)]
 struct Latest {
     delivered: u32,
-    delivered_at: Nanos,
+    delivered_at: Instant,
     app_limited: bool,
     end: u64,
     send_us: u64,
@@ -55,8 +55,8 @@ pub(crate) struct DeliveryRate {
     /// Segments delivered over the life of the connection, the SYN or SYN/ACK included.
     pub(crate) delivered: u32,
     /// Time of the last delivery.
-    pub(crate) delivered_at: Nanos,
-    first_sent: Nanos,
+    pub(crate) delivered_at: Instant,
+    first_sent: Instant,
     /// Samples are limited by the application until more than this number is delivered; 0: they are not.
     pub(crate) app_limited: u32,
     /// One for each segment of the scoreboard, in its order.
@@ -70,16 +70,16 @@ pub(crate) fn micros(time: Nanos) -> u64 {
 }
 
 /// Microseconds from `earlier` to `later`.
-pub(crate) fn micros_between(earlier: Nanos, later: Nanos) -> u64 {
-    micros(later).saturating_sub(micros(earlier))
+pub(crate) fn micros_between(earlier: Instant, later: Instant) -> u64 {
+    micros(later.since_origin()).saturating_sub(micros(earlier.since_origin()))
 }
 
 impl DeliveryRate {
     pub(crate) fn new() -> DeliveryRate {
         DeliveryRate {
             delivered: 1,
-            delivered_at: Nanos::ZERO,
-            first_sent: Nanos::ZERO,
+            delivered_at: Instant::ZERO,
+            first_sent: Instant::ZERO,
             app_limited: 0,
             snapshots: VecDeque::new(),
             latest: None,
@@ -95,7 +95,7 @@ impl DeliveryRate {
     }
 
     /// Accounts for `count` new segments sent at `now`; `idle`: nothing was outstanding before.
-    pub(crate) fn sent(&mut self, now: Nanos, count: u32, idle: bool) {
+    pub(crate) fn sent(&mut self, now: Instant, count: u32, idle: bool) {
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
@@ -145,7 +145,7 @@ impl DeliveryRate {
     /// Ends the processing of an acknowledgement, which delivered `acked` segments and proved `lost` ones lost.
     pub(crate) fn sample(
         &mut self,
-        now: Nanos,
+        now: Instant,
         acked: u32,
         lost: u32,
         min_rtt: Option<Nanos>,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     /// Sends `count` segments of 1000 bytes at `now`.
-    fn send(rate: &mut DeliveryRate, board: &mut Scoreboard, now: Nanos, count: u64) {
+    fn send(rate: &mut DeliveryRate, board: &mut Scoreboard, now: Instant, count: u64) {
         let idle = board.is_empty();
         for _ in 0..count {
             let start = board.len() as usize;
@@ -213,7 +213,7 @@ mod tests {
     fn acknowledge(
         rate: &mut DeliveryRate,
         board: &mut Scoreboard,
-        now: Nanos,
+        now: Instant,
         count: u32,
     ) -> RateSample {
         for _ in 0..count {
@@ -226,17 +226,17 @@ mod tests {
     #[test]
     fn a_window_is_delivered_in_a_round_trip() {
         let (mut rate, mut board) = (DeliveryRate::new(), Scoreboard::new());
-        send(&mut rate, &mut board, ms(1000), 10);
-        let first = acknowledge(&mut rate, &mut board, ms(1100), 2);
+        send(&mut rate, &mut board, Instant::from_millis(1000), 10);
+        let first = acknowledge(&mut rate, &mut board, Instant::from_millis(1100), 2);
         assert_eq!(first.delivered, Some((1, 2)));
         assert_eq!(first.interval_us, Some(100_000));
-        send(&mut rate, &mut board, ms(1100), 4);
+        send(&mut rate, &mut board, Instant::from_millis(1100), 4);
         // The rest of the first window spreads over 40 ms; the interval counts from its sending.
-        let rest = acknowledge(&mut rate, &mut board, ms(1140), 8);
+        let rest = acknowledge(&mut rate, &mut board, Instant::from_millis(1140), 8);
         assert_eq!(rest.delivered, Some((1, 10)));
         assert_eq!(rest.interval_us, Some(140_000));
         // What was sent at 1100 ms began after two had been delivered.
-        let second = acknowledge(&mut rate, &mut board, ms(1210), 4);
+        let second = acknowledge(&mut rate, &mut board, Instant::from_millis(1210), 4);
         assert_eq!(second.delivered, Some((3, 12)));
         assert_eq!(second.interval_us, Some(110_000));
     }
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn samples_shorter_than_the_round_trip_are_invalid() {
         let (mut rate, mut board) = (DeliveryRate::new(), Scoreboard::new());
-        send(&mut rate, &mut board, ms(1000), 1);
-        let early = acknowledge(&mut rate, &mut board, ms(1050), 1);
+        send(&mut rate, &mut board, Instant::from_millis(1000), 1);
+        let early = acknowledge(&mut rate, &mut board, Instant::from_millis(1050), 1);
         assert_eq!(early.interval_us, None);
         assert_eq!(early.delivered, Some((1, 1)));
     }
@@ -254,11 +254,11 @@ mod tests {
     fn an_application_limits_what_is_sent_while_it_is_idle() {
         let (mut rate, mut board) = (DeliveryRate::new(), Scoreboard::new());
         rate.limit_by_application(0);
-        send(&mut rate, &mut board, ms(1000), 4);
-        assert!(acknowledge(&mut rate, &mut board, ms(1100), 2).app_limited);
+        send(&mut rate, &mut board, Instant::from_millis(1000), 4);
+        assert!(acknowledge(&mut rate, &mut board, Instant::from_millis(1100), 2).app_limited);
         assert_eq!(rate.app_limited, 0, "delivered more than was in flight");
-        send(&mut rate, &mut board, ms(1100), 4);
-        assert!(acknowledge(&mut rate, &mut board, ms(1110), 2).app_limited);
-        assert!(!acknowledge(&mut rate, &mut board, ms(1200), 4).app_limited);
+        send(&mut rate, &mut board, Instant::from_millis(1100), 4);
+        assert!(acknowledge(&mut rate, &mut board, Instant::from_millis(1110), 2).app_limited);
+        assert!(!acknowledge(&mut rate, &mut board, Instant::from_millis(1200), 4).app_limited);
     }
 }

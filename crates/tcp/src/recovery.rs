@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::profile::LossMarking;
 use crate::scoreboard::{LOST, RETRANS, SACKED};
 use crate::timer::Timer;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Congestion state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ impl Endpoint {
     /// Processes an acknowledgement that is not plain progress, or any in a state other than Open
     /// (`tcp_fastretrans_alert`).
     #[inline(never)]
-    pub(crate) fn fastretrans_alert(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
+    pub(crate) fn fastretrans_alert(&mut self, now: Instant, event: &mut AckEvent) -> Resend {
         if event.ece {
             // ECN requires the reduction, even if retransmissions prove spurious.
             self.tx.undoing.prior_ssthresh = 0;
@@ -120,7 +120,7 @@ impl Endpoint {
         Resend::Lost
     }
 
-    fn open_or_recover(&mut self, now: Nanos, event: &mut AckEvent) -> Resend {
+    fn open_or_recover(&mut self, now: Instant, event: &mut AckEvent) -> Resend {
         if !self.sack {
             if event.advanced {
                 self.tx.board.sacked = 0;
@@ -178,7 +178,7 @@ impl Endpoint {
     }
 
     /// Marks the segments that the acknowledgement proves lost.
-    fn identify_losses(&mut self, now: Nanos, event: &mut AckEvent) {
+    fn identify_losses(&mut self, now: Instant, event: &mut AckEvent) {
         if self.tx.board.is_empty() {
             return;
         }
@@ -308,7 +308,7 @@ impl Endpoint {
 
     /// Early retransmit: with too few segments in flight for three duplicate ACKs, fewer suffice, after a quarter RTT
     /// to allow for reordering (RFC 5827; `tcp_pause_early_retransmit`).
-    fn consider_early_retransmit(&mut self, now: Nanos, event: &mut AckEvent) {
+    fn consider_early_retransmit(&mut self, now: Instant, event: &mut AckEvent) {
         let board = &self.tx.board;
         let eligible = self.profile.early_retransmit
             && !self.tx.reordering_seen
@@ -318,7 +318,7 @@ impl Endpoint {
             && board.len() < 4
             && board.len() > board.sacked
             && !self.tx.has_unsent();
-        if !eligible || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Nanos::MAX)
+        if !eligible || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Instant::NEVER)
         {
             return;
         }
@@ -449,7 +449,7 @@ impl Endpoint {
     }
 
     /// Enters fast recovery.
-    pub(crate) fn enter_recovery(&mut self, _now: Nanos, ece: bool) {
+    pub(crate) fn enter_recovery(&mut self, _now: Instant, ece: bool) {
         if !self.any_retransmission() {
             self.tx.undoing.first_stamp = 0;
         }
@@ -510,7 +510,7 @@ impl Endpoint {
     }
 
     /// Enters Loss after a timeout: everything sent long enough ago is lost (`tcp_enter_loss`).
-    pub(crate) fn enter_loss(&mut self, now: Nanos) {
+    pub(crate) fn enter_loss(&mut self, now: Instant) {
         let fresh = self.tx.ca < CaState::Recovery;
         self.mark_lost_by_timeout(now);
         if self.tx.ca <= CaState::Disorder
@@ -539,7 +539,7 @@ impl Endpoint {
         self.with_flow(now, |congestion, flow| congestion.on_enter_loss(flow));
     }
 
-    fn mark_lost_by_timeout(&mut self, now: Nanos) {
+    fn mark_lost_by_timeout(&mut self, now: Instant) {
         let reneged = self.tx.board.front().is_some_and(|sent| sent.is(SACKED));
         if reneged || self.profile.rto_forgets_sack || !self.sack {
             self.tx.board.forget_sacks();

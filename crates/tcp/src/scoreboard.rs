@@ -7,7 +7,7 @@
 //! The ring is not a `VecDeque` because the list needs entry identifiers that stay valid when the front moves. An
 //! identifier counts up; modulo the ring's size it is the slot.
 
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Identifier of no entry.
 const NIL: u32 = u32::MAX;
@@ -34,7 +34,7 @@ pub(crate) struct Sent {
     /// Position of the first byte.
     pub(crate) start: u64,
     /// Time of the last transmission.
-    pub(crate) sent: Nanos,
+    pub(crate) sent: Instant,
     earlier: u32,
     later: u32,
     /// Length in sequence space, FIN included.
@@ -162,7 +162,7 @@ impl Scoreboard {
 
     /// Appends a segment transmitted at `now`.
     #[inline]
-    pub(crate) fn push(&mut self, start: u64, len: u16, flags: u8, now: Nanos) {
+    pub(crate) fn push(&mut self, start: u64, len: u16, flags: u8, now: Instant) {
         if self.len as usize == self.slots.len() {
             self.grow();
         }
@@ -198,7 +198,7 @@ impl Scoreboard {
     /// no mark; otherwise changes nothing. Returns the number of segments, the send time of the first, and the last
     /// one.
     #[inline]
-    pub(crate) fn pop_untouched(&mut self, ack: u64) -> Option<(u32, Nanos, Sent)> {
+    pub(crate) fn pop_untouched(&mut self, ack: u64) -> Option<(u32, Instant, Sent)> {
         let first = self.front()?.sent;
         let mut last = None;
         let mut count = 0;
@@ -290,7 +290,7 @@ impl Scoreboard {
     }
 
     /// Records a retransmission at `now`; returns the time of the previous transmission.
-    pub(crate) fn mark_retransmitted(&mut self, index: usize, now: Nanos) -> Nanos {
+    pub(crate) fn mark_retransmitted(&mut self, index: usize, now: Instant) -> Instant {
         let id = self.id(index);
         let sent = self.entry(id);
         let flags = sent.flags;
@@ -371,7 +371,7 @@ mod tests {
     fn board(n: u64) -> Scoreboard {
         let mut board = Scoreboard::new();
         for i in 0..n {
-            board.push(1 + i * 10, 10, 0, Nanos(i));
+            board.push(1 + i * 10, 10, 0, Instant(i));
         }
         board
     }
@@ -394,7 +394,7 @@ mod tests {
         assert!(board.mark_lost(0));
         assert!(!board.mark_lost(0));
         assert_eq!(board.in_flight(), 3);
-        assert_eq!(board.mark_retransmitted(0, Nanos(9)), Nanos(0));
+        assert_eq!(board.mark_retransmitted(0, Instant(9)), Instant(0));
         assert_eq!(board.in_flight(), 4);
         assert!(board.mark_lost(0), "the retransmission can be lost too");
         assert_eq!(board.in_flight(), 3);
@@ -426,13 +426,13 @@ mod tests {
         assert_eq!(by_time(&board), [1, 11, 21, 31]);
         board.unlist(1);
         assert_eq!(by_time(&board), [1, 21, 31]);
-        board.mark_retransmitted(1, Nanos(7));
+        board.mark_retransmitted(1, Instant(7));
         assert_eq!(by_time(&board), [1, 21, 31, 11]);
         board.mark_sacked(3);
         assert_eq!(by_time(&board), [1, 21, 11]);
         board.pop();
         assert_eq!(by_time(&board), [21, 11]);
-        board.push(41, 10, 0, Nanos(8));
+        board.push(41, 10, 0, Instant(8));
         assert_eq!(by_time(&board), [21, 11, 41]);
     }
 
@@ -446,8 +446,8 @@ mod tests {
         let (count, first, last) = quick.pop_untouched(21).unwrap();
         assert_eq!((count, first), (2, slow.pop().unwrap().sent));
         assert_eq!((last.sent, last.end()), (slow.pop().unwrap().sent, 21));
-        quick.mark_retransmitted(1, Nanos(9));
-        slow.mark_retransmitted(1, Nanos(9));
+        quick.mark_retransmitted(1, Instant(9));
+        slow.mark_retransmitted(1, Instant(9));
         assert!(quick.pop_untouched(41).is_none(), "one was sent twice");
         assert_eq!(quick.pop_untouched(31).unwrap().0, 1);
         slow.pop();
@@ -465,7 +465,7 @@ mod tests {
         let mut quick = board(3);
         assert_eq!(quick.pop_untouched(31).unwrap().0, 3);
         assert!(quick.is_empty() && by_time(&quick).is_empty());
-        quick.push(31, 10, 0, Nanos(9));
+        quick.push(31, 10, 0, Instant(9));
         assert_eq!(by_time(&quick), [31]);
     }
 
@@ -476,7 +476,7 @@ mod tests {
         let mut next = 0;
         for round in 1..40u64 {
             for _ in 0..round {
-                board.push(1 + next * 10, 10, 0, Nanos(next));
+                board.push(1 + next * 10, 10, 0, Instant(next));
                 next += 1;
             }
             for _ in 0..round - 1 {

@@ -12,7 +12,7 @@ use crate::segment::{Flags, Outbox, Segment};
 use crate::seq::{Seq, Unwrap};
 use crate::timer::Timer;
 use crate::undo::Undoing;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Limit of an endless transfer: far below the end of `u64`, so that sums do not overflow.
 const FOREVER: u64 = 1 << 62;
@@ -24,8 +24,8 @@ const FOREVER: u64 = 1 << 62;
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Sender {
-    /// Expiry of the timer; `Nanos::MAX`: not set.
-    pub(crate) timer_at: Nanos,
+    /// Expiry of the timer; `Instant::NEVER`: not set.
+    pub(crate) timer_at: Instant,
     pub(crate) timer: Timer,
     pub(crate) ca: CaState,
     closing: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Sender {
     /// Maximum number of outstanding segments in the current round trip, which ends at `usage_end`.
     max_packets_out: u32,
     usage_end: u64,
-    last_data: Nanos,
+    last_data: Instant,
     /// Value of `nxt` when the current state was entered; the state ends when this position is acknowledged.
     pub(crate) high: u64,
     /// Right edge of the highest SACKed segment, at least `una`: forward acknowledgement.
@@ -82,7 +82,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(profile: &Profile, isn: Seq, now: Nanos) -> Sender {
+    pub(crate) fn new(profile: &Profile, isn: Seq, now: Instant) -> Sender {
         Sender {
             unwrap: Unwrap::new(isn),
             una: 0,
@@ -123,7 +123,7 @@ impl Sender {
             probe_retransmitted: false,
             cwr_pending: false,
             timer: Timer::Rto,
-            timer_at: Nanos::MAX,
+            timer_at: Instant::NEVER,
             timeouts: 0,
         }
     }
@@ -203,12 +203,12 @@ impl Sender {
 
 impl Endpoint {
     /// Reduces the window when sending resumes after idle time (RFC 2861; RFC 5681, section 4.1).
-    pub(crate) fn restart_after_idle(&mut self, now: Nanos) {
+    pub(crate) fn restart_after_idle(&mut self, now: Instant) {
         let tx = &mut self.tx;
-        if !tx.board.is_empty() || tx.last_data == Nanos::ZERO {
+        if !tx.board.is_empty() || tx.last_data == Instant::ZERO {
             return;
         }
-        let idle = now.saturating_sub(tx.last_data);
+        let idle = now.saturating_since(tx.last_data);
         tx.congestion.on_restart(now, idle);
         let rto = self.rtt.rto();
         if !self.profile.idle_restart || tx.rate.is_some() || idle <= rto {
@@ -234,7 +234,7 @@ impl Endpoint {
 
     /// Sends new segments as far as the windows allow.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.tx.has_unsent() {
             let burst = if self.profile.max_burst > 0 {
                 self.profile.max_burst
@@ -248,7 +248,7 @@ impl Endpoint {
     /// Sends at most `burst` new segments; `probe` ignores the congestion window. Returns the number sent.
     pub(crate) fn send_new(
         &mut self,
-        now: Nanos,
+        now: Instant,
         burst: u32,
         probe: bool,
         out: &mut impl Outbox,
@@ -280,7 +280,7 @@ impl Endpoint {
     /// Accounts for an attempt to send new segments, of which `sent` left; `limited`: the congestion window held others
     /// back.
     #[inline]
-    pub(crate) fn after_sending(&mut self, now: Nanos, sent: u32, limited: bool, probe: bool) {
+    pub(crate) fn after_sending(&mut self, now: Instant, sent: u32, limited: bool, probe: bool) {
         // Segments sent in recovery count against its budget; a probe is scheduled in case these were the last.
         if self.tx.ca.reduces() {
             self.tx.reduction.sent += sent;
@@ -314,7 +314,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn send_full_segments(
         &mut self,
-        now: Nanos,
+        now: Instant,
         most: u32,
         out: &mut impl Outbox,
     ) -> u32 {
@@ -361,7 +361,7 @@ impl Endpoint {
     /// (`tcp_mss_split_point`, with Nagle's rule as in `tcp_minshall_check`).
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    pub(crate) fn send_one_new(&mut self, now: Nanos, behind: bool, out: &mut impl Outbox) -> bool {
+    pub(crate) fn send_one_new(&mut self, now: Instant, behind: bool, out: &mut impl Outbox) -> bool {
         let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;
@@ -375,7 +375,7 @@ impl Endpoint {
                 .map_or(u64::MAX, |pacing| pacing.short_end);
             let fills = behind && short_end <= tx.una;
             if !(tx.board.is_empty() || fills) || room == 0 {
-                if tx.board.is_empty() && tx.timer_at == Nanos::MAX {
+                if tx.board.is_empty() && tx.timer_at == Instant::NEVER {
                     tx.timer = Timer::Persist;
                     self.tx.timer_at = self.expiry(now, self.rtt.rto());
                 }
@@ -418,7 +418,7 @@ impl Endpoint {
     }
 
     /// Retransmits segments marked lost, oldest first, as far as the window allows (`tcp_xmit_retransmit_queue`).
-    pub(crate) fn retransmit_lost(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn retransmit_lost(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.tx.board.lost <= self.tx.board.retrans {
             return;
         }
@@ -462,7 +462,7 @@ impl Endpoint {
 
     /// Retransmits the segment at `index`.
     #[inline(never)]
-    fn retransmit(&mut self, now: Nanos, index: usize, out: &mut impl Outbox) {
+    fn retransmit(&mut self, now: Instant, index: usize, out: &mut impl Outbox) {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
         };
@@ -487,7 +487,7 @@ impl Endpoint {
     }
 
     /// Retransmits the segment at `index`, whether or not pacing permits it.
-    pub(crate) fn retransmit_alone(&mut self, now: Nanos, index: usize, out: &mut impl Outbox) {
+    pub(crate) fn retransmit_alone(&mut self, now: Instant, index: usize, out: &mut impl Outbox) {
         self.retransmit(now, index, out);
         if let Some(sent) = self.tx.board.get(index) {
             self.end_burst(now, u64::from(sent.len), 1, out);
@@ -497,7 +497,7 @@ impl Endpoint {
     #[inline(always)]
     fn emit(
         &mut self,
-        now: Nanos,
+        now: Instant,
         start: u64,
         occupied: u32,
         flags: u8,
@@ -532,13 +532,13 @@ impl Endpoint {
     }
 
     /// Initialises the sender after the handshake; `losses` of the handshake may reduce the initial window.
-    pub(crate) fn open_sender(&mut self, now: Nanos, window: u32, losses: u32) {
+    pub(crate) fn open_sender(&mut self, now: Instant, window: u32, losses: u32) {
         debug_assert_eq!(self.state, State::Established);
         let tx = &mut self.tx;
         tx.una = 1;
         tx.nxt = 1;
         tx.high = 1;
-        tx.timer_at = Nanos::MAX;
+        tx.timer_at = Instant::NEVER;
         tx.window_end = 1 + u64::from(window);
         tx.last_data = now;
         if losses > self.profile.iw_syn_losses {
@@ -547,7 +547,7 @@ impl Endpoint {
     }
 
     /// Starts congestion control once the handshake has given a round-trip time.
-    pub(crate) fn open_congestion(&mut self, now: Nanos) {
+    pub(crate) fn open_congestion(&mut self, now: Instant) {
         let opening = Opening {
             ecn: self.ecn || self.accecn.is_some(),
             nxt: self.tx.nxt,
@@ -564,7 +564,7 @@ impl Endpoint {
     }
 
     /// Lets rate-based congestion control act on the connection; without such, does nothing.
-    pub(crate) fn with_flow(&mut self, now: Nanos, act: impl FnOnce(&mut Congestion, &mut Flow)) {
+    pub(crate) fn with_flow(&mut self, now: Instant, act: impl FnOnce(&mut Congestion, &mut Flow)) {
         let tx = &mut self.tx;
         if let (Some(pacing), Some(rate)) = (&mut tx.pacing, &mut tx.rate) {
             let mut flow = Flow {
@@ -584,7 +584,7 @@ impl Endpoint {
     }
 
     /// Tells congestion control that data was sent while nothing was in flight.
-    pub(crate) fn start_transmission(&mut self, now: Nanos) {
+    pub(crate) fn start_transmission(&mut self, now: Instant) {
         self.with_flow(now, |congestion, flow| congestion.on_transmission(flow));
     }
 

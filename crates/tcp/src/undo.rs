@@ -9,7 +9,7 @@ use crate::congestion::Controller;
 use crate::endpoint::Endpoint;
 use crate::profile::Undo;
 use crate::recovery::CaState;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// State needed to undo a reduction.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Undoing {
     /// Timestamp of the episode's first retransmission; 0 before it.
     pub(crate) first_stamp: u32,
     /// Time until which an acknowledgement proves a timeout spurious ([`Undo::BadRetransmit`]).
-    pub(crate) bad_retransmit_until: Nanos,
+    pub(crate) bad_retransmit_until: Instant,
 }
 
 impl Undoing {
@@ -170,7 +170,7 @@ impl Endpoint {
     }
 
     /// Undoes a timeout if new data is acknowledged within half a round trip of the first one (FreeBSD).
-    pub(crate) fn try_undo_bad_retransmit(&mut self, now: Nanos) {
+    pub(crate) fn try_undo_bad_retransmit(&mut self, now: Instant) {
         let until = std::mem::take(&mut self.tx.undoing.bad_retransmit_until);
         if now < until && self.tx.ca == CaState::Loss {
             self.undo_reduction(true);

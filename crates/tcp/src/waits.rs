@@ -1,6 +1,6 @@
 //! Waiting for retransmissions, each moment counted once.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Times in which an end point waited for retransmissions.
 ///
@@ -17,7 +17,7 @@ pub struct Waits {
 struct Kind {
     sum: Nanos,
     /// Disjoint intervals in ascending order.
-    intervals: Vec<(Nanos, Nanos)>,
+    intervals: Vec<(Instant, Instant)>,
 }
 
 /// Places in [`Waits::kinds`].
@@ -26,12 +26,12 @@ const OTHERS: usize = 1;
 
 impl Waits {
     /// Adds the wait of a retransmission sent at `to`. Calls come in order of `to`.
-    pub fn add(&mut self, from: Nanos, to: Nanos) {
+    pub fn add(&mut self, from: Instant, to: Instant) {
         self.kinds.get_or_insert_default()[OTHERS].add(from, to);
     }
 
     /// Adds the wait of a retransmitted SYN or SYN/ACK sent at `to`. Calls come in order of `to`.
-    pub fn add_handshake(&mut self, from: Nanos, to: Nanos) {
+    pub fn add_handshake(&mut self, from: Instant, to: Instant) {
         self.kinds.get_or_insert_default()[HANDSHAKE].add(from, to);
     }
 
@@ -48,25 +48,25 @@ impl Waits {
     }
 
     /// Time before `until` in which any of the end points `of` waited.
-    pub fn total<'a>(of: impl Iterator<Item = &'a Waits>, until: Nanos) -> Nanos {
+    pub fn total<'a>(of: impl Iterator<Item = &'a Waits>, until: Instant) -> Nanos {
         union(of.flat_map(|waits| waits.intervals(2)), until)
     }
 
     /// The part of [`Waits::total`] in which a SYN or SYN/ACK waited.
-    pub fn handshake<'a>(of: impl Iterator<Item = &'a Waits>, until: Nanos) -> Nanos {
+    pub fn handshake<'a>(of: impl Iterator<Item = &'a Waits>, until: Instant) -> Nanos {
         union(of.flat_map(|waits| waits.intervals(1)), until)
     }
 
     /// Intervals of the first `kinds`.
-    fn intervals(&self, kinds: usize) -> impl Iterator<Item = (Nanos, Nanos)> {
+    fn intervals(&self, kinds: usize) -> impl Iterator<Item = (Instant, Instant)> {
         let all = self.kinds.as_deref().map_or(&[][..], |all| &all[..kinds]);
         all.iter().flat_map(|kind| kind.intervals.iter().copied())
     }
 }
 
 impl Kind {
-    fn add(&mut self, from: Nanos, to: Nanos) {
-        self.sum += to.saturating_sub(from);
+    fn add(&mut self, from: Instant, to: Instant) {
+        self.sum += to.saturating_since(from);
         let (mut from, mut to) = (from, to);
         while let Some(&(start, end)) = self.intervals.last()
             && end >= from
@@ -81,12 +81,12 @@ impl Kind {
 }
 
 /// Length of the union of `intervals`, up to `until`.
-fn union(intervals: impl Iterator<Item = (Nanos, Nanos)>, until: Nanos) -> Nanos {
-    let mut intervals: Vec<(Nanos, Nanos)> = intervals.collect();
+fn union(intervals: impl Iterator<Item = (Instant, Instant)>, until: Instant) -> Nanos {
+    let mut intervals: Vec<(Instant, Instant)> = intervals.collect();
     intervals.sort_unstable();
-    let (mut total, mut reached) = (Nanos::ZERO, Nanos::ZERO);
+    let (mut total, mut reached) = (Nanos::ZERO, Instant::ZERO);
     for (from, to) in intervals {
-        total += to.min(until).saturating_sub(from.max(reached));
+        total += to.min(until).saturating_since(from.max(reached));
         reached = reached.max(to);
     }
     total
@@ -119,17 +119,17 @@ mod tests {
             ends in [(waits(), waits()), (waits(), waits())],
             until in 0_u64..220,
         ) {
-            let ms = Nanos::from_millis;
+            let (at, ms) = (Instant::from_millis, Nanos::from_millis);
             let recorded = ends.each_ref().map(|(handshake, others)| {
                 let mut recorded = Waits::default();
-                handshake.iter().for_each(|(from, to)| recorded.add_handshake(ms(*from), ms(*to)));
-                others.iter().for_each(|(from, to)| recorded.add(ms(*from), ms(*to)));
+                handshake.iter().for_each(|(from, to)| recorded.add_handshake(at(*from), at(*to)));
+                others.iter().for_each(|(from, to)| recorded.add(at(*from), at(*to)));
                 recorded
             });
             let handshake = [&ends[0].0[..], &ends[1].0].concat();
             let all = [&handshake[..], &ends[0].1, &ends[1].1].concat();
-            let total = Waits::total(recorded.iter(), ms(until));
-            let of_handshake = Waits::handshake(recorded.iter(), ms(until));
+            let total = Waits::total(recorded.iter(), at(until));
+            let of_handshake = Waits::handshake(recorded.iter(), at(until));
             prop_assert_eq!(total, covered(&all, until));
             prop_assert_eq!(of_handshake, covered(&handshake, until));
             prop_assert!(of_handshake <= total && total <= ms(until));
@@ -137,8 +137,8 @@ mod tests {
             let sum_of_handshake: Nanos = recorded.iter().map(Waits::handshake_sum).sum();
             prop_assert!(total <= sum && of_handshake <= sum_of_handshake && sum_of_handshake <= sum);
             // A longer time and a further end point never shorten it.
-            prop_assert!(total <= Waits::total(recorded.iter(), ms(until + 1)));
-            prop_assert!(Waits::total(recorded[..1].iter(), ms(until)) <= total);
+            prop_assert!(total <= Waits::total(recorded.iter(), at(until + 1)));
+            prop_assert!(Waits::total(recorded[..1].iter(), at(until)) <= total);
         }
     }
 }

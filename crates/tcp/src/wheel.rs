@@ -1,6 +1,6 @@
 //! Expiry times of Linux's timer wheel (`kernel/time/timer.c`, `calc_wheel_index`).
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Buckets per level, less the one that rounding up may need.
 const USABLE: u64 = 63;
@@ -24,7 +24,7 @@ pub(crate) fn ticks(time: Nanos, tick: Nanos) -> u64 {
 
 /// Expiry of a timer set at `now` to `delay`, on a clock with period `tick` that started at 0.
 #[inline]
-pub(crate) fn expiry(now: Nanos, delay: Nanos, tick: Nanos) -> Nanos {
+pub(crate) fn expiry(now: Instant, delay: Nanos, tick: Nanos) -> Instant {
     let clock = if tick == MILLISECOND {
         now.0 / MILLISECOND.0
     } else {
@@ -38,7 +38,7 @@ pub(crate) fn expiry(now: Nanos, delay: Nanos, tick: Nanos) -> Nanos {
     let width = level * LEVEL_SHIFT;
     // The next bucket, so that the timer is never early.
     let bucket = (clock.saturating_add(delta) >> width) + 1;
-    Nanos((bucket << width).saturating_mul(tick.0))
+    Instant((bucket << width).saturating_mul(tick.0))
 }
 
 #[cfg(test)]
@@ -67,8 +67,8 @@ mod tests {
             (8000, 8192),
         ] {
             assert_eq!(
-                expiry(Nanos::ZERO, ms(delay), ms(1)),
-                ms(expected),
+                expiry(Instant::ZERO, ms(delay), ms(1)),
+                Instant::from_millis(expected),
                 "{delay}"
             );
         }
@@ -77,15 +77,15 @@ mod tests {
     #[test]
     fn the_phase_of_the_clock_matters() {
         for start in 0..200 {
-            let at = expiry(ms(start), ms(1000), ms(1));
+            let at = expiry(Instant::from_millis(start), ms(1000), ms(1));
             assert_eq!(at.as_millis() % 64, 0);
             assert!((1001..=1064).contains(&(at.as_millis() - start)));
         }
         // A tick of 4 ms: 250 ticks per second, and buckets of eight ticks.
-        assert_eq!(expiry(ms(3), ms(1000), ms(4)), ms(1024));
+        assert_eq!(expiry(Instant::from_millis(3), ms(1000), ms(4)), Instant::from_millis(1024));
         assert_eq!(
-            expiry(ms(1), Nanos::MAX, ms(1)),
-            Nanos::MAX,
+            expiry(Instant::from_millis(1), Nanos::MAX, ms(1)),
+            Instant::NEVER,
             "never, not wrapped"
         );
     }

@@ -7,7 +7,7 @@
 //! acknowledgement has been sent. What is in the buffer is not offered (`tcp_space`); reading opens the window anew.
 
 use crate::profile::Profile;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Initial buffer, bytes (`net.ipv4.tcp_rmem`, second value).
 const BUFFER: u32 = 131_072;
@@ -64,7 +64,7 @@ pub(crate) struct ReceiveWindow {
 /// Start of a measured interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
-    at: Nanos,
+    at: Instant,
     position: u64,
 }
 
@@ -103,7 +103,7 @@ impl ReceiveWindow {
 
     /// Opens the window when the connection is established (`tcp_init_buffer_space`): one segment of the buffer is
     /// reserved where it holds more than two.
-    pub(crate) fn open(&mut self, now: Nanos, nxt: u64) {
+    pub(crate) fn open(&mut self, now: Instant, nxt: u64) {
         self.round = Round {
             at: now,
             position: nxt,
@@ -156,7 +156,7 @@ impl ReceiveWindow {
     #[inline(always)]
     pub(crate) fn received(
         &mut self,
-        now: Nanos,
+        now: Instant,
         len: u32,
         read: (u64, u64),
         beyond: u64,
@@ -167,7 +167,7 @@ impl ReceiveWindow {
 
     fn tune(
         &mut self,
-        now: Nanos,
+        now: Instant,
         len: u32,
         (end, filled): (u64, u64),
         beyond: u64,
@@ -231,12 +231,12 @@ impl ReceiveWindow {
     }
 
     /// Takes an RTT sample from the time in which one window arrives, an upper bound (`tcp_rcv_rtt_measure`).
-    fn measure_flight(&mut self, now: Nanos, nxt: u64) {
+    fn measure_flight(&mut self, now: Instant, nxt: u64) {
         if let Some(flight) = self.flight {
             if nxt < flight.position {
                 return;
             }
-            let eight = Nanos(8 * now.saturating_sub(flight.at).0.max(1));
+            let eight = Nanos(8 * now.saturating_since(flight.at).0.max(1));
             if self.rtt8 == Nanos::ZERO || eight < self.rtt8 {
                 self.rtt8 = eight;
             }
@@ -262,9 +262,9 @@ impl ReceiveWindow {
 
     /// Resizes the buffer once per round trip (`tcp_rcv_space_adjust`). The application reads buffer by buffer, and what
     /// is left when it has read the first is subtracted and counts for the next round trip.
-    fn right_size(&mut self, now: Nanos, end: u64, filled: u64, beyond: u64) {
+    fn right_size(&mut self, now: Instant, end: u64, filled: u64, beyond: u64) {
         let rtt = Nanos(self.rtt8.0 / 8);
-        if rtt == Nanos::ZERO || now.saturating_sub(self.round.at) < rtt {
+        if rtt == Nanos::ZERO || now.saturating_since(self.round.at) < rtt {
             return;
         }
         let (first, left) = match filled < BUFFER_DATA {
@@ -332,7 +332,7 @@ mod tests {
 
     struct Transfer {
         window: ReceiveWindow,
-        now: Nanos,
+        now: Instant,
         nxt: u64,
     }
 
@@ -340,7 +340,7 @@ mod tests {
         fn new() -> Transfer {
             let mut window = ReceiveWindow::new(&Profile::linux_7_2());
             window.offered(1, 0);
-            let now = Nanos::from_secs(1);
+            let now = Instant::from_secs(1);
             window.open(now, 1);
             Transfer {
                 window,
@@ -394,8 +394,8 @@ mod tests {
         let mut profile = Profile::linux_7_2();
         profile.window_tuning = false;
         let mut window = ReceiveWindow::new(&profile);
-        window.open(Nanos::ZERO, 1);
-        assert!(!window.received(Nanos::from_secs(1), MSS, (1449, 0), 0, 0));
+        window.open(Instant::ZERO, 1);
+        assert!(!window.received(Instant::from_secs(1), MSS, (1449, 0), 0, 0));
         assert_eq!(window.offered(1449, 0), profile.receive_window);
     }
 
@@ -406,10 +406,10 @@ mod tests {
         profile.receive_window = 65_536;
         let mut window = ReceiveWindow::new(&profile);
         assert_eq!(window.offered(1, 0), 53_576);
-        window.open(Nanos::ZERO, 1);
+        window.open(Instant::ZERO, 1);
         assert_eq!(window.scale, 7);
         for (nxt, offered) in [(1449, 56_320), (2897, 59_264), (4345, 62_080)] {
-            window.received(Nanos::from_millis(100), MSS, (nxt, 0), 0, 0);
+            window.received(Instant::from_millis(100), MSS, (nxt, 0), 0, 0);
             assert_eq!(window.offered(nxt, 0), offered);
         }
     }
@@ -418,7 +418,7 @@ mod tests {
     fn what_was_offered_is_not_taken_back() {
         let mut window = ReceiveWindow::new(&Profile::linux_7_2());
         let first = window.offered(1, 0);
-        window.open(Nanos::ZERO, 1);
+        window.open(Instant::ZERO, 1);
         let scaled = window.offered(1, 0);
         assert_eq!(scaled, first.next_multiple_of(128));
         assert!(window.offered(101, 0) + 100 >= scaled);

@@ -3,7 +3,7 @@
 
 use gentle_sim::{EventQueue, Slab};
 use gentle_tcp::{Endpoint, Segment};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Side of a connection.
@@ -78,20 +78,20 @@ pub trait Network {
 
 /// Current time, and plans for the packets of one connection.
 pub struct Schedule<'a, P> {
-    now: Nanos,
+    now: Instant,
     place: u32,
     events: &'a mut EventQueue<Event<P>>,
 }
 
 impl<P> Schedule<'_, P> {
     /// The current time.
-    pub fn now(&self) -> Nanos {
+    pub fn now(&self) -> Instant {
         self.now
     }
 
     /// Plans a packet to arrive at `at`, which is not in the past.
     #[inline]
-    pub fn plan(&mut self, at: Nanos, packet: P) {
+    pub fn plan(&mut self, at: Instant, packet: P) {
         self.events.plan(at, Event::Packet(self.place, packet));
     }
 }
@@ -105,15 +105,15 @@ enum Event<P> {
 
 struct Entry<C> {
     connection: C,
-    /// Time of the earliest timer event planned for either side; `Nanos::MAX`: none.
-    planned: [Nanos; 2],
+    /// Time of the earliest timer event planned for either side; `Instant::NEVER`: none.
+    planned: [Instant; 2],
 }
 
 /// The event loop. Events at the same time happen in the order in which they were planned, unless
 /// [`Network::PACKETS_FIRST`]. Memory follows the connections alive.
 pub struct EventLoop<N: Network> {
     network: N,
-    now: Nanos,
+    now: Instant,
     events: EventQueue<Event<N::Packet>>,
     /// Timers due now that let packets go first.
     held: VecDeque<(u32, Side)>,
@@ -127,7 +127,7 @@ impl<N: Network> EventLoop<N> {
     pub fn new(network: N, spacing: Nanos) -> EventLoop<N> {
         EventLoop {
             network,
-            now: Nanos::ZERO,
+            now: Instant::ZERO,
             events: EventQueue::new(spacing),
             held: VecDeque::new(),
             connections: Slab::default(),
@@ -157,7 +157,7 @@ impl<N: Network> EventLoop<N> {
     }
 
     /// Time of the last event.
-    pub fn now(&self) -> Nanos {
+    pub fn now(&self) -> Instant {
         self.now
     }
 
@@ -165,7 +165,7 @@ impl<N: Network> EventLoop<N> {
     ///
     /// # Panics
     /// If `now` is in the past, or later than the next event.
-    pub fn advance_to(&mut self, now: Nanos) {
+    pub fn advance_to(&mut self, now: Instant) {
         assert!(
             self.now <= now && now <= self.next_at(),
             "{now} is not between {} and {}",
@@ -175,9 +175,9 @@ impl<N: Network> EventLoop<N> {
         self.now = now;
     }
 
-    /// Time of the next event; `Nanos::MAX`: none.
+    /// Time of the next event; `Instant::NEVER`: none.
     #[inline]
-    pub fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Instant {
         match self.held.is_empty() {
             true => self.events.next_at(),
             false => self.now,
@@ -188,12 +188,12 @@ impl<N: Network> EventLoop<N> {
     /// buffer that `connect` gets.
     pub fn open(
         &mut self,
-        connect: impl FnOnce(&mut N, Nanos, &mut Vec<Segment>) -> N::Connection,
+        connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection,
     ) -> u32 {
         let connection = connect(&mut self.network, self.now, &mut self.out);
         let place = self.connections.insert(Entry {
             connection,
-            planned: [Nanos::MAX; 2],
+            planned: [Instant::NEVER; 2],
         });
         self.follow(place, Side::Initiator);
         place
@@ -204,7 +204,7 @@ impl<N: Network> EventLoop<N> {
         &mut self,
         place: u32,
         side: Side,
-        action: impl FnOnce(&mut N::Connection, Nanos, &mut Vec<Segment>),
+        action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>),
     ) {
         if let Some(entry) = self.connections.get_mut(place) {
             action(&mut entry.connection, self.now, &mut self.out);
@@ -216,7 +216,7 @@ impl<N: Network> EventLoop<N> {
     ///
     /// # Errors
     /// The error of [`Network::arrive`].
-    pub fn step(&mut self, until: Nanos) -> Result<bool, N::Error> {
+    pub fn step(&mut self, until: Instant) -> Result<bool, N::Error> {
         match self.next_event(until) {
             Some(Event::Packet(place, packet)) => self.arrive(place, packet)?,
             Some(Event::Timer(place, side)) => self.timer(place, side),
@@ -226,7 +226,7 @@ impl<N: Network> EventLoop<N> {
     }
 
     #[inline]
-    fn next_event(&mut self, until: Nanos) -> Option<Event<N::Packet>> {
+    fn next_event(&mut self, until: Instant) -> Option<Event<N::Packet>> {
         loop {
             let at = self.events.next_at();
             if N::PACKETS_FIRST
@@ -284,7 +284,7 @@ impl<N: Network> EventLoop<N> {
             // Planned for an earlier connection in this place, or superseded by an earlier event.
             return;
         }
-        *planned = Nanos::MAX;
+        *planned = Instant::NEVER;
         if let Some(end) = N::endpoint(&mut entry.connection, side) {
             end.on_timer(self.now, &mut self.out);
             assert!(

@@ -4,7 +4,7 @@ pub use crate::event_loop::Side;
 
 use crate::event_loop::{EventLoop, Network, Schedule};
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -24,6 +24,11 @@ const SPACING: Nanos = Nanos::from_micros(12);
 /// A time in milliseconds.
 pub const fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
+}
+
+/// Milliseconds after the start.
+pub const fn at_ms(n: u64) -> Instant {
+    Instant::from_millis(n)
 }
 
 /// Profile with exact timers, as in RFCs and kernel sources, without the rounding of the timer wheel.
@@ -50,7 +55,7 @@ pub enum Fate {
     /// Delivered later by this much than the link would.
     Late(Nanos),
     /// Delivered at this time, regardless of the link.
-    At(Nanos),
+    At(Instant),
     /// Delivered twice, the second time later by this much.
     Twice(Nanos),
     /// Delivered with the mark "congestion experienced" (RFC 3168), if it is ECN-capable.
@@ -61,7 +66,7 @@ pub enum Fate {
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
     /// Time of sending.
-    pub at: Nanos,
+    pub at: Instant,
     /// Sender.
     pub from: Side,
     /// The segment.
@@ -76,7 +81,7 @@ pub struct Link {
     delay: Nanos,
     picos_per_byte: u64,
     /// Time at which the transmitter becomes idle.
-    free_at: Nanos,
+    free_at: Instant,
 }
 
 impl Link {
@@ -85,12 +90,12 @@ impl Link {
         Link {
             delay,
             picos_per_byte,
-            free_at: Nanos::ZERO,
+            free_at: Instant::ZERO,
         }
     }
 
     /// Arrival time of a segment sent at `now`, in an Ethernet frame.
-    fn arrival(&mut self, now: Nanos, segment: &Segment) -> Nanos {
+    fn arrival(&mut self, now: Instant, segment: &Segment) -> Instant {
         let bytes = FRAMING + segment.header_bytes() + segment.len;
         let time = Nanos(u64::from(bytes) * self.picos_per_byte / 1000);
         self.free_at = self.free_at.max(now) + time;
@@ -242,7 +247,7 @@ impl Wire {
         script: impl FnMut(&Sent, usize) -> Fate + 'static,
     ) -> Wire {
         let links = [Link::new(delay, 0); 2];
-        Wire::over(initiator, responder, links, Nanos::ZERO, isns, script)
+        Wire::over(initiator, responder, links, Instant::ZERO, isns, script)
     }
 
     /// Sends the initiator's SYN at `start`; `links` are the initiator's and the responder's.
@@ -250,7 +255,7 @@ impl Wire {
         initiator: Profile,
         responder: Profile,
         links: [Link; 2],
-        start: Nanos,
+        start: Instant,
         (isn, responder_isn): (Seq, Seq),
         script: impl FnMut(&Sent, usize) -> Fate + 'static,
     ) -> Wire {
@@ -308,7 +313,7 @@ impl Wire {
     }
 
     /// Time of the last event.
-    pub fn now(&self) -> Nanos {
+    pub fn now(&self) -> Instant {
         self.events.now()
     }
 
@@ -316,12 +321,12 @@ impl Wire {
     ///
     /// # Panics
     /// If `now` is in the past.
-    pub fn advance_to(&mut self, now: Nanos) {
+    pub fn advance_to(&mut self, now: Instant) {
         self.run(now);
         self.events.advance_to(now);
     }
 
-    fn act(&mut self, action: impl FnOnce(&mut Endpoint, Nanos, &mut Vec<Segment>)) {
+    fn act(&mut self, action: impl FnOnce(&mut Endpoint, Instant, &mut Vec<Segment>)) {
         self.events.act(PLACE, Side::Initiator, |ends, now, out| {
             action(&mut ends.initiator, now, out);
         });
@@ -349,13 +354,13 @@ impl Wire {
     }
 
     /// Processes one event, not later than `until`; returns `false` if there is none.
-    pub fn step(&mut self, until: Nanos) -> bool {
+    pub fn step(&mut self, until: Instant) -> bool {
         let Ok(happened) = self.events.step(until);
         happened
     }
 
     /// Runs until there are no more events, at most to `until`.
-    pub fn run(&mut self, until: Nanos) -> &mut Wire {
+    pub fn run(&mut self, until: Instant) -> &mut Wire {
         while self.step(until) {}
         self
     }

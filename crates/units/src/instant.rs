@@ -43,6 +43,10 @@ impl Instant {
     pub fn as_secs_f64(self) -> f64 {
         self.since_origin().as_secs_f64()
     }
+    /// Whole milliseconds since the origin, rounded down.
+    pub const fn as_millis(self) -> u64 {
+        self.since_origin().as_millis()
+    }
     /// Time since the origin.
     pub const fn since_origin(self) -> Nanos {
         Nanos(self.0)

@@ -5,7 +5,7 @@
 //! then raises a probability with which packets are dropped, and lowers it when the queue has run empty.
 
 use crate::plumbing::packet::Packet;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Increment of BLUE's drop probability at an overflow, as a fraction of 2^32 (Linux: `p_inc`): 1/256.
 const INCREMENT: u32 = 1 << 24;
@@ -78,12 +78,12 @@ const TABLED: u32 = 16;
 impl Cobalt {
     /// True if the law has forgotten all congestion: its queue may be given to another flow.
     #[inline]
-    pub(crate) fn is_at_rest(&self, now: Nanos) -> bool {
+    pub(crate) fn is_at_rest(&self, now: Instant) -> bool {
         self.p_drop == 0 && self.count == 0 && nanos(now) >= self.drop_next
     }
 
     /// Notes that a packet of the queue was dropped because memory is exhausted (Linux: `cobalt_queue_full`).
-    pub(crate) fn on_overflow(&mut self, now: Nanos, params: &Params) {
+    pub(crate) fn on_overflow(&mut self, now: Instant, params: &Params) {
         let now = nanos(now);
         if elapsed(now, self.blue_timer) > params.target {
             self.p_drop = self.p_drop.saturating_add(INCREMENT);
@@ -96,7 +96,7 @@ impl Cobalt {
 
     /// Notes that the queue was asked for a packet and had none (Linux: `cobalt_queue_empty`).
     #[inline]
-    pub(crate) fn on_empty(&mut self, now: Nanos, params: &Params) {
+    pub(crate) fn on_empty(&mut self, now: Instant, params: &Params) {
         let now = nanos(now);
         if self.p_drop > 0 && elapsed(now, self.blue_timer) > params.target {
             self.p_drop = self.p_drop.saturating_sub(DECREMENT);
@@ -119,7 +119,7 @@ impl Cobalt {
     #[inline]
     pub(crate) fn on_dequeue<P: Packet>(
         &mut self,
-        now: Nanos,
+        now: Instant,
         packet: &mut P,
         bulk_flows: u32,
         params: &Params,
@@ -194,7 +194,7 @@ impl Cobalt {
     }
 }
 
-fn nanos(now: Nanos) -> i64 {
+fn nanos(now: Instant) -> i64 {
     now.0.cast_signed()
 }
 
@@ -215,9 +215,9 @@ mod tests {
     };
 
     /// A packet that has waited for `ms` at `now`.
-    fn waited(now: Nanos, ms: u64) -> TestPacket {
+    fn waited(now: Instant, ms: u64) -> TestPacket {
         let mut packet = TestPacket::data(1, 1514);
-        packet.arrived = now.saturating_sub(Nanos::from_millis(ms));
+        packet.arrived = now - Nanos::from_millis(ms);
         packet
     }
 
@@ -250,7 +250,7 @@ mod tests {
         let mut cobalt = Cobalt::default();
         let mut times = Vec::new();
         for ms in 1000..2000 {
-            let now = Nanos::from_millis(ms);
+            let now = Instant::from_millis(ms);
             let verdict = cobalt.on_dequeue(now, &mut waited(now, 20), 0, &PARAMS, never);
             if verdict.drop {
                 times.push(ms);
@@ -270,7 +270,7 @@ mod tests {
     fn ecn_capable_packets_are_marked_and_sent() {
         let mut cobalt = Cobalt::default();
         let marks = (1000..2000).filter(|ms| {
-            let now = Nanos::from_millis(*ms);
+            let now = Instant::from_millis(*ms);
             let mut packet = waited(now, 20).ecn_capable();
             let verdict = cobalt.on_dequeue(now, &mut packet, 0, &PARAMS, never);
             assert!(!verdict.drop);
@@ -289,7 +289,7 @@ mod tests {
         for (ms, bulk_flows, signals) in [(40, 0, false), (41, 0, true), (41, 3, false)] {
             let mut cobalt = Cobalt::default();
             let any = (0..1000).any(|step| {
-                let now = Nanos::from_millis(1000 + step);
+                let now = Instant::from_millis(1000 + step);
                 let mut packet = waited(now, ms);
                 cobalt
                     .on_dequeue(now, &mut packet, bulk_flows, &slow, never)
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn blue_grows_with_overflows_and_decays_while_empty() {
         let mut cobalt = Cobalt::default();
-        let mut now = Nanos::from_secs(1);
+        let mut now = Instant::from_secs(1);
         for _ in 0..8 {
             cobalt.on_overflow(now, &PARAMS);
             // A second overflow within the target does not count.

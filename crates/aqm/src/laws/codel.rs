@@ -8,7 +8,7 @@ use crate::plumbing::linux;
 use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{DropReason, MarkReason, Signals};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Range of the times that `tc` passes to the kernel: microseconds in 32 bits.
 const TIMES: Kind = Kind::Time(Nanos::ZERO, Nanos::from_micros(u32::MAX as u64));
@@ -153,7 +153,7 @@ impl Codel {
     #[inline]
     pub(crate) fn dequeue<P: Packet>(
         &mut self,
-        now: Nanos,
+        now: Instant,
         params: &Params,
         source: &mut impl Source<P>,
         signals: &mut Signals<P>,
@@ -163,7 +163,7 @@ impl Codel {
             self.dropping = false;
             return None;
         };
-        let now = codel_time(now);
+        let now = codel_time(now.since_origin());
         let mut ce = false;
         let drop = self.should_drop(Some(&packet), now, params, source);
         if self.dropping {
@@ -235,7 +235,7 @@ impl Codel {
             self.first_above_time = 0;
             return false;
         };
-        self.sojourn = now.wrapping_sub(codel_time(packet.arrived()));
+        self.sojourn = now.wrapping_sub(codel_time(packet.arrived().since_origin()));
         if before(self.sojourn, params.target) || source.backlog() <= u64::from(linux::MTU) {
             self.first_above_time = 0;
             return false;

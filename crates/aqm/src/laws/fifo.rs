@@ -5,7 +5,7 @@ use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Limit in time of both FIFOs.
 pub(crate) const DELAY: OptionSpec = OptionSpec {
@@ -66,7 +66,7 @@ impl<P: Packet> Fifo<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         if self.is_full(packet.bytes()) || self.store.head_sojourn(now) > self.delay {
             signals.dropped(packet, DropReason::Tail);
             return;
@@ -75,7 +75,7 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.store.pop_front().into()
     }
 
@@ -96,7 +96,7 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     #[test]
     fn a_head_that_has_waited_too_long_closes_the_queue() {
@@ -105,7 +105,7 @@ mod tests {
             let mut drops = Signals::new();
             for ms in [0, 10, 11] {
                 queue.enqueue(
-                    Nanos::from_millis(ms),
+                    Instant::from_millis(ms),
                     TestPacket::data(1, 1500),
                     &mut drops,
                 );
@@ -113,9 +113,9 @@ mod tests {
             assert_eq!(queue.len(), 2, "{spec}");
             assert!(drops.drain().all(|(_, reason)| reason == DropReason::Tail));
             // The new head has waited 2 ms only.
-            queue.dequeue(Nanos::from_millis(12), &mut drops);
+            queue.dequeue(Instant::from_millis(12), &mut drops);
             queue.enqueue(
-                Nanos::from_millis(12),
+                Instant::from_millis(12),
                 TestPacket::data(1, 1500),
                 &mut drops,
             );

@@ -10,7 +10,7 @@
 
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Length of a period. Shorter ones forgive flows that wait for their RTO; longer ones change little (docs/gentle.md).
 const PERIOD: Nanos = Nanos::from_secs(1);
@@ -76,7 +76,7 @@ pub(crate) struct FlowAges {
     forgiven: u32,
     /// Number of the period, modulo 2^15.
     period: u16,
-    ends: Option<Nanos>,
+    ends: Option<Instant>,
     /// Flows in debt: their age was not zero when they began to send in this period.
     indebted: u32,
     /// Bytes that all others have sent in this period.
@@ -106,14 +106,14 @@ impl FlowAges {
 
     /// Whether a packet that arrives now ends a period.
     #[inline]
-    pub(crate) fn ends_period(&self, now: Nanos) -> bool {
+    pub(crate) fn ends_period(&self, now: Instant) -> bool {
         self.ends.is_some_and(|ends| now >= ends)
     }
 
     /// The band of a packet of `bytes` that `flow` sends now, 0 the youngest, over a link with a rate of `rate` bytes per
     /// second. While the rate is not known, no packet has waited, and flows are forgiven all.
     #[inline]
-    pub(crate) fn band(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> usize {
+    pub(crate) fn band(&mut self, now: Instant, flow: u64, bytes: u32, rate: Option<u64>) -> usize {
         let doublings = (self.charge(now, flow, bytes, rate) / self.first).checked_ilog2();
         let band = doublings.map_or(0, |doublings| doublings as usize + 1);
         band.min(self.bands - 1)
@@ -121,7 +121,7 @@ impl FlowAges {
 
     /// The age of `flow` before the packet of [`FlowAges::band`].
     #[inline]
-    fn charge(&mut self, now: Nanos, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
+    fn charge(&mut self, now: Instant, flow: u64, bytes: u32, rate: Option<u64>) -> u32 {
         if self.ends.is_none() || self.ends_period(now) {
             self.end_period(now, rate);
         }
@@ -174,15 +174,13 @@ impl FlowAges {
     }
 
     #[cold]
-    fn end_period(&mut self, now: Nanos, rate: Option<u64>) {
+    fn end_period(&mut self, now: Instant, rate: Option<u64>) {
         let Some(ends) = self.ends else {
-            self.ends = Some(now.saturating_add(PERIOD));
+            self.ends = Some(now + PERIOD);
             return;
         };
         let periods = 1 + (now - ends).0 / PERIOD.0;
-        self.ends = Some(Nanos(
-            ends.0.saturating_add(periods.saturating_mul(PERIOD.0)),
-        ));
+        self.ends = Some(ends + PERIOD * periods);
         let share = rate.map_or(u64::MAX, |rate| {
             let left = rate.saturating_sub(self.unindebted_bytes);
             let fair = left / u64::from(self.indebted.max(1));
@@ -212,8 +210,8 @@ mod tests {
         FlowAges::new(flows, spec.options(), hash)
     }
 
-    fn ms(n: u64) -> Nanos {
-        Nanos::from_millis(n)
+    fn ms(n: u64) -> Instant {
+        Instant::from_millis(n)
     }
 
     #[test]
@@ -253,7 +251,7 @@ mod tests {
             let now = ages.ends.unwrap_or_default();
             ages.charge(now, 1, OLDEST, Some(1 << 40));
             assert!(ages.charge(now, 1, OLDEST, Some(1 << 40)) > 0);
-            let later = Nanos(now.0 + pause * PERIOD.0);
+            let later = now + PERIOD * pause;
             assert_eq!(ages.charge(later, 1, 1, Some(1 << 40)), 0, "{pause}");
         }
     }

@@ -9,7 +9,7 @@ use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, Qdisc, Signals};
 use crate::plumbing::scheme::{FinRule, Order, Preset, Priority};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::VecDeque;
 
 pub(crate) const FIN: OptionSpec = OptionSpec {
@@ -153,7 +153,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         self.fin == FinRule::InOrder && packet.handshake().fin && packet.ip_bytes() <= self.maxlen
     }
 
-    fn enqueue_low(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue_low(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         self.fins.on_enqueue(now);
         let before = signals.len();
@@ -175,7 +175,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         }
     }
 
-    fn dequeue_low(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue_low(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let before = signals.len();
         let answer = self.low.dequeue(now, signals);
         if self.fin != FinRule::InOrder {
@@ -195,7 +195,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
             .map_or(otherwise, Dequeue::Packet)
     }
 
-    fn dequeue_data(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue_data(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let answer = Dequeue::from(self.fins.pop())
             .or_else(|| self.dequeue_low(now, signals))
             .or_else(|| self.fins.pop().into());
@@ -205,7 +205,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
         answer
     }
 
-    fn dequeue_high(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue_high(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let answer = self.high.dequeue(now, signals);
         if let Dequeue::Packet(packet) = &answer
             && self.data_waits()
@@ -252,7 +252,7 @@ impl<P: Packet, Q: Qdisc<P>> HandshakePriority<P, Q> {
 }
 
 impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>) {
         if self.has_priority(&packet) {
             self.high.enqueue(now, packet, signals);
         } else {
@@ -260,7 +260,7 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for HandshakePriority<P, Q> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         if self.share.is_exhausted() && self.data_waits() {
             let answer = self.dequeue_data(now, signals);
             if matches!(answer, Dequeue::Packet(_)) {
@@ -301,7 +301,7 @@ struct RetainedFins<P> {
 #[derive(Debug)]
 struct HeldFin<P> {
     fin: P,
-    since: Nanos,
+    since: Instant,
     ahead: usize,
 }
 
@@ -321,7 +321,7 @@ impl<P: Packet> RetainedFins<P> {
     }
 
     /// Counts a packet that is offered to the data queue at `now`.
-    fn on_enqueue(&mut self, now: Nanos) {
+    fn on_enqueue(&mut self, now: Instant) {
         if let Some(held) = self.counter_of(now) {
             held.ahead += 1;
             self.awaited += 1;
@@ -329,7 +329,7 @@ impl<P: Packet> RetainedFins<P> {
     }
 
     /// Counts the departure from the data queue, by a drop or not, of a packet that had arrived at `arrived`.
-    fn on_departure(&mut self, arrived: Nanos) {
+    fn on_departure(&mut self, arrived: Instant) {
         if let Some(held) = self.counter_of(arrived) {
             held.ahead -= 1;
             self.awaited -= 1;
@@ -337,13 +337,13 @@ impl<P: Packet> RetainedFins<P> {
     }
 
     /// The FIN that counts packets that arrived at `arrived`: the first held at that time or later.
-    fn counter_of(&mut self, arrived: Nanos) -> Option<&mut HeldFin<P>> {
+    fn counter_of(&mut self, arrived: Instant) -> Option<&mut HeldFin<P>> {
         let index = self.held.partition_point(|held| held.since < arrived);
         self.held.get_mut(index)
     }
 
     /// Holds a FIN until the `queued` packets that are in the data queue at `now` have left.
-    fn hold(&mut self, now: Nanos, fin: P, queued: usize) {
+    fn hold(&mut self, now: Instant, fin: P, queued: usize) {
         let ahead = queued - self.awaited;
         self.awaited = queued;
         self.bytes += u64::from(fin.bytes());
@@ -381,7 +381,7 @@ mod tests {
     use crate::laws::fifo::{Fifo, Limit};
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, FinRule, Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     const MTU: u32 = 1514;
 
@@ -391,7 +391,7 @@ mod tests {
     ) -> Vec<(TestPacket, DropReason)> {
         let mut drops = Signals::new();
         for packet in packets {
-            queue.enqueue(Nanos::ZERO, *packet, &mut drops);
+            queue.enqueue(Instant::ZERO, *packet, &mut drops);
         }
         drops.drain().collect()
     }
@@ -401,7 +401,7 @@ mod tests {
         let mut drops = Signals::new();
         std::iter::from_fn(|| {
             queue
-                .dequeue(Nanos::ZERO, &mut drops)
+                .dequeue(Instant::ZERO, &mut drops)
                 .packet()
                 .map(|p| p.id)
         })
@@ -476,9 +476,9 @@ mod tests {
         assert_eq!(dropped[0].0.id, 9);
         assert_eq!((queue.len(), queue.backlog()), (3, 2 * u64::from(MTU) + 66));
         let mut drops = Signals::new();
-        let first = queue.dequeue(Nanos(1), &mut drops).packet().unwrap();
+        let first = queue.dequeue(Instant(1), &mut drops).packet().unwrap();
         // Later arrivals stay behind the FIN.
-        queue.enqueue(Nanos(1), TestPacket::data(2, MTU).numbered(4), &mut drops);
+        queue.enqueue(Instant(1), TestPacket::data(2, MTU).numbered(4), &mut drops);
         assert_eq!((first.id, drops.len()), (1, 0));
         assert_eq!(numbers(&mut *queue), [2, 3, 4]);
         assert_eq!((queue.len(), queue.backlog()), (0, 0));
@@ -502,12 +502,12 @@ mod tests {
         let (mut priority, mut data) = (0, 0);
         for _ in 0..dequeues {
             while queue.low.len() < 10 {
-                queue.enqueue(Nanos::ZERO, TestPacket::data(1, MTU), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, MTU), &mut drops);
             }
             while queue.high.len() < 10 {
-                queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::syn(2), &mut drops);
             }
-            let packet = queue.dequeue(Nanos::ZERO, &mut drops).packet().unwrap();
+            let packet = queue.dequeue(Instant::ZERO, &mut drops).packet().unwrap();
             if packet.flags.syn {
                 priority += u64::from(packet.bytes);
             } else {
@@ -553,10 +553,14 @@ mod tests {
     struct DropsFins(Fifo<TestPacket>);
 
     impl Qdisc<TestPacket> for DropsFins {
-        fn enqueue(&mut self, now: Nanos, packet: TestPacket, drops: &mut Signals<TestPacket>) {
+        fn enqueue(&mut self, now: Instant, packet: TestPacket, drops: &mut Signals<TestPacket>) {
             self.0.enqueue(now, packet, drops);
         }
-        fn dequeue(&mut self, now: Nanos, drops: &mut Signals<TestPacket>) -> Dequeue<TestPacket> {
+        fn dequeue(
+            &mut self,
+            now: Instant,
+            drops: &mut Signals<TestPacket>,
+        ) -> Dequeue<TestPacket> {
             loop {
                 let Dequeue::Packet(packet) = self.0.dequeue(now, drops) else {
                     return Dequeue::Empty;
@@ -593,7 +597,7 @@ mod tests {
         );
         let mut drops = Signals::new();
         let order: Vec<u32> =
-            std::iter::from_fn(|| queue.dequeue(Nanos(1), &mut drops).packet().map(|p| p.id))
+            std::iter::from_fn(|| queue.dequeue(Instant(1), &mut drops).packet().map(|p| p.id))
                 .collect();
         assert_eq!(order, [1, 2, 3, 5, 6]);
         let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
@@ -607,13 +611,13 @@ mod tests {
         // A FIN is not ECN-capable (RFC 3168, 6.1.4), so CoDel drops FINs while it marks data.
         for number in (0..300).step_by(2) {
             let data = TestPacket::data(1, MTU).ecn_capable().numbered(number);
-            queue.enqueue(Nanos::ZERO, data, &mut drops);
+            queue.enqueue(Instant::ZERO, data, &mut drops);
             let fin = TestPacket::fin(1).numbered(number + 1);
-            queue.enqueue(Nanos::ZERO, fin, &mut drops);
+            queue.enqueue(Instant::ZERO, fin, &mut drops);
         }
         let mut order = Vec::new();
         for ms in 0..300 {
-            let now = Nanos::from_millis(6 * ms);
+            let now = Instant::from_millis(6 * ms);
             order.extend(queue.dequeue(now, &mut drops).packet().map(|p| p.id));
         }
         assert!(drops.is_empty(), "{} dropped", drops.len());

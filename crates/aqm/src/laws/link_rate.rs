@@ -1,6 +1,6 @@
 //! Rate of the link below a queue, measured while packets wait.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Time that a measurement takes at least: devices and aggregating links take packets in bursts.
 const SHORTEST: Nanos = Nanos::from_millis(1);
@@ -12,7 +12,7 @@ const LEAST: u64 = 10 * 1514;
 /// Measurement under way.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
-    since: Nanos,
+    since: Instant,
     /// Bytes that have left the queue since then.
     sent: u64,
     /// Bytes that waited then. Until as many have left, the link is busy.
@@ -34,7 +34,7 @@ impl LinkRate {
 
     /// Observes that a packet of `bytes` leaves a queue of `backlog` bytes, itself included. True if the estimate changes.
     #[inline]
-    pub(crate) fn observe(&mut self, now: Nanos, bytes: u32, backlog: u64) -> bool {
+    pub(crate) fn observe(&mut self, now: Instant, bytes: u32, backlog: u64) -> bool {
         let bytes = u64::from(bytes);
         let Some(probe) = &mut self.probe else {
             if backlog > LEAST {
@@ -55,7 +55,7 @@ impl LinkRate {
     }
 
     #[cold]
-    fn conclude(&mut self, now: Nanos) -> bool {
+    fn conclude(&mut self, now: Instant) -> bool {
         let Some(probe) = self.probe.take() else {
             return false;
         };
@@ -88,7 +88,7 @@ mod tests {
     fn estimate(times: impl IntoIterator<Item = u64>, backlog: u64) -> Option<u64> {
         let mut rate = LinkRate::default();
         for micros in times {
-            let now = Nanos::from_micros(micros);
+            let now = Instant::from_micros(micros);
             rate.observe(now, 1000, 1000 * backlog);
         }
         rate.get()
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn dropped_packets_are_not_waited_for() {
         let mut rate = LinkRate::default();
-        rate.observe(Nanos::ZERO, 1000, 40_000);
+        rate.observe(Instant::ZERO, 1000, 40_000);
         rate.dropped(20_000);
         for packet in 1..20 {
-            rate.observe(Nanos::from_millis(packet), 1000, 20_000);
+            rate.observe(Instant::from_millis(packet), 1000, 20_000);
         }
         assert_eq!(rate.get(), Some(1_000_000));
     }

@@ -4,7 +4,7 @@
 //! The probability is a fraction of 2^32 - 1, times are nanoseconds. Differences are in 64 bits and sums modulo 2^32, as
 //! in C, so that overflow has the same effect as in the kernel.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Probability 1.
 pub(crate) const MAX_PROB: u32 = u32::MAX;
@@ -73,14 +73,14 @@ impl Controller {
     /// Performs the calculations that were due until `now`, while the oldest packet at the head of a queue was one that
     /// had arrived at `oldest`.
     #[inline]
-    pub(crate) fn catch_up(&mut self, params: &Params, now: Nanos, oldest: Option<Nanos>) {
+    pub(crate) fn catch_up(&mut self, params: &Params, now: Instant, oldest: Option<Instant>) {
         if self.next <= now.0 {
             self.calculate_until(params, now.0, oldest);
         }
     }
 
     #[cold]
-    fn calculate_until(&mut self, params: &Params, now: u64, oldest: Option<Nanos>) {
+    fn calculate_until(&mut self, params: &Params, now: u64, oldest: Option<Instant>) {
         while self.next <= now {
             let before = self.prob;
             let at_rest = (before, self.last_qdelay);
@@ -182,14 +182,14 @@ mod tests {
                 819,
                 most,
             );
-            for oldest in [None, Some(Nanos::from_millis(300))] {
+            for oldest in [None, Some(Instant::from_millis(300))] {
                 let mut lazy = Controller::new(&params);
                 lazy.prob = MAX_PROB / 3;
                 let mut every = lazy;
                 for ms in 300..200_000 {
-                    every.catch_up(&params, Nanos::from_millis(ms), oldest);
+                    every.catch_up(&params, Instant::from_millis(ms), oldest);
                 }
-                lazy.catch_up(&params, Nanos::from_millis(199_999), oldest);
+                lazy.catch_up(&params, Instant::from_millis(199_999), oldest);
                 assert_eq!(lazy, every, "{most} {target} {oldest:?}");
             }
         }

@@ -6,7 +6,7 @@
 
 use crate::plumbing::linux;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::Rng;
 
 /// Longest time that `tc` passes to the kernel: microseconds in 32 bits.
@@ -103,7 +103,7 @@ impl Config {
 }
 
 /// Time of the first calculation; the qdisc is created at time zero (Linux: `HZ / 2`).
-pub(crate) const FIRST_UPDATE: Nanos = Nanos::from_millis(500);
+pub(crate) const FIRST_UPDATE: Instant = Instant::from_millis(500);
 
 /// Probability 1.
 const MAX_PROB: u64 = u64::MAX >> 8;
@@ -263,12 +263,12 @@ impl Pie {
     pub(crate) fn on_dequeue(
         &mut self,
         params: &Params,
-        now: Nanos,
-        arrived: Nanos,
+        now: Instant,
+        arrived: Instant,
         bytes: u32,
         backlog: u64,
     ) {
-        let now = ticks(now);
+        let now = ticks(now.since_origin());
         let elapsed = if params.dq_rate_estimator {
             match self.measure_rate(now, bytes, backlog) {
                 Some(elapsed) => elapsed,
@@ -276,7 +276,7 @@ impl Pie {
             }
         } else {
             self.qdelay = if backlog > 0 {
-                now.wrapping_sub(ticks(arrived))
+                now.wrapping_sub(ticks(arrived.since_origin()))
             } else {
                 0
             };
@@ -432,17 +432,17 @@ mod tests {
             prob: MAX_PROB,
             ..Pie::default()
         };
-        let mut allowed = Nanos::ZERO;
+        let mut allowed = Instant::ZERO;
         for ms in 0..1000 {
-            let now = Nanos::from_millis(ms);
-            pie.on_dequeue(&params, now, Nanos::ZERO, 1500, 100_000);
+            let now = Instant::from_millis(ms);
+            pie.on_dequeue(&params, now, Instant::ZERO, 1500, 100_000);
             pie.accu_prob = (MAX_PROB / 2) * 17;
             if pie.drop_early(&params, 100_000, 1500, &mut rng) {
                 allowed = now;
                 break;
             }
         }
-        assert_eq!(allowed, Nanos::from_millis(150));
+        assert_eq!(allowed, Instant::from_millis(150));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::laws::red_params::{RedParams, STAB_SIZE};
 use crate::plumbing::options::Options;
 use crate::plumbing::packet::Packet;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -107,7 +107,7 @@ pub(crate) struct RedLaw {
     adaptation: Option<Adaptation>,
 
     average: u64,
-    idle_since: Option<Nanos>,
+    idle_since: Option<Instant>,
     /// Packets since the last drop or mark; -1: the next packet draws a random number (Linux: `qcount`).
     count: i64,
     /// Random number in the scale of `(average - min) * count` (Linux: `qR`).
@@ -119,7 +119,7 @@ pub(crate) struct RedLaw {
 
 #[derive(Debug, Clone)]
 struct Adaptation {
-    next: Nanos,
+    next: Instant,
     /// Target range of the average, unscaled.
     target_min: u64,
     target_max: u64,
@@ -141,12 +141,12 @@ impl RedLaw {
             max_p: params.max_p,
             slope: (params.max_p / delta).max(1),
             adaptation: params.adaptive.then(|| Adaptation {
-                next: ADAPT_INTERVAL,
+                next: Instant::ZERO + ADAPT_INTERVAL,
                 target_min: u64::from(params.min) + 2 * fifth,
                 target_max: u64::from(params.min) + 3 * fifth,
             }),
             average: 0,
-            idle_since: Some(Nanos::ZERO),
+            idle_since: Some(Instant::ZERO),
             count: -1,
             threshold: 0,
             drawn: 0,
@@ -155,18 +155,18 @@ impl RedLaw {
     }
 
     /// Adds the queue length seen by an arriving packet to the average (Linux: `red_calc_qavg`).
-    pub(crate) fn update_average(&mut self, now: Nanos, backlog: u64) {
+    pub(crate) fn update_average(&mut self, now: Instant, backlog: u64) {
         if self.adaptation.is_some() {
             self.adapt_until(now);
         }
         self.average = match self.idle_since.take() {
-            Some(since) => self.decayed(now.saturating_sub(since)),
+            Some(since) => self.decayed(now.saturating_since(since)),
             None => self.average - (self.average >> self.wlog) + backlog,
         };
     }
 
     /// Records that the queue was empty on dequeue (Linux: `red_start_of_idle_period`).
-    pub(crate) fn start_idle(&mut self, now: Nanos) {
+    pub(crate) fn start_idle(&mut self, now: Instant) {
         if self.idle_since.is_none() {
             if self.adaptation.is_some() {
                 self.adapt_until(now);
@@ -275,13 +275,13 @@ impl RedLaw {
         }
     }
 
-    fn adapt_until(&mut self, now: Nanos) {
+    fn adapt_until(&mut self, now: Instant) {
         let Some(adaptation) = &self.adaptation else {
             return;
         };
         let mut next = adaptation.next;
         while next <= now {
-            let idle = self.idle_since.map(|since| next.saturating_sub(since));
+            let idle = self.idle_since.map(|since| next.saturating_since(since));
             let before = self.max_p;
             self.adapt(idle);
             next += ADAPT_INTERVAL;
@@ -328,9 +328,9 @@ mod tests {
     #[test]
     fn average_is_exponential() {
         let mut law = law("red ewma=3", false);
-        law.update_average(Nanos::ZERO, 8000);
+        law.update_average(Instant::ZERO, 8000);
         for (n, expected) in [(1, 1000.0), (2, 1875.0), (3, 2640.6), (4, 3310.5)] {
-            law.update_average(Nanos(n), 8000);
+            law.update_average(Instant(n), 8000);
             let average = law.average as f64 / 8.0;
             assert!((average - expected).abs() < 1.0, "{n}: {average}");
         }
@@ -341,7 +341,7 @@ mod tests {
     fn average_decays_while_idle() {
         let mut law = law("red", false);
         law.average = 80_000;
-        law.idle_since = Some(Nanos::ZERO);
+        law.idle_since = Some(Instant::ZERO);
         assert_eq!(law.decayed(Nanos::ZERO), 80_000);
         assert_eq!(law.decayed(Nanos::from_micros(819)), 80_000 - 7_998);
         assert_eq!(law.decayed(Nanos::from_micros(12 * 8192)), 40_000);
@@ -354,14 +354,14 @@ mod tests {
         law.idle_since = None;
         law.average = law.max;
         // Steps: a quarter of max_p at first (2 % + 0.5 %, + 0.625 %, …), one percent later.
-        law.adapt_until(Nanos::from_millis(500));
+        law.adapt_until(Instant::from_millis(500));
         assert_eq!(law.max_p, 85_899_345 + 85_899_345 / 4);
-        law.adapt_until(Nanos::from_secs(1000));
+        law.adapt_until(Instant::from_secs(1000));
         assert!(law.max_p > MAX_P_MAX && law.max_p <= MAX_P_MAX + ONE_PERCENT);
         law.average = 0;
-        law.adapt_until(Nanos::from_millis(1_000_500));
+        law.adapt_until(Instant::from_millis(1_000_500));
         assert!(law.max_p <= (MAX_P_MAX + ONE_PERCENT) / 10 * 9);
-        law.adapt_until(Nanos::from_secs(10_000_000));
+        law.adapt_until(Instant::from_secs(10_000_000));
         assert!(law.max_p < MAX_P_MIN && law.max_p >= MAX_P_MIN / 10 * 9);
     }
 
@@ -373,9 +373,9 @@ mod tests {
         let mut timely = late.clone();
         let end = 100_000;
         for step in 1..=end {
-            timely.adapt_until(ADAPT_INTERVAL * step);
+            timely.adapt_until(Instant::ZERO + ADAPT_INTERVAL * step);
         }
-        late.adapt_until(ADAPT_INTERVAL * end + Nanos(1));
+        late.adapt_until(Instant::ZERO + ADAPT_INTERVAL * end + Nanos(1));
         assert_eq!(late.max_p, timely.max_p);
         let next = |law: &RedLaw| law.adaptation.as_ref().map(|a| a.next);
         assert_eq!(next(&late), next(&timely));

@@ -4,7 +4,7 @@
 //! and the limit grows by half. If it does not within [`REACTION`], it was longer than needed, and the limit shrinks by an
 //! eighth. (CUBIC reduces its window by 30 %: Linux, `net/ipv4/tcp_cubic.c`.)
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Time in which a drop has its effect on the queue: the RTT of most paths, and the queue itself.
 const REACTION: Nanos = Nanos::from_millis(500);
@@ -16,7 +16,7 @@ pub(crate) struct Room {
     least: Nanos,
     most: Nanos,
     /// Time at which the effect of a drop is judged; `None`: no drop is waiting for that.
-    verdict: Option<Nanos>,
+    verdict: Option<Instant>,
 }
 
 impl Room {
@@ -41,9 +41,9 @@ impl Room {
     }
 
     /// The queue has dropped a packet, because it was longer than the limit.
-    pub(crate) fn overflowed(&mut self, now: Nanos) {
+    pub(crate) fn overflowed(&mut self, now: Instant) {
         if self.verdict.is_none() {
-            self.verdict = Some(now.saturating_add(REACTION));
+            self.verdict = Some(now + REACTION);
         }
     }
 
@@ -56,7 +56,7 @@ impl Room {
     /// Judges the effect of a drop if it is time to; `reducible` returns whether the queue is filled by flows that last
     /// long enough to react to drops. True if the limit changes.
     #[inline]
-    pub(crate) fn judge(&mut self, now: Nanos, reducible: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn judge(&mut self, now: Instant, reducible: impl FnOnce() -> bool) -> bool {
         if self.verdict.is_none_or(|at| now < at) {
             return false;
         }
@@ -83,24 +83,24 @@ mod tests {
     #[test]
     fn it_shrinks_while_drops_do_not_empty_the_queue_and_grows_when_they_do() {
         let mut room = Room::new(Nanos::from_millis(80));
-        let ms = Nanos::from_millis;
+        let ms = Instant::from_millis;
         assert!(!room.judge(ms(0), || true) && !room.emptied());
         room.overflowed(ms(0));
         room.overflowed(ms(400));
         assert!(!room.judge(ms(499), || true));
         assert!(room.judge(ms(500), || true));
-        assert_eq!(room.time(), ms(70));
+        assert_eq!(room.time(), Nanos::from_millis(70));
         room.overflowed(ms(600));
         assert!(room.emptied());
-        assert_eq!(room.time(), ms(80));
+        assert_eq!(room.time(), Nanos::from_millis(80));
         for second in 1..100 {
             room.overflowed(ms(1000 * second));
             room.judge(ms(1000 * second + 500), || true);
         }
-        assert_eq!(room.time(), ms(8));
+        assert_eq!(room.time(), Nanos::from_millis(8));
         // Flows too short to react are no reason to shorten it.
         room.overflowed(ms(200_000));
         assert!(room.judge(ms(201_000), || false));
-        assert_eq!(room.time(), ms(12));
+        assert_eq!(room.time(), Nanos::from_millis(12));
     }
 }

@@ -1,7 +1,7 @@
 //! Arithmetic of the token buckets of Linux, whose tokens are nanoseconds (`net/sched/sch_generic.c`, `sch_generic.h`).
 
 use crate::plumbing::options::{Kind, OptionSpec};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Rate};
 
 /// Rates of `tc`, in whole bytes per second.
 const RATES: Kind = match (
@@ -75,8 +75,8 @@ pub(crate) fn depth_in_ticks(rate: Rate, bytes: u32) -> i64 {
 }
 
 /// The time `wait` nanoseconds after `now`.
-pub(crate) fn after(now: Nanos, wait: i64) -> Nanos {
-    Nanos(now.0.saturating_add_signed(wait))
+pub(crate) fn after(now: Instant, wait: i64) -> Instant {
+    Instant(now.0.saturating_add_signed(wait))
 }
 
 #[cfg(test)]

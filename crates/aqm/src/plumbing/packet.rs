@@ -1,6 +1,6 @@
 //! Packet properties that queue disciplines use.
 
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// The two ECN bits of the IP header (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -138,10 +138,10 @@ pub trait Packet {
     fn set_ce(&mut self);
 
     /// Time at which the packet was enqueued, as last passed to [`Packet::set_arrived`] (Linux: in `skb->cb`).
-    fn arrived(&self) -> Nanos;
+    fn arrived(&self) -> Instant;
 
     /// Stores the time at which the packet is enqueued.
-    fn set_arrived(&mut self, now: Nanos);
+    fn set_arrived(&mut self, now: Instant);
 
     /// Marks the packet if it is ECN-capable (Linux: `INET_ECN_set_ce`); true if it carries CE afterwards.
     fn mark(&mut self) -> bool {
@@ -193,10 +193,10 @@ impl<P: Packet> Packet for Box<P> {
     fn set_ce(&mut self) {
         (**self).set_ce();
     }
-    fn arrived(&self) -> Nanos {
+    fn arrived(&self) -> Instant {
         (**self).arrived()
     }
-    fn set_arrived(&mut self, now: Nanos) {
+    fn set_arrived(&mut self, now: Instant) {
         (**self).set_arrived(now);
     }
 }

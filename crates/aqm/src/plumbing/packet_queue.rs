@@ -1,7 +1,7 @@
 //! A double-ended packet queue that counts its bytes.
 
 use crate::plumbing::packet::Packet;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Packets in order of arrival and their total length (Linux: `qdisc_skb_head` with `qstats.backlog`).
@@ -43,9 +43,9 @@ impl<P: Packet> PacketQueue<P> {
     }
 
     /// Sojourn time so far of the packet at the head; zero if the queue is empty.
-    pub(crate) fn head_sojourn(&self, now: Nanos) -> Nanos {
+    pub(crate) fn head_sojourn(&self, now: Instant) -> Nanos {
         self.front()
-            .map_or(Nanos::ZERO, |head| now.saturating_sub(head.arrived()))
+            .map_or(Nanos::ZERO, |head| now.saturating_since(head.arrived()))
     }
 
     pub(crate) fn len(&self) -> usize {

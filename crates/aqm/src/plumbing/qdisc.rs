@@ -1,7 +1,7 @@
 //! The interface of a queue discipline, and the reasons for drops and marks.
 
 use crate::plumbing::packet::Packet;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::fmt;
 
 /// Reason for dropping a packet.
@@ -204,7 +204,7 @@ pub enum Dequeue<P> {
     Empty,
     /// Packets are queued, but none may be sent before this time (Linux: `qdisc_watchdog_schedule_ns`). A new packet
     /// may be sent earlier, so the caller also dequeues after every enqueue.
-    NotBefore(Nanos),
+    NotBefore(Instant),
 }
 
 impl<P> Dequeue<P> {
@@ -253,10 +253,10 @@ impl<P> From<Option<P>> for Dequeue<P> {
 /// time.
 pub trait Qdisc<P: Packet>: Send {
     /// Enqueues or drops `packet`, and possibly drops queued packets. Drops and marks are added to `signals`.
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>);
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>);
 
     /// Removes the packet to send next. Drops and marks are added to `signals`.
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P>;
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P>;
 
     /// The number of queued packets.
     fn len(&self) -> usize;
@@ -309,10 +309,10 @@ impl<P: Packet> From<Option<&P>> for Head {
 }
 
 impl<P: Packet, Q: Qdisc<P> + ?Sized> Qdisc<P> for Box<Q> {
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>) {
         (**self).enqueue(now, packet, signals);
     }
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         (**self).dequeue(now, signals)
     }
     fn len(&self) -> usize {

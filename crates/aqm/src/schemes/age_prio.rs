@@ -13,7 +13,7 @@ use crate::plumbing::scheme::{
 };
 use crate::plumbing::spec::Spec;
 use crate::schemes::codel;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -76,7 +76,7 @@ struct AgePrio<P> {
 }
 
 impl<P: Packet> AgePrio<P> {
-    fn band(&mut self, now: Nanos, packet: &P) -> usize {
+    fn band(&mut self, now: Instant, packet: &P) -> usize {
         if self.ages.ends_period(now) {
             self.peak = (self.peak - self.peak / FADING).max(self.arrived);
             self.arrived = 0;
@@ -88,12 +88,12 @@ impl<P: Packet> AgePrio<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for AgePrio<P> {
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>) {
         let band = self.band(now, &packet);
         self.bands[band].enqueue(now, packet, signals);
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let mut answer = Dequeue::Empty;
         for band in &mut self.bands {
             answer = answer.or_else(|| band.dequeue(now, signals));
@@ -117,9 +117,9 @@ impl<P: Packet + Send> Qdisc<P> for AgePrio<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
-    fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Nanos) -> Vec<u64> {
+    fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Instant) -> Vec<u64> {
         let mut signals = Signals::new();
         let mut flows = Vec::new();
         while let Dequeue::Packet(packet) = queue.dequeue(now, &mut signals) {
@@ -133,9 +133,9 @@ mod tests {
         let mut queue = build("age_prio first=1000 child=pfifo");
         let mut signals = Signals::new();
         for flow in [1, 1, 1, 2, 1, 2] {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(flow, 1000), &mut signals);
+            queue.enqueue(Instant::ZERO, TestPacket::data(flow, 1000), &mut signals);
         }
-        assert_eq!(flows(&mut *queue, Nanos::ZERO), [1, 2, 1, 2, 1, 1]);
+        assert_eq!(flows(&mut *queue, Instant::ZERO), [1, 2, 1, 2, 1, 1]);
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let mut queue = build("age_prio first=1000 child=pfifo limit=2");
         let mut signals = Signals::new();
         for _ in 0..16 {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1000), &mut signals);
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, 1000), &mut signals);
         }
         // Of ages 0, 1, 2 and 3, 4 to 7, and 8 to 15 packets, the bands take 1, 1, 2, 2 and 2.
         assert_eq!((queue.len(), signals.len()), (8, 8));
@@ -156,7 +156,7 @@ mod tests {
         let mut offer = |queue: &mut dyn Qdisc<TestPacket>, ms, flow, packets| {
             for _ in 0..packets {
                 let packet = TestPacket::data(flow, 1000);
-                queue.enqueue(Nanos::from_millis(ms), packet, &mut signals);
+                queue.enqueue(Instant::from_millis(ms), packet, &mut signals);
             }
         };
         offer(&mut *queue, 0, 1, 40);
@@ -167,7 +167,7 @@ mod tests {
         // Both are in debt, so that each is forgiven half of the peak, 78,750 bytes by now: nearly all of 41,000.
         offer(&mut *queue, 2000, 3, 1);
         offer(&mut *queue, 2000, 1, 1);
-        let last = flows(&mut *queue, Nanos::from_millis(2000));
+        let last = flows(&mut *queue, Instant::from_millis(2000));
         // Of age zero; of 1000, and flow 1 again with an age of 1,625 bytes; of 2000 and 3000.
         assert_eq!(last[..10], [1, 2, 3, 1, 2, 1, 1, 1, 2, 2]);
         assert_eq!(last.len(), 84);

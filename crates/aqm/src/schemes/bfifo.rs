@@ -42,14 +42,14 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     #[test]
     fn a_small_packet_fits_where_a_large_one_does_not() {
         let mut queue = build("bfifo limit=3000");
         let mut drops = Signals::new();
         for bytes in [1500, 1400, 1500, 100, 1] {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(1, bytes), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, bytes), &mut drops);
         }
         assert_eq!((queue.len(), queue.backlog()), (3, 3000));
         assert_eq!(drops.len(), 2);

@@ -26,7 +26,7 @@ use crate::plumbing::scheme::{
     Conformance, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use heap::OverflowHeap;
 use isolation::Hashes;
 use rand::{Rng, SeedableRng};
@@ -511,7 +511,7 @@ impl<P: Packet> Cake<P> {
 
     /// Drops the packet at the head of a long queue (Linux: `cake_drop`).
     #[cold]
-    fn drop_overlimit(&mut self, now: Nanos, signals: &mut Signals<P>) {
+    fn drop_overlimit(&mut self, now: Instant, signals: &mut Signals<P>) {
         let queue = self.heap.longest();
         let Some(tin) = self.tins.get_mut(queue.tin) else {
             self.heap.give_up();
@@ -572,7 +572,7 @@ impl<P: Packet> Cake<P> {
     fn serve(
         &mut self,
         tin: usize,
-        now: Nanos,
+        now: Instant,
         is_first: &mut bool,
         signals: &mut Signals<P>,
     ) -> Option<P> {
@@ -603,7 +603,7 @@ impl<P: Packet> Cake<P> {
     fn pop_by_law(
         &mut self,
         queue: FlowId,
-        now: Nanos,
+        now: Instant,
         signals: &mut Signals<P>,
     ) -> Option<Option<P>> {
         let FlowId { tin, flow } = queue;
@@ -660,7 +660,7 @@ fn random_u16(rng: &mut impl Rng) -> u16 {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Cake<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         let queue = self.queue_of(&packet);
         if self.config.wash {
             packet.clear_dscp();
@@ -689,14 +689,14 @@ impl<P: Packet + Send> Qdisc<P> for Cake<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let time = now.0.cast_signed();
         let mut is_first = true;
         while self.packets > 0 {
             if self.schedule.is_limited()
                 && let Some(next) = self.schedule.not_before(time)
             {
-                return Dequeue::NotBefore(Nanos(next.cast_unsigned()));
+                return Dequeue::NotBefore(Instant(next.cast_unsigned()));
             }
             let Some(tin) = self.select_tin(time) else {
                 break;
@@ -747,7 +747,7 @@ mod tests {
     ) -> BTreeMap<u64, f64> {
         let mut queue = build(spec);
         let mut signals = Signals::new();
-        let mut now = Nanos::ZERO;
+        let mut now = Instant::ZERO;
         let mut queued = BTreeMap::<u64, u32>::new();
         let mut sent = BTreeMap::<u64, u64>::new();
         let mut total = 0;
@@ -845,7 +845,7 @@ mod tests {
         ] {
             let mut queue = build(spec);
             let mut signals = Signals::new();
-            let mut now = Nanos::from_secs(10);
+            let mut now = Instant::from_secs(10);
             let start = now;
             let mut sent = 0;
             for flow in 0..200 {
@@ -921,8 +921,8 @@ mod tests {
         let leaves = |spec| {
             let mut queue = build(spec);
             let packet = TestPacket::data(1, 100).with_dscp(46);
-            queue.enqueue(Nanos::ZERO, packet, &mut Signals::new());
-            let sent = queue.dequeue(Nanos::ZERO, &mut Signals::new()).packet();
+            queue.enqueue(Instant::ZERO, packet, &mut Signals::new());
+            let sent = queue.dequeue(Instant::ZERO, &mut Signals::new()).packet();
             sent.map(|packet| packet.dscp)
         };
         assert_eq!((leaves("cake"), leaves("cake wash")), (Some(46), Some(0)));
@@ -935,7 +935,7 @@ mod tests {
         let numbers = [(1, 100), (2, 100), (1, 200), (2, 150), (1, 300), (1, 400)];
         for (id, (flow, number)) in (0..).zip(numbers) {
             let packet = TestPacket::ack(flow, number).numbered(id);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         let dropped: Vec<_> = signals.drain().map(|(p, why)| (p.id, why)).collect();
         assert_eq!(
@@ -952,12 +952,12 @@ mod tests {
         let mut signals = Signals::new();
         for id in 0..10 {
             let packet = TestPacket::data(u64::from(id % 3 / 2), 1514).numbered(id);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         assert!(signals.is_empty());
         for id in 10..13 {
             let packet = TestPacket::data(5, 1514).numbered(id);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         let dropped: Vec<_> = signals.drain().map(|(p, why)| (p.id, why)).collect();
         let overlimit = DropReason::Overlimit;

@@ -11,7 +11,7 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::VecDeque;
 
 /// Maximum size of the kernel's table (Linux: `CHOKE_MAX_QUEUE`).
@@ -167,7 +167,7 @@ impl<P: Packet> Choke<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Choke<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.law.update_average(now, self.len as u64);
         if !self.law.exceeds_min() {
             self.law.reset_count();
@@ -194,7 +194,7 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
         self.push(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         let Some(packet) = self.table.pop_front().flatten() else {
             self.law.start_idle(now);
             return Dequeue::Empty;
@@ -221,14 +221,14 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     #[test]
     fn a_flow_that_meets_itself_loses_both_packets() {
         let mut queue = build("choke");
         let mut drops = Signals::new();
         for number in 0..1000 {
-            queue.enqueue(Nanos(number), TestPacket::data(1, 1000), &mut drops);
+            queue.enqueue(Instant(number), TestPacket::data(1, 1000), &mut drops);
         }
         // With one flow every arrival above min matches, so the queue cannot stay above min for long.
         let pushed = drops
@@ -248,7 +248,7 @@ mod tests {
         let mut queue = build("choke");
         let mut drops = Signals::new();
         for flow in 0..1000 {
-            queue.enqueue(Nanos(flow), TestPacket::data(flow, 1000), &mut drops);
+            queue.enqueue(Instant(flow), TestPacket::data(flow, 1000), &mut drops);
         }
         assert!(drops.iter().all(|(_, reason)| *reason == DropReason::Early));
         assert!(queue.len() > 12);
@@ -261,11 +261,11 @@ mod tests {
         let mut drops = Signals::new();
         for number in 0..5000 {
             let packet = TestPacket::data(u64::from(number % 7), 100).numbered(number);
-            queue.enqueue(Nanos::ZERO, packet, &mut drops);
+            queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
         let mut last = None;
         let mut left = 0;
-        while let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
+        while let Some(packet) = queue.dequeue(Instant::ZERO, &mut drops).packet() {
             assert!(last < Some(packet.id));
             last = Some(packet.id);
             left += 1;

@@ -11,7 +11,7 @@ use crate::plumbing::scheme::{
     Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// CoDel, controlled delay.
 pub static SCHEME: Scheme = Scheme {
@@ -117,7 +117,7 @@ impl<P: Packet> codel_law::Source<P> for PacketQueue<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Codel<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         if self.store.len() + usize::from(self.held.is_some()) >= self.limit {
             signals.dropped(packet, DropReason::Tail);
             return;
@@ -126,7 +126,7 @@ impl<P: Packet + Send> Qdisc<P> for Codel<P> {
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         self.law
             .dequeue(now, &self.params, &mut self.store, signals)
             .into()

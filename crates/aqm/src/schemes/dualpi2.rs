@@ -18,7 +18,7 @@ use crate::plumbing::scheme::{
     Conformance, Field, KernelQdisc, Order, Preset, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -355,7 +355,7 @@ impl<P: Packet> DualPi2<P> {
 
     /// Performs the calculations that were due since the last call.
     #[inline]
-    fn catch_up(&mut self, now: Nanos) {
+    fn catch_up(&mut self, now: Instant) {
         let heads = [self.classic.front(), self.low_latency.front()];
         let oldest = heads.into_iter().flatten().map(P::arrived).min();
         self.law.catch_up(&self.params, now, oldest);
@@ -396,10 +396,10 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// True if a packet that leaves the low-latency queue at `now` is beyond the step threshold.
-    fn beyond_step(&self, now: Nanos, packet: &P) -> bool {
+    fn beyond_step(&self, now: Instant, packet: &P) -> bool {
         match self.config.step {
             Step::Packets(packets) => self.low_latency.len() > packets,
-            Step::Delay(delay) => now.saturating_sub(packet.arrived()) > delay,
+            Step::Delay(delay) => now.saturating_since(packet.arrived()) > delay,
         }
     }
 
@@ -443,7 +443,7 @@ struct Taken<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for DualPi2<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now);
         let memory = truesize(packet.bytes());
         if self.packets() + usize::from(self.held.is_some()) >= self.config.limit
@@ -480,7 +480,7 @@ impl<P: Packet + Send> Qdisc<P> for DualPi2<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         self.catch_up(now);
         while let Some(mut taken) = self.take() {
             if !self.config.drop_enqueue {
@@ -543,7 +543,7 @@ mod tests {
         }
     }
 
-    fn offer(queue: &mut dyn Qdisc<TestPacket>, now: Nanos, packets: &[(Ecn, u32)]) {
+    fn offer(queue: &mut dyn Qdisc<TestPacket>, now: Instant, packets: &[(Ecn, u32)]) {
         let mut signals = Signals::new();
         for (ecn, id) in packets {
             queue.enqueue(now, packet(*ecn, *id), &mut signals);
@@ -551,7 +551,7 @@ mod tests {
         assert!(signals.is_silent());
     }
 
-    fn sent(queue: &mut dyn Qdisc<TestPacket>, now: Nanos) -> Vec<TestPacket> {
+    fn sent(queue: &mut dyn Qdisc<TestPacket>, now: Instant) -> Vec<TestPacket> {
         let mut signals = Signals::new();
         std::iter::from_fn(|| queue.dequeue(now, &mut signals).packet()).collect()
     }
@@ -561,9 +561,9 @@ mod tests {
         let mut queue = build("dualpi2 step_thresh=10s");
         let low: Vec<_> = (0..100).map(|id| (Ecn::Ect1, id)).collect();
         let classic: Vec<_> = (100..200).map(|id| (Ecn::Ect0, id)).collect();
-        offer(&mut *queue, Nanos::ZERO, &classic);
-        offer(&mut *queue, Nanos::ZERO, &low);
-        let order = sent(&mut *queue, Nanos::ZERO);
+        offer(&mut *queue, Instant::ZERO, &classic);
+        offer(&mut *queue, Instant::ZERO, &low);
+        let order = sent(&mut *queue, Instant::ZERO);
         assert_eq!(order.len(), 200);
         // 80 frames of credit at a weight of 10 are nine frames of the other queue; then one frame in ten is classic.
         let first = order.iter().position(|packet| packet.id >= 100);
@@ -582,9 +582,9 @@ mod tests {
         ] {
             let mut queue = build(spec);
             let packets = [(Ecn::Ect1, 0), (Ecn::Ect1, 1), (Ecn::Ect1, 2)];
-            offer(&mut *queue, Nanos::ZERO, &packets);
-            offer(&mut *queue, Nanos::ZERO, &[(Ecn::Ect0, 3)]);
-            let order = sent(&mut *queue, Nanos::from_millis(2));
+            offer(&mut *queue, Instant::ZERO, &packets);
+            offer(&mut *queue, Instant::ZERO, &[(Ecn::Ect0, 3)]);
+            let order = sent(&mut *queue, Instant::from_millis(2));
             let marks = order.iter().filter(|packet| packet.ecn == Ecn::Ce);
             assert_eq!((order.len(), marks.count()), (4, marked), "{spec}");
         }
@@ -596,7 +596,7 @@ mod tests {
         let mut signals = Signals::new();
         let (mut low, mut marked, mut classic, mut dropped) = (0, 0, 0, 0);
         for ms in 0..seconds * 1000 {
-            let now = Nanos::from_millis(ms);
+            let now = Instant::from_millis(ms);
             for (ecn, flow) in [(Ecn::Ect1, 1), (Ecn::NotEct, 2)] {
                 queue.enqueue(
                     now,

@@ -22,7 +22,7 @@ use crate::plumbing::scheme::{
 };
 use crate::plumbing::spec::Spec;
 use flow_tree::FlowTree;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -388,7 +388,7 @@ impl<P: Packet> Fq<P> {
     }
 
     /// True if an arrival can go first without overtaking a flow that waits (Linux: `fq_fastpath_check`).
-    fn is_fast(&self, now: Nanos) -> bool {
+    fn is_fast(&self, now: Instant) -> bool {
         if self.packets > 0 || self.held {
             let known = self.flows.len() - self.free.len();
             if known != self.inactive + self.throttled.len()
@@ -402,7 +402,7 @@ impl<P: Packet> Fq<P> {
     }
 
     /// The flow of a packet, created if need be (Linux: `fq_classify`).
-    fn flow_of(&mut self, packet: &P, now: Nanos) -> u32 {
+    fn flow_of(&mut self, packet: &P, now: Instant) -> u32 {
         let hash = self.hash.value(packet.flow()) & self.config.orphan_mask;
         // The address of a socket in Linux; its lowest bit distinguishes a hash from one.
         let key = u64::from(hash) << 1 | 1;
@@ -439,7 +439,7 @@ impl<P: Packet> Fq<P> {
     }
 
     /// Forgets idle flows on the way to `key` in the tree of `bucket` (Linux: `fq_gc`).
-    fn forget_idle(&mut self, bucket: usize, key: u64, now: Nanos) {
+    fn forget_idle(&mut self, bucket: usize, key: u64, now: Instant) {
         let first = self.free.len();
         let path = self.tree.path(bucket, key);
         for (index, _) in path.take_while(|(_, own)| *own != key) {
@@ -483,7 +483,7 @@ impl<P: Packet> Fq<P> {
     }
 
     /// Puts throttled flows whose time has come back into the lists (Linux: `fq_check_throttled`).
-    fn release_throttled(&mut self, now: Nanos) {
+    fn release_throttled(&mut self, now: Instant) {
         if self.next_throttled > now.0 {
             return;
         }
@@ -536,7 +536,7 @@ impl<P: Packet> Fq<P> {
     }
 
     /// Sets the time of the next packet of a flow that has sent one of `bytes` at `now`.
-    fn pace(&mut self, index: u32, bytes: u32, now: Nanos) {
+    fn pace(&mut self, index: u32, bytes: u32, now: Instant) {
         if !self.config.pacing {
             return;
         }
@@ -567,17 +567,17 @@ impl<P: Packet> Fq<P> {
 }
 
 /// Time in jiffies of a millisecond.
-fn jiffies(now: Nanos) -> u64 {
+fn jiffies(now: Instant) -> u64 {
     now.0 / 1_000_000
 }
 
 /// Time in jiffies with the lowest bit set, with which Linux tells it from an address.
-fn odd_jiffies(now: Nanos) -> u64 {
+fn odd_jiffies(now: Instant) -> u64 {
     jiffies(now) | 1
 }
 
 impl<P: Packet + Send> Qdisc<P> for Fq<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         let band = self.band_of(&packet);
         if self.bands[band].packets >= self.config.limit {
             signals.dropped(packet, DropReason::Tail);
@@ -618,7 +618,7 @@ impl<P: Packet + Send> Qdisc<P> for Fq<P> {
         self.bytes += bytes;
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         if self.packets == 0 {
             return Dequeue::Empty;
         }
@@ -630,7 +630,7 @@ impl<P: Packet + Send> Qdisc<P> for Fq<P> {
         self.release_throttled(now);
         loop {
             let Some((index, age)) = self.first_flow() else {
-                return Dequeue::NotBefore(Nanos(self.next_throttled));
+                return Dequeue::NotBefore(Instant(self.next_throttled));
             };
             let flow = &mut self.flows[index as usize];
             if flow.credit <= 0 {
@@ -695,7 +695,7 @@ mod tests {
     use super::*;
     use crate::testing::{TestPacket, build};
 
-    fn offer(queue: &mut dyn Qdisc<TestPacket>, now: Nanos, flow: u64, dscp: u8, packets: u32) {
+    fn offer(queue: &mut dyn Qdisc<TestPacket>, now: Instant, flow: u64, dscp: u8, packets: u32) {
         let mut drops = Signals::new();
         for number in 0..packets {
             let packet = TestPacket::data(flow, 1514).numbered(number);
@@ -705,7 +705,7 @@ mod tests {
     }
 
     /// Flows of the packets that leave at `now`.
-    fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Nanos, most: usize) -> Vec<u64> {
+    fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Instant, most: usize) -> Vec<u64> {
         let mut signals = Signals::new();
         std::iter::from_fn(|| queue.dequeue(now, &mut signals).packet())
             .take(most)
@@ -716,10 +716,10 @@ mod tests {
     #[test]
     fn the_first_packets_of_an_idle_link_are_not_told_apart() {
         let mut queue = build("fq");
-        offer(&mut *queue, Nanos::ZERO, 1, 0, 20);
-        offer(&mut *queue, Nanos::ZERO, 2, 0, 1);
+        offer(&mut *queue, Instant::ZERO, 1, 0, 20);
+        offer(&mut *queue, Instant::ZERO, 2, 0, 1);
         // Eight on the fast path, ten of the initial quantum, then the other flow.
-        let order = flows(&mut *queue, Nanos::ZERO, 30);
+        let order = flows(&mut *queue, Instant::ZERO, 30);
         assert_eq!(order.iter().position(|flow| *flow == 2), Some(18));
         assert_eq!(order.len(), 21);
     }
@@ -728,10 +728,10 @@ mod tests {
     fn bands_share_by_weight() {
         let mut queue = build("fq flow_limit=1000");
         for (flow, dscp) in [(1, 4), (2, 0), (3, 34)] {
-            offer(&mut *queue, Nanos::ZERO, flow, dscp, 900);
+            offer(&mut *queue, Instant::ZERO, flow, dscp, 900);
         }
-        flows(&mut *queue, Nanos::ZERO, 8);
-        let sent = flows(&mut *queue, Nanos::ZERO, 800);
+        flows(&mut *queue, Instant::ZERO, 8);
+        let sent = flows(&mut *queue, Instant::ZERO, 800);
         let share = |flow| sent.iter().filter(|sent| **sent == flow).count() as f64 / 800.0;
         let shares = [1, 2, 3].map(share);
         for (share, weight) in shares.into_iter().zip([9.0, 3.0, 1.0]) {
@@ -744,9 +744,9 @@ mod tests {
         for spec in ["fq maxrate=1mbit", "fq maxrate=400kbit"] {
             let mut queue = build(spec);
             let rate = if spec.contains("400") { 4e5 } else { 1e6 };
-            offer(&mut *queue, Nanos::ZERO, 1, 0, 100);
+            offer(&mut *queue, Instant::ZERO, 1, 0, 100);
             let mut signals = Signals::new();
-            let mut now = Nanos::ZERO;
+            let mut now = Instant::ZERO;
             let mut first = None;
             let mut sent = 0;
             while !queue.is_empty() {
@@ -778,10 +778,10 @@ mod tests {
         let mut signals = Signals::new();
         for _ in 0..12 {
             let packet = TestPacket::data(1, 1514).ecn_capable();
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         while queue
-            .dequeue(Nanos::from_millis(6), &mut signals)
+            .dequeue(Instant::from_millis(6), &mut signals)
             .packet()
             .is_some()
         {}
@@ -802,7 +802,7 @@ mod tests {
         );
         let mut signals = Signals::new();
         for second in 0..400 {
-            let now = Nanos::from_secs(second);
+            let now = Instant::from_secs(second);
             for packet in 0..12 {
                 let flow = second * 100 + packet;
                 queue.enqueue(now, TestPacket::data(flow, 1514), &mut signals);

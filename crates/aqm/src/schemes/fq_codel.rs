@@ -14,7 +14,7 @@ use crate::plumbing::scheme::{
     TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -183,7 +183,7 @@ impl<P: Packet> codel_law::Source<P> for FlowQueue<'_, P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         let index = self.queues.index_of(&packet);
         packet.set_arrived(now);
         self.queues.push(index, packet);
@@ -194,7 +194,7 @@ impl<P: Packet + Send> Qdisc<P> for FqCodel<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         while let Some(index) = self.queues.drr.current() {
             let (mut queue, law) = self.queues.split(index);
             match law.dequeue(now, &self.params, &mut queue, signals) {
@@ -236,12 +236,12 @@ mod tests {
         let mut drops = Signals::new();
         for number in 0..100 {
             queue.enqueue(
-                Nanos::ZERO,
+                Instant::ZERO,
                 TestPacket::data(1, 1514).numbered(number),
                 &mut drops,
             );
         }
-        let now = Nanos::from_millis(2);
+        let now = Instant::from_millis(2);
         for _ in 0..2 {
             let sent = queue.dequeue(now, &mut drops).packet();
             assert_eq!(sent.map(|p| p.flow), Some(1));
@@ -260,13 +260,13 @@ mod tests {
         let mut drops = Signals::new();
         for number in 0..90 {
             queue.enqueue(
-                Nanos::ZERO,
+                Instant::ZERO,
                 TestPacket::data(1, 1000).numbered(number),
                 &mut drops,
             );
         }
         for _ in 0..11 {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(2, 100), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::data(2, 100), &mut drops);
         }
         let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
         let expected: Vec<_> = (0..45).map(|n| (n, DropReason::Overlimit)).collect();
@@ -279,7 +279,7 @@ mod tests {
         let mut queue = build("fq_codel memory_limit=7680");
         let mut drops = Signals::new();
         for _ in 0..11 {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(1, 66), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, 66), &mut drops);
         }
         // Ten packets of 768 bytes fit; with the eleventh half of the queue is dropped, which takes six drops.
         assert_eq!(drops.len(), 6);

@@ -20,7 +20,7 @@ use crate::plumbing::scheme::{
 };
 use crate::plumbing::spec::Spec;
 use crate::plumbing::timer::PeriodicTimer;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -179,7 +179,7 @@ impl<P: Packet> FqPie<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.updates += self.timer.expirations(now);
         let index = self.queues.index_of(&packet);
         let bytes = packet.bytes();
@@ -212,7 +212,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         self.queues.push(index, packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.updates += self.timer.expirations(now);
         while let Some(index) = self.queues.drr.current() {
             let (mut queue, law) = self.queues.split(index);
@@ -255,7 +255,7 @@ mod tests {
         let mut drops = Signals::new();
         // A link of 1000 packets a second, for ten seconds; flow 1 offers 1200 and flow 2 offers 100.
         for ms in 0..10_000u64 {
-            let now = Nanos::from_millis(ms);
+            let now = Instant::from_millis(ms);
             let bursts = [
                 (1, 1 + u64::from(ms % 5 == 0)),
                 (2, u64::from(ms % 10 == 0)),
@@ -286,7 +286,7 @@ mod tests {
         let mut queue = FqPie::new(config, 1);
         let mut drops = Signals::new();
         for _ in 0..6 {
-            queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1514), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, 1514), &mut drops);
         }
         // The fifth and the sixth packet find more than 5000 + 2304 bytes of memory in use.
         assert_eq!((queue.len(), queue.over_memory()), (6, 2));

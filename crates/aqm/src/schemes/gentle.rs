@@ -20,7 +20,7 @@ use crate::plumbing::scheme::{
     Conformance, Field, Hashing, KernelQdisc, Order, Scheme, Statistics, StockParts, TcSyntax,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -258,7 +258,7 @@ impl<P: Packet> Gentle<P> {
     }
 
     /// Drops packets until the rest fits.
-    fn make_room(&mut self, now: Nanos, signals: &mut Signals<P>) {
+    fn make_room(&mut self, now: Instant, signals: &mut Signals<P>) {
         while self.backlog > self.limit {
             self.room.overflowed(now);
             let host = heaviest(&self.hosts);
@@ -309,7 +309,7 @@ impl<P: Packet> Gentle<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let bytes = packet.bytes();
         let host = (self.turns.as_mut()).map_or(0, |turns| turns.enter(&packet));
@@ -325,7 +325,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
         self.pass_turn();
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         if self.packets == 0 {
             return Dequeue::Empty;
         }
@@ -382,8 +382,8 @@ mod tests {
     use super::*;
     use crate::testing::{TestPacket, build};
 
-    fn ms(n: u64) -> Nanos {
-        Nanos::from_millis(n)
+    fn ms(n: u64) -> Instant {
+        Instant::from_millis(n)
     }
 
     /// Sends over a link of a frame a millisecond: in each, `arrivals` offers packets, and one packet leaves.

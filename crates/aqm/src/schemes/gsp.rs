@@ -24,7 +24,7 @@ use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
-use gentle_units::{Nanos, format_size};
+use gentle_units::{Instant, Nanos, format_size};
 
 /// Divisor of the interval at the largest cumulated time, unless `maxtime` is given.
 const SHRINK: u64 = 100;
@@ -140,13 +140,13 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
         limit_bytes: options.size("limit_bytes"),
         threshold: options.threshold("threshold"),
         interval,
-        expiry: Nanos::ZERO,
+        expiry: Instant::ZERO,
         adaptation: (options.choice("mode") == "adaptive").then(|| Adaptation {
             alpha: options.count("alpha"),
             tau,
             max_time: options.given_time("maxtime").unwrap_or(tau * (SHRINK - 1)),
             cumul: Nanos::ZERO,
-            last: Nanos::ZERO,
+            last: Instant::ZERO,
             overflow: Overflow::None,
         }),
     })
@@ -161,7 +161,7 @@ pub struct Gsp<P> {
     threshold: Threshold,
     interval: Nanos,
     /// Time until which no packet is dropped early.
-    expiry: Nanos,
+    expiry: Instant,
     adaptation: Option<Adaptation>,
 }
 
@@ -173,7 +173,7 @@ struct Adaptation {
     max_time: Nanos,
     cumul: Nanos,
     /// Time of the last arrival.
-    last: Nanos,
+    last: Instant,
     overflow: Overflow,
 }
 
@@ -190,8 +190,8 @@ enum Overflow {
 }
 
 impl Adaptation {
-    fn observe(&mut self, now: Nanos, above: bool, empty: bool) {
-        let span = now.saturating_sub(self.last);
+    fn observe(&mut self, now: Instant, above: bool, empty: bool) {
+        let span = now.saturating_since(self.last);
         self.last = now;
         self.overflow = match self.overflow {
             Overflow::Happened if empty => Overflow::Drained,
@@ -199,8 +199,7 @@ impl Adaptation {
             state => state,
         };
         if above {
-            let gain = Nanos(span.0.saturating_mul(self.alpha));
-            self.cumul = self.cumul.saturating_add(gain).min(self.max_time);
+            self.cumul = (self.cumul + span * self.alpha).min(self.max_time);
         } else if self.overflow == Overflow::None {
             self.cumul = self.cumul.saturating_sub(span);
         }
@@ -219,7 +218,7 @@ impl<P: Packet> Gsp<P> {
             || self.store.bytes() + u64::from(packet.bytes()) > self.limit_bytes
     }
 
-    fn is_above(&self, now: Nanos, full: bool) -> bool {
+    fn is_above(&self, now: Instant, full: bool) -> bool {
         match self.threshold {
             Threshold::Delay(delay) => {
                 if full {
@@ -235,7 +234,7 @@ impl<P: Packet> Gsp<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         let full = self.is_full(&packet);
         let above = self.is_above(now, full);
         if let Some(adaptation) = &mut self.adaptation {
@@ -248,7 +247,7 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
                 .map_or(self.interval, |adaptation| {
                     adaptation.shortened(self.interval)
                 });
-            self.expiry = now.saturating_add(interval);
+            self.expiry = now + interval;
             signals.dropped(packet, DropReason::Early);
         } else if full {
             if let Some(adaptation) = &mut self.adaptation {
@@ -261,7 +260,7 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.store.pop_front().into()
     }
 
@@ -283,6 +282,10 @@ mod tests {
     use super::*;
     use crate::testing::{TestPacket, build};
 
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
     fn ms(n: u64) -> Nanos {
         Nanos::from_millis(n)
     }
@@ -293,7 +296,7 @@ mod tests {
         let mut drops = Signals::new();
         let mut times = Vec::new();
         for t in 1..=until {
-            queue.enqueue(ms(t), TestPacket::data(1, 1000), &mut drops);
+            queue.enqueue(at(t), TestPacket::data(1, 1000), &mut drops);
             if drops.drain().count() > 0 {
                 times.push(t);
             }
@@ -326,14 +329,14 @@ mod tests {
             tau: ms(1000),
             max_time: ms(99_000),
             cumul: Nanos::ZERO,
-            last: Nanos::ZERO,
+            last: Instant::ZERO,
             overflow: Overflow::None,
         };
         assert_eq!(adaptation.shortened(ms(200)), ms(200));
-        adaptation.observe(Nanos::from_secs(10_000), true, false);
+        adaptation.observe(Instant::from_secs(10_000), true, false);
         assert_eq!(adaptation.shortened(ms(200)), ms(2));
         // Time below the threshold has weight 1, time above it weight alpha = 2.
-        adaptation.observe(Nanos::from_secs(10_098), false, false);
+        adaptation.observe(Instant::from_secs(10_098), false, false);
         assert_eq!(adaptation.shortened(ms(200)), ms(100));
     }
 
@@ -344,20 +347,20 @@ mod tests {
             tau: ms(1000),
             max_time: ms(99_000),
             cumul: ms(500),
-            last: Nanos::ZERO,
+            last: Instant::ZERO,
             overflow: Overflow::Happened,
         };
-        adaptation.observe(ms(100), false, false);
-        adaptation.observe(ms(200), true, false);
+        adaptation.observe(at(100), false, false);
+        adaptation.observe(at(200), true, false);
         assert_eq!(adaptation.cumul, ms(700));
-        adaptation.observe(ms(300), false, true);
-        adaptation.observe(ms(400), false, false);
+        adaptation.observe(at(300), false, true);
+        adaptation.observe(at(400), false, false);
         assert_eq!(
             (adaptation.cumul, adaptation.overflow),
             (ms(700), Overflow::Drained)
         );
-        adaptation.observe(ms(410), true, false);
-        adaptation.observe(ms(430), false, false);
+        adaptation.observe(at(410), true, false);
+        adaptation.observe(at(430), false, false);
         assert_eq!(
             (adaptation.cumul, adaptation.overflow),
             (ms(700), Overflow::None)
@@ -368,18 +371,18 @@ mod tests {
     fn delay_is_that_of_the_head_and_a_lone_packet_has_none() {
         let mut queue = build("gsp threshold=10ms");
         let mut drops = Signals::new();
-        queue.enqueue(ms(0), TestPacket::data(1, 1000), &mut drops);
-        queue.enqueue(ms(50), TestPacket::data(1, 1000), &mut drops);
+        queue.enqueue(at(0), TestPacket::data(1, 1000), &mut drops);
+        queue.enqueue(at(50), TestPacket::data(1, 1000), &mut drops);
         assert!(drops.is_empty());
-        queue.enqueue(ms(50), TestPacket::data(1, 1000), &mut drops);
+        queue.enqueue(at(50), TestPacket::data(1, 1000), &mut drops);
         assert_eq!(
             drops.drain().next().map(|(_, why)| why),
             Some(DropReason::Early)
         );
         // The new head has waited 5 ms.
-        queue.dequeue(ms(55), &mut drops);
+        queue.dequeue(at(55), &mut drops);
         for _ in 0..3 {
-            queue.enqueue(ms(300), TestPacket::data(1, 1000), &mut drops);
+            queue.enqueue(at(300), TestPacket::data(1, 1000), &mut drops);
         }
         assert_eq!(drops.len(), 1);
     }
@@ -389,7 +392,7 @@ mod tests {
         let mut queue = build("gsp threshold=1s limit=3");
         let mut drops = Signals::new();
         for _ in 0..5 {
-            queue.enqueue(ms(1), TestPacket::data(1, 1000), &mut drops);
+            queue.enqueue(at(1), TestPacket::data(1, 1000), &mut drops);
         }
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Early, DropReason::Tail]);
@@ -399,7 +402,7 @@ mod tests {
     fn a_packet_that_never_fits_is_no_sign_of_congestion() {
         let mut queue = build("gsp limit_bytes=1000");
         let mut drops = Signals::new();
-        queue.enqueue(ms(1), TestPacket::data(1, 1001), &mut drops);
+        queue.enqueue(at(1), TestPacket::data(1, 1001), &mut drops);
         let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
         assert_eq!(reasons, [DropReason::Tail]);
     }

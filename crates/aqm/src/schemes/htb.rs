@@ -10,7 +10,7 @@ use crate::plumbing::qdisc::{Dequeue, Qdisc, Signals};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, Shaper, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::pfifo;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Rate};
 
 /// Hierarchical token bucket with one class.
 pub static SCHEME: Scheme = Scheme {
@@ -107,9 +107,9 @@ pub struct Htb<Q> {
     rate: Bucket,
     ceil: Bucket,
     /// Time of the last packet.
-    checkpoint: Nanos,
+    checkpoint: Instant,
     /// Time before which the class may not send; `None`: it may.
-    waits_until: Option<Nanos>,
+    waits_until: Option<Instant>,
 }
 
 impl<Q> Htb<Q> {
@@ -119,30 +119,30 @@ impl<Q> Htb<Q> {
             child,
             rate,
             ceil,
-            checkpoint: Nanos::ZERO,
+            checkpoint: Instant::ZERO,
             waits_until: None,
         }
     }
 
     /// Time since the last packet, ns.
-    fn since(&self, now: Nanos) -> i64 {
-        let since = now.saturating_sub(self.checkpoint).0.cast_signed();
+    fn since(&self, now: Instant) -> i64 {
+        let since = now.saturating_since(self.checkpoint).0.cast_signed();
         since.min(LONGEST)
     }
 
     /// Waits until the first bucket in debt is out of it (Linux: `htb_class_mode`, `htb_add_to_wait_tree`).
-    fn wait_for_tokens(&mut self, now: Nanos, since: i64) {
+    fn wait_for_tokens(&mut self, now: Instant, since: i64) {
         let debt = self.ceil.debt(since).or_else(|| self.rate.debt(since));
         self.waits_until = debt.map(|wait| after(now, wait));
     }
 }
 
 impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for Htb<Q> {
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>) {
         self.child.enqueue(now, packet, signals);
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         if self.child.is_empty() {
             return Dequeue::Empty;
         }
@@ -178,7 +178,7 @@ mod tests {
     use crate::schemes::tbf::tests::departures;
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals, Spec};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     fn milliseconds(spec: &str, packets: u32) -> Vec<u64> {
         let times = departures(&mut *build(spec), packets);
@@ -221,9 +221,9 @@ mod tests {
             TestPacket::data(1, 1500),
             TestPacket::syn(2),
         ] {
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        let first = queue.dequeue(Nanos::ZERO, &mut signals).packet();
+        let first = queue.dequeue(Instant::ZERO, &mut signals).packet();
         assert!(first.is_some_and(|packet| packet.flags.syn));
     }
 

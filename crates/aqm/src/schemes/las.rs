@@ -7,7 +7,7 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::Scheme;
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::{BTreeMap, HashMap};
 
 /// Least attained service with a limit in bytes.
@@ -48,7 +48,7 @@ struct Las<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Las<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let sent = self.flows.entry(packet.flow()).or_default();
         let before = *sent;
@@ -64,7 +64,7 @@ impl<P: Packet + Send> Qdisc<P> for Las<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         let Some((_, packet)) = self.packets.pop_first() else {
             return Dequeue::Empty;
         };
@@ -85,7 +85,7 @@ impl<P: Packet + Send> Qdisc<P> for Las<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     #[test]
     fn the_flow_that_has_sent_least_goes_first_and_the_one_that_has_sent_most_loses() {
@@ -103,7 +103,7 @@ mod tests {
         .enumerate()
         {
             let packet = TestPacket::data(flow, bytes).numbered(id as u32);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         let dropped: Vec<_> = signals
             .drain()
@@ -111,7 +111,7 @@ mod tests {
             .collect();
         assert_eq!(dropped, [(2, DropReason::PushOut)]);
         let mut order = Vec::new();
-        while let Dequeue::Packet(packet) = queue.dequeue(Nanos::ZERO, &mut signals) {
+        while let Dequeue::Packet(packet) = queue.dequeue(Instant::ZERO, &mut signals) {
             order.push(packet.id);
         }
         assert_eq!(order, [0, 3, 5, 4, 1]);

@@ -6,7 +6,7 @@ use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Order, Scheme};
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// LIFO with a limit in packets.
 pub static SCHEME: Scheme = Scheme {
@@ -43,7 +43,7 @@ struct Lifo<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Lifo<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         if self.store.len() >= self.limit {
             signals.dropped(packet, DropReason::Tail);
             return;
@@ -52,7 +52,7 @@ impl<P: Packet + Send> Qdisc<P> for Lifo<P> {
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.store.pop_back().into()
     }
 

@@ -7,7 +7,7 @@ use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Three FIFOs by priority.
 pub static SCHEME: Scheme = Scheme {
@@ -60,7 +60,7 @@ impl<P: Packet> PfifoFast<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for PfifoFast<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         let band = PRIORITY_TO_BAND[usize::from(packet.priority() & 15)];
         let band = &mut self.bands[usize::from(band)];
         if band.is_full() {
@@ -71,7 +71,7 @@ impl<P: Packet + Send> Qdisc<P> for PfifoFast<P> {
         band.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.bands.iter_mut().find_map(Band::pop).into()
     }
 
@@ -132,19 +132,19 @@ impl<P: Packet> Band<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     fn fill(queue: &mut dyn Qdisc<TestPacket>, dscp: u8, packets: u32) -> usize {
         let mut drops = Signals::new();
         for number in 0..packets {
             let packet = TestPacket::data(1, 1500).numbered(number);
-            queue.enqueue(Nanos::ZERO, TestPacket { dscp, ..packet }, &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket { dscp, ..packet }, &mut drops);
         }
         drops.len()
     }
 
     fn take(queue: &mut dyn Qdisc<TestPacket>) -> Option<TestPacket> {
-        queue.dequeue(Nanos::ZERO, &mut Signals::new()).packet()
+        queue.dequeue(Instant::ZERO, &mut Signals::new()).packet()
     }
 
     #[test]

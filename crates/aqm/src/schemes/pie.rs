@@ -14,7 +14,7 @@ use crate::plumbing::scheme::{
 };
 use crate::plumbing::spec::Spec;
 use crate::plumbing::timer::PeriodicTimer;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -120,7 +120,7 @@ impl<P: Packet> Pie<P> {
 
     /// Performs the calculations that were due since the last call.
     #[inline]
-    fn catch_up(&mut self, now: Nanos) {
+    fn catch_up(&mut self, now: Instant) {
         let due = self.timer.expirations(now);
         if due > 0 {
             let backlog = self.store.bytes() + u64::from(self.held.unwrap_or(0));
@@ -130,7 +130,7 @@ impl<P: Packet> Pie<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Pie<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now);
         if self.store.len() + usize::from(self.held.is_some()) >= self.limit {
             self.law.on_drop();
@@ -154,7 +154,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         self.catch_up(now);
         let Some(packet) = self.store.pop_front() else {
             return Dequeue::Empty;

@@ -8,7 +8,7 @@ use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, KernelQdisc, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// RED. With `adaptive` it is [`ared`](crate::schemes::ared).
 pub static SCHEME: Scheme = Scheme {
@@ -116,7 +116,7 @@ impl<P: Packet> Red<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Red<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.law.update_average(now, self.store.bytes());
         match self.ecn.apply(self.law.decide(), &mut packet) {
             Outcome::Enqueue => {}
@@ -134,7 +134,7 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
         self.store.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         let packet = self.store.pop_front();
         if packet.is_none() {
             self.law.start_idle(now);
@@ -159,14 +159,14 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals, Spec};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     /// Enqueues 2000 packets at once and counts queued packets, early drops, tail drops and marks.
     fn flood(spec: &str, packet: TestPacket) -> (usize, usize, usize, usize) {
         let mut queue = build(spec);
         let mut drops = Signals::new();
         for _ in 0..2000 {
-            queue.enqueue(Nanos::ZERO, packet, &mut drops);
+            queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
         let early = drops
             .iter()

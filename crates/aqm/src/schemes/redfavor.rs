@@ -25,7 +25,7 @@ use crate::plumbing::scheme::{
 };
 use crate::plumbing::spec::Spec;
 use crate::schemes::red;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// REDFavor, RED that protects SYNs.
 pub static SCHEME: Scheme = Scheme {
@@ -184,7 +184,7 @@ impl<P: Packet> RedFavor<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.law.update_average(now, self.bytes());
         let outcome = self.ecn.apply(self.law.decide(), &mut packet);
         if outcome == Outcome::EnqueueMarked {
@@ -202,7 +202,7 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         if let Some(syn) = self.protected.pop_front() {
             return Dequeue::Packet(syn);
         }
@@ -235,7 +235,7 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     #[test]
     fn a_syn_overtakes_data_but_not_a_syn() {
@@ -247,11 +247,11 @@ mod tests {
             TestPacket::data(3, 1000),
             TestPacket::syn(4),
         ] {
-            queue.enqueue(Nanos::ZERO, packet, &mut drops);
+            queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
         let order: Vec<u64> = std::iter::from_fn(|| {
             queue
-                .dequeue(Nanos::ZERO, &mut drops)
+                .dequeue(Instant::ZERO, &mut drops)
                 .packet()
                 .map(|p| p.flow)
         })
@@ -266,14 +266,14 @@ mod tests {
         let mut drops = Signals::new();
         for number in 0..3 {
             let packet = TestPacket::data(1, 1000).numbered(number);
-            queue.enqueue(Nanos::ZERO, packet, &mut drops);
+            queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
-        queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
+        queue.enqueue(Instant::ZERO, TestPacket::syn(2), &mut drops);
         let dropped: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
         assert_eq!(dropped, [(2, DropReason::PushOut)]);
         // SYNs push out all standard packets, then are dropped themselves.
         for flow in 0..60 {
-            queue.enqueue(Nanos::ZERO, TestPacket::syn(flow), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::syn(flow), &mut drops);
         }
         assert_eq!(queue.len(), 3000 / 74);
         let syns = drops.iter().filter(|(p, _)| p.flow != 1).count();
@@ -287,12 +287,12 @@ mod tests {
             let mut queue = build(&spec);
             let mut drops = Signals::new();
             while drops.is_empty() {
-                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1000), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, 1000), &mut drops);
             }
             drops = Signals::new();
             let before = queue.len();
             for _ in 0..before {
-                queue.enqueue(Nanos::ZERO, TestPacket::syn(2), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::syn(2), &mut drops);
             }
             // The average stays above max at first: each SYN pushes out a packet or is added to the queue.
             let pushed_out = |(packet, why): &(TestPacket, DropReason)| {
@@ -314,9 +314,9 @@ mod tests {
                 TestPacket::syn(2).of_bytes(1000),
                 TestPacket::data(3, 1000),
             ] {
-                queue.enqueue(Nanos::ZERO, packet, &mut drops);
+                queue.enqueue(Instant::ZERO, packet, &mut drops);
             }
-            let left = std::iter::from_fn(|| queue.dequeue(Nanos::ZERO, &mut drops).packet());
+            let left = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops).packet());
             assert_eq!(left.map(|p| p.flow).collect::<Vec<_>>(), order, "{spec}");
         }
     }
@@ -328,7 +328,7 @@ mod tests {
         let mut drops = Signals::new();
         let (mut syns, mut data) = (0, 0);
         for step in 0..40_000u64 {
-            let now = Nanos::from_micros(600 * step);
+            let now = Instant::from_micros(600 * step);
             // The position of the data packet among the SYNs varies.
             for place in 0..21 {
                 if place == step % 21 {

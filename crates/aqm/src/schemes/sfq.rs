@@ -17,7 +17,7 @@ use crate::plumbing::scheme::{Conformance, Hashing, KernelQdisc, Scheme, TcSynta
 use crate::plumbing::spec::Spec;
 use crate::plumbing::timer::PeriodicTimer;
 use depths::Depths;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -205,7 +205,7 @@ impl<P: Packet> Sfq<P> {
             hash: FlowHash::draw(&mut rng),
             rng,
             timer: config.perturb.map_or_else(PeriodicTimer::never, |period| {
-                PeriodicTimer::new(period, period)
+                PeriodicTimer::new(Instant::ZERO + period, period)
             }),
             arena: Arena::default(),
             table: vec![NONE; config.divisor as usize].into_boxed_slice(),
@@ -293,7 +293,7 @@ impl<P: Packet> Sfq<P> {
     }
 
     #[inline]
-    fn catch_up(&mut self, now: Nanos, signals: &mut Signals<P>) {
+    fn catch_up(&mut self, now: Instant, signals: &mut Signals<P>) {
         let due = self.timer.expirations(now);
         if due > 0 {
             self.perturb(due, signals);
@@ -342,7 +342,7 @@ impl<P: Packet> Sfq<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.catch_up(now, signals);
         let bucket = self.hash.queue(packet.flow(), self.config.divisor);
         let Some(slot) = self.slot_of(bucket) else {
@@ -373,7 +373,7 @@ impl<P: Packet + Send> Qdisc<P> for Sfq<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         self.catch_up(now, signals);
         if self.tail == NONE {
             return Dequeue::Empty;
@@ -429,13 +429,13 @@ mod tests {
             // Flow 1 offers ten times the load of flow 2, in larger packets; flow 2 also offers more than half the
             // rate.
             for _ in 0..10 {
-                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1500), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, 1500), &mut drops);
             }
             for _ in 0..3 {
-                queue.enqueue(Nanos::ZERO, TestPacket::data(2, 500), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::data(2, 500), &mut drops);
             }
             for _ in 0..1 + round % 2 {
-                if let Some(packet) = queue.dequeue(Nanos::ZERO, &mut drops).packet() {
+                if let Some(packet) = queue.dequeue(Instant::ZERO, &mut drops).packet() {
                     *sent.entry(packet.flow).or_default() += packet.bytes();
                 }
             }
@@ -452,13 +452,13 @@ mod tests {
             let mut drops = Signals::new();
             for number in 0..10 {
                 queue.enqueue(
-                    Nanos::ZERO,
+                    Instant::ZERO,
                     TestPacket::data(1, 100).numbered(number),
                     &mut drops,
                 );
             }
             queue.enqueue(
-                Nanos::ZERO,
+                Instant::ZERO,
                 TestPacket::data(2, 100).numbered(10),
                 &mut drops,
             );
@@ -471,16 +471,16 @@ mod tests {
     fn perturbation_separates_flows_that_shared_a_slot() {
         let mut drops = Signals::new();
         // The packet of flow 2 waits for all packets of flow 1 if both flows share a slot.
-        let mut behind = |now: Nanos| {
+        let mut behind = |now: Instant| {
             let mut queue = build("sfq perturb=1 divisor=2");
             for _ in 0..10 {
-                queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1514), &mut drops);
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, 1514), &mut drops);
             }
-            queue.enqueue(Nanos::ZERO, TestPacket::data(2, 1514), &mut drops);
+            queue.enqueue(Instant::ZERO, TestPacket::data(2, 1514), &mut drops);
             std::iter::from_fn(|| queue.dequeue(now, &mut drops).packet())
                 .position(|packet| packet.flow == 2)
         };
-        let shared = (0..40).filter(|second| behind(Nanos::from_secs(*second)) == Some(10));
+        let shared = (0..40).filter(|second| behind(Instant::from_secs(*second)) == Some(10));
         // With two buckets, every other key maps both flows to the same one.
         let count = shared.count();
         assert!((8..32).contains(&count), "{count} of 40 keys");

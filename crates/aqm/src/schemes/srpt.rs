@@ -12,7 +12,7 @@ use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use crate::plumbing::scheme::Scheme;
 use crate::plumbing::spec::Spec;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::{BTreeMap, HashMap};
 
 /// Shortest remaining processing time with a limit in bytes.
@@ -75,7 +75,7 @@ impl<P: Packet> Srpt<P> {
 }
 
 impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
-    fn enqueue(&mut self, now: Nanos, mut packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         packet.set_arrived(now);
         let flow = packet.flow();
         let bytes = u64::from(packet.bytes());
@@ -99,7 +99,7 @@ impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
         }
     }
 
-    fn dequeue(&mut self, _now: Nanos, _signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         let first = self.order.first_key_value().map(|(place, _)| *place);
         first
             .and_then(|place| self.take(place, PacketQueue::pop_front))
@@ -124,17 +124,17 @@ impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Signals};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     /// Numbers of the packets that leave, and of those that are dropped, when all arrive at once.
     fn order(spec: &str, packets: &[TestPacket]) -> (Vec<u32>, Vec<u32>) {
         let mut queue = build(spec);
         let mut signals = Signals::new();
         for (id, packet) in (0..).zip(packets) {
-            queue.enqueue(Nanos::ZERO, packet.numbered(id), &mut signals);
+            queue.enqueue(Instant::ZERO, packet.numbered(id), &mut signals);
         }
         let mut left = Vec::new();
-        while let Dequeue::Packet(packet) = queue.dequeue(Nanos::ZERO, &mut signals) {
+        while let Dequeue::Packet(packet) = queue.dequeue(Instant::ZERO, &mut signals) {
             left.push(packet.id);
         }
         let dropped = signals.drain().map(|(packet, why)| {

@@ -10,7 +10,7 @@ use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
 use crate::plumbing::scheme::{KernelQdisc, Scheme, Shaper, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::bfifo;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 /// Token bucket filter.
 pub static SCHEME: Scheme = Scheme {
@@ -93,7 +93,7 @@ pub struct Tbf<P, Q> {
     depth: i64,
     /// Tokens at `checkpoint`, ns.
     tokens: i64,
-    checkpoint: Nanos,
+    checkpoint: Instant,
     /// A packet that the child has decided to send next.
     held: Option<P>,
 }
@@ -108,13 +108,13 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
             burst,
             depth: time.of(burst),
             tokens: time.of(burst),
-            checkpoint: Nanos::ZERO,
+            checkpoint: Instant::ZERO,
             held: None,
         }
     }
 
     /// Length of the next packet (Linux: `peek` of the child).
-    fn peek(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<u32> {
+    fn peek(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<u32> {
         if let Some(packet) = &self.held {
             return Dequeue::Packet(packet.bytes());
         }
@@ -134,7 +134,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
         }
     }
 
-    fn take(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn take(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         match self.held.take() {
             Some(packet) => {
                 self.child.hold(None);
@@ -146,7 +146,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
 }
 
 impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
-    fn enqueue(&mut self, now: Nanos, packet: P, signals: &mut Signals<P>) {
+    fn enqueue(&mut self, now: Instant, packet: P, signals: &mut Signals<P>) {
         if packet.bytes() > self.burst {
             signals.dropped(packet, DropReason::Tail);
             return;
@@ -154,13 +154,13 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
         self.child.enqueue(now, packet, signals);
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<P>) -> Dequeue<P> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
         let bytes = match self.peek(now, signals) {
             Dequeue::Packet(bytes) => bytes,
             Dequeue::Empty => return Dequeue::Empty,
             Dequeue::NotBefore(time) => return Dequeue::NotBefore(time),
         };
-        let since = (now.saturating_sub(self.checkpoint)).0.cast_signed();
+        let since = (now.saturating_since(self.checkpoint)).0.cast_signed();
         let tokens = (since.min(self.depth) + self.tokens).min(self.depth) - self.time.of(bytes);
         if tokens < 0 {
             return Dequeue::NotBefore(after(now, -tokens));
@@ -186,16 +186,16 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 pub(crate) mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Qdisc, Signals, Spec};
-    use gentle_units::Nanos;
+    use gentle_units::{Instant, Nanos};
 
     /// Times at which `packets` of 1500 bytes leave a queue that they fill at time zero, asked at the times it gives.
-    pub(crate) fn departures(queue: &mut dyn Qdisc<TestPacket>, packets: u32) -> Vec<Nanos> {
+    pub(crate) fn departures(queue: &mut dyn Qdisc<TestPacket>, packets: u32) -> Vec<Instant> {
         let mut signals = Signals::new();
         for number in 0..packets {
             let packet = TestPacket::data(1, 1500).numbered(number);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        let mut now = Nanos::ZERO;
+        let mut now = Instant::ZERO;
         let mut times = Vec::new();
         loop {
             match queue.dequeue(now, &mut signals) {
@@ -211,8 +211,8 @@ pub(crate) mod tests {
         for child in ["bfifo", "codel", "fq_codel", "pie", "sfq"] {
             let mut queue = build(&format!("tbf rate=2.4mbit burst=1500 child={child}"));
             let times = departures(&mut *queue, 4);
-            let expected = [0, 5_000, 10_000, 15_000].map(Nanos::from_micros);
-            let near = |(time, expected): (&Nanos, Nanos)| time.0.abs_diff(expected.0) < 10;
+            let expected = [0, 5_000, 10_000, 15_000].map(Instant::from_micros);
+            let near = |(time, expected): (&Instant, Instant)| time.0.abs_diff(expected.0) < 10;
             assert_eq!(times.len(), 4, "{child}");
             assert!(times.iter().zip(expected).all(near), "{child}: {times:?}");
         }
@@ -222,7 +222,7 @@ pub(crate) mod tests {
     fn what_is_longer_than_the_bucket_is_dropped() {
         let mut queue = build("tbf burst=1000");
         let mut signals = Signals::new();
-        queue.enqueue(Nanos::ZERO, TestPacket::data(1, 1001), &mut signals);
+        queue.enqueue(Instant::ZERO, TestPacket::data(1, 1001), &mut signals);
         let reasons: Vec<_> = signals.drain().map(|(_, reason)| reason).collect();
         assert_eq!(reasons, [DropReason::Tail]);
     }
@@ -233,14 +233,24 @@ pub(crate) mod tests {
         let mut signals = Signals::new();
         for number in 0..2 {
             let packet = TestPacket::data(1, 1500).numbered(number);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        assert!(queue.dequeue(Nanos::ZERO, &mut signals).packet().is_some());
+        assert!(
+            queue
+                .dequeue(Instant::ZERO, &mut signals)
+                .packet()
+                .is_some()
+        );
         // The second packet waits for tokens, outside of the child's queue.
-        assert!(queue.dequeue(Nanos::ZERO, &mut signals).packet().is_none());
+        assert!(
+            queue
+                .dequeue(Instant::ZERO, &mut signals)
+                .packet()
+                .is_none()
+        );
         for number in 2..5 {
             let packet = TestPacket::data(1, 1500).numbered(number);
-            queue.enqueue(Nanos::ZERO, packet, &mut signals);
+            queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         assert_eq!((queue.len(), queue.backlog(), signals.len()), (3, 4500, 1));
     }

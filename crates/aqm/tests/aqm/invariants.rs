@@ -5,7 +5,7 @@ use gentle_aqm::{
     Dequeue, DropReason, Ecn, FinRule, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme,
     Signals, Spec, TcpHeader, Value, registry,
 };
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -221,7 +221,7 @@ impl Checked {
         }
     }
 
-    fn enqueue(&mut self, now: Nanos, packet: TestPacket) {
+    fn enqueue(&mut self, now: Instant, packet: TestPacket) {
         self.stored.insert(packet.id, packet);
         self.queue.enqueue(now, packet, &mut self.drops);
         self.account();
@@ -252,7 +252,7 @@ impl Checked {
     }
 
     /// Dequeues once; returns the time before which nothing is sent, if the queue says so.
-    fn dequeue(&mut self, now: Nanos) -> Option<Nanos> {
+    fn dequeue(&mut self, now: Instant) -> Option<Instant> {
         let answer = self.queue.dequeue(now, &mut self.drops);
         let empty = answer == Dequeue::Empty;
         let not_before = match answer {
@@ -314,7 +314,7 @@ impl Checked {
 
 fn run(spec: &Spec, seed: u64, events: &[Event]) -> (Vec<(u32, Option<DropReason>)>, u64) {
     let mut checked = Checked::new(spec, seed);
-    let mut now = Nanos::ZERO;
+    let mut now = Instant::ZERO;
     let mut id = 0;
     for event in events {
         match event {

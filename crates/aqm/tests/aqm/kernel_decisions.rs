@@ -15,7 +15,7 @@
 
 use crate::testing::TestPacket;
 use gentle_aqm::{DropReason, Ecn, Signals, Spec, registry};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::path::Path;
 
 /// Schemes whose files have this format; the name of a file begins with its scheme.
@@ -47,7 +47,7 @@ fn replay(path: &Path) -> [usize; 3] {
     let scheme = spec.scheme().name;
     let mut qdisc = registry::build::<TestPacket>(&spec, header("seed: ").parse().unwrap());
     let mut drops = Signals::new();
-    let mut now = Nanos::ZERO;
+    let mut now = Instant::ZERO;
     let mut id = 0;
     let mut counts = [0; 3];
     for (number, line) in text.lines().enumerate() {

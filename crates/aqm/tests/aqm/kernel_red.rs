@@ -10,7 +10,7 @@
 
 use crate::testing::TestPacket;
 use gentle_aqm::{DropReason, Qdisc, Signals, Spec, registry};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::path::Path;
 
 /// Replays one recording and returns the number of decisions; the error names the first line that differs.
@@ -28,7 +28,7 @@ fn replay(text: &str) -> Result<usize, String> {
     let seed = header("seed")?.parse().map_err(|e| format!("{e}"))?;
     let mut queue = registry::build::<TestPacket>(&spec, seed);
     let mut drops = Signals::new();
-    let mut now = Nanos::ZERO;
+    let mut now = Instant::ZERO;
     let mut arrivals = 0;
     let mut decisions = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {

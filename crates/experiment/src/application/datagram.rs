@@ -1,7 +1,7 @@
 //! Datagrams of applications, their header, and the interface of the ends that exchange them.
 
 use crate::metrics::application::ApplicationRecord;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Length in bytes of the IPv4 and UDP headers.
 pub const UDP_HEADERS: u32 = 28;
@@ -20,7 +20,7 @@ pub struct Datagram {
     /// Number among the datagrams of its sender, from 0.
     pub number: u32,
     /// Time at which it was sent.
-    pub sent: Nanos,
+    pub sent: Instant,
     /// Meaning for the application.
     pub message: Message,
 }
@@ -33,7 +33,7 @@ pub enum Message {
     /// Answer to a ping.
     Echo {
         /// Time at which the ping was sent.
-        sent: Nanos,
+        sent: Instant,
     },
     /// Question of a lookup.
     Query {
@@ -146,29 +146,29 @@ impl Datagram {
     }
 }
 
-fn halves(time: Nanos) -> [u32; 2] {
+fn halves(time: Instant) -> [u32; 2] {
     [(time.0 >> 32) as u32, time.0 as u32]
 }
 
-fn joined(high: u32, low: u32) -> Nanos {
-    Nanos(u64::from(high) << 32 | u64::from(low))
+fn joined(high: u32, low: u32) -> Instant {
+    Instant(u64::from(high) << 32 | u64::from(low))
 }
 
 /// One end of a flow of datagrams. Backends deliver datagrams and call [`DatagramEnd::on_timer`] when its time has
 /// come; what the end sends goes to `out`, what it measures to `record`.
 pub trait DatagramEnd: Send {
-    /// Time at which the end wants to act; [`Nanos::MAX`]: only when a datagram arrives, as a server that only answers.
-    fn next_at(&self) -> Nanos {
-        Nanos::MAX
+    /// Time at which the end wants to act; [`Instant::NEVER`]: only when a datagram arrives, as a server that only answers.
+    fn next_at(&self) -> Instant {
+        Instant::NEVER
     }
 
     /// Acts at `now`, at or after [`DatagramEnd::next_at`]. The next time is later than `now`.
-    fn on_timer(&mut self, _: Nanos, _: &mut Vec<Datagram>, _: &mut ApplicationRecord) {}
+    fn on_timer(&mut self, _: Instant, _: &mut Vec<Datagram>, _: &mut ApplicationRecord) {}
 
     /// Takes a datagram that has arrived. Any content is valid.
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -186,7 +186,7 @@ mod tests {
     fn messages() -> impl Strategy<Value = Message> {
         prop_oneof![
             Just(Message::Packet),
-            any::<u64>().prop_map(|sent| Message::Echo { sent: Nanos(sent) }),
+            any::<u64>().prop_map(|sent| Message::Echo { sent: Instant(sent) }),
             any::<u32>().prop_map(|lookup| Message::Query { lookup }),
             any::<u32>().prop_map(|lookup| Message::Answer { lookup }),
             any::<(u32, u16, bool)>().prop_map(|(frame, parts, key)| Message::Frame(FramePart {
@@ -208,7 +208,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_reverses_encoding(message in messages(), number: u32, sent: u64, ip_bytes: u32) {
-            let datagram = Datagram { ip_bytes, number, sent: Nanos(sent), message };
+            let datagram = Datagram { ip_bytes, number, sent: Instant(sent), message };
             prop_assert_eq!(Datagram::from_words(&datagram.to_words(), ip_bytes), Some(datagram));
         }
 

@@ -7,7 +7,7 @@ use crate::draw::{Stream, exponential_time};
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
 use crate::scenario::section::Section;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -74,7 +74,7 @@ impl Dns {
         let client = DnsClient {
             settings: *self,
             meter: Meter::new(times.warmup),
-            next_lookup: (times.start).saturating_add(exponential_time(self.gap, &mut rng)),
+            next_lookup: times.start + exponential_time(self.gap, &mut rng),
             rng,
             stop: times.stop,
             asked: 0,
@@ -103,24 +103,24 @@ struct DnsClient {
     settings: Dns,
     meter: Meter,
     rng: Stream,
-    next_lookup: Nanos,
+    next_lookup: Instant,
     /// Time from which no lookup starts.
-    stop: Nanos,
+    stop: Instant,
     /// Number of lookups so far.
     asked: u32,
     /// Lookups without an answer.
     open: BTreeMap<u32, Lookup>,
     /// Ends of the waiting times, in order, with the lookup.
-    timeouts: VecDeque<(Nanos, u32)>,
+    timeouts: VecDeque<(Instant, u32)>,
 }
 
 struct Lookup {
-    started: Nanos,
+    started: Instant,
     attempts: u32,
 }
 
 impl DnsClient {
-    fn query(&mut self, now: Nanos, lookup: u32, record: &mut ApplicationRecord) -> Datagram {
+    fn query(&mut self, now: Instant, lookup: u32, record: &mut ApplicationRecord) -> Datagram {
         self.timeouts
             .push_back((now + self.settings.timeout, lookup));
         let message = Message::Query { lookup };
@@ -129,15 +129,15 @@ impl DnsClient {
 }
 
 impl DatagramEnd for DnsClient {
-    fn next_at(&self) -> Nanos {
+    fn next_at(&self) -> Instant {
         let lookup = Some(self.next_lookup).filter(|at| *at < self.stop);
         let timeout = self.timeouts.front().map(|(at, _)| *at);
         lookup
-            .unwrap_or(Nanos::MAX)
-            .min(timeout.unwrap_or(Nanos::MAX))
+            .unwrap_or(Instant::NEVER)
+            .min(timeout.unwrap_or(Instant::NEVER))
     }
 
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
+    fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
         while let Some((at, lookup)) = self.timeouts.front().copied()
             && at <= now
         {
@@ -164,13 +164,13 @@ impl DatagramEnd for DnsClient {
             self.open.insert(lookup, open);
             out.push(self.query(now, lookup, record));
             let gap = exponential_time(self.settings.gap, &mut self.rng);
-            self.next_lookup = self.next_lookup.saturating_add(gap);
+            self.next_lookup += gap;
         }
     }
 
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         _: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -181,7 +181,7 @@ impl DatagramEnd for DnsClient {
             && let Some(open) = self.open.remove(&lookup)
             && self.meter.counts(open.started)
         {
-            record.transaction(now.saturating_sub(open.started), 0);
+            record.transaction(now.saturating_since(open.started), 0);
         }
     }
 
@@ -200,7 +200,7 @@ struct DnsServer {
 impl DatagramEnd for DnsServer {
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -226,12 +226,12 @@ mod tests {
     };
 
     /// The ends, and the time of the first lookup.
-    fn ends() -> ([Box<dyn DatagramEnd>; 2], Nanos) {
+    fn ends() -> ([Box<dyn DatagramEnd>; 2], Instant) {
         let ends = DNS.ends(&FlowTimes {
-            start: Nanos::ZERO,
-            first: [Nanos::ZERO; 2],
-            stop: Nanos::from_secs(86_400),
-            warmup: Nanos::ZERO,
+            start: Instant::ZERO,
+            first: [Instant::ZERO; 2],
+            stop: Instant::from_secs(86_400),
+            warmup: Instant::ZERO,
             seed: 3,
         });
         let at = ends[0].next_at();

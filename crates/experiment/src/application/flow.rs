@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::scenario::Scenario;
 use crate::scenario::section::Section;
 use crate::workload::Traffic;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -181,16 +181,16 @@ impl Offered {
 pub struct FlowTimes {
     /// Time from which the flow exists.
     #[serde(rename = "start_ns")]
-    pub start: Nanos,
+    pub start: Instant,
     /// Times at which the client and the server begin to send.
     #[serde(rename = "first_ns")]
-    pub first: [Nanos; 2],
+    pub first: [Instant; 2],
     /// Time at which sending stops; answers and repetitions may follow.
     #[serde(rename = "stop_ns")]
-    pub stop: Nanos,
+    pub stop: Instant,
     /// End of the warm-up.
     #[serde(rename = "warmup_ns")]
-    pub warmup: Nanos,
+    pub warmup: Instant,
     /// Seed of the flow's random numbers.
     pub seed: u64,
 }
@@ -238,6 +238,7 @@ impl Scenario {
                 continue;
             };
             let rtt = workload.rtt.unwrap_or((links, links));
+            let start = Instant::ZERO + traffic.start;
             let stop = traffic.stop.unwrap_or(self.duration).min(self.duration);
             let intervals = traffic.application.offered().map(|end| end.interval);
             flows.extend((0..traffic.flows).map(|number| {
@@ -248,13 +249,13 @@ impl Scenario {
                     extra_rtt: spread(rtt, number, traffic.flows).saturating_sub(links),
                     application: traffic.application,
                     times: FlowTimes {
-                        start: traffic.start,
+                        start,
                         first: intervals.map(|interval| {
                             let phase = Nanos(rng.random_range(0..interval.0.max(1)));
-                            traffic.start.saturating_add(phase)
+                            start + phase
                         }),
-                        stop,
-                        warmup: self.warmup,
+                        stop: Instant::ZERO + stop,
+                        warmup: self.measures_from(),
                         seed: rng.random(),
                     },
                 }
@@ -323,22 +324,22 @@ mod tests {
         flow: &DatagramFlow,
         fates: &[u64],
         stray: &[[u32; HEADER_WORDS]],
-    ) -> (ApplicationRecord, Nanos) {
+    ) -> (ApplicationRecord, Instant) {
         let (mut ends, mut record) = (flow.ends(), ApplicationRecord::default());
-        let mut under_way: Vec<(Nanos, usize, Datagram)> = Vec::new();
+        let mut under_way: Vec<(Instant, usize, Datagram)> = Vec::new();
         let mut fates = fates.iter().cycle();
         let mut strays = (1..).zip(stray).map(|(n, words)| {
-            let at = Nanos::from_millis(100 * n);
+            let at = Instant::from_millis(100 * n);
             (at, Datagram::from_words(words, 200))
         });
         let (mut out, mut next_stray) = (Vec::new(), strays.next());
-        let mut acted = Nanos::ZERO;
+        let mut acted = Instant::ZERO;
         loop {
             let timers = ends.each_ref().map(|end| end.next_at());
-            let arrival = (under_way.iter().map(|(at, ..)| *at).min()).unwrap_or(Nanos::MAX);
-            let stray_at = next_stray.map_or(Nanos::MAX, |(at, _)| at);
+            let arrival = (under_way.iter().map(|(at, ..)| *at).min()).unwrap_or(Instant::NEVER);
+            let stray_at = next_stray.map_or(Instant::NEVER, |(at, _)| at);
             let now = timers[0].min(timers[1]).min(arrival).min(stray_at);
-            if now == Nanos::MAX {
+            if now == Instant::NEVER {
                 break;
             }
             let mut from = None;
@@ -384,7 +385,7 @@ mod tests {
             let (record, acted) = run(&flow, &[20], &[]);
             assert_eq!(run(&flow, &[20], &[]).0, record, "{kind}");
             assert_ne!(run(&other, &[20], &[]).1, acted, "{kind}");
-            assert!(acted < Nanos::from_secs(8), "{kind}: {acted}");
+            assert!(acted < Instant::from_secs(8), "{kind}: {acted}");
             assert!(record.datagrams > 20, "{kind}");
             assert_eq!(record.arrived, record.datagrams, "{kind}");
             assert_eq!(record.delay().mean_s(), Some(0.02), "{kind}");

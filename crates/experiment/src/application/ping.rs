@@ -7,7 +7,7 @@ use super::stream::Stream;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
 use crate::scenario::section::Section;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -60,11 +60,11 @@ struct PingClient {
 }
 
 impl DatagramEnd for PingClient {
-    fn next_at(&self) -> Nanos {
+    fn next_at(&self) -> Instant {
         self.pings.next_at()
     }
 
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
+    fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
         while self.pings.take(now).is_some() {
             out.push((self.meter).send(now, self.packet, Message::Packet, record));
             self.unanswered += u64::from(self.meter.counts(now));
@@ -73,7 +73,7 @@ impl DatagramEnd for PingClient {
 
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         _: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -84,7 +84,7 @@ impl DatagramEnd for PingClient {
             && self.unanswered > 0
         {
             self.unanswered -= 1;
-            record.transaction(now.saturating_sub(sent), 0);
+            record.transaction(now.saturating_since(sent), 0);
         }
     }
 
@@ -100,7 +100,7 @@ struct PingServer {
 impl DatagramEnd for PingServer {
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -126,17 +126,17 @@ mod tests {
             packet: 84,
         };
         let times = FlowTimes {
-            start: Nanos::ZERO,
-            first: [Nanos::from_millis(50); 2],
-            stop: Nanos::from_secs(1),
-            warmup: Nanos::from_millis(400),
+            start: Instant::ZERO,
+            first: [Instant::from_millis(50); 2],
+            stop: Instant::from_secs(1),
+            warmup: Instant::from_millis(400),
             seed: 1,
         };
         let [mut client, mut server] = ping.ends(&times);
         let (mut out, mut record) = (Vec::new(), ApplicationRecord::default());
         for round in 0..5 {
             let at = client.next_at();
-            assert_eq!(at, Nanos::from_millis(50 + 200 * round));
+            assert_eq!(at, Instant::from_millis(50 + 200 * round));
             client.on_timer(at, &mut out, &mut record);
             let ping = out.pop().unwrap();
             assert_eq!((ping.ip_bytes, ping.sent), (84, at));
@@ -149,7 +149,7 @@ mod tests {
             let back = there + Nanos::from_millis(10 + round);
             client.on_datagram(back, &echo, &mut out, &mut record);
         }
-        assert_eq!(client.next_at(), Nanos::MAX);
+        assert_eq!(client.next_at(), Instant::NEVER);
         client.finish(&mut record);
         server.finish(&mut record);
         record.compact();

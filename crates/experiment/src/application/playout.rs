@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use crate::metrics::application::ApplicationRecord;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::BTreeSet;
 
 /// Longest run of concealed speech without silence: ITU-T G.711, appendix I, fades the speech that it repeats until
@@ -16,7 +16,7 @@ pub(super) struct Playout {
     /// Times at which the other end sends, known from the set-up of the call.
     speech: Stream,
     delay: Nanos,
-    warmup: Nanos,
+    warmup: Instant,
     /// Shortest transit so far; `None`: nothing has arrived.
     shortest: Option<Nanos>,
     /// All packets before this one have been played or concealed.
@@ -28,7 +28,7 @@ pub(super) struct Playout {
 }
 
 impl Playout {
-    pub(super) fn new(speech: Stream, delay: Nanos, warmup: Nanos) -> Playout {
+    pub(super) fn new(speech: Stream, delay: Nanos, warmup: Instant) -> Playout {
         Playout {
             speech,
             delay,
@@ -41,7 +41,7 @@ impl Playout {
     }
 
     /// Takes packet `number`, which arrives at `now`.
-    pub(super) fn arrive(&mut self, now: Nanos, number: u32, record: &mut ApplicationRecord) {
+    pub(super) fn arrive(&mut self, now: Instant, number: u32, record: &mut ApplicationRecord) {
         // A packet that cannot have been sent yet is not of this call.
         let Some(sent) = self.speech.at(number).filter(|sent| *sent <= now) else {
             return;
@@ -57,7 +57,7 @@ impl Playout {
     }
 
     /// Plays or conceals all packets whose playout time lies before `now`.
-    fn play_until(&mut self, now: Nanos, record: &mut ApplicationRecord) {
+    fn play_until(&mut self, now: Instant, record: &mut ApplicationRecord) {
         let Some(shortest) = self.shortest else {
             return;
         };
@@ -69,7 +69,7 @@ impl Playout {
     }
 
     /// Plays or conceals the next packet, which was sent at `sent`.
-    fn play(&mut self, sent: Nanos, record: &mut ApplicationRecord) {
+    fn play(&mut self, sent: Instant, record: &mut ApplicationRecord) {
         let arrived = self.waiting.remove(&self.next);
         self.next += 1;
         if sent < self.warmup {
@@ -104,11 +104,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const AT: fn(u64) -> Instant = Instant::from_millis;
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
     /// Playout of 20 packets, one each 20 ms from 1 s on, delayed by 60 ms; the packets arrive after `transits`.
-    fn call(transits: &[(u32, u64)], warmup: Nanos) -> ApplicationRecord {
-        let speech = Stream::new(MS(1_000), MS(20), MS(1_400));
+    fn call(transits: &[(u32, u64)], warmup: Instant) -> ApplicationRecord {
+        let speech = Stream::new(AT(1_000), MS(20), AT(1_400));
         assert_eq!(speech.count(), 20);
         let mut playout = Playout::new(speech, MS(60), warmup);
         let mut record = ApplicationRecord::default();
@@ -117,7 +118,7 @@ mod tests {
             .collect();
         arrivals.sort_unstable();
         for (at, number) in arrivals {
-            playout.arrive(MS(at), number, &mut record);
+            playout.arrive(AT(at), number, &mut record);
         }
         playout.finish(&mut record);
         record
@@ -127,18 +128,18 @@ mod tests {
     fn a_packet_later_than_the_shortest_transit_and_the_playout_delay_is_late() {
         let mut transits: Vec<(u32, u64)> = (0..20).map(|number| (number, 30)).collect();
         transits[5].1 = 90;
-        assert_eq!(call(&transits, Nanos::ZERO).late, 0);
+        assert_eq!(call(&transits, Instant::ZERO).late, 0);
         transits[5].1 = 91;
-        let record = call(&transits, Nanos::ZERO);
+        let record = call(&transits, Instant::ZERO);
         assert_eq!((record.late, record.stalls), (1, 0));
         assert_eq!(record.active, MS(400));
         // Sent before the end of the warm-up, it does not count.
-        assert_eq!(call(&transits, MS(1_101)).late, 0);
+        assert_eq!(call(&transits, AT(1_101)).late, 0);
         // A shorter transit moves the playout time of later packets.
         transits[5].1 = 30;
         transits[2].1 = 10;
         transits[8].1 = 71;
-        assert_eq!(call(&transits, Nanos::ZERO).late, 1);
+        assert_eq!(call(&transits, Instant::ZERO).late, 1);
     }
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
             let kept = (0..20).filter(|number| !lost.contains(number));
             let record = call(
                 &kept.map(|number| (number, 30)).collect::<Vec<_>>(),
-                Nanos::ZERO,
+                Instant::ZERO,
             );
             (record.stalls, record.stalled, record.late)
         };
@@ -162,21 +163,21 @@ mod tests {
     fn packets_in_another_order_are_played() {
         let mut transits: Vec<(u32, u64)> = (0..20).map(|number| (number, 10)).collect();
         transits[7].1 = 60;
-        let record = call(&transits, Nanos::ZERO);
+        let record = call(&transits, Instant::ZERO);
         assert_eq!((record.late, record.stalls), (0, 0));
     }
 
     proptest! {
         #[test]
         fn any_arrivals_are_survived(arrivals in prop::collection::vec((0_u64..3_000, any::<u32>(), 0_u32..30), 0..60)) {
-            let speech = Stream::new(MS(1_000), MS(20), MS(1_400));
-            let mut playout = Playout::new(speech, MS(60), Nanos::ZERO);
+            let speech = Stream::new(AT(1_000), MS(20), AT(1_400));
+            let mut playout = Playout::new(speech, MS(60), Instant::ZERO);
             let mut record = ApplicationRecord::default();
             let mut arrivals = arrivals;
             arrivals.sort_unstable();
             for (at, wild, number) in arrivals {
-                playout.arrive(MS(at), number, &mut record);
-                playout.arrive(MS(at), wild, &mut record);
+                playout.arrive(AT(at), number, &mut record);
+                playout.arrive(AT(at), wild, &mut record);
                 prop_assert!(playout.waiting.len() <= 20);
             }
             playout.finish(&mut record);

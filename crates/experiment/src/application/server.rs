@@ -1,6 +1,6 @@
 //! The answering end of a dialogue: requests decoded from a stream of bytes, answers after a service time.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// A request: what the server has to know begins its first bytes.
@@ -85,13 +85,13 @@ impl Decoder {
 #[derive(Debug, Clone, Default)]
 pub struct Server {
     /// When each answer is due, and its bytes.
-    owed: VecDeque<(Nanos, u64)>,
+    owed: VecDeque<(Instant, u64)>,
 }
 
 impl Server {
     /// Accounts for a request that is complete at `now`.
-    pub fn request(&mut self, now: Nanos, request: &Request) {
-        let due = Nanos(now.0.saturating_add(request.service.0));
+    pub fn request(&mut self, now: Instant, request: &Request) {
+        let due = now + request.service;
         match self.owed.back_mut() {
             // Answers that are due together are one write, however many requests there were.
             Some((last, bytes)) if due <= *last => *bytes = bytes.saturating_add(request.answer),
@@ -100,7 +100,7 @@ impl Server {
     }
 
     /// Takes the bytes that are due by `now`, to be written at once.
-    pub fn answer(&mut self, now: Nanos) -> u64 {
+    pub fn answer(&mut self, now: Instant) -> u64 {
         let mut bytes = 0_u64;
         while let Some((due, more)) = self.owed.front()
             && *due <= now
@@ -112,7 +112,7 @@ impl Server {
     }
 
     /// Time of the next answer; `None`: nothing is owed.
-    pub fn next_at(&self) -> Option<Nanos> {
+    pub fn next_at(&self) -> Option<Instant> {
         self.owed.front().map(|(due, _)| *due)
     }
 }
@@ -166,30 +166,30 @@ mod tests {
             for part in &parts {
                 decoder.take(part, |request| {
                     asked = asked.saturating_add(request.answer);
-                    server.request(Nanos(now), &request);
+                    server.request(Instant(now), &request);
                 });
             }
-            prop_assert_eq!(server.answer(Nanos::MAX), asked);
+            prop_assert_eq!(server.answer(Instant::NEVER), asked);
             prop_assert_eq!(server.next_at(), None);
         }
     }
 
     #[test]
     fn answers_come_after_the_service_time_in_order() {
-        let ms = Nanos::from_millis;
+        let (at, ms) = (Instant::from_millis, Nanos::from_millis);
         let request = |answer, service| Request {
             bytes: 20,
             answer,
             service: ms(service),
         };
         let mut server = Server::default();
-        server.request(ms(10), &request(5, 20));
-        server.request(ms(12), &request(7, 0));
-        server.request(ms(15), &request(1, 30));
-        assert_eq!(server.next_at(), Some(ms(30)));
-        assert_eq!(server.answer(ms(29)), 0);
-        assert_eq!(server.answer(ms(30)), 12);
-        assert_eq!(server.next_at(), Some(ms(45)));
-        assert_eq!(server.answer(ms(45)), 1);
+        server.request(at(10), &request(5, 20));
+        server.request(at(12), &request(7, 0));
+        server.request(at(15), &request(1, 30));
+        assert_eq!(server.next_at(), Some(at(30)));
+        assert_eq!(server.answer(at(29)), 0);
+        assert_eq!(server.answer(at(30)), 12);
+        assert_eq!(server.next_at(), Some(at(45)));
+        assert_eq!(server.answer(at(45)), 1);
     }
 }

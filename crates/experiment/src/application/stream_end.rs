@@ -5,7 +5,7 @@ use super::meter::Meter;
 use super::playout::Playout;
 use super::stream::Stream;
 use crate::metrics::application::ApplicationRecord;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Sends a stream, and measures the one that arrives.
 pub(super) struct StreamEnd {
@@ -18,7 +18,7 @@ pub(super) struct StreamEnd {
 }
 
 impl StreamEnd {
-    pub(super) fn new(packet: u32, sent: Stream, warmup: Nanos) -> StreamEnd {
+    pub(super) fn new(packet: u32, sent: Stream, warmup: Instant) -> StreamEnd {
         StreamEnd {
             packet,
             sent,
@@ -34,11 +34,11 @@ impl StreamEnd {
 }
 
 impl DatagramEnd for StreamEnd {
-    fn next_at(&self) -> Nanos {
+    fn next_at(&self) -> Instant {
         self.sent.next_at()
     }
 
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
+    fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
         while self.sent.take(now).is_some() {
             let datagram = (self.meter).send(now, self.packet, Message::Packet, record);
             out.push(datagram);
@@ -47,7 +47,7 @@ impl DatagramEnd for StreamEnd {
 
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         _: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,

@@ -9,7 +9,7 @@ use super::video_sender::VideoSender;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
 use crate::scenario::section::{Item, Section};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -118,7 +118,7 @@ impl VideoCall {
                 sender: VideoSender::new(self, frames[end], times.warmup),
                 receiver: VideoReceiver::new(self, frames[1 - end], times.warmup),
                 stop: times.stop,
-                feedback_at: Nanos::MAX,
+                feedback_at: Instant::NEVER,
                 last_feedback: None,
                 rtt: FIRST_RTT,
             })
@@ -151,11 +151,11 @@ struct VideoEnd {
     sender: VideoSender,
     receiver: VideoReceiver,
     /// Time from which no report is sent.
-    stop: Nanos,
-    /// Time of the next regular report; [`Nanos::MAX`]: nothing has arrived to report on.
-    feedback_at: Nanos,
+    stop: Instant,
+    /// Time of the next regular report; [`Instant::NEVER`]: nothing has arrived to report on.
+    feedback_at: Instant,
     /// Departure and arrival of the other end's last report.
-    last_feedback: Option<(Nanos, Nanos)>,
+    last_feedback: Option<(Instant, Instant)>,
     rtt: Nanos,
 }
 
@@ -168,26 +168,26 @@ impl VideoEnd {
     /// Sends a report: with losses if it is a regular one.
     fn report(
         &mut self,
-        now: Nanos,
+        now: Instant,
         regular: bool,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
     ) {
         let mut feedback = self.receiver.report(now, regular);
         feedback.echo = (self.last_feedback)
-            .map(|(sent, arrived)| micros(sent).wrapping_add(micros(now.saturating_sub(arrived))));
+            .map(|(sent, arrived)| micros(sent.since_origin()).wrapping_add(micros(now.saturating_since(arrived))));
         let message = Message::Feedback(feedback);
         out.push(self.meter.send(now, FEEDBACK_BYTES, message, record));
     }
 }
 
 impl DatagramEnd for VideoEnd {
-    fn next_at(&self) -> Nanos {
+    fn next_at(&self) -> Instant {
         let feedback = Some(self.feedback_at).filter(|at| *at < self.stop);
-        self.sender.next_at().min(feedback.unwrap_or(Nanos::MAX))
+        self.sender.next_at().min(feedback.unwrap_or(Instant::NEVER))
     }
 
-    fn on_timer(&mut self, now: Nanos, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
+    fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
         if self.feedback_at <= now && now < self.stop {
             self.feedback_at = now + FEEDBACK_INTERVAL;
             self.report(now, true, out, record);
@@ -197,7 +197,7 @@ impl DatagramEnd for VideoEnd {
 
     fn on_datagram(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -207,7 +207,7 @@ impl DatagramEnd for VideoEnd {
         match datagram.message {
             Message::Feedback(feedback) => {
                 self.last_feedback = Some((datagram.sent, now));
-                let rtt = feedback.echo.map(|echo| micros(now).wrapping_sub(echo));
+                let rtt = feedback.echo.map(|echo| micros(now.since_origin()).wrapping_sub(echo));
                 if let Some(rtt) = rtt.map(|rtt| Nanos::from_micros(rtt.into()))
                     && rtt <= LONGEST_RTT
                 {
@@ -216,7 +216,7 @@ impl DatagramEnd for VideoEnd {
                 self.sender.on_feedback(&feedback);
             }
             Message::Frame(part) => {
-                if self.feedback_at == Nanos::MAX {
+                if self.feedback_at == Instant::NEVER {
                     self.feedback_at = now + FEEDBACK_INTERVAL;
                 }
                 let urgent = self.receiver.arrive(now, datagram, &part, self.rtt, record);

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use super::video_call::VideoCall;
 use super::video_sender::KEY_REQUEST_INTERVAL;
 use crate::metrics::application::ApplicationRecord;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Durations of frames over which the mean is taken, and the time beyond it that makes a freeze (W3C, "Identifiers for
@@ -21,15 +21,15 @@ const REPORTED_AT_ONCE: f64 = 0.97;
 pub(super) struct VideoReceiver {
     /// Times at which the other end captures frames, known from the set-up of the call.
     frames: Stream,
-    warmup: Nanos,
+    warmup: Instant,
     deadline: Nanos,
     control: DelayBased,
     /// All frames before this one have been shown or given up.
     next: u32,
     /// Later frames of which something has arrived.
     pending: BTreeMap<u32, Pending>,
-    last_request: Option<Nanos>,
-    last_shown: Option<Nanos>,
+    last_request: Option<Instant>,
+    last_shown: Option<Instant>,
     /// Durations of the last frames shown.
     durations: VecDeque<Nanos>,
     /// Frames complete by their deadline.
@@ -49,7 +49,7 @@ struct Pending {
 }
 
 impl VideoReceiver {
-    pub(super) fn new(call: &VideoCall, frames: Stream, warmup: Nanos) -> VideoReceiver {
+    pub(super) fn new(call: &VideoCall, frames: Stream, warmup: Instant) -> VideoReceiver {
         let start = call.start_rate as f64;
         VideoReceiver {
             frames,
@@ -79,7 +79,7 @@ impl VideoReceiver {
     /// Takes a part of a frame; returns whether to report at once.
     pub(super) fn arrive(
         &mut self,
-        now: Nanos,
+        now: Instant,
         datagram: &Datagram,
         part: &FramePart,
         rtt: Nanos,
@@ -91,7 +91,7 @@ impl VideoReceiver {
         lower || self.needs_key(now)
     }
 
-    fn assemble(&mut self, now: Nanos, part: &FramePart, record: &mut ApplicationRecord) {
+    fn assemble(&mut self, now: Instant, part: &FramePart, record: &mut ApplicationRecord) {
         // A frame that cannot have been captured yet is not of this call.
         let captured = self.frames.at(part.frame);
         if captured.is_none_or(|captured| captured > now) || part.frame < self.next {
@@ -111,13 +111,13 @@ impl VideoReceiver {
     }
 
     /// Shows the next frame.
-    fn show(&mut self, now: Nanos, record: &mut ApplicationRecord) {
+    fn show(&mut self, now: Instant, record: &mut ApplicationRecord) {
         let captured = self.frames.at(self.next).unwrap_or(now);
         self.next += 1;
-        let in_time = now.saturating_sub(captured) <= self.deadline;
+        let in_time = now.saturating_since(captured) <= self.deadline;
         self.timely += u64::from(captured >= self.warmup && in_time);
         if let Some(last) = self.last_shown.replace(now) {
-            let duration = now.saturating_sub(last);
+            let duration = now.saturating_since(last);
             self.note_freeze(last, duration, record);
             if self.durations.len() == DURATIONS {
                 self.durations.pop_front();
@@ -126,7 +126,7 @@ impl VideoReceiver {
         }
     }
 
-    fn note_freeze(&self, since: Nanos, duration: Nanos, record: &mut ApplicationRecord) {
+    fn note_freeze(&self, since: Instant, duration: Nanos, record: &mut ApplicationRecord) {
         let mean = match self.durations.len() as u64 {
             0 => self.frames.interval(),
             n => Nanos(self.durations.iter().copied().sum::<Nanos>().0 / n),
@@ -138,13 +138,13 @@ impl VideoReceiver {
 
     /// Whether a frame is complete but cannot be shown, since one before it is missing, and no key frame was asked for
     /// a short time ago.
-    fn needs_key(&self, now: Nanos) -> bool {
-        let asked = |last: Nanos| now.saturating_sub(last) < KEY_REQUEST_INTERVAL;
+    fn needs_key(&self, now: Instant) -> bool {
+        let asked = |last: Instant| now.saturating_since(last) < KEY_REQUEST_INTERVAL;
         !self.last_request.is_some_and(asked) && self.pending.values().any(|p| p.complete)
     }
 
     /// Report at `now`; a regular one has the losses since the last regular one.
-    pub(super) fn report(&mut self, now: Nanos, regular: bool) -> Feedback {
+    pub(super) fn report(&mut self, now: Instant, regular: bool) -> Feedback {
         let key = self.needs_key(now);
         if key {
             self.last_request = Some(now);
@@ -181,7 +181,7 @@ impl VideoReceiver {
         let end = self.frames.at(last).unwrap_or_default();
         match self.last_shown {
             Some(shown) => {
-                let still = end.saturating_sub(shown);
+                let still = end.saturating_since(shown);
                 self.note_freeze(shown, still, record);
             }
             None if frames > 0 => record.stalled(active),
@@ -197,6 +197,7 @@ mod tests {
     use crate::application::video_call::tests::CALL;
     use proptest::prelude::*;
 
+    const AT: fn(u64) -> Instant = Instant::from_millis;
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
     struct Watched {
@@ -207,8 +208,8 @@ mod tests {
 
     impl Watched {
         /// A call of ten seconds.
-        fn new(warmup: Nanos) -> Watched {
-            let frames = Stream::new(Nanos::ZERO, CALL.frame_interval(), Nanos::from_secs(10));
+        fn new(warmup: Instant) -> Watched {
+            let frames = Stream::new(Instant::ZERO, CALL.frame_interval(), Instant::from_secs(10));
             Watched {
                 receiver: VideoReceiver::new(&CALL, frames, warmup),
                 record: ApplicationRecord::default(),
@@ -218,7 +219,7 @@ mod tests {
 
         /// Frame `frame` of one part arrives `transit` after its capture.
         fn frame(&mut self, frame: u32, transit: Nanos, key: bool) -> bool {
-            let sent = CALL.frame_interval() * u64::from(frame);
+            let sent = Instant::ZERO + CALL.frame_interval() * u64::from(frame);
             let part = FramePart {
                 frame,
                 parts: 1,
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn frames_in_time_are_neither_late_nor_frozen() {
-        let mut watched = Watched::new(Nanos::ZERO);
+        let mut watched = Watched::new(Instant::ZERO);
         for frame in 0..301 {
             assert!(!watched.frame(frame, MS(30), frame == 0), "{frame}");
         }
@@ -254,21 +255,21 @@ mod tests {
 
     #[test]
     fn a_missing_frame_is_asked_for_and_freezes_the_picture_until_a_key_frame() {
-        let mut watched = Watched::new(Nanos::ZERO);
+        let mut watched = Watched::new(Instant::ZERO);
         for frame in 0..100 {
             watched.frame(frame, MS(30), frame == 0);
         }
         watched.number += 1;
         // Frame 100 is lost. The next one cannot be shown, and a key frame is asked for, once.
         assert!(watched.frame(101, MS(30), false));
-        assert!(watched.receiver.report(MS(3_400), false).key);
+        assert!(watched.receiver.report(AT(3_400), false).key);
         for frame in 102..106 {
             assert!(!watched.frame(frame, MS(30), false), "{frame}");
         }
         for frame in 106..301 {
             assert!(!watched.frame(frame, MS(30), frame == 106), "{frame}");
         }
-        let loss = watched.receiver.report(MS(10_100), true).loss;
+        let loss = watched.receiver.report(AT(10_100), true).loss;
         assert_eq!(loss, Some(0), "1 of 302, in 1/256");
         let record = watched.finish();
         // From frame 99 to frame 106.
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_short_gap_is_no_freeze_and_late_frames_are_shown() {
-        let mut watched = Watched::new(Nanos::ZERO);
+        let mut watched = Watched::new(Instant::ZERO);
         for frame in 0..301 {
             let transit = if (200..204).contains(&frame) { 160 } else { 30 };
             if frame != 204 {
@@ -292,22 +293,22 @@ mod tests {
 
     #[test]
     fn a_picture_that_never_comes_is_one_freeze() {
-        let record = Watched::new(MS(5_000)).finish();
+        let record = Watched::new(AT(5_000)).finish();
         assert_eq!((record.late_frames, record.stalls), (150, 1));
         assert_eq!(record.stalled, record.active);
     }
 
     #[test]
     fn loss_is_reported_as_a_fraction() {
-        let mut watched = Watched::new(Nanos::ZERO);
+        let mut watched = Watched::new(Instant::ZERO);
         for frame in 0..30 {
             watched.frame(frame, MS(30), frame == 0);
             watched.number += u32::from(frame % 3 == 0);
         }
         // The last gap is seen when a later packet arrives.
-        let report = watched.receiver.report(MS(1_000), true);
+        let report = watched.receiver.report(AT(1_000), true);
         assert_eq!(report.loss, Some((256 * 10 / 40) as u8));
-        assert_eq!(watched.receiver.report(MS(2_000), true).loss, Some(0));
+        assert_eq!(watched.receiver.report(AT(2_000), true).loss, Some(0));
     }
 
     proptest! {
@@ -315,17 +316,17 @@ mod tests {
         fn any_datagrams_are_survived(
             parts in prop::collection::vec((any::<u32>(), 0_u32..400, 0_u16..4, any::<bool>(), any::<u64>(), 0_u64..12_000), 0..200)
         ) {
-            let mut watched = Watched::new(MS(1_000));
+            let mut watched = Watched::new(AT(1_000));
             let mut parts = parts;
             parts.sort_by_key(|part| part.5);
             for (number, frame, count, key, sent, at) in parts {
                 for frame in [frame, number] {
                     let part = FramePart { frame, parts: count, key };
                     let message = Message::Frame(part);
-                    let datagram = Datagram { ip_bytes: 60, number, sent: Nanos(sent), message };
+                    let datagram = Datagram { ip_bytes: 60, number, sent: Instant(sent), message };
                     watched.receiver.count(number);
-                    watched.receiver.arrive(MS(at), &datagram, &part, MS(40), &mut watched.record);
-                    watched.receiver.report(MS(at), key);
+                    watched.receiver.arrive(AT(at), &datagram, &part, MS(40), &mut watched.record);
+                    watched.receiver.report(AT(at), key);
                 }
             }
             let record = watched.finish();

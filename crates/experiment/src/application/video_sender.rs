@@ -6,7 +6,7 @@ use super::meter::Meter;
 use super::stream::Stream;
 use super::video_call::VideoCall;
 use crate::metrics::application::ApplicationRecord;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Longest IP packet, bytes.
@@ -22,24 +22,24 @@ pub(super) const KEY_REQUEST_INTERVAL: Nanos = Nanos::from_millis(300);
 #[derive(Debug)]
 pub(super) struct VideoSender {
     frames: Stream,
-    warmup: Nanos,
+    warmup: Instant,
     /// Frames per second.
     fps: f64,
     key_interval: Nanos,
     key_size: f64,
     control: LossBased,
     /// Time of the last key frame; `None`: none was sent.
-    last_key: Option<Nanos>,
+    last_key: Option<Instant>,
     key_requested: bool,
     /// Bytes by which key frames have exceeded the rate, which later frames make up for.
     excess: f64,
     /// Packets that wait for the pacer.
     queue: VecDeque<(u32, FramePart)>,
-    pacer_at: Nanos,
+    pacer_at: Instant,
 }
 
 impl VideoSender {
-    pub(super) fn new(call: &VideoCall, frames: Stream, warmup: Nanos) -> VideoSender {
+    pub(super) fn new(call: &VideoCall, frames: Stream, warmup: Instant) -> VideoSender {
         let range = (call.min_rate as f64, call.max_rate as f64);
         VideoSender {
             frames,
@@ -52,13 +52,13 @@ impl VideoSender {
             key_requested: false,
             excess: 0.0,
             queue: VecDeque::new(),
-            pacer_at: Nanos::ZERO,
+            pacer_at: Instant::ZERO,
         }
     }
 
-    pub(super) fn next_at(&self) -> Nanos {
+    pub(super) fn next_at(&self) -> Instant {
         let pacer = (!self.queue.is_empty()).then_some(self.pacer_at);
-        self.frames.next_at().min(pacer.unwrap_or(Nanos::MAX))
+        self.frames.next_at().min(pacer.unwrap_or(Instant::NEVER))
     }
 
     pub(super) fn on_feedback(&mut self, feedback: &Feedback) {
@@ -68,7 +68,7 @@ impl VideoSender {
 
     pub(super) fn on_timer(
         &mut self,
-        now: Nanos,
+        now: Instant,
         meter: &mut Meter,
         out: &mut Vec<Datagram>,
         record: &mut ApplicationRecord,
@@ -95,9 +95,9 @@ impl VideoSender {
     }
 
     /// Puts the packets of a frame into the queue of the pacer.
-    fn encode(&mut self, captured: Nanos, frame: u32) {
-        let due = |last: Nanos| captured.saturating_sub(last) >= self.key_interval;
-        let asked = |last: Nanos| captured.saturating_sub(last) >= KEY_REQUEST_INTERVAL;
+    fn encode(&mut self, captured: Instant, frame: u32) {
+        let due = |last: Instant| captured.saturating_since(last) >= self.key_interval;
+        let asked = |last: Instant| captured.saturating_since(last) >= KEY_REQUEST_INTERVAL;
         let key = (self.last_key).is_none_or(|last| due(last) || self.key_requested && asked(last));
         let budget = self.control.rate() / self.fps / 8.0;
         let bytes = match key {
@@ -131,14 +131,14 @@ mod tests {
 
     /// The datagrams of the first `seconds`, if a report arrives with `feedback` after each of them.
     fn sent(seconds: u64, feedback: impl Fn(u64) -> Feedback) -> Vec<Datagram> {
-        let stop = Nanos::from_secs(seconds);
-        let frames = Stream::new(Nanos::ZERO, CALL.frame_interval(), stop);
-        let mut sender = VideoSender::new(&CALL, frames, Nanos::ZERO);
-        let (mut meter, mut record) = (Meter::new(Nanos::ZERO), ApplicationRecord::default());
+        let stop = Instant::from_secs(seconds);
+        let frames = Stream::new(Instant::ZERO, CALL.frame_interval(), stop);
+        let mut sender = VideoSender::new(&CALL, frames, Instant::ZERO);
+        let (mut meter, mut record) = (Meter::new(Instant::ZERO), ApplicationRecord::default());
         let (mut out, mut second) = (Vec::new(), 1);
-        while sender.next_at() < Nanos::MAX {
+        while sender.next_at() < Instant::NEVER {
             let now = sender.next_at();
-            while Nanos::from_secs(second) <= now {
+            while Instant::from_secs(second) <= now {
                 sender.on_feedback(&feedback(second));
                 second += 1;
             }
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    fn parts(out: &[Datagram]) -> impl Iterator<Item = (Nanos, u32, FramePart)> {
+    fn parts(out: &[Datagram]) -> impl Iterator<Item = (Instant, u32, FramePart)> {
         out.iter().map(|datagram| match datagram.message {
             Message::Frame(part) => (datagram.sent, datagram.ip_bytes, part),
             other => panic!("{other:?}"),
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn the_rate_is_kept_and_frames_are_complete() {
         let out = sent(60, |_| report(1_000_000, false));
-        let late = parts(&out).filter(|(sent, ..)| *sent >= Nanos::from_secs(30));
+        let late = parts(&out).filter(|(sent, ..)| *sent >= Instant::from_secs(30));
         let bits: f64 = late.map(|(_, bytes, _)| 8.0 * f64::from(bytes)).sum();
         assert!((bits / 30.0 / 1e6 - 1.0).abs() < 0.01, "{bits}");
         let mut of_frame = std::collections::BTreeMap::new();
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_pacer_spreads_a_large_frame() {
         let out = sent(1, |_| report(300_000, false));
-        let key: Vec<Nanos> = parts(&out)
+        let key: Vec<Instant> = parts(&out)
             .filter_map(|(sent, _, part)| (part.frame == 0).then_some(sent))
             .collect();
         // 5,000 bytes at 750 kb/s.

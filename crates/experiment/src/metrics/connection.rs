@@ -2,7 +2,7 @@
 
 use super::tally::{Ending, Waited};
 use gentle_tcp::Stats;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// A connection of known size that started after the warm-up, as [`Recorder::connection`](crate::Recorder::connection)
 /// was told. Counters are sums over its two end points.
@@ -11,7 +11,7 @@ pub struct ConnectionRecord {
     /// Index of its workload in [`Scenario::workloads`](crate::Scenario::workloads).
     pub workload: usize,
     /// Time of the first SYN since the start of the run.
-    pub started: Nanos,
+    pub started: Instant,
     /// Size in full segments.
     pub segments: u64,
     /// Outcome, with the response time if the connection completed.
@@ -35,7 +35,7 @@ pub struct ConnectionRecord {
 impl ConnectionRecord {
     pub(crate) fn new(
         workload: usize,
-        started: Nanos,
+        started: Instant,
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,

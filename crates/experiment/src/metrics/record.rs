@@ -8,7 +8,7 @@ use super::serial::{by_class, by_reason};
 use super::tally::Tally;
 use super::timeline::Timeline;
 use crate::direction::Direction;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Version of the serialised form of [`RunRecord`].
@@ -92,10 +92,10 @@ pub struct RunRecord {
     pub seed: u64,
     /// End of the warm-up.
     #[serde(rename = "from_ns")]
-    pub(crate) from: Nanos,
+    pub(crate) from: Instant,
     /// End of the arrival process.
     #[serde(rename = "to_ns")]
-    pub(crate) to: Nanos,
+    pub(crate) to: Instant,
     /// All connections.
     pub(crate) all: Tally,
     /// Connections of each group of the scenario.
@@ -122,7 +122,7 @@ pub struct RunRecord {
 impl RunRecord {
     /// Length of the window in which packets are counted.
     pub(crate) fn window(&self) -> Nanos {
-        self.to.saturating_sub(self.from)
+        self.to.saturating_since(self.from)
     }
 
     /// True if the lists have the lengths that `groups` groups, `applications` applications and the ranges of sizes with

@@ -10,7 +10,7 @@ use crate::direction::Direction;
 use crate::run::RunSpec;
 use gentle_aqm::DropReason;
 use gentle_tcp::Stats;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// A record during its run. All backends report to it and so count by the same rules. Times are relative to the start
 /// of the run.
@@ -46,8 +46,8 @@ impl Recorder {
                 backend: backend.to_owned(),
                 scheme: run.scheme.to_string(),
                 seed: run.seed,
-                from: scenario.warmup,
-                to: scenario.duration,
+                from: scenario.measures_from(),
+                to: scenario.stops_at(),
                 all: Tally::new(run.bins),
                 groups: groups.iter().map(|_| Tally::new(run.bins)).collect(),
                 applications: vec![ApplicationRecord::default(); applications.len()],
@@ -55,7 +55,7 @@ impl Recorder {
                 long_flows: Vec::new(),
                 links: Direction::BOTH.map(|direction| LinkRecord {
                     capacity_bytes: (scenario.link(direction))
-                        .capacity_bytes(scenario.warmup, scenario.duration),
+                        .capacity_bytes(scenario.measures_from(), scenario.stops_at()),
                     ..LinkRecord::default()
                 }),
                 timeline: Timeline::new(scenario.duration),
@@ -65,14 +65,14 @@ impl Recorder {
     }
 
     /// End of the warm-up.
-    pub fn warmup(&self) -> Nanos {
+    pub fn warmup(&self) -> Instant {
         self.record.from
     }
 
     /// Counts a packet offered to the queue of `direction`. False during the warm-up: the drop or delivery of that
     /// packet ([`Recorder::dropped`], [`Recorder::sent`]) must not be reported.
     #[inline]
-    pub fn offered(&mut self, at: Nanos, direction: Direction, class: Class) -> bool {
+    pub fn offered(&mut self, at: Instant, direction: Direction, class: Class) -> bool {
         let counts = at >= self.record.from;
         if counts {
             self.record.links[direction.index()].offered[class as usize] += 1;
@@ -83,7 +83,7 @@ impl Recorder {
     /// Counts a packet that left the queue of `direction` at `at` with the sojourn time `delay`. To be called for every
     /// packet in order of time, including those of the warm-up.
     #[inline]
-    pub fn left(&mut self, at: Nanos, direction: Direction, delay: Nanos) {
+    pub fn left(&mut self, at: Instant, direction: Direction, delay: Nanos) {
         if direction == Direction::Down {
             self.record.timeline.record(at, delay);
         }
@@ -96,7 +96,7 @@ impl Recorder {
     /// Counts `bytes` that the link of `direction` transmits from `from` to `to`; returns how many of them fall into the
     /// measured window. To be called for every packet, or for each part of one that is sent in parts.
     #[inline]
-    pub fn carried(&mut self, direction: Direction, from: Nanos, to: Nanos, bytes: u32) -> u64 {
+    pub fn carried(&mut self, direction: Direction, from: Instant, to: Instant, bytes: u32) -> u64 {
         let within = match from >= self.record.from && to < self.record.to {
             true => u64::from(bytes),
             false => self.part_within(from, to, bytes),
@@ -107,17 +107,17 @@ impl Recorder {
 
     /// The part of `bytes`, transmitted from `from` to `to`, within the measured window.
     #[cold]
-    fn part_within(&self, from: Nanos, to: Nanos, bytes: u32) -> u64 {
+    fn part_within(&self, from: Instant, to: Instant, bytes: u32) -> u64 {
         if from == to {
             return if self.measures(from) { bytes.into() } else { 0 };
         }
-        let within = (to.min(self.record.to)).saturating_sub(from.max(self.record.from));
+        let within = (to.min(self.record.to)).saturating_since(from.max(self.record.from));
         u64::from(bytes) * within.0 / (to - from).0
     }
 
     /// Whether `at` is within the measured window.
     #[inline]
-    fn measures(&self, at: Nanos) -> bool {
+    fn measures(&self, at: Instant) -> bool {
         at >= self.record.from && at < self.record.to
     }
 
@@ -149,7 +149,7 @@ impl Recorder {
         &mut self,
         group: usize,
         direction: Direction,
-        at: Nanos,
+        at: Instant,
         delay: Nanos,
         carried: u64,
     ) {
@@ -197,7 +197,7 @@ impl Recorder {
     pub fn connection(
         &mut self,
         workload: usize,
-        started: Nanos,
+        started: Instant,
         segments: u64,
         ending: Ending,
         handshake: Option<Nanos>,
@@ -227,9 +227,9 @@ impl Recorder {
 
     /// Counts a long-lived connection that had data to send from `started` to `until`. Its receiver got `bytes` of payload
     /// over the link of `direction` within the measured window.
-    pub fn goodput(&mut self, direction: Direction, bytes: u64, started: Nanos, until: Nanos) {
+    pub fn goodput(&mut self, direction: Direction, bytes: u64, started: Instant, until: Instant) {
         let (from, to) = (self.record.from, self.record.to);
-        let lived = until.min(to).saturating_sub(started.max(from));
+        let lived = until.min(to).saturating_since(started.max(from));
         if lived > Nanos::ZERO || bytes > 0 {
             self.record.long_flows.push(LongFlow {
                 direction,

@@ -3,7 +3,7 @@
 use super::bins::Bins;
 use super::histogram::TimeHistogram;
 use gentle_tcp::{Stats, Waits};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Sum and number of values.
@@ -78,10 +78,10 @@ pub(crate) struct Waited {
 
 impl Waited {
     /// The delay of a connection that started at `started`.
-    pub(crate) fn of(started: Nanos, ending: Ending, ends: &[&Stats]) -> Waited {
+    pub(crate) fn of(started: Instant, ending: Ending, ends: &[&Stats]) -> Waited {
         let until = match ending {
-            Ending::Completed(time) => started.saturating_add(time),
-            Ending::Failed | Ending::Unfinished => Nanos::MAX,
+            Ending::Completed(time) => started + time,
+            Ending::Failed | Ending::Unfinished => Instant::NEVER,
         };
         let waits = || ends.iter().map(|stats| &stats.waits);
         Waited {

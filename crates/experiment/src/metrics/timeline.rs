@@ -1,7 +1,7 @@
 //! Sojourn times in the queue under test over time, in a fixed number of slices.
 
 use crate::results::QueuePoint;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 const SLICES: u64 = 400;
@@ -18,7 +18,7 @@ pub(crate) struct Timeline {
     current: usize,
     /// During recording: end of the current slice.
     #[serde(skip)]
-    end: Nanos,
+    end: Instant,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -38,14 +38,14 @@ impl Timeline {
             slice,
             slices: vec![Slice::default(); SLICES as usize],
             current: 0,
-            end: slice,
+            end: Instant::ZERO + slice,
         }
     }
 
     /// Counts a packet that left the queue at `now` with the sojourn time `delay`; ignored after the last slice. `now`
     /// must not decrease between calls.
     #[inline]
-    pub(crate) fn record(&mut self, now: Nanos, delay: Nanos) {
+    pub(crate) fn record(&mut self, now: Instant, delay: Nanos) {
         while now >= self.end {
             if self.current >= self.slices.len() {
                 return;
@@ -63,7 +63,7 @@ impl Timeline {
     /// Ends recording and resets its state, so that equal records compare equal.
     pub(crate) fn end_recording(&mut self) {
         self.current = 0;
-        self.end = Nanos::ZERO;
+        self.end = Instant::ZERO;
     }
 
     /// Removes all slices to free their memory.
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn a_long_drain_after_a_short_run_costs_nothing() {
         let mut timeline = Timeline::new(Nanos(100));
-        timeline.record(Nanos(50), Nanos(7));
-        timeline.record(Nanos::from_secs(86_400), Nanos(9));
+        timeline.record(Instant(50), Nanos(7));
+        timeline.record(Instant::from_secs(86_400), Nanos(9));
         let with_packets = timeline
             .points()
             .iter()

@@ -6,7 +6,7 @@ use super::trace::{OPPORTUNITY, RateTrace};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
 use gentle_aqm::Spec;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -48,17 +48,17 @@ pub struct LinkConfig {
 
 impl LinkConfig {
     /// Bytes that the link can transmit from `from` to `to`.
-    pub fn capacity_bytes(&self, from: Nanos, to: Nanos) -> u64 {
+    pub fn capacity_bytes(&self, from: Instant, to: Instant) -> u64 {
         if let Some(trace) = &self.trace {
             let opportunities = trace.first_from(to).saturating_sub(trace.first_from(from));
             return opportunities.saturating_mul(u64::from(OPPORTUNITY));
         }
-        let starts = std::iter::once((Nanos::ZERO, self.rate)).chain(self.changes.iter().copied());
-        let ends = self.changes.iter().map(|(at, _)| *at);
-        let phases = starts.zip(ends.chain([Nanos::MAX]));
+        let changes = || self.changes.iter().map(|(at, rate)| (Instant::ZERO + *at, *rate));
+        let starts = std::iter::once((Instant::ZERO, self.rate)).chain(changes());
+        let phases = starts.zip(changes().map(|(at, _)| at).chain([Instant::NEVER]));
         // Bits times nanoseconds.
         let bits = phases.map(|((start, rate), end)| {
-            let span = end.min(to).saturating_sub(start.max(from));
+            let span = end.min(to).saturating_since(start.max(from));
             u128::from(rate.bits_per_second()) * u128::from(span.0)
         });
         (bits.sum::<u128>() / 8_000_000_000) as u64

@@ -26,7 +26,7 @@ use crate::workload::flows::{self, Flow};
 use crate::workload::{ArrivalContext, Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -206,10 +206,25 @@ impl Scenario {
 
     fn arrival_context(&self) -> ArrivalContext {
         ArrivalContext {
-            end: self.duration,
+            end: self.stops_at(),
             mss: u64::from(self.profile.mss),
             link_rtt: self.link_rtt(),
         }
+    }
+
+    /// End of the warm-up.
+    pub fn measures_from(&self) -> Instant {
+        Instant::ZERO + self.warmup
+    }
+
+    /// End of the arrival process and of the measured window.
+    pub fn stops_at(&self) -> Instant {
+        Instant::ZERO + self.duration
+    }
+
+    /// End of the run.
+    pub fn ends_at(&self) -> Instant {
+        self.stops_at() + self.drain
     }
 
     /// Round-trip time of the links: propagation delays without queueing and transmission times.

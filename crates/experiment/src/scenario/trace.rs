@@ -4,7 +4,7 @@
 //! opportunities. After its last line the trace begins again. Netravali et al., "Mahimahi: Accurate Record-and-Replay for
 //! HTTP", USENIX ATC 2015, section 3; mm-link(1).
 
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Rate};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -80,18 +80,18 @@ impl RateTrace {
     }
 
     /// Time of an opportunity since the start of the link, counted from 0 over all repetitions.
-    pub fn at(&self, opportunity: u64) -> Nanos {
+    pub fn at(&self, opportunity: u64) -> Instant {
         let length = self.times_ms.len() as u64;
         let (round, place) = (opportunity / length, opportunity % length);
         let ms = self
             .period_ms()
             .saturating_mul(round)
             .saturating_add(u64::from(self.times_ms[place as usize]));
-        Nanos(ms.saturating_mul(1_000_000))
+        Instant(ms.saturating_mul(1_000_000))
     }
 
     /// First opportunity at `now` or later.
-    pub fn first_from(&self, now: Nanos) -> u64 {
+    pub fn first_from(&self, now: Instant) -> u64 {
         let ms = now.0.div_ceil(1_000_000);
         let (round, rest) = (ms / self.period_ms(), ms % self.period_ms());
         // The end of a round is also the start of the next.
@@ -129,7 +129,7 @@ mod tests {
         let trace = RateTrace::parse("0\n2\n2\n\n10\n").unwrap();
         let times: Vec<u64> = (0..9).map(|n| trace.at(n).0 / 1_000_000).collect();
         assert_eq!(times, [0, 2, 2, 10, 10, 12, 12, 20, 20]);
-        let first = |ms: f64| trace.first_from(Nanos::from_secs_f64(ms / 1e3));
+        let first = |ms: f64| trace.first_from(Instant::from_secs_f64(ms / 1e3));
         assert_eq!([0.0, 0.1, 2.0, 2.1, 10.0].map(first), [0, 1, 1, 3, 3]);
         assert_eq!([10.5, 12.0, 19.9, 20.0, 20.1].map(first), [5, 5, 7, 7, 9]);
         assert_eq!(trace.mean_rate().bits_per_second(), 4 * 1_504 * 8 * 100);
@@ -164,9 +164,9 @@ mod tests {
             times.sort_unstable();
             let text: Vec<String> = times.iter().map(u32::to_string).collect();
             let trace = RateTrace::parse(&text.join("\n")).unwrap();
-            let first = trace.first_from(Nanos(now));
-            prop_assert!(trace.at(first) >= Nanos(now));
-            prop_assert!(first == 0 || trace.at(first - 1) < Nanos(now));
+            let first = trace.first_from(Instant(now));
+            prop_assert!(trace.at(first) >= Instant(now));
+            prop_assert!(first == 0 || trace.at(first - 1) < Instant(now));
         }
     }
 }

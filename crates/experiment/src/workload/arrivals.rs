@@ -4,7 +4,7 @@ use super::web::{Model, Web};
 use super::{Initiator, Traffic, Workload, flows::Flow, sizes::Sizes};
 use crate::direction::Direction;
 use crate::draw::{Stream, exponential_time, spread, uniform_time};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// End of a connection's data.
@@ -13,14 +13,14 @@ pub enum Span {
     /// The connection closes after this number of bytes.
     Bytes(u64),
     /// The connection has data to send until this time.
-    Until(Nanos),
+    Until(Instant),
 }
 
 /// Start of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Time since the start of the run.
-    pub at: Nanos,
+    pub at: Instant,
     /// End of the connection's data.
     pub span: Span,
     /// Link that carries the data.
@@ -37,7 +37,7 @@ pub struct Arrival {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArrivalContext {
     /// End of the arrival process: no connection starts at or after it.
-    pub(crate) end: Nanos,
+    pub(crate) end: Instant,
     /// Payload of a full segment, bytes.
     pub(crate) mss: u64,
     /// Round-trip time of the links.
@@ -51,7 +51,7 @@ pub(crate) struct Arrivals {
     source: Source,
     rng: Stream,
     /// End of the arrival process.
-    end: Nanos,
+    end: Instant,
     mss: u64,
     direction: Direction,
     initiator: Initiator,
@@ -63,15 +63,15 @@ pub(crate) struct Arrivals {
 /// Relation between the times that a source draws and those of the run: `at = run + (drawn - at drawn) * stretch`.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
-    run: Nanos,
-    drawn: Nanos,
+    run: Instant,
+    drawn: Instant,
     stretch: f64,
 }
 
 impl Pace {
     const UNCHANGED: Pace = Pace {
-        run: Nanos::ZERO,
-        drawn: Nanos::ZERO,
+        run: Instant::ZERO,
+        drawn: Instant::ZERO,
         stretch: 1.0,
     };
 
@@ -80,18 +80,17 @@ impl Pace {
     }
 
     /// Time in the run of what was drawn for `drawn`.
-    fn in_run(&self, drawn: Nanos) -> Nanos {
+    fn in_run(&self, drawn: Instant) -> Instant {
         if self.is_unchanged() {
             return drawn;
         }
-        let after = drawn.saturating_sub(self.drawn).as_secs_f64();
-        self.run
-            .saturating_add(Nanos::from_secs_f64(after * self.stretch))
+        let after = drawn.saturating_since(self.drawn).as_secs_f64();
+        self.run + Nanos::from_secs_f64(after * self.stretch)
     }
 
     /// The pace that multiplies rates by `factor` from `now` on.
-    fn scaled(&self, now: Nanos, factor: f64) -> Pace {
-        let after = now.saturating_sub(self.run).as_secs_f64();
+    fn scaled(&self, now: Instant, factor: f64) -> Pace {
+        let after = now.saturating_since(self.run).as_secs_f64();
         Pace {
             run: now,
             drawn: self.drawn + Nanos::from_secs_f64(after / self.stretch),
@@ -104,13 +103,13 @@ enum Source {
     Poisson {
         gap: Nanos,
         sizes: Sizes,
-        last: Nanos,
+        last: Instant,
     },
     Web(Web),
     Long {
         /// Starts and round-trip times, latest start first.
-        flows: Vec<(Nanos, Nanos)>,
-        stop: Nanos,
+        flows: Vec<(Instant, Nanos)>,
+        stop: Instant,
     },
     Replay {
         flows: Arc<[Flow]>,
@@ -135,7 +134,7 @@ impl Arrivals {
             Traffic::Poisson { gap, sizes } => Source::Poisson {
                 gap: *gap,
                 sizes: *sizes,
-                last: Nanos::ZERO,
+                last: Instant::ZERO,
             },
             Traffic::Web {
                 sessions,
@@ -158,16 +157,16 @@ impl Arrivals {
                 &mut rng,
             )),
             Traffic::Long { flows, start, stop } => {
-                let mut list: Vec<(Nanos, Nanos)> = (0..*flows)
+                let mut list: Vec<(Instant, Nanos)> = (0..*flows)
                     .map(|i| {
-                        let at = uniform_time(*start, &mut rng);
+                        let at = Instant::ZERO + uniform_time(*start, &mut rng);
                         (at, spread(rtt, i, *flows))
                     })
                     .collect();
                 list.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
                 Source::Long {
                     flows: list,
-                    stop: stop.unwrap_or(end),
+                    stop: stop.map_or(end, |stop| Instant::ZERO + stop),
                 }
             }
             Traffic::Replay { flows } => Source::Replay {
@@ -197,7 +196,7 @@ impl Arrivals {
     /// `direction`. `upcoming` is the connection that was drawn last, and has not started.
     pub(crate) fn scale(
         &mut self,
-        now: Nanos,
+        now: Instant,
         direction: Direction,
         factor: f64,
         upcoming: &mut Option<Arrival>,
@@ -210,9 +209,9 @@ impl Arrivals {
         self.pace = before.scaled(now, factor);
         match upcoming {
             Some(arrival) => {
-                let left = arrival.at.saturating_sub(now).as_secs_f64();
+                let left = arrival.at.saturating_since(now).as_secs_f64();
                 let stretch = self.pace.stretch / before.stretch;
-                arrival.at = now.saturating_add(Nanos::from_secs_f64(left * stretch));
+                arrival.at = now + Nanos::from_secs_f64(left * stretch);
                 if arrival.at >= self.end {
                     *upcoming = None;
                 }
@@ -251,7 +250,7 @@ impl Arrivals {
                     .rtt
                     .unwrap_or_else(|| uniform_time(self.rtt, &mut self.rng));
                 listed = Some((flow.direction, flow.initiator));
-                (flow.at, Span::Bytes(flow.bytes), rtt)
+                (Instant::ZERO + flow.at, Span::Bytes(flow.bytes), rtt)
             }
             Source::Nothing => return None,
         };

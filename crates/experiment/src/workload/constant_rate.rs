@@ -6,7 +6,7 @@
 
 use super::End;
 use crate::draw::{Stream, uniform_time};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use std::fmt;
@@ -38,13 +38,13 @@ impl ConstantRate {
     }
 
     /// Time of the first packet, and seed of the intervals after it, of a source that draws from `rng`.
-    pub fn draw(&self, mut rng: Stream) -> (Nanos, u64) {
-        let start = uniform_time(self.start, &mut rng);
+    pub fn draw(&self, mut rng: Stream) -> (Instant, u64) {
+        let start = Instant::ZERO + uniform_time(self.start, &mut rng);
         let phase = match self.jitter > 0.0 {
             true => Nanos(rng.random_range(0..self.interval().0.max(1))),
             false => Nanos::ZERO,
         };
-        (start.saturating_add(phase), rng.random())
+        (start + phase, rng.random())
     }
 }
 
@@ -72,13 +72,13 @@ pub struct PacketTimes {
     bytes: u32,
     jitter: f64,
     /// Time from which packets are counted, and the number of the next one.
-    start: Nanos,
+    start: Instant,
     number: u64,
     /// Sum of the deviations of the intervals so far, nanoseconds.
     drift: f64,
     rng: Stream,
-    next: Nanos,
-    end: Nanos,
+    next: Instant,
+    end: Instant,
 }
 
 impl PacketTimes {
@@ -88,8 +88,8 @@ impl PacketTimes {
         rate: Rate,
         bytes: u32,
         jitter: f64,
-        first: Nanos,
-        end: Nanos,
+        first: Instant,
+        end: Instant,
         seed: u64,
     ) -> PacketTimes {
         PacketTimes {
@@ -106,7 +106,7 @@ impl PacketTimes {
     }
 
     /// Time of the next packet; `None` after the last one.
-    pub fn next_at(&self) -> Option<Nanos> {
+    pub fn next_at(&self) -> Option<Instant> {
         (self.next < self.end).then_some(self.next)
     }
 
@@ -120,9 +120,9 @@ impl PacketTimes {
         }
         // Calculated from the start, so that rounding errors of the rate do not accumulate.
         let bytes = self.number.saturating_mul(self.bytes.into());
-        let at = self.start.saturating_add(self.rate.time_to_send(bytes));
+        let at = self.start + self.rate.time_to_send(bytes);
         let at = at.0.saturating_add_signed(self.drift as i64);
-        self.next = self.next.max(Nanos(at));
+        self.next = self.next.max(Instant(at));
     }
 
     /// Changes the rate from the next packet on.
@@ -152,9 +152,9 @@ mod tests {
         }
     }
 
-    fn times(source: &ConstantRate, seed: u64) -> Vec<Nanos> {
+    fn times(source: &ConstantRate, seed: u64) -> Vec<Instant> {
         let (first, stream) = source.draw(Stream::seed_from_u64(seed));
-        let end = Nanos::from_secs(100);
+        let end = Instant::from_secs(100);
         let mut times =
             PacketTimes::new(source.rate, source.bytes, source.jitter, first, end, stream);
         std::iter::from_fn(|| {
@@ -169,7 +169,7 @@ mod tests {
     fn without_jitter_packets_are_exactly_periodic() {
         let times = times(&source(0.0, (5, 5)), 1);
         assert_eq!(times.len(), 12_500);
-        assert_eq!(times[0], Nanos::from_millis(5));
+        assert_eq!(times[0], Instant::from_millis(5));
         assert!(
             times
                 .windows(2)
@@ -184,7 +184,7 @@ mod tests {
             let sent = times(&source, 1);
             assert_eq!(sent, times(&source, 1));
             assert_ne!(sent, times(&source, 2));
-            assert!(sent[0] < Nanos::from_millis(8));
+            assert!(sent[0] < Instant::from_millis(8));
             let gaps = sent
                 .windows(2)
                 .map(|pair| (pair[1] - pair[0]).as_secs_f64() / 8e-3);
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn the_start_is_drawn_from_its_range() {
         let source = source(0.0, (20, 120));
-        let starts: Vec<Nanos> = (0..50)
+        let starts: Vec<Instant> = (0..50)
             .map(|seed| source.draw(Stream::seed_from_u64(seed)).0)
             .collect();
-        let ms = |time: u64| Nanos::from_millis(time);
+        let ms = |time: u64| Instant::from_millis(time);
         assert!(
             starts
                 .iter()

@@ -3,7 +3,7 @@
 use super::{Arrival, ArrivalContext, Arrivals, Workload};
 use crate::direction::Direction;
 use crate::draw::Streams;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Iterator over the connections that a scenario starts with one seed, in order of time. All backends see the same
 /// connections.
@@ -11,8 +11,8 @@ pub struct Schedule {
     workloads: Vec<Arrivals>,
     /// The next connection of each workload.
     upcoming: Vec<Option<Arrival>>,
-    /// The earliest start in `upcoming`; [`Nanos::MAX`] if there is none.
-    next_at: Nanos,
+    /// The earliest start in `upcoming`; [`Instant::NEVER`] if there is none.
+    next_at: Instant,
 }
 
 impl Schedule {
@@ -30,7 +30,7 @@ impl Schedule {
         let mut schedule = Schedule {
             workloads,
             upcoming,
-            next_at: Nanos::MAX,
+            next_at: Instant::NEVER,
         };
         schedule.find_next();
         schedule
@@ -38,7 +38,7 @@ impl Schedule {
 
     /// Multiplies the rate at which connections start at random in `direction` by `factor` from `now` on. Lists of flows
     /// and long-lived connections stay as they are.
-    pub fn scale(&mut self, now: Nanos, direction: Direction, factor: f64) {
+    pub fn scale(&mut self, now: Instant, direction: Direction, factor: f64) {
         let all = self.workloads.iter_mut().zip(&mut self.upcoming);
         for (workload, upcoming) in all {
             workload.scale(now, direction, factor, upcoming);
@@ -46,15 +46,15 @@ impl Schedule {
         self.find_next();
     }
 
-    /// Start of the next connection; [`Nanos::MAX`] after the last one.
+    /// Start of the next connection; [`Instant::NEVER`] after the last one.
     #[inline]
-    pub fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Instant {
         self.next_at
     }
 
     fn find_next(&mut self) {
         let times = self.upcoming.iter().flatten().map(|arrival| arrival.at);
-        self.next_at = times.min().unwrap_or(Nanos::MAX);
+        self.next_at = times.min().unwrap_or(Instant::NEVER);
     }
 }
 
@@ -74,6 +74,7 @@ impl Iterator for Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_units::Nanos;
     use crate::Scenario;
 
     /// Times in seconds at which connections of `short` start, with the rate multiplied by `factor` from 20 s on.
@@ -82,7 +83,7 @@ mod tests {
         scenario.set_duration(Nanos::from_secs(100));
         let mut schedule = scenario.schedule(1);
         let mut starts = Vec::new();
-        let change = Nanos::from_secs(20);
+        let change = Instant::from_secs(20);
         while schedule.next_at() < change {
             starts.extend(schedule.next().map(|arrival| arrival.at.as_secs_f64()));
         }
@@ -118,7 +119,7 @@ mod tests {
         let mut scenario = Scenario::builtin("short").unwrap();
         scenario.set_duration(Nanos::from_secs(30));
         let mut schedule = scenario.schedule(1);
-        schedule.scale(Nanos::ZERO, Direction::Up, 3.0);
+        schedule.scale(Instant::ZERO, Direction::Up, 3.0);
         assert!(schedule.eq(scenario.schedule(1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::sizes::Sizes;
 use crate::draw::{Stream, exponential, exponential_time};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -21,7 +21,7 @@ pub(super) struct Model {
 /// The next event of a session or a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
-    at: Nanos,
+    at: Instant,
     /// Session, which breaks ties in time.
     session: u32,
     objects_left: u32,
@@ -42,7 +42,7 @@ enum Kind {
 pub(super) struct Web {
     model: Model,
     started: u32,
-    next_session: Nanos,
+    next_session: Instant,
     due: BinaryHeap<Reverse<Due>>,
 }
 
@@ -51,13 +51,13 @@ impl Web {
         Web {
             model,
             started: 0,
-            next_session: exponential_time(model.session_gap, rng),
+            next_session: Instant::ZERO + exponential_time(model.session_gap, rng),
             due: BinaryHeap::new(),
         }
     }
 
     /// Start and size in segments of the next object; `None` after the last one.
-    pub(super) fn next(&mut self, rng: &mut Stream) -> Option<(Nanos, u64)> {
+    pub(super) fn next(&mut self, rng: &mut Stream) -> Option<(Instant, u64)> {
         loop {
             let next_due = self.due.peek().map(|Reverse(due)| due.at);
             if self.started < self.model.sessions
@@ -131,7 +131,7 @@ mod tests {
         };
         let mut rng = Stream::seed_from_u64(7);
         let mut web = Web::new(model, &mut rng);
-        let mut last = Nanos::ZERO;
+        let mut last = Instant::ZERO;
         let mut n = 0_u32;
         while let Some((at, segments)) = web.next(&mut rng) {
             assert!(at >= last);

@@ -6,7 +6,7 @@ use gentle_experiment::{
     RecordError, Recorder, Run, RunRecord, RunSpec, Scenario, Settings, Watch, compare, merge,
 };
 use gentle_tcp::{Stats, Waits};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,7 +35,7 @@ impl Backend for Dice {
             .fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(salt ^ run.seed);
         let mut recorder = Recorder::new(run, &self.name(), &self.engine());
-        let mut now = Nanos::ZERO;
+        let mut now = Instant::ZERO;
         for _ in 0..rng.random_range(20..60) {
             now += Nanos::from_micros(rng.random_range(1..900_000));
             let direction = Direction::BOTH[rng.random_range(0..2)];
@@ -69,7 +69,7 @@ impl Backend for Dice {
             };
             let segments = rng.random_range(1..40);
             recorder.connection(0, now, segments, ending, Some(time), &[&stats]);
-            recorder.goodput(direction, rng.random_range(1..1_000_000), Nanos::ZERO, now);
+            recorder.goodput(direction, rng.random_range(1..1_000_000), Instant::ZERO, now);
         }
         Ok(recorder.finish())
     }

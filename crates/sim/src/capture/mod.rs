@@ -10,7 +10,7 @@ use crate::engine::{DropCause, Packet, Simulation, Stopped, Tap};
 use gentle_aqm::{Packet as _, Spec};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, QueueSide, RawPacket};
 use gentle_experiment::{Direction, RunSpec, Scenario, Watch};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -89,7 +89,7 @@ impl<W: Write> Recorder<W> {
 
     fn record(
         &mut self,
-        now: Nanos,
+        now: Instant,
         direction: Direction,
         side: QueueSide,
         packet: &Packet,
@@ -102,7 +102,7 @@ impl<W: Write> Recorder<W> {
         let ip_bytes = ip_bytes.min(frame::LONGEST_IP_PACKET);
         frame::write(packet, ip_bytes, &mut self.frame);
         let packet = RawPacket {
-            time: now,
+            time: now.since_origin(),
             interface: (direction.index() * QueueSide::ALL.len() + side as usize) as u32,
             link: LinkType::ETHERNET,
             original_len: frame::ETHERNET_HEADER + ip_bytes,
@@ -117,21 +117,21 @@ impl<W: Write> Recorder<W> {
 }
 
 impl<W: Write> Tap for Recorder<W> {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.record(now, direction, QueueSide::Entry, packet, None);
     }
 
-    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.record(now, direction, QueueSide::Exit, packet, None);
     }
 
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         let comment = match packet.arrived() {
             // Dropped on arrival, before the queue set the time.
-            Nanos::ZERO => format!("dropped: {cause}"),
+            Instant::ZERO => format!("dropped: {cause}"),
             arrived => format!(
                 "dropped: {cause}, {:.3} ms after it entered the queue",
-                now.saturating_sub(arrived).as_secs_f64() * 1e3
+                now.saturating_since(arrived).as_secs_f64() * 1e3
             ),
         };
         self.record(now, direction, QueueSide::Drop, packet, Some(comment));

@@ -2,18 +2,18 @@
 
 use super::transmitter::Transmitter;
 use gentle_experiment::Direction;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 /// Access links of the hosts on either side.
 pub(crate) struct Access {
     /// Transmitters of the two sides: data and ACKs differ in size, and a transmitter caches sizes.
     transmitters: [Transmitter; 2],
-    free_at: [Vec<Nanos>; 2],
+    free_at: [Vec<Instant>; 2],
 }
 
 impl Access {
     pub(crate) fn new(config: &gentle_experiment::Access) -> Access {
-        let idle = vec![Nanos::ZERO; config.hosts as usize];
+        let idle = vec![Instant::ZERO; config.hosts as usize];
         Access {
             transmitters: [Transmitter::new(config.rate); 2],
             free_at: [idle.clone(), idle],
@@ -34,16 +34,14 @@ impl Access {
     #[inline]
     pub(crate) fn cross(
         &mut self,
-        now: Nanos,
+        now: Instant,
         direction: Direction,
         host: u16,
         bytes: u32,
-    ) -> Nanos {
+    ) -> Instant {
         let side = direction.index();
         let free = &mut self.free_at[side][usize::from(host)];
-        *free = now
-            .max(*free)
-            .saturating_add(self.transmitters[side].time_to_send(bytes));
+        *free = now.max(*free) + self.transmitters[side].time_to_send(bytes);
         *free
     }
 }

@@ -2,7 +2,7 @@
 
 use super::packet::Packet;
 use gentle_experiment::{Direction, PacketTimes, Scenario, Traffic};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 /// Source of packets at a constant bit rate.
 pub(crate) struct CbrSource {
@@ -44,6 +44,7 @@ impl CbrSource {
             .map(|(number, (index, workload, pace, flood))| {
                 let (first, stream) = pace.draw(streams.workload(index));
                 let end = pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration);
+                let end = Instant::ZERO + end;
                 CbrSource {
                     workload: index,
                     direction: workload.direction,
@@ -81,7 +82,7 @@ impl CbrSource {
     }
 
     /// Time of the next packet; `None`: no more packets.
-    pub(crate) fn next_at(&self) -> Option<Nanos> {
+    pub(crate) fn next_at(&self) -> Option<Instant> {
         self.times.next_at()
     }
 

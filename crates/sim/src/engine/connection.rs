@@ -5,7 +5,7 @@ use super::packet::Path;
 use gentle_experiment::Direction;
 use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
 use gentle_tcp::{Endpoint, Outbox, Profile, Segment, Seq, Stats};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// A connection and what has to be remembered of it.
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Connection {
     pub(crate) path: Path,
     /// The earliest timer event planned for the initiator and for the responder.
-    pub(crate) planned: [Nanos; 2],
+    pub(crate) planned: [Instant; 2],
     /// The dialogue on the connection; `None`: data goes one way.
     pub(crate) talk: Option<Box<Talk>>,
     /// Which way the initiator's packets go.
@@ -32,9 +32,9 @@ pub(crate) struct Connection {
     pub(crate) initiator: Endpoint,
     /// Exists once a SYN has arrived.
     pub(crate) responder: Option<Endpoint>,
-    pub(crate) started: Nanos,
+    pub(crate) started: Instant,
     pub(crate) span: Span,
-    pub(crate) completed_at: Option<Nanos>,
+    pub(crate) completed_at: Option<Instant>,
     /// Payload received by the data's receiver when measuring began, and both ends' counters then.
     received_before: u64,
     stats_before: [Stats; 2],
@@ -63,7 +63,7 @@ impl Connection {
             initiator_sends,
             initiator: Endpoint::connect(Arc::clone(initiator), isn(path.serial, 0), now, out),
             responder: None,
-            planned: [Nanos::MAX; 2],
+            planned: [Instant::NEVER; 2],
             completed_at: None,
             spoken: [false; 2],
             closed: [false; 2],
@@ -87,7 +87,7 @@ impl Connection {
     #[inline]
     pub(crate) fn deliver(
         &mut self,
-        now: Nanos,
+        now: Instant,
         to_responder: bool,
         segment: &Segment,
         congestion_experienced: bool,
@@ -118,7 +118,7 @@ impl Connection {
     /// Writing and closing are two calls, so the FIN of what fits into the window travels on its own, and else on the
     /// last segment: as under Linux and BSD.
     #[inline]
-    fn act(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
+    fn act(&mut self, now: Instant, responder: bool, out: &mut impl Outbox) {
         let side = usize::from(responder);
         if !self.spoken[side] && self.may_speak(responder) {
             self.speak(now, responder, out);
@@ -142,7 +142,7 @@ impl Connection {
         })
     }
 
-    fn speak(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
+    fn speak(&mut self, now: Instant, responder: bool, out: &mut impl Outbox) {
         let sends = self.initiator_sends != responder;
         let span = self.span;
         self.spoken[usize::from(responder)] = true;
@@ -159,7 +159,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn close(&mut self, now: Nanos, responder: bool, out: &mut impl Outbox) {
+    pub(crate) fn close(&mut self, now: Instant, responder: bool, out: &mut impl Outbox) {
         self.closed[usize::from(responder)] = true;
         if let Some(end) = self.end(responder) {
             end.close(now, out);
@@ -172,7 +172,7 @@ impl Connection {
     }
 
     /// Closes a connection that would go on forever.
-    pub(crate) fn stop(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn stop(&mut self, now: Instant, out: &mut impl Outbox) {
         self.stopped = true;
         self.close(now, !self.initiator_sends, out);
     }

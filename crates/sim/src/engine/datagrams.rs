@@ -3,7 +3,7 @@
 use super::packet::{Packet, Path};
 use gentle_experiment::application::datagram::{Datagram, DatagramEnd};
 use gentle_experiment::{Direction, Recorder, Scenario};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Flows of datagrams of all applications. The ends are numbered: twice the number of the flow for its client, and
 /// one more for its server.
@@ -24,7 +24,7 @@ struct Flow {
     /// Direction of what each end sends, and bytes that its link adds to an IP packet.
     links: [(Direction, u32); 2],
     /// The earliest timer event planned for each end.
-    planned: [Nanos; 2],
+    planned: [Instant; 2],
 }
 
 impl Datagrams {
@@ -56,7 +56,7 @@ impl Datagrams {
                     let direction = flow.direction_of(end);
                     (direction, scenario.link(direction).overhead)
                 }),
-                planned: [Nanos::MAX; 2],
+                planned: [Instant::NEVER; 2],
             }
         });
         Datagrams {
@@ -79,7 +79,7 @@ impl Datagrams {
     }
 
     /// Time for which a timer event of an end has to be planned; `None`: one that is planned is early enough.
-    pub(crate) fn plan(&mut self, end: u32) -> Option<Nanos> {
+    pub(crate) fn plan(&mut self, end: u32) -> Option<Instant> {
         let (flow, side) = (&mut self.flows[end as usize / 2], end as usize % 2);
         let at = flow.ends[side].next_at();
         if at >= flow.planned[side] {
@@ -90,13 +90,13 @@ impl Datagrams {
     }
 
     /// Lets an end act whose timer event is due.
-    pub(crate) fn on_timer(&mut self, now: Nanos, end: u32, record: &mut Recorder) {
+    pub(crate) fn on_timer(&mut self, now: Instant, end: u32, record: &mut Recorder) {
         let (flow, side) = (&mut self.flows[end as usize / 2], end as usize % 2);
         if flow.planned[side] > now {
             // An earlier event has taken its place.
             return;
         }
-        flow.planned[side] = Nanos::MAX;
+        flow.planned[side] = Instant::NEVER;
         if flow.ends[side].next_at() <= now
             && let Some(record) = record.application(flow.workload)
         {
@@ -108,7 +108,7 @@ impl Datagrams {
     /// application.
     pub(crate) fn receive(
         &mut self,
-        now: Nanos,
+        now: Instant,
         packet: &Packet,
         record: &mut Recorder,
     ) -> Option<u32> {

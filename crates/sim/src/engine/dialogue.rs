@@ -3,7 +3,7 @@
 use gentle_experiment::application::dialogue::{User, UserPlan};
 use gentle_experiment::application::{Request, Server};
 use gentle_experiment::{Direction, Scenario};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// A user with its place in the simulation.
@@ -15,7 +15,7 @@ pub(crate) struct Seat {
     /// Place and number of its connection; `None`: it has none, or has closed it.
     pub(crate) connection: Option<(u32, u32)>,
     /// The last event planned for it.
-    pub(crate) planned: Nanos,
+    pub(crate) planned: Instant,
 }
 
 impl Seat {
@@ -28,7 +28,7 @@ impl Seat {
                 direction: scenario.workloads[plan.workload].direction,
                 plan,
                 connection: None,
-                planned: Nanos::MAX,
+                planned: Instant::NEVER,
             })
             .collect()
     }
@@ -49,7 +49,7 @@ pub(crate) struct Talk {
     requests: VecDeque<(u64, Request)>,
     pub(crate) server: Server,
     /// The last event planned for an answer.
-    pub(crate) planned: Nanos,
+    pub(crate) planned: Instant,
 }
 
 impl Talk {
@@ -72,7 +72,7 @@ impl Talk {
     }
 
     /// Hands the server the requests that are complete with `received` bytes.
-    pub(crate) fn deliver(&mut self, now: Nanos, received: u64) {
+    pub(crate) fn deliver(&mut self, now: Instant, received: u64) {
         while let Some((end, request)) = self.requests.front()
             && *end <= received
         {

@@ -2,7 +2,7 @@
 
 use gentle_experiment::draw::Stream;
 use gentle_experiment::{GilbertElliott, LinkConfig};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::RngExt;
 
 /// Loss, jitter and reordering as `netem` has them (Linux: `net/sched/sch_netem.c`).
@@ -13,7 +13,7 @@ pub(crate) struct Disturbance {
     jitter: Nanos,
     reorder: f64,
     /// Arrival of the last packet that was not reordered, without its extra delay.
-    last_at: Nanos,
+    last_at: Instant,
     rng: Stream,
 }
 
@@ -30,7 +30,7 @@ impl Disturbance {
             is_bad: false,
             jitter: config.jitter,
             reorder: config.reorder,
-            last_at: Nanos::ZERO,
+            last_at: Instant::ZERO,
             rng,
         })
     }
@@ -60,11 +60,11 @@ impl Disturbance {
     /// arrives after the one before it, by the time that the link needs to send it (`netem_enqueue` with a rate).
     pub(crate) fn arrival(
         &mut self,
-        now: Nanos,
+        now: Instant,
         sending: Nanos,
         delay: Nanos,
         extra: Nanos,
-    ) -> Nanos {
+    ) -> Instant {
         if self.happens(self.reorder) {
             return now;
         }

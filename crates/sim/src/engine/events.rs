@@ -1,7 +1,7 @@
 //! Event queue: by time, ties in insertion order.
 
 use super::packet::Packet;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -40,7 +40,7 @@ pub(crate) type Events = EventQueue<Event>;
 ///
 /// ```
 /// use gentle_sim::EventQueue;
-/// use gentle_units::Nanos;
+/// use gentle_units::{Instant, Nanos};
 ///
 /// let mut queue = EventQueue::new(Nanos::from_micros(10));
 /// queue.plan(Nanos::from_secs(1), "timer");
@@ -50,13 +50,13 @@ pub(crate) type Events = EventQueue<Event>;
 /// ```
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    /// Time of the next event, in the ring or in the heap; [`Nanos::MAX`]: none.
-    next_at: Nanos,
+    /// Time of the next event, in the ring or in the heap; [`Instant::NEVER`]: none.
+    next_at: Instant,
     /// Time of the next event in the ring, and its bucket.
-    near_at: Nanos,
+    near_at: Instant,
     near_bucket: usize,
     /// Time of the next event in the heap.
-    far_at: Nanos,
+    far_at: Instant,
     /// A tick is 2^shift nanoseconds.
     shift: u32,
     free: u32,
@@ -68,7 +68,7 @@ pub struct EventQueue<E> {
     /// A bit for each bucket: it is not empty.
     occupied: Vec<u64>,
     /// Events beyond the ring: when, rank, the number of the planning, the node.
-    far: BinaryHeap<Reverse<(Nanos, u32, u64, u32)>>,
+    far: BinaryHeap<Reverse<(Instant, u32, u64, u32)>>,
     /// Number of events planned beyond the ring so far.
     planned_far: u64,
 }
@@ -99,7 +99,7 @@ impl Bucket {
 #[derive(Debug)]
 #[repr(align(32))]
 struct Node<E> {
-    at: Nanos,
+    at: Instant,
     event: Option<E>,
     rank: u32,
     /// Next node of the same bucket, or of the free list.
@@ -109,7 +109,7 @@ struct Node<E> {
 impl<E> Node<E> {
     /// Whether it comes before an event that is planned now.
     #[inline]
-    fn is_before(&self, at: Nanos, rank: u32) -> bool {
+    fn is_before(&self, at: Instant, rank: u32) -> bool {
         self.at < at || (self.at == at && self.rank <= rank)
     }
 }
@@ -118,10 +118,10 @@ impl<E> EventQueue<E> {
     /// Creates an empty queue for events that are about `spacing` apart, or further; a wrong guess costs time only.
     pub fn new(spacing: Nanos) -> EventQueue<E> {
         EventQueue {
-            next_at: Nanos::MAX,
-            near_at: Nanos::MAX,
+            next_at: Instant::NEVER,
+            near_at: Instant::NEVER,
             near_bucket: 0,
-            far_at: Nanos::MAX,
+            far_at: Instant::NEVER,
             shift: spacing.0.max(1).ilog2(),
             free: NONE,
             tick: 0,
@@ -133,34 +133,34 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// Time of the next event; [`Nanos::MAX`]: none.
+    /// Time of the next event; [`Instant::NEVER`]: none.
     #[inline]
-    pub fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Instant {
         self.next_at
     }
 
     /// Plans an event for `at`, which must not be before the last event taken out.
     // Inlined, so that the event is built where it goes.
     #[inline(always)]
-    pub fn plan(&mut self, at: Nanos, event: E) {
+    pub fn plan(&mut self, at: Instant, event: E) {
         self.insert(at, 0, event, false);
     }
 
     /// Plans an event as [`EventQueue::plan`] does, with a rank other than 0 among the events of the same time.
     #[inline(always)]
-    pub fn plan_ranked(&mut self, at: Nanos, rank: u32, event: E) {
+    pub fn plan_ranked(&mut self, at: Instant, rank: u32, event: E) {
         self.insert(at, rank, event, false);
     }
 
     /// Plans an event as [`EventQueue::plan_ranked`] does, of a kind that is frequent: beyond the ring it makes the ring
     /// longer.
     #[inline(always)]
-    pub fn plan_packet(&mut self, at: Nanos, rank: u32, event: E) {
+    pub fn plan_packet(&mut self, at: Instant, rank: u32, event: E) {
         self.insert(at, rank, event, true);
     }
 
     #[inline(always)]
-    fn insert(&mut self, at: Nanos, rank: u32, event: E, lengthens: bool) {
+    fn insert(&mut self, at: Instant, rank: u32, event: E, lengthens: bool) {
         let place = self.store(at, rank, event);
         let tick = at.0 >> self.shift;
         debug_assert!(tick >= self.tick, "planned for the past");
@@ -179,7 +179,7 @@ impl<E> EventQueue<E> {
     }
 
     #[inline(never)]
-    fn plan_far(&mut self, at: Nanos, rank: u32, place: u32, lengthens: bool) {
+    fn plan_far(&mut self, at: Instant, rank: u32, place: u32, lengthens: bool) {
         let tick = at.0 >> self.shift;
         if lengthens && tick - self.tick < MOST_BUCKETS as u64 {
             self.lengthen((tick - self.tick + 1).next_power_of_two() as usize);
@@ -205,7 +205,7 @@ impl<E> EventQueue<E> {
 
     /// Puts a node into its bucket, behind those of the same time and rank.
     #[inline(always)]
-    fn plan_near(&mut self, at: Nanos, rank: u32, bucket: usize, place: u32) {
+    fn plan_near(&mut self, at: Instant, rank: u32, bucket: usize, place: u32) {
         if at < self.near_at {
             self.near_at = at;
             self.near_bucket = bucket;
@@ -227,7 +227,7 @@ impl<E> EventQueue<E> {
 
     /// Puts a node into a bucket before its last.
     #[inline(never)]
-    fn plan_between(&mut self, at: Nanos, rank: u32, bucket: usize, place: u32) {
+    fn plan_between(&mut self, at: Instant, rank: u32, bucket: usize, place: u32) {
         let mut next = self.buckets[bucket].first;
         let mut before = NONE;
         while self.nodes[next as usize].is_before(at, rank) {
@@ -242,7 +242,7 @@ impl<E> EventQueue<E> {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: Nanos, rank: u32, event: E) -> u32 {
+    fn store(&mut self, at: Instant, rank: u32, event: E) -> u32 {
         let node = Node {
             at,
             rank,
@@ -287,7 +287,7 @@ impl<E> EventQueue<E> {
         }
         self.far.pop();
         let next = self.far.peek();
-        self.far_at = next.map_or(Nanos::MAX, |Reverse((at, ..))| *at);
+        self.far_at = next.map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         Some(place)
     }
 
@@ -304,7 +304,7 @@ impl<E> EventQueue<E> {
             *nodes = Bucket::EMPTY;
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
             let Some(next) = self.first_bucket(bucket) else {
-                self.near_at = Nanos::MAX;
+                self.near_at = Instant::NEVER;
                 return Some(place);
             };
             self.near_bucket = next;
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn plan(events: &mut Events, at: Nanos, event: Event) {
+    fn plan(events: &mut Events, at: Instant, event: Event) {
         match event {
             Event::Deliver(..) => events.plan_packet(at, 0, event),
             _ => events.plan(at, event),
@@ -368,23 +368,23 @@ mod tests {
             let mut expected: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;
             for (number, (delay, takes)) in steps.into_iter().enumerate() {
-                plan(&mut events, Nanos(now + delay), event(number as u32));
+                plan(&mut events, Instant(now + delay), event(number as u32));
                 expected.push((now + delay, number as u32));
                 for _ in 0..takes.min(expected.len() as u8) {
                     expected.sort_unstable();
                     let (at, number) = expected.remove(0);
-                    prop_assert_eq!(events.next_at(), Nanos(at));
+                    prop_assert_eq!(events.next_at(), Instant(at));
                     prop_assert_eq!(number_of(events.pop()), Some(number));
                     now = at;
                 }
             }
             expected.sort_unstable();
             for (at, number) in expected {
-                prop_assert_eq!(events.next_at(), Nanos(at));
+                prop_assert_eq!(events.next_at(), Instant(at));
                 prop_assert_eq!(number_of(events.pop()), Some(number));
             }
             prop_assert!(events.pop().is_none());
-            prop_assert_eq!(events.next_at(), Nanos::MAX);
+            prop_assert_eq!(events.next_at(), Instant::NEVER);
             prop_assert!(events.buckets.len() <= MOST_BUCKETS);
         }
     }
@@ -393,17 +393,17 @@ mod tests {
     fn packets_make_the_ring_longer_and_timers_do_not() {
         let mut events = Events::new(Nanos(256));
         let reach = 256 * FEWEST_BUCKETS as u64;
-        events.plan(Nanos(reach), Event::Timer(0, false));
+        events.plan(Instant(reach), Event::Timer(0, false));
         assert_eq!(
             (events.buckets.len(), events.far.len()),
             (FEWEST_BUCKETS, 1)
         );
-        events.plan_packet(Nanos(3 * reach), 0, Event::Deliver(1, Packet::blank()));
+        events.plan_packet(Instant(3 * reach), 0, Event::Deliver(1, Packet::blank()));
         assert_eq!(
             (events.buckets.len(), events.far.len()),
             (4 * FEWEST_BUCKETS, 1)
         );
-        let beyond = Nanos(256 * MOST_BUCKETS as u64);
+        let beyond = Instant(256 * MOST_BUCKETS as u64);
         events.plan_packet(beyond, 0, Event::Deliver(2, Packet::blank()));
         assert_eq!(
             (events.buckets.len(), events.far.len()),

@@ -8,7 +8,7 @@ use super::transmitter::Transmitter;
 use gentle_aqm::{Dequeue, Packet as _, Qdisc, Signals};
 use gentle_experiment::LinkConfig;
 use gentle_experiment::draw::Stream;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use std::sync::Arc;
 
 /// A queue discipline of the simulator's packets.
@@ -26,11 +26,11 @@ pub(crate) struct Link {
     delay: Nanos,
     pub(crate) overhead: u32,
     /// Later changes of the rate, the next one last.
-    changes: Vec<(Nanos, Rate)>,
+    changes: Vec<(Instant, Rate)>,
     sending: Option<Box<Packet>>,
     /// When the packet being sent has left, or, of an idle link, when its queue has to be asked again;
-    /// [`Nanos::MAX`]: not before a packet arrives.
-    pub(crate) done_at: Nanos,
+    /// [`Instant::NEVER`]: not before a packet arrives.
+    pub(crate) done_at: Instant,
     /// Packets under way that have no delay but the link's.
     pub(crate) wire: Pipe,
     disturbance: Option<Box<Disturbance>>,
@@ -42,8 +42,7 @@ pub(crate) struct Link {
 impl Link {
     /// The link with `qdisc`, which draws from `rng` what happens to packets behind that.
     pub(crate) fn new(config: &LinkConfig, qdisc: Queue, rng: Stream) -> Link {
-        let mut changes = config.changes.clone();
-        changes.reverse();
+        let changes = config.changes.iter().rev();
         Link {
             qdisc,
             transmitter: Transmitter::new(config.rate),
@@ -51,9 +50,11 @@ impl Link {
                 .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,
             overhead: config.overhead,
-            changes,
+            changes: changes
+                .map(|(at, rate)| (Instant::ZERO + *at, *rate))
+                .collect(),
             sending: None,
-            done_at: Nanos::MAX,
+            done_at: Instant::NEVER,
             wire: Pipe::default(),
             disturbance: Disturbance::new(config, rng).map(Box::new),
             signals: Signals::new(),
@@ -70,7 +71,7 @@ impl Link {
 
     /// Time of the next event of the link: a packet is sent, or one arrives at the far end.
     #[inline]
-    pub(crate) fn next_at(&self) -> Nanos {
+    pub(crate) fn next_at(&self) -> Instant {
         self.done_at.min(self.wire.next_at())
     }
 
@@ -86,14 +87,14 @@ impl Link {
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
-        now: Nanos,
-        mut carried: impl FnMut(Nanos, Nanos, u32),
-    ) -> Option<Nanos> {
+        now: Instant,
+        mut carried: impl FnMut(Instant, Instant, u32),
+    ) -> Option<Instant> {
         if let Some(opportunities) = &mut self.opportunities {
             let next = opportunities.next_from(now);
             if next > now {
                 self.done_at = if self.qdisc.is_empty() {
-                    Nanos::MAX
+                    Instant::NEVER
                 } else {
                     next
                 };
@@ -103,7 +104,7 @@ impl Link {
         let packet = match self.qdisc.dequeue(now, &mut self.signals) {
             Dequeue::Packet(packet) => packet,
             Dequeue::Empty => {
-                self.done_at = Nanos::MAX;
+                self.done_at = Instant::NEVER;
                 return None;
             }
             Dequeue::NotBefore(time) => {
@@ -142,7 +143,7 @@ impl Link {
     /// Takes the packet that has just been sent; the link is idle then. `None`: it was idle, and its queue is to be
     /// asked.
     pub(crate) fn sent(&mut self) -> Option<Box<Packet>> {
-        self.done_at = Nanos::MAX;
+        self.done_at = Instant::NEVER;
         self.sending.take()
     }
 
@@ -162,7 +163,7 @@ impl Link {
 
     /// When a packet that has just been sent arrives, with an extra delay of its own.
     #[inline]
-    pub(crate) fn arrival(&mut self, now: Nanos, packet: &Packet) -> Nanos {
+    pub(crate) fn arrival(&mut self, now: Instant, packet: &Packet) -> Instant {
         let extra = packet.extra_delay;
         match &mut self.disturbance {
             None => now + self.delay + extra,

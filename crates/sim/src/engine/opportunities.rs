@@ -1,7 +1,7 @@
 //! Transmission over a link whose rate follows a recording.
 
 use gentle_experiment::{OPPORTUNITY, RateTrace};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// Place in a [`RateTrace`]. The rest of an opportunity is for packets that wait at that moment; nothing is saved up.
@@ -10,7 +10,7 @@ pub(crate) struct Opportunities {
     /// Next opportunity.
     next: u64,
     /// Time of the last opportunity that was used, and what it has left, bytes.
-    at: Nanos,
+    at: Instant,
     left: u32,
 }
 
@@ -19,13 +19,13 @@ impl Opportunities {
         Opportunities {
             trace,
             next: 0,
-            at: Nanos::ZERO,
+            at: Instant::ZERO,
             left: 0,
         }
     }
 
     /// The next opportunity to begin with a packet at `now` or later.
-    pub(crate) fn next_from(&mut self, now: Nanos) -> Nanos {
+    pub(crate) fn next_from(&mut self, now: Instant) -> Instant {
         if self.at == now && self.left > 0 {
             return now;
         }
@@ -39,10 +39,10 @@ impl Opportunities {
     /// leave when.
     pub(crate) fn send(
         &mut self,
-        now: Nanos,
+        now: Instant,
         bytes: u32,
-        mut carried: impl FnMut(Nanos, u32),
-    ) -> Nanos {
+        mut carried: impl FnMut(Instant, u32),
+    ) -> Instant {
         if self.at < now {
             self.left = 0;
             self.next_from(now);
@@ -71,10 +71,10 @@ mod tests {
     fn packets_share_opportunities_and_take_several() {
         let trace = RateTrace::parse("5\n10\n10\n20\n").unwrap();
         let mut link = Opportunities::new(Arc::new(trace));
-        let ms = Nanos::from_millis;
+        let ms = Instant::from_millis;
         let mut used = Vec::new();
         let mut send =
-            |at: Nanos, bytes: u32| link.send(at, bytes, |at, bytes| used.push((at, bytes)));
+            |at: Instant, bytes: u32| link.send(at, bytes, |at, bytes| used.push((at, bytes)));
         assert_eq!(send(ms(0), 1_000), ms(5));
         // The rest of an opportunity serves packets that wait at that moment, not packets that come later.
         assert_eq!(send(ms(5), 504), ms(5));

@@ -4,7 +4,7 @@ use gentle_aqm::{Ecn, Handshake, Hosts, TcpHeader};
 use gentle_experiment::application::datagram::Datagram;
 use gentle_experiment::{Class, Direction, IP_HEADER};
 use gentle_tcp::{Ect, Flags, Options, Segment, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::mem::offset_of;
 
 /// Place of packets without a connection; no connection gets it.
@@ -46,7 +46,7 @@ pub(crate) struct Path {
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Packet {
-    arrived: Nanos,
+    arrived: Instant,
     /// Delay on top of the link's.
     pub(crate) extra_delay: Nanos,
     /// Place of the connection in the table.
@@ -123,7 +123,7 @@ impl Packet {
                 Ect::Zero => ECT_0,
                 Ect::One => ECT_1,
             };
-        self.arrived = Nanos::ZERO;
+        self.arrived = Instant::ZERO;
         self.place = path.place;
         self.serial = path.serial;
         self.host = path.host;
@@ -150,7 +150,7 @@ impl Packet {
         segment.len = bytes;
         Packet {
             segment,
-            arrived: Nanos::ZERO,
+            arrived: Instant::ZERO,
             place: NO_CONNECTION,
             serial: flow,
             host,
@@ -391,12 +391,12 @@ impl gentle_aqm::Packet for Packet {
     }
 
     #[inline]
-    fn arrived(&self) -> Nanos {
+    fn arrived(&self) -> Instant {
         self.arrived
     }
 
     #[inline]
-    fn set_arrived(&mut self, now: Nanos) {
+    fn set_arrived(&mut self, now: Instant) {
         self.arrived = now;
     }
 }

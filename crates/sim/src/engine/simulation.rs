@@ -19,7 +19,7 @@ use gentle_experiment::{
     Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
 };
 use gentle_tcp::Profile;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// The run was cancelled before its end.
@@ -60,17 +60,17 @@ pub struct Simulation<T> {
     workloads: Vec<WorkloadPath>,
     /// Payload of a full segment, in which sizes are counted.
     mss: u64,
-    pub(super) now: Nanos,
+    pub(super) now: Instant,
     /// The next points in time that are no event: the end of the warm-up and the end of arrivals.
-    marks: Vec<Nanos>,
-    limit: Nanos,
+    marks: Vec<Instant>,
+    limit: Instant,
     /// The next arrival or mark; see [`Simulation::find_next_turn`].
-    next_turn: Nanos,
-    duration: Nanos,
+    next_turn: Instant,
+    stops_at: Instant,
     /// For each link, how long a packet travels at least after it was sent; zero in a run by steps.
     lookahead: [Nanos; 2],
     /// Until then, hosts know of all packets that reach them; see [`Simulation::round`].
-    horizon: Nanos,
+    horizon: Instant,
     events: Events,
     pub(super) links: [Link; 2],
     pub(super) access: Option<Access>,
@@ -124,7 +124,7 @@ impl<T: Tap> Simulation<T> {
         let cbr_sources = CbrSource::all(scenario, seed, &groups);
         for (number, source) in cbr_sources.iter().enumerate() {
             if let Some(at) = source.next_at() {
-                events.plan_ranked(at, rank_on_host(Nanos::ZERO, at), Event::Cbr(number as u32));
+                events.plan_ranked(at, rank_on_host(Instant::ZERO, at), Event::Cbr(number as u32));
             }
         }
         let access = scenario.access.as_ref().map(Access::new);
@@ -151,13 +151,13 @@ impl<T: Tap> Simulation<T> {
                 })
                 .collect(),
             mss: u64::from(scenario.profile.mss),
-            now: Nanos::ZERO,
-            marks: vec![scenario.duration, scenario.warmup],
-            limit: scenario.duration + scenario.drain,
-            next_turn: Nanos::ZERO,
-            duration: scenario.duration,
+            now: Instant::ZERO,
+            marks: vec![scenario.stops_at(), scenario.measures_from()],
+            limit: scenario.ends_at(),
+            next_turn: Instant::ZERO,
+            stops_at: scenario.stops_at(),
             lookahead: [Nanos::ZERO; 2],
-            horizon: Nanos::ZERO,
+            horizon: Instant::ZERO,
             events,
             links: [
                 Link::new(
@@ -196,7 +196,7 @@ impl<T: Tap> Simulation<T> {
     ///
     /// # Errors
     /// `poll_cancel` returned false.
-    pub fn run(mut self, mut poll_cancel: impl FnMut(Nanos) -> bool) -> Result<RunRecord, Stopped> {
+    pub fn run(mut self, mut poll_cancel: impl FnMut(Instant) -> bool) -> Result<RunRecord, Stopped> {
         let (proceed, between_polls): (fn(&mut Self) -> bool, u32) = match self.look_ahead() {
             true => (Self::round, ROUNDS_PER_POLL),
             false => (Self::step, EVENTS_PER_POLL),
@@ -229,12 +229,12 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// The time reached.
-    pub fn now(&self) -> Nanos {
+    pub fn now(&self) -> Instant {
         self.now
     }
 
     /// The time at which the run ends at the latest.
-    pub fn end(&self) -> Nanos {
+    pub fn end(&self) -> Instant {
         self.limit
     }
 
@@ -254,7 +254,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// When the next thing happens, unless the run is over by then; [`Simulation::step`] does it.
-    pub fn next_at(&self) -> Nanos {
+    pub fn next_at(&self) -> Instant {
         self.soonest()
     }
 
@@ -306,7 +306,7 @@ impl<T: Tap> Simulation<T> {
         loop {
             // As long as the calendar's next event comes before all of these, nothing else has to be looked at.
             let last = self.limit.min(self.next_turn);
-            let until = self.next_on_wires().min(last.saturating_add(Nanos(1)));
+            let until = self.next_on_wires().min(last + Nanos(1));
             while self.events.next_at() < self.horizon.min(until) && !self.is_over() {
                 self.now = self.events.next_at();
                 if let Some(event) = self.events.pop() {
@@ -342,18 +342,18 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// The earliest time at which a packet that has not been sent by a link may reach a host.
-    fn first_arrival(&self) -> Nanos {
+    fn first_arrival(&self) -> Instant {
         let of = |index: usize| {
             let next = self.links[index]
                 .done_at
                 .min(self.entering[index].next_at());
-            next.saturating_add(self.lookahead[index])
+            next + self.lookahead[index]
         };
         of(0).min(of(1))
     }
 
     /// When a host does something.
-    fn next_on_hosts(&self) -> Nanos {
+    fn next_on_hosts(&self) -> Instant {
         self.next_on_wires()
             .min(self.events.next_at())
             .min(self.next_turn)
@@ -361,7 +361,7 @@ impl<T: Tap> Simulation<T> {
 
     /// When a packet reaches the end of a link's wire.
     #[inline]
-    fn next_on_wires(&self) -> Nanos {
+    fn next_on_wires(&self) -> Instant {
         let [down, up] = &self.links;
         down.wire.next_at().min(up.wire.next_at())
     }
@@ -380,7 +380,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Does what happens on the links up to `until`.
-    fn catch_up(&mut self, until: Nanos) {
+    fn catch_up(&mut self, until: Instant) {
         self.advance(Direction::Down, until);
         self.advance(Direction::Up, until);
     }
@@ -388,7 +388,7 @@ impl<T: Tap> Simulation<T> {
     /// Does what happens on one link up to `until`.
     // Compiled for each direction.
     #[inline(always)]
-    fn advance(&mut self, direction: Direction, until: Nanos) {
+    fn advance(&mut self, direction: Direction, until: Instant) {
         let index = direction.index();
         loop {
             let done = self.links[index].done_at;
@@ -406,7 +406,7 @@ impl<T: Tap> Simulation<T> {
 
     /// When the next thing happens.
     #[inline]
-    fn soonest(&self) -> Nanos {
+    fn soonest(&self) -> Instant {
         self.next_on_links()
             .min(self.next_entry())
             .min(self.events.next_at())
@@ -415,14 +415,14 @@ impl<T: Tap> Simulation<T> {
 
     /// When a link has sent a packet, or one reaches the end of its wire.
     #[inline]
-    fn next_on_links(&self) -> Nanos {
+    fn next_on_links(&self) -> Instant {
         let [down, up] = &self.links;
         down.next_at().min(up.next_at())
     }
 
     /// When a packet that has crossed its access link reaches a queue.
     #[inline]
-    fn next_entry(&self) -> Nanos {
+    fn next_entry(&self) -> Instant {
         let [down, up] = &self.entering;
         down.next_at().min(up.next_at())
     }
@@ -440,7 +440,7 @@ impl<T: Tap> Simulation<T> {
 
     /// Both are rare, so that a step compares with the earlier one only.
     pub(super) fn find_next_turn(&mut self) {
-        let mark = self.marks.last().copied().unwrap_or(Nanos::MAX);
+        let mark = self.marks.last().copied().unwrap_or(Instant::NEVER);
         self.next_turn = self.schedule.next_at().min(mark);
     }
 
@@ -486,7 +486,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Plans an event of a host.
-    fn plan(&mut self, at: Nanos, event: Event) {
+    fn plan(&mut self, at: Instant, event: Event) {
         self.events
             .plan_ranked(at, rank_on_host(self.now, at), event);
     }
@@ -525,7 +525,7 @@ impl<T: Tap> Simulation<T> {
         let place = self.connections.insert(connection);
         self.follow(place, false);
         if let Span::Until(stop) = arrival.span
-            && stop < self.duration
+            && stop < self.stops_at
         {
             self.plan(stop, Event::Stop(place));
         }
@@ -585,7 +585,7 @@ impl<T: Tap> Simulation<T> {
             // Planned for an earlier connection in this place, or overtaken by an earlier one.
             return;
         }
-        connection.planned[side] = Nanos::MAX;
+        connection.planned[side] = Instant::NEVER;
         let serial = connection.path.serial;
         if let Some(end) = connection.end(responder) {
             end.on_timer(now, &mut self.outgoing);
@@ -697,13 +697,13 @@ impl<T: Tap> Simulation<T> {
             return self.enter(self.now, direction, packet);
         };
         let at = access.cross(self.now, direction, packet.host, packet.bytes());
-        let arrival = at.saturating_add(self.lookahead[direction.index()]);
+        let arrival = at + self.lookahead[direction.index()];
         self.horizon = self.horizon.min(arrival);
         self.entering[direction.index()].push(at, packet);
     }
 
     #[inline(always)]
-    fn enter(&mut self, at: Nanos, direction: Direction, mut packet: Box<Packet>) {
+    fn enter(&mut self, at: Instant, direction: Direction, mut packet: Box<Packet>) {
         // From here on the packet counts, or not: what entered before the end of the warm-up is left out wherever it ends.
         packet.counts = self.record.offered(at, direction, packet.class);
         if self.counts_groups
@@ -724,14 +724,14 @@ impl<T: Tap> Simulation<T> {
 
     /// Begins the next transmission of an idle link.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, now: Nanos, direction: Direction) {
+    pub(super) fn transmit(&mut self, now: Instant, direction: Direction) {
         let link = &mut self.links[direction.index()];
         let mut carried = 0;
         let sent = link.send(now, |from, to, bytes| {
             carried += self.record.carried(direction, from, to, bytes);
         });
         if let Some(arrived) = sent {
-            let delay = now.saturating_sub(arrived);
+            let delay = now.saturating_since(arrived);
             self.record.left(now, direction, delay);
             if let Some(packet) = link.sending() {
                 if self.counts_groups
@@ -750,7 +750,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     #[inline]
-    pub(super) fn account_for_signals(&mut self, now: Nanos, direction: Direction) {
+    pub(super) fn account_for_signals(&mut self, now: Instant, direction: Direction) {
         if !self.links[direction.index()].signals.is_silent() {
             self.take_signals(now, direction);
         }
@@ -758,7 +758,7 @@ impl<T: Tap> Simulation<T> {
 
     // Out of line, because it is rare.
     #[inline(never)]
-    fn take_signals(&mut self, now: Nanos, direction: Direction) {
+    fn take_signals(&mut self, now: Instant, direction: Direction) {
         let link = &mut self.links[direction.index()];
         link.marked += link.signals.drain_marks().count() as u64;
         for (packet, reason) in link.signals.drain() {
@@ -776,7 +776,7 @@ impl<T: Tap> Simulation<T> {
 
     /// A packet has been sent and travels on, or an idle link has waited long enough; the next one begins.
     #[inline(always)]
-    fn departure(&mut self, now: Nanos, direction: Direction) {
+    fn departure(&mut self, now: Instant, direction: Direction) {
         let link = &mut self.links[direction.index()];
         let Some(packet) = link.sent() else {
             // The queue said that nothing may leave before now.
@@ -890,7 +890,7 @@ struct Turn {
 impl Turn {
     /// Also plans to look after the end point's timer.
     #[inline(always)]
-    fn of(connection: &mut Connection, responder: bool, now: Nanos, events: &mut Events) -> Turn {
+    fn of(connection: &mut Connection, responder: bool, now: Instant, events: &mut Events) -> Turn {
         let path = connection.path;
         let mut over = false;
         let mut unacked = 0;
@@ -922,20 +922,20 @@ impl Turn {
 /// Plans to look after a timer.
 // Out of line, because few segments move a timer forward.
 #[inline(never)]
-fn plan_timer(events: &mut Events, now: Nanos, at: Nanos, place: u32, responder: bool) {
+fn plan_timer(events: &mut Events, now: Instant, at: Instant, place: u32, responder: bool) {
     events.plan_ranked(at, rank_on_host(now, at), Event::Timer(place, responder));
 }
 
 /// Rank of an event at `at` that a link plans at `now`. Events at the same time happen in the order in which they were
 /// planned, and what a link planned first, also if rounds plan them in another order; see [`Simulation::round`].
 #[inline]
-fn rank_on_link(now: Nanos, at: Nanos) -> u32 {
+fn rank_on_link(now: Instant, at: Instant) -> u32 {
     rank((at - now).0.saturating_mul(2).saturating_add(1))
 }
 
 /// Rank of an event at `at` that a host plans at `now`.
 #[inline]
-fn rank_on_host(now: Nanos, at: Nanos) -> u32 {
+fn rank_on_host(now: Instant, at: Instant) -> u32 {
     rank((at - now).0.saturating_mul(2))
 }
 
@@ -994,17 +994,17 @@ mod tests {
     struct Shaper {
         packets: std::collections::VecDeque<Box<Packet>>,
         interval: Nanos,
-        free_at: Nanos,
-        sent: Arc<Mutex<Vec<Nanos>>>,
+        free_at: Instant,
+        sent: Arc<Mutex<Vec<Instant>>>,
     }
 
     impl Qdisc<Box<Packet>> for Shaper {
-        fn enqueue(&mut self, now: Nanos, mut packet: Box<Packet>, _: &mut Signals<Box<Packet>>) {
+        fn enqueue(&mut self, now: Instant, mut packet: Box<Packet>, _: &mut Signals<Box<Packet>>) {
             packet.set_arrived(now);
             self.packets.push_back(packet);
         }
 
-        fn dequeue(&mut self, now: Nanos, _: &mut Signals<Box<Packet>>) -> Dequeue<Box<Packet>> {
+        fn dequeue(&mut self, now: Instant, _: &mut Signals<Box<Packet>>) -> Dequeue<Box<Packet>> {
             if self.packets.is_empty() {
                 return Dequeue::Empty;
             }
@@ -1044,7 +1044,7 @@ mod tests {
         let shaper = Shaper {
             packets: Default::default(),
             interval,
-            free_at: Nanos::ZERO,
+            free_at: Instant::ZERO,
             sent: Arc::clone(&sent),
         };
         let mut simulation = Simulation::with_queue(&run, |_| Box::new(shaper), NoTap);

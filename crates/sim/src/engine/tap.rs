@@ -3,7 +3,7 @@
 use super::packet::Packet;
 use gentle_aqm::DropReason;
 use gentle_experiment::{Direction, Ending, LOSS};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::fmt;
 
 /// Why a packet does not come out of a link.
@@ -40,39 +40,39 @@ pub trait Tap {
 
     /// A packet is offered to the queue of `direction`.
     #[inline]
-    fn offered(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+    fn offered(&mut self, _now: Instant, _direction: Direction, _packet: &Packet) {}
 
     /// A packet left the queue of `direction` and its transmission begins. It entered the queue at
     /// [`Packet::arrived`](gentle_aqm::Packet::arrived).
     #[inline]
-    fn dequeued(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+    fn dequeued(&mut self, _now: Instant, _direction: Direction, _packet: &Packet) {}
 
     /// The queue of `direction` marked a packet with ECN; reported when the packet leaves the queue, before
     /// [`Tap::dequeued`].
     #[inline]
-    fn marked(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+    fn marked(&mut self, _now: Instant, _direction: Direction, _packet: &Packet) {}
 
     /// The last bit of a packet was sent in `direction`.
     #[inline]
-    fn sent(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+    fn sent(&mut self, _now: Instant, _direction: Direction, _packet: &Packet) {}
 
     /// A packet was dropped by the queue of `direction` or lost behind it.
     #[inline]
-    fn dropped(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet, _cause: DropCause) {
+    fn dropped(&mut self, _now: Instant, _direction: Direction, _packet: &Packet, _cause: DropCause) {
     }
 
     /// A packet reached the host at the end of `direction`.
     #[inline]
-    fn delivered(&mut self, _now: Nanos, _direction: Direction, _packet: &Packet) {}
+    fn delivered(&mut self, _now: Instant, _direction: Direction, _packet: &Packet) {}
 
     /// A timer of the TCP end point of a connection fired: of its initiator, or of its `responder`. `connection` is the
     /// number of the connection, [`Packet::connection`] of its packets.
     #[inline]
-    fn timer(&mut self, _now: Nanos, _connection: u32, _responder: bool) {}
+    fn timer(&mut self, _now: Instant, _connection: u32, _responder: bool) {}
 
     /// Nothing more happens to a connection: it is over, or the run is.
     #[inline]
-    fn ended(&mut self, _now: Nanos, _connection: &Ended) {}
+    fn ended(&mut self, _now: Instant, _connection: &Ended) {}
 }
 
 /// A connection that is over, or still open at the end of a run, whenever it started.
@@ -83,7 +83,7 @@ pub struct Ended {
     /// Index of its workload in [`Scenario::workloads`](gentle_experiment::Scenario::workloads).
     pub workload: usize,
     /// Time of the first SYN since the start of the run.
-    pub started: Nanos,
+    pub started: Instant,
     /// Size in full segments; `None`: a long-lived connection or a dialogue.
     pub segments: Option<u64>,
     /// Outcome, with the response time if the connection completed; of a dialogue, the time until both ends had closed.
@@ -104,35 +104,35 @@ impl<T: Tap> Tap for &mut T {
     const WATCHES: bool = T::WATCHES;
 
     #[inline]
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         (**self).offered(now, direction, packet);
     }
     #[inline]
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         (**self).dequeued(now, direction, packet);
     }
     #[inline]
-    fn marked(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn marked(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         (**self).marked(now, direction, packet);
     }
     #[inline]
-    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         (**self).sent(now, direction, packet);
     }
     #[inline]
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         (**self).dropped(now, direction, packet, cause);
     }
     #[inline]
-    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         (**self).delivered(now, direction, packet);
     }
     #[inline]
-    fn timer(&mut self, now: Nanos, connection: u32, responder: bool) {
+    fn timer(&mut self, now: Instant, connection: u32, responder: bool) {
         (**self).timer(now, connection, responder);
     }
     #[inline]
-    fn ended(&mut self, now: Nanos, connection: &Ended) {
+    fn ended(&mut self, now: Instant, connection: &Ended) {
         (**self).ended(now, connection);
     }
 }

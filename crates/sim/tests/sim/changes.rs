@@ -3,7 +3,7 @@
 use gentle_aqm::{Packet as _, Spec, registry};
 use gentle_experiment::{Direction, Ending, RunSpec, Scenario};
 use gentle_sim::{DropCause, Ended, Packet, Simulation, Tap};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 const DOWN: Direction = Direction::Down;
 
@@ -11,23 +11,23 @@ const DOWN: Direction = Direction::Down;
 struct Log {
     offered: usize,
     dropped: usize,
-    dequeued: Vec<(Nanos, u32)>,
+    dequeued: Vec<(Instant, u32)>,
     ended: Vec<Ended>,
 }
 
 impl Tap for Log {
-    fn offered(&mut self, _: Nanos, direction: Direction, _: &Packet) {
+    fn offered(&mut self, _: Instant, direction: Direction, _: &Packet) {
         self.offered += usize::from(direction == DOWN);
     }
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction == DOWN {
             self.dequeued.push((now, packet.bytes()));
         }
     }
-    fn dropped(&mut self, _: Nanos, direction: Direction, _: &Packet, _: DropCause) {
+    fn dropped(&mut self, _: Instant, direction: Direction, _: &Packet, _: DropCause) {
         self.dropped += usize::from(direction == DOWN);
     }
-    fn ended(&mut self, _: Nanos, connection: &Ended) {
+    fn ended(&mut self, _: Instant, connection: &Ended) {
         self.ended.push(*connection);
     }
 }
@@ -52,7 +52,7 @@ fn start(scenario: &Scenario, scheme: &str) -> Simulation<Log> {
 }
 
 fn advance(simulation: &mut Simulation<Log>, seconds: u64) {
-    while simulation.next_at() <= Nanos::from_secs(seconds) && simulation.step() {}
+    while simulation.next_at() <= Instant::from_secs(seconds) && simulation.step() {}
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_new_rate_holds_from_the_next_packet_on() {
         after.len()
     );
     let faster =
-        |pair: &&[(Nanos, u32)]| pair[1].0 - pair[0].0 < rate.time_to_send(pair[0].1.into());
+        |pair: &&[(Instant, u32)]| pair[1].0 - pair[0].0 < rate.time_to_send(pair[0].1.into());
     assert_eq!(after[1..].windows(2).filter(|pair| faster(pair)).count(), 0);
 }
 

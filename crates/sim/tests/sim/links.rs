@@ -3,31 +3,31 @@
 use gentle_aqm::Packet as _;
 use gentle_experiment::{Direction, GilbertElliott, RateTrace, RunSpec, Scenario};
 use gentle_sim::{DropCause, Packet, Simulation, Tap};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::BTreeMap;
 
 /// Packets of one direction by the time at which they were enqueued, which differs from packet to packet.
 #[derive(Default)]
 struct Seen {
     /// Times at which packets were sent; whether they got lost.
-    sent: Vec<(Nanos, Nanos, u32, bool)>,
-    arrived: Vec<(Nanos, Nanos)>,
+    sent: Vec<(Instant, Instant, u32, bool)>,
+    arrived: Vec<(Instant, Instant)>,
 }
 
 impl Tap for &mut Seen {
-    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction == Direction::Down {
             let sent = (packet.arrived(), now, packet.bytes(), false);
             self.sent.push(sent);
         }
     }
-    fn dropped(&mut self, now: Nanos, _: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, _: Direction, packet: &Packet, cause: DropCause) {
         if matches!(cause, DropCause::Loss) {
             let lost = (packet.arrived(), now, packet.bytes(), true);
             self.sent.push(lost);
         }
     }
-    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction == Direction::Down {
             self.arrived.push((packet.arrived(), now));
         }
@@ -56,8 +56,8 @@ fn observed(keys: &str, trace: &str) -> Seen {
 }
 
 /// From the end of the transmission to the arrival, of packets that were not lost and not under way at the end.
-fn delays(seen: &Seen) -> BTreeMap<Nanos, Nanos> {
-    let arrived: BTreeMap<Nanos, Nanos> = seen.arrived.iter().copied().collect();
+fn delays(seen: &Seen) -> BTreeMap<Instant, Nanos> {
+    let arrived: BTreeMap<Instant, Instant> = seen.arrived.iter().copied().collect();
     assert!(seen.arrived.len() + 20 > seen.sent.len());
     let sent = seen.sent.iter();
     sent.filter_map(|(id, at, _, _)| Some((*id, *arrived.get(id)? - *at)))
@@ -131,7 +131,7 @@ fn a_recording_decides_when_packets_leave() {
     let text = "3\n4\n4\n25\n";
     let trace = RateTrace::parse(text).unwrap();
     let seen = observed("trace = \"lumps.up\"\ndelay = \"7ms\"", text);
-    let mut used: BTreeMap<Nanos, u64> = BTreeMap::new();
+    let mut used: BTreeMap<Instant, u64> = BTreeMap::new();
     for (_, at, bytes, _) in &seen.sent {
         *used.entry(*at).or_default() += u64::from(*bytes);
         assert_eq!(trace.at(trace.first_from(*at)), *at, "an opportunity");

@@ -6,7 +6,7 @@ use gentle_experiment::{
     Backend, Direction, Ending, RunRecord, RunSpec, Scenario, Settings, Watch,
 };
 use gentle_sim::{DropCause, NoTap, Packet, Simulation, Simulator, Tap, compare};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
@@ -147,7 +147,7 @@ fn directions_are_measured_separately() {
 /// What a tap counts of packets with payload on the link under test, by a number that tells groups apart.
 struct Counted {
     kind: fn(&Packet) -> usize,
-    window: std::ops::Range<Nanos>,
+    window: std::ops::Range<Instant>,
     offered: Vec<u64>,
     dropped: Vec<u64>,
     bytes: Vec<u64>,
@@ -161,26 +161,26 @@ impl Counted {
 }
 
 impl Tap for &mut Counted {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if self.is_counted(direction, packet) && now >= self.window.start {
             self.offered[(self.kind)(packet)] += 1;
         }
     }
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if self.is_counted(direction, packet) && self.window.contains(&now) {
             let delay = (now - packet.arrived()).as_secs_f64();
             self.delays[(self.kind)(packet)].push(delay);
         }
     }
-    fn sent(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if self.is_counted(direction, packet) && self.window.contains(&now) {
             self.bytes[(self.kind)(packet)] += u64::from(packet.bytes());
         }
     }
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, _: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, _: DropCause) {
         let entered = match packet.arrived() {
             // The queue did not take it.
-            Nanos::ZERO => now,
+            Instant::ZERO => now,
             at => at,
         };
         if self.is_counted(direction, packet) && entered >= self.window.start {
@@ -193,7 +193,7 @@ impl Tap for &mut Counted {
 fn check_groups(text: &str, scheme: &str, kind: fn(&Packet) -> usize) -> Vec<GroupLinkResult> {
     let scenario = scenario(text, "");
     let groups = scenario.groups().len();
-    let window = scenario.warmup..scenario.duration;
+    let window = scenario.measures_from()..scenario.stops_at();
     let seconds = (window.end - window.start).as_secs_f64();
     let spec = scheme.parse().unwrap();
     let run = RunSpec {

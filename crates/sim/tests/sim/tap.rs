@@ -3,7 +3,7 @@
 use gentle_aqm::{Packet as _, Spec};
 use gentle_experiment::{Backend, Direction, RunRecord, RunSpec, Scenario, Watch};
 use gentle_sim::{DropCause, NoTap, Packet, Simulation, Simulator, Tap};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::atomic::AtomicBool;
 
 /// Counts by direction.
@@ -17,45 +17,45 @@ struct Counts {
     lost: [u64; 2],
     delivered: [u64; 2],
     timers: u64,
-    last: Nanos,
+    last: Instant,
 }
 
 impl Counts {
-    fn at(&mut self, now: Nanos) {
+    fn at(&mut self, now: Instant) {
         assert!(now >= self.last, "time runs forward");
         self.last = now;
     }
 }
 
 impl Tap for Counts {
-    fn offered(&mut self, _: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, _: Instant, direction: Direction, packet: &Packet) {
         // A packet may be offered ahead of its turn, where nothing else can happen before.
         assert_eq!(packet.direction(), direction);
         self.offered[direction.index()] += 1;
     }
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         assert!(packet.arrived() <= now);
         self.dequeued[direction.index()] += 1;
     }
-    fn marked(&mut self, _: Nanos, direction: Direction, packet: &Packet) {
+    fn marked(&mut self, _: Instant, direction: Direction, packet: &Packet) {
         assert!(packet.congestion_experienced());
         self.marked[direction.index()] += 1;
     }
-    fn sent(&mut self, now: Nanos, direction: Direction, _: &Packet) {
+    fn sent(&mut self, now: Instant, direction: Direction, _: &Packet) {
         self.at(now);
         self.sent[direction.index()] += 1;
     }
-    fn dropped(&mut self, _: Nanos, direction: Direction, _: &Packet, cause: DropCause) {
+    fn dropped(&mut self, _: Instant, direction: Direction, _: &Packet, cause: DropCause) {
         match cause {
             DropCause::Queue(_) => self.dropped[direction.index()] += 1,
             DropCause::Loss => self.lost[direction.index()] += 1,
         }
     }
-    fn delivered(&mut self, now: Nanos, direction: Direction, _: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, _: &Packet) {
         self.at(now);
         self.delivered[direction.index()] += 1;
     }
-    fn timer(&mut self, now: Nanos, _: u32, _: bool) {
+    fn timer(&mut self, now: Instant, _: u32, _: bool) {
         self.at(now);
         self.timers += 1;
     }

@@ -5,7 +5,7 @@ use super::{Field, Marks, OPTION_OFFSETS, OPTION_SEND};
 use crate::endpoint::Endpoint;
 use crate::recovery::CaState;
 use crate::segment::{AccEcnOption, Options, Outbox, Segment};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Marks not yet reported that force an acknowledgement (`TCP_ACCECN_ACE_MAX_DELTA`).
 const MOST_UNREPORTED: u8 = 6;
@@ -52,7 +52,7 @@ impl Endpoint {
     #[cold]
     pub(crate) fn report_marks(
         &mut self,
-        now: Nanos,
+        now: Instant,
         mut segment: Segment,
         dsack: bool,
     ) -> Segment {
@@ -66,7 +66,7 @@ impl Endpoint {
 
     /// Sends the acknowledgement of a SYN or SYN/ACK, whose ACE field reports the ECN field of that
     /// (`tcp_send_ack_reflect_ect`).
-    pub(crate) fn send_reflection(&mut self, now: Nanos, out: &mut impl Outbox) {
+    pub(crate) fn send_reflection(&mut self, now: Instant, out: &mut impl Outbox) {
         let unreported = self.accecn.as_ref().map_or(0, |accecn| accecn.unreported);
         self.send_ack(now, out);
         if let (Some(accecn), Some(sent)) = (&mut self.accecn, out.last_mut()) {
@@ -78,7 +78,7 @@ impl Endpoint {
     /// Answers a SYN or SYN/ACK on an established connection.
     pub(crate) fn answer_syn(
         &mut self,
-        now: Nanos,
+        now: Instant,
         syn: &Segment,
         ce: bool,
         out: &mut impl Outbox,
@@ -103,7 +103,7 @@ impl Endpoint {
     /// Payload of a full segment sent at `now`: without the space of the AccECN option, if the segment has one
     /// (`tcp_current_mss`).
     #[inline]
-    pub(crate) fn full_payload(&self, now: Nanos) -> u32 {
+    pub(crate) fn full_payload(&self, now: Instant) -> u32 {
         match &self.accecn {
             None => self.mss,
             Some(accecn) => match accecn.sends_option(&self.profile, now, self.rtt.srtt()) {

@@ -9,7 +9,7 @@ mod feedback;
 
 use crate::profile::Profile;
 use crate::segment::{AccEcnOption, Ect, Flags, Segment};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Mask of the ACE field, and the value that stands for no mark (`TCP_ACCECN_CEP_INIT_OFFSET`).
 const ACE_MASK: u32 = 7;
@@ -125,7 +125,7 @@ pub(crate) struct AccEcn {
     /// Counters that the next option must have at least (`accecn_minlen`), and segments that must carry the option.
     needed_fields: u8,
     demand: u8,
-    option_at: Nanos,
+    option_at: Instant,
     /// Whether the last segment sent had the option and a DSACK, and where the last duplicate began.
     option_with_dsack: bool,
     duplicate: u64,
@@ -153,7 +153,7 @@ impl AccEcn {
             last_field: Field::Not,
             needed_fields: 0,
             demand: 0,
-            option_at: Nanos::ZERO,
+            option_at: Instant::ZERO,
             option_with_dsack: false,
             duplicate: u64::MAX,
             reported: 0,
@@ -280,9 +280,9 @@ impl AccEcn {
     }
 
     /// Whether a segment sent at `now` has the option, if there is room (`tcp_established_options`).
-    fn sends_option(&self, profile: &Profile, now: Nanos, srtt: Option<Nanos>) -> bool {
+    fn sends_option(&self, profile: &Profile, now: Instant, srtt: Option<Nanos>) -> bool {
         let beacon = || {
-            let since = now.saturating_sub(self.option_at).0;
+            let since = now.saturating_since(self.option_at).0;
             let beacon = u64::from(profile.ecn_option_beacon);
             beacon > 0 && since.saturating_mul(beacon) >= srtt.map_or(0, |srtt| srtt.0)
         };
@@ -307,7 +307,7 @@ impl AccEcn {
     }
 
     /// Sets the ACE field of a segment, and adds the option if `with_option`.
-    fn report(&mut self, now: Nanos, segment: &mut Segment, with_option: bool, dsack: bool) {
+    fn report(&mut self, now: Instant, segment: &mut Segment, with_option: bool, dsack: bool) {
         let ace = self.received.wrapping_add(ACE_OFFSET) & ACE_MASK;
         segment.flags = segment.flags.with_ace(ace as u8);
         self.unreported = 0;

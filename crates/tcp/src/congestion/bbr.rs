@@ -10,7 +10,7 @@ use super::{Controller, Flow, Opening, Window};
 use crate::profile::Profile;
 use crate::rate::{RateSample, micros, micros_between};
 use crate::recovery::CaState;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Rates are in segments per µs, scaled by this (`BW_UNIT`).
 pub(super) const RATE_ONE: u64 = 1 << 24;
@@ -66,7 +66,7 @@ enum Mode {
 /// Surplus of acknowledged segments over what the estimated rate explains.
 #[derive(Debug, Clone, Default)]
 struct Aggregation {
-    epoch: Nanos,
+    epoch: Instant,
     epoch_acked: u32,
     /// Maxima of the current and of the previous slot of rounds.
     most: [u32; 2],
@@ -93,7 +93,7 @@ struct Model {
     full_rounds: u8,
     is_full: bool,
     cycle: usize,
-    cycle_at: Nanos,
+    cycle_at: Instant,
     pacing_gain: u64,
     window_gain: u64,
     /// End of ProbeRTT, ms; 0: the window is not yet at its minimum.
@@ -131,7 +131,7 @@ impl Model {
             full_rounds: 0,
             is_full: false,
             cycle: 0,
-            cycle_at: Nanos::ZERO,
+            cycle_at: Instant::ZERO,
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
             probe_until: 0,
@@ -261,7 +261,7 @@ impl Model {
 
     fn sample_policer(&mut self, flow: &Flow, lost: u32, app_limited: bool) {
         let interval = Interval {
-            at_ms: micros(flow.rate.delivered_at) / 1000,
+            at_ms: flow.rate.delivered_at.as_millis(),
             delivered: flow.rate.delivered,
             lost: flow.lost,
             mss: flow.mss,
@@ -488,7 +488,7 @@ pub(super) fn bytes_per_second(rate: u64, gain: u64, mss: u32) -> u64 {
 impl Controller for Bbr {
     const RATE_BASED: bool = true;
 
-    fn new(_: &Profile, _: Nanos) -> Bbr {
+    fn new(_: &Profile, _: Instant) -> Bbr {
         Bbr(Box::new(Model::new()))
     }
 
@@ -505,7 +505,7 @@ impl Controller for Bbr {
         it.pace_first_window(flow);
     }
 
-    fn on_ack(&mut self, _: &mut Window, _: Nanos, _: u32) {}
+    fn on_ack(&mut self, _: &mut Window, _: Instant, _: u32) {}
 
     fn on_loss(&mut self, cwnd: u32) -> u32 {
         self.0.save_window(cwnd);

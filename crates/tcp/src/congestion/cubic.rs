@@ -3,7 +3,7 @@
 use super::hystart::HyStart;
 use super::{Controller, Progress, Window};
 use crate::profile::Profile;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// β of RFC 9438, section 4.6, in units of 1/1024: 0.7.
 const BETA: u64 = 717;
@@ -28,12 +28,12 @@ pub(crate) struct Cubic {
     /// W_max.
     last_max: u32,
     last_cwnd: u32,
-    last_time: Nanos,
+    last_time: Instant,
     /// The plateau of the curve, and the time from the epoch to it in 2⁻¹⁰ s.
     origin: u32,
     k: u64,
     /// Start of the epoch: the first acknowledgement after a reduction.
-    epoch: Option<Nanos>,
+    epoch: Option<Instant>,
     /// Shortest round trip; `Nanos::MAX` before the first.
     min_rtt: Nanos,
     /// Reno-friendly estimate W_est, and the segments delivered towards its next increment.
@@ -48,7 +48,7 @@ impl Cubic {
             per: 0,
             last_max: 0,
             last_cwnd: 0,
-            last_time: Nanos::ZERO,
+            last_time: Instant::ZERO,
             origin: 0,
             k: 0,
             epoch: None,
@@ -58,10 +58,10 @@ impl Cubic {
         }
     }
 
-    fn update(&mut self, cwnd: u32, now: Nanos, acked: u32) {
+    fn update(&mut self, cwnd: u32, now: Instant, acked: u32) {
         self.delivered += acked;
-        let fresh = cwnd == self.last_cwnd && now.saturating_sub(self.last_time) <= RECOMPUTE;
-        if fresh && self.last_time > Nanos::ZERO {
+        let fresh = cwnd == self.last_cwnd && now.saturating_since(self.last_time) <= RECOMPUTE;
+        if fresh && self.last_time > Instant::ZERO {
             return;
         }
         // Within one tick of the curve's clock only the friendly window moves.
@@ -77,7 +77,7 @@ impl Cubic {
     }
 
     /// Number of delivered segments per segment of growth with which the window reaches W_cubic(t + RTT).
-    fn curve(&mut self, cwnd: u32, now: Nanos, acked: u32) -> u32 {
+    fn curve(&mut self, cwnd: u32, now: Instant, acked: u32) -> u32 {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
             None => {
@@ -99,7 +99,7 @@ impl Cubic {
         } else {
             self.min_rtt
         };
-        let t = now.saturating_sub(epoch) + min_rtt;
+        let t = now.saturating_since(epoch) + min_rtt;
         let t = (u128::from(t.0) << HZ_SHIFT) / 1_000_000_000;
         let offset = u128::from(self.k).abs_diff(t);
         // 2^18 units are four minutes; beyond that the window is far above anything a path carries.
@@ -131,19 +131,19 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
-    fn new(profile: &Profile, now: Nanos) -> Cubic {
+    fn new(profile: &Profile, now: Instant) -> Cubic {
         let applies = profile.hystart && !profile.hystart_plus;
         Cubic::started(applies.then(|| HyStart::new(now, profile.pacing)))
     }
 
     /// Discards all measurements (`bictcp_reset`, `bictcp_hystart_reset`).
-    fn on_timeout(&mut self, _: &mut Window, now: Nanos) {
+    fn on_timeout(&mut self, _: &mut Window, now: Instant) {
         *self = Cubic::started(self.hystart.as_ref().map(|old| old.restarted(now)));
     }
 
     /// Excludes idle time from the epoch (RFC 9438, section 5.8), which does not begin in the future
     /// (`cubictcp_cwnd_event_tx_start`).
-    fn on_restart(&mut self, now: Nanos, idle: Nanos) {
+    fn on_restart(&mut self, now: Instant, idle: Nanos) {
         if let Some(epoch) = &mut self.epoch {
             *epoch = (*epoch + idle).min(now);
         }
@@ -159,7 +159,7 @@ impl Controller for Cubic {
     ) {
         // Delays right after a reduction still belong to the queue that caused it.
         if let Some(epoch) = self.epoch
-            && progress.now.saturating_sub(epoch) < Nanos::from_secs(1)
+            && progress.now.saturating_since(epoch) < Nanos::from_secs(1)
         {
             return;
         }
@@ -175,7 +175,7 @@ impl Controller for Cubic {
 
     /// Follows the cubic curve (RFC 9438, section 4.2).
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
+    fn on_ack(&mut self, window: &mut Window, now: Instant, acked: u32) {
         self.update(window.cwnd, now, acked);
         window.additive_increase(self.per, acked);
     }
@@ -223,14 +223,14 @@ mod tests {
     fn a_pause_moves_the_epoch_and_not_into_the_future() {
         let mut cubic = Cubic::started(None);
         let s = Nanos::from_secs;
-        cubic.on_restart(s(9), s(1));
+        cubic.on_restart(Instant::from_secs(9), s(1));
         assert_eq!(cubic.epoch, None);
-        cubic.epoch = Some(s(10));
-        cubic.on_restart(s(14), s(3));
-        assert_eq!(cubic.epoch, Some(s(13)));
+        cubic.epoch = Some(Instant::from_secs(10));
+        cubic.on_restart(Instant::from_secs(14), s(3));
+        assert_eq!(cubic.epoch, Some(Instant::from_secs(13)));
         // The last data left before the acknowledgement that began the epoch.
-        cubic.on_restart(s(15), s(4));
-        assert_eq!(cubic.epoch, Some(s(15)));
+        cubic.on_restart(Instant::from_secs(15), s(4));
+        assert_eq!(cubic.epoch, Some(Instant::from_secs(15)));
     }
 
     /// RFC 9438, figures 1 and 2: W(t) = C·(t − K)³ + W_max, K = cbrt(W_max·(1 − β)/C).
@@ -238,7 +238,7 @@ mod tests {
     fn the_window_follows_the_formula() {
         let mut cubic = Cubic::started(None);
         let rtt = Nanos::from_millis(100);
-        let start = Nanos::from_secs(1);
+        let start = Instant::from_secs(1);
         cubic.min_rtt = rtt;
         let mut window = Window {
             cwnd: 1000,
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(window.cwnd, 700);
         let k = libm::cbrt(1000.0 * 0.3 / 0.4);
         let mut now = start;
-        while now < Nanos::from_secs(16) {
+        while now < Instant::from_secs(16) {
             let acks = window.cwnd;
             for i in 0..acks {
                 cubic.on_ack(
@@ -287,7 +287,7 @@ mod tests {
         };
         window.ssthresh = cubic.on_loss(window.cwnd);
         window.cwnd = window.ssthresh;
-        let mut now = Nanos::from_secs(1);
+        let mut now = Instant::from_secs(1);
         for _ in 0..20 {
             for _ in 0..window.cwnd {
                 cubic.on_ack(&mut window, now, 1);

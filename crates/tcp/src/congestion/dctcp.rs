@@ -3,7 +3,7 @@
 use super::reno::{self, Reno};
 use super::{Controller, Flow, Opening, Progress, Window};
 use crate::profile::Profile;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// α = 1, which the first connections start from (`dctcp_alpha_on_init`).
 const ONE: u32 = 1024;
@@ -43,7 +43,7 @@ impl Dctcp {
 impl Controller for Dctcp {
     const NEEDS_ECN: bool = true;
 
-    fn new(_: &Profile, _: Nanos) -> Dctcp {
+    fn new(_: &Profile, _: Instant) -> Dctcp {
         Dctcp {
             ecn: false,
             alpha: ONE,
@@ -71,7 +71,7 @@ impl Controller for Dctcp {
 
     /// Grows as Reno does (RFC 8257, section 3.3, step 9).
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
+    fn on_ack(&mut self, window: &mut Window, now: Instant, acked: u32) {
         Reno.on_ack(window, now, acked);
     }
 
@@ -93,7 +93,7 @@ impl Controller for Dctcp {
         }
     }
 
-    fn on_timeout(&mut self, window: &mut Window, _: Nanos) {
+    fn on_timeout(&mut self, window: &mut Window, _: Instant) {
         self.on_recovery(window);
     }
 
@@ -115,14 +115,14 @@ mod tests {
         Dctcp {
             ecn: true,
             alpha,
-            ..Dctcp::new(&Profile::default(), Nanos::ZERO)
+            ..Dctcp::new(&Profile::default(), Instant::ZERO)
         }
     }
 
     /// A window of `delivered` segments, of which `marked` were.
     fn observe(dctcp: &mut Dctcp, delivered: u32, marked: u32) {
         let progress = |delivered, una| Progress {
-            now: Nanos::ZERO,
+            now: Instant::ZERO,
             delivered,
             una,
             nxt: una + 1000,
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn without_ecn_it_is_reno() {
-        let mut plain = Dctcp::new(&Profile::default(), Nanos::ZERO);
+        let mut plain = Dctcp::new(&Profile::default(), Instant::ZERO);
         plain.alpha = 0;
         assert_eq!(plain.on_loss(80), 40);
     }

@@ -2,7 +2,7 @@
 //! `net/ipv4/tcp_cubic.c`).
 
 use super::Progress;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Below this window slow start is never left early.
 const LOW_WINDOW: u32 = 16;
@@ -22,14 +22,14 @@ pub(super) struct HyStart {
     samples: u8,
     /// Position at which the current round ends.
     round_end: u64,
-    round_start: Nanos,
-    last_ack: Nanos,
+    round_start: Instant,
+    last_ack: Instant,
     /// Shortest round trip of this round.
     round_rtt: Nanos,
 }
 
 impl HyStart {
-    pub(super) fn new(now: Nanos, paced: bool) -> HyStart {
+    pub(super) fn new(now: Instant, paced: bool) -> HyStart {
         HyStart {
             paced,
             found: false,
@@ -42,7 +42,7 @@ impl HyStart {
     }
 
     /// State without measurements.
-    pub(super) fn restarted(&self, now: Nanos) -> HyStart {
+    pub(super) fn restarted(&self, now: Instant) -> HyStart {
         HyStart::new(now, self.paced)
     }
 
@@ -69,7 +69,7 @@ impl HyStart {
         if cwnd < LOW_WINDOW {
             return false;
         }
-        if now.saturating_sub(self.last_ack) <= ACK_SPACING {
+        if now.saturating_since(self.last_ack) <= ACK_SPACING {
             self.last_ack = now;
             let longest = min_rtt + ack_delay();
             let threshold = if self.paced {
@@ -77,7 +77,7 @@ impl HyStart {
             } else {
                 Nanos(longest.0 / 2)
             };
-            self.found = now.saturating_sub(self.round_start) > threshold;
+            self.found = now.saturating_since(self.round_start) > threshold;
         }
         self.round_rtt = self.round_rtt.min(rtt);
         if self.samples < MIN_SAMPLES {
@@ -94,7 +94,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    fn progress(now: Nanos, una: u64) -> Progress {
+    fn progress(now: Instant, una: u64) -> Progress {
         Progress {
             now,
             delivered: 1,
@@ -109,12 +109,12 @@ mod tests {
 
     #[test]
     fn delay_ends_it() {
-        let mut hystart = HyStart::new(ms(0), false);
+        let mut hystart = HyStart::new(Instant::from_millis(0), false);
         let mut found = 0;
         for i in 0..12 {
             let ended = hystart.ends_slow_start(
                 40,
-                &progress(ms(100 + i * 5), 10),
+                &progress(Instant::from_millis(100 + i * 5), 10),
                 ms(115),
                 ms(100),
                 || Nanos::ZERO,
@@ -122,11 +122,11 @@ mod tests {
             found += u32::from(ended);
         }
         assert!(found > 0, "15 ms above 100 ms is more than an eighth");
-        let mut hystart = HyStart::new(ms(0), false);
+        let mut hystart = HyStart::new(Instant::from_millis(0), false);
         for i in 0..12 {
             assert!(!hystart.ends_slow_start(
                 40,
-                &progress(ms(100 + i * 5), 10),
+                &progress(Instant::from_millis(100 + i * 5), 10),
                 ms(110),
                 ms(100),
                 || Nanos::ZERO
@@ -136,18 +136,18 @@ mod tests {
 
     #[test]
     fn a_long_train_ends_it() {
-        let mut hystart = HyStart::new(ms(0), false);
+        let mut hystart = HyStart::new(Instant::from_millis(0), false);
         let ended: Vec<u64> = (0..60)
             .filter(|i| {
-                hystart.ends_slow_start(40, &progress(ms(100 + i), 10), ms(100), ms(100), || {
+                hystart.ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || {
                     Nanos::ZERO
                 })
             })
             .collect();
         assert_eq!(ended.first(), Some(&51), "half of 100 ms");
-        let mut paced = HyStart::new(ms(0), true);
+        let mut paced = HyStart::new(Instant::from_millis(0), true);
         let ends = (0..120).find(|i| {
-            paced.ends_slow_start(40, &progress(ms(100 + i), 10), ms(100), ms(100), || {
+            paced.ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || {
                 Nanos::ZERO
             })
         });
@@ -156,11 +156,11 @@ mod tests {
 
     #[test]
     fn a_small_window_goes_on() {
-        let mut hystart = HyStart::new(ms(0), false);
+        let mut hystart = HyStart::new(Instant::from_millis(0), false);
         for i in 0..60 {
             assert!(!hystart.ends_slow_start(
                 15,
-                &progress(ms(100 + i), 10),
+                &progress(Instant::from_millis(100 + i), 10),
                 ms(300),
                 ms(100),
                 || Nanos::ZERO

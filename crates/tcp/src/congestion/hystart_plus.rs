@@ -110,6 +110,7 @@ impl HyStartPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_units::Instant;
 
     fn ms(n: u64) -> Nanos {
         Nanos::from_millis(n)
@@ -126,7 +127,7 @@ mod tests {
         for (n, &rtt) in rtts.iter().enumerate() {
             for i in 0..10 {
                 let progress = Progress {
-                    now: Nanos::ZERO,
+                    now: Instant::ZERO,
                     delivered: 1,
                     una: 1 + 10 * n as u64 + i,
                     nxt: 10 * (n as u64 + 1),

@@ -22,7 +22,7 @@ use crate::pacing::Pacing;
 use crate::profile::{Profile, texts};
 use crate::rate::{DeliveryRate, RateSample};
 use crate::recovery::CaState;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::fmt;
 
 /// Congestion window and the state that all algorithms share.
@@ -73,7 +73,7 @@ impl Window {
 /// State of the connection after an acknowledgement, for an algorithm.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress {
-    pub(crate) now: Nanos,
+    pub(crate) now: Instant,
     /// Segments delivered.
     pub(crate) delivered: u32,
     /// Oldest unacknowledged position.
@@ -96,7 +96,7 @@ pub(crate) struct Opening {
 /// Connection, as far as an algorithm that controls the sending rate sees and sets it.
 #[derive(Debug)]
 pub(crate) struct Flow<'a> {
-    pub(crate) now: Nanos,
+    pub(crate) now: Instant,
     pub(crate) state: CaState,
     /// Segments in flight.
     pub(crate) in_flight: u32,
@@ -123,7 +123,7 @@ pub(crate) trait Controller {
     const RATE_BASED: bool = false;
 
     /// Creates the state of a connection that starts at `now`.
-    fn new(profile: &Profile, now: Nanos) -> Self;
+    fn new(profile: &Profile, now: Instant) -> Self;
 
     /// Starts work on a connection that has completed its handshake.
     #[inline]
@@ -140,14 +140,14 @@ pub(crate) trait Controller {
 
     /// Grows the window in congestion avoidance: `acked` segments, those taken by slow start not counted, were
     /// delivered while the window was fully used.
-    fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32);
+    fn on_ack(&mut self, window: &mut Window, now: Instant, acked: u32);
 
     /// Returns the new `ssthresh` after a loss or an ECN echo, with a window of `cwnd` segments.
     fn on_loss(&mut self, cwnd: u32) -> u32;
 
     /// Accounts for `segments` new segments sent at `now`; `in_flight` includes them.
     #[inline]
-    fn on_sent(&mut self, now: Nanos, segments: u32, in_flight: u32) {
+    fn on_sent(&mut self, now: Instant, segments: u32, in_flight: u32) {
         let _ = (now, segments, in_flight);
     }
 
@@ -173,7 +173,7 @@ pub(crate) trait Controller {
 
     /// Accounts for a retransmission timeout, after which earlier measurements of the path may be wrong.
     #[inline]
-    fn on_timeout(&mut self, window: &mut Window, now: Nanos) {
+    fn on_timeout(&mut self, window: &mut Window, now: Instant) {
         let _ = (window, now);
     }
 
@@ -210,7 +210,7 @@ pub(crate) trait Controller {
 
     /// Accounts for `idle` time without data in flight, when sending resumes at `now`.
     #[inline]
-    fn on_restart(&mut self, now: Nanos, idle: Nanos) {
+    fn on_restart(&mut self, now: Instant, idle: Nanos) {
         let _ = (now, idle);
     }
 }
@@ -249,7 +249,7 @@ macro_rules! algorithms {
         }
 
         impl Controller for Congestion {
-            fn new(profile: &Profile, now: Nanos) -> Congestion {
+            fn new(profile: &Profile, now: Instant) -> Congestion {
                 match profile.congestion_control {
                     $(CongestionControl::$name => Congestion::$name(<$type>::new(profile, now)),)*
                 }
@@ -298,7 +298,7 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_ack(&mut self, window: &mut Window, now: Nanos, acked: u32) {
+            fn on_ack(&mut self, window: &mut Window, now: Instant, acked: u32) {
                 match self {
                     $(Congestion::$name(algorithm) => algorithm.on_ack(window, now, acked),)*
                 }
@@ -312,7 +312,7 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_sent(&mut self, now: Nanos, segments: u32, in_flight: u32) {
+            fn on_sent(&mut self, now: Instant, segments: u32, in_flight: u32) {
                 match self {
                     $(Congestion::$name(algorithm) => algorithm.on_sent(now, segments, in_flight),)*
                 }
@@ -339,7 +339,7 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_timeout(&mut self, window: &mut Window, now: Nanos) {
+            fn on_timeout(&mut self, window: &mut Window, now: Instant) {
                 match self {
                     $(Congestion::$name(algorithm) => algorithm.on_timeout(window, now),)*
                 }
@@ -353,7 +353,7 @@ macro_rules! algorithms {
             }
 
             #[inline]
-            fn on_restart(&mut self, now: Nanos, idle: Nanos) {
+            fn on_restart(&mut self, now: Instant, idle: Nanos) {
                 match self {
                     $(Congestion::$name(algorithm) => algorithm.on_restart(now, idle),)*
                 }

@@ -2,7 +2,7 @@
 
 use super::{Controller, Window};
 use crate::profile::Profile;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Smallest `ssthresh` in segments: RFC 5681, equation 4.
 pub(super) const MIN_SSTHRESH: u32 = 2;
@@ -12,13 +12,13 @@ pub(super) const MIN_SSTHRESH: u32 = 2;
 pub(crate) struct Reno;
 
 impl Controller for Reno {
-    fn new(_: &Profile, _: Nanos) -> Reno {
+    fn new(_: &Profile, _: Instant) -> Reno {
         Reno
     }
 
     /// Grows by a segment per window (RFC 5681, equation 3).
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, _: Nanos, acked: u32) {
+    fn on_ack(&mut self, window: &mut Window, _: Instant, acked: u32) {
         window.additive_increase(window.cwnd, acked);
     }
 

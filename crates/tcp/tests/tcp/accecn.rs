@@ -1,14 +1,14 @@
 //! Accurate ECN (RFC 9768) between two ends, and with ends that have less.
 
 use gentle_tcp::{AccEcnOption, Ect, Endpoint, Flags, Marks, Options, Profile, Segment, Seq};
-use gentle_testkit::scripted::{Fate, ISNS, Sent, Side, Wire, ms, profile};
-use gentle_units::Nanos;
+use gentle_testkit::scripted::{Fate, ISNS, Sent, Side, Wire, at_ms, ms, profile};
+use gentle_units::Instant;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// Payload of a full segment with the AccECN option.
 const PAYLOAD: u64 = 1436;
-const MINUTE: Nanos = Nanos::from_secs(60);
+const MINUTE: Instant = Instant::from_secs(60);
 
 fn with(ecn: &str) -> Profile {
     profile("linux-7.2", &[("ecn", ecn)])
@@ -79,18 +79,18 @@ fn a_synack_with_any_ace_field_is_understood() {
     for (ecn, accurate) in [("accecn", vec![2, 3, 4, 5, 6]), ("request", vec![])] {
         for ace in 0..8 {
             let mut out = Vec::new();
-            let mut client = Endpoint::connect(Arc::new(with(ecn)), Seq(7), ms(0), &mut out);
+            let mut client = Endpoint::connect(Arc::new(with(ecn)), Seq(7), at_ms(0), &mut out);
             let mut synack = Segment::new(Seq(100), (Flags::SYN | Flags::ACK).with_ace(ace));
             synack.ack = Seq(8);
             synack.window = 65_535;
-            client.on_segment(ms(10), &synack, false, &mut out);
+            client.on_segment(at_ms(10), &synack, false, &mut out);
             assert!(client.is_established());
             assert_eq!(
                 client.marks().is_some(),
                 accurate.contains(&ace),
                 "{ecn}, {ace}"
             );
-            client.write(ms(10), 100, &mut out);
+            client.write(at_ms(10), 100, &mut out);
             // RFC 9768, table 2: 000 and 111 are "Not ECN"; to a host without AE, 101 is 001.
             let capable = accurate.contains(&ace) || ace == 1 || (ecn == "request" && ace == 5);
             assert_eq!(
@@ -115,7 +115,7 @@ fn a_syn_with_any_ace_field_is_answered() {
             let mut syn = Segment::new(Seq(7), Flags::SYN.with_ace(ace));
             syn.ect = ect;
             let mut out = Vec::new();
-            Endpoint::accept(Arc::new(with("accecn")), Seq(9), ms(0), &syn, ce, &mut out);
+            Endpoint::accept(Arc::new(with("accecn")), Seq(9), at_ms(0), &syn, ce, &mut out);
             let expected = match ace {
                 0 => 0,
                 3 => u8::from(ect == Ect::Not),
@@ -235,7 +235,7 @@ fn every_packet_after_the_handshake_can_be_marked() {
     };
     let mut wire = Wire::new(with("accecn"), with("accecn"), ms(10), script);
     wire.write(200 * PAYLOAD);
-    wire.run(ms(5000));
+    wire.run(at_ms(5000));
     assert_eq!(wire.received(), 200 * PAYLOAD);
     let mut later = wire.log()[2..].iter();
     assert!(later.all(|sent| sent.segment.ect == Ect::Zero));
@@ -360,7 +360,7 @@ fn dctcp_reacts_to_the_fraction_of_marks() {
         let p = || profile("linux-7.2", &knobs);
         let mut wire = Wire::new(p(), p(), ms(25), marking(|number| number % 50 == 49));
         transfer(&mut wire, 5000);
-        wire.log().last().unwrap().at
+        wire.log().last().unwrap().at.since_origin()
     };
     assert!(time("dctcp") * 3 < time("reno") * 2);
 }
@@ -465,7 +465,7 @@ proptest! {
         };
         let mut wire = Wire::new(p(), p(), ms(10), script);
         wire.write(segments * PAYLOAD);
-        wire.run(Nanos::from_secs(1000));
+        wire.run(Instant::from_secs(1000));
         prop_assert_eq!(wire.initiator().bytes_acked(), segments * PAYLOAD);
         let (sender, receiver) = (marks(wire.initiator()), marks(wire.responder().unwrap()));
         let sent = wire.initiator().stats().data_sent;
@@ -489,7 +489,7 @@ proptest! {
         let p = || profile("linux-7.2", &knobs);
         let mut wire = Wire::new(p(), p(), ms(1), |_, _| Fate::Pass);
         wire.write(100_000);
-        wire.run(ms(4));
+        wire.run(at_ms(4));
         let mut now = wire.now();
         let mut out = Vec::new();
         let end = wire.initiator_mut();

@@ -1,11 +1,11 @@
 //! Losses in the handshake, and the times at which each stack retransmits.
 
 use gentle_tcp::{Flags, Profile};
-use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, ms, profile};
-use gentle_units::Nanos;
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, at_ms, ms, profile};
+use gentle_units::{Instant, Nanos};
 
 const DELAY: Nanos = Nanos::from_millis(10);
-const HOUR: Nanos = Nanos::from_secs(3600);
+const HOUR: Instant = Instant::from_secs(3600);
 
 fn connect(name: &str, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
     let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), DELAY, script);
@@ -32,10 +32,10 @@ fn nothing_lost() {
         let wire = connect(name, |_, _| Fate::Pass);
         assert_eq!(syns(&wire), [0], "{name}");
         assert_eq!(synacks(&wire), [10], "{name}");
-        assert_eq!(wire.initiator().established_at(), Some(ms(20)), "{name}");
+        assert_eq!(wire.initiator().established_at(), Some(at_ms(20)), "{name}");
         assert_eq!(
             wire.responder().unwrap().established_at(),
-            Some(ms(30)),
+            Some(at_ms(30)),
             "{name}"
         );
         assert!(
@@ -63,7 +63,7 @@ fn all_syns_lost() {
         let wire = connect(name, |_, _| Fate::Drop);
         assert_eq!(seconds(syns(&wire)), expected, "{name}");
         assert!(wire.initiator().is_failed(), "{name}");
-        assert_eq!(wire.now(), Nanos::from_secs(failed_at), "{name}");
+        assert_eq!(wire.now(), Instant::from_secs(failed_at), "{name}");
         let stats = wire.initiator().stats();
         assert_eq!(stats.syn_sent as usize, expected.len(), "{name}");
         assert_eq!(
@@ -91,7 +91,7 @@ fn all_synacks_lost_and_the_initiator_silent() {
         let initiator = gentle_tcp::Endpoint::connect(
             profile(name, &[]).into(),
             gentle_tcp::Seq(0),
-            ms(0),
+            at_ms(0),
             &mut out,
         );
         let syn = out[0];
@@ -100,13 +100,13 @@ fn all_synacks_lost_and_the_initiator_silent() {
         let mut responder = gentle_tcp::Endpoint::accept(
             profile(name, &[]).into(),
             gentle_tcp::Seq(0),
-            ms(0),
+            at_ms(0),
             &syn,
             false,
             &mut out,
         );
         let mut times = vec![0];
-        let mut now = ms(0);
+        let mut now = at_ms(0);
         out.clear();
         while let Some(next) = responder.next_timer() {
             now = next;
@@ -114,7 +114,7 @@ fn all_synacks_lost_and_the_initiator_silent() {
             times.extend(out.drain(..).map(|_| now.as_millis() / 1000));
         }
         assert_eq!(times, expected, "{name}");
-        assert_eq!(now, Nanos::from_secs(failed_at), "{name}");
+        assert_eq!(now, Instant::from_secs(failed_at), "{name}");
         assert!(responder.is_failed());
     }
 }
@@ -129,15 +129,15 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
         ("freebsd-9.3", vec![0, 3000, 3500, 6500, 12_500, 24_500]),
     ] {
         let again = if name == "linux-7.2" {
-            ms(500)
+            at_ms(500)
         } else {
-            ms(3500)
+            at_ms(3500)
         };
         let mut out = Vec::new();
         gentle_tcp::Endpoint::connect(
             profile(name, &[]).into(),
             gentle_tcp::Seq(0),
-            ms(0),
+            at_ms(0),
             &mut out,
         );
         let syn = out[0];
@@ -145,7 +145,7 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
         let mut responder = gentle_tcp::Endpoint::accept(
             profile(name, &[]).into(),
             gentle_tcp::Seq(0),
-            ms(0),
+            at_ms(0),
             &syn,
             false,
             &mut out,
@@ -188,11 +188,11 @@ fn the_published_times_of_three_second_stacks() {
         });
         wire.initiator().established_at().unwrap()
     };
-    assert_eq!(with(&[0], &[]), ms(3020));
+    assert_eq!(with(&[0], &[]), at_ms(3020));
     // The responder's timer, set one delay after the SYN's, would fire after the SYN's; the duplicate SYN is answered.
-    assert_eq!(with(&[], &[0]), ms(3020));
-    assert_eq!(with(&[0], &[0]), ms(6020));
-    assert_eq!(with(&[0, 1, 2], &[]), ms(21_020));
+    assert_eq!(with(&[], &[0]), at_ms(3020));
+    assert_eq!(with(&[0], &[0]), at_ms(6020));
+    assert_eq!(with(&[0, 1, 2], &[]), at_ms(21_020));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn one_syn_lost() {
         let wire = connect(name, dropping(Side::Initiator, &[0]));
         assert_eq!(
             wire.initiator().established_at(),
-            Some(ms(established)),
+            Some(at_ms(established)),
             "{name}"
         );
         assert_eq!(wire.received(), 100, "{name}");
@@ -230,7 +230,7 @@ fn one_synack_lost() {
         assert_eq!(synacks(&wire), [10, again + 10], "{name}");
         assert_eq!(
             wire.initiator().established_at(),
-            Some(ms(again + 20)),
+            Some(at_ms(again + 20)),
             "{name}"
         );
         let stats = wire.responder().unwrap().stats();
@@ -253,12 +253,12 @@ fn the_final_ack_lost() {
             DELAY,
             dropping(Side::Initiator, &[1]),
         );
-        wire.run(Nanos::from_secs(60));
+        wire.run(Instant::from_secs(60));
         assert_eq!(synacks(&wire), [10, again], "{name}");
         assert!(wire.responder().unwrap().is_established(), "{name}");
         assert_eq!(
             wire.responder().unwrap().established_at(),
-            Some(ms(again + 20)),
+            Some(at_ms(again + 20)),
             "{name}"
         );
     }
@@ -272,7 +272,7 @@ fn data_completes_the_handshake() {
         assert_eq!(synacks(&wire), [10], "{name}");
         assert_eq!(
             wire.responder().unwrap().established_at(),
-            Some(ms(30)),
+            Some(at_ms(30)),
             "{name}"
         );
     }
@@ -295,7 +295,7 @@ fn the_initial_window_after_losses() {
             DELAY,
             dropping(Side::Initiator, lost),
         );
-        wire.run(Nanos::from_secs(10));
+        wire.run(Instant::from_secs(10));
         assert_eq!(wire.initiator().cwnd(), expected, "{name} {lost:?}");
     }
 }
@@ -306,7 +306,7 @@ fn a_long_path_is_no_loss() {
     for (name, expected) in [("linux-7.2", 10), ("linux-3.16", 1)] {
         let p = profile(name, &[("syn_linear_timeouts", "4")]);
         let mut wire = Wire::new(p.clone(), p, ms(1200), |_, _| Fate::Pass);
-        wire.run(ms(2400));
+        wire.run(at_ms(2400));
         assert_eq!(wire.initiator().stats().syn_retransmitted, 2, "{name}");
         assert_eq!(wire.initiator().cwnd(), expected, "{name}");
     }
@@ -318,7 +318,7 @@ fn the_timeout_after_a_lost_syn() {
     let after = |knobs: &[(&str, &str)]| {
         let p = profile("linux-7.2", knobs);
         let mut wire = Wire::new(p.clone(), p, DELAY, dropping(Side::Initiator, &[0]));
-        wire.run(Nanos::from_secs(10));
+        wire.run(Instant::from_secs(10));
         wire.initiator().rto()
     };
     assert_eq!(after(&[("timestamps", "false")]), Nanos::from_secs(3));

@@ -7,7 +7,7 @@
 
 use gentle_tcp::{Flags, Profile, Segment, Seq};
 use gentle_testkit::scripted::{Fate, Link, Sent, Side, Wire};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::BTreeMap;
 
 const MSS: u32 = 1448;
@@ -100,25 +100,25 @@ fn simulated(case: &Case, expected: &[(f64, String, bool)]) -> Vec<(f64, String,
 }
 
 /// Converts milliseconds to a time.
-fn at(ms: f64) -> Nanos {
-    Nanos::from_secs_f64(ms / 1e3)
+fn at(ms: f64) -> Instant {
+    Instant::from_secs_f64(ms / 1e3)
 }
 
 fn run(segments: u32, start: f64, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
     let links = [
         // Picoseconds per byte at 2.4 and at 0.4 Mb/s.
-        Link::new(at(42.0), 3_333_333),
-        Link::new(at(52.0), 20_000_000),
+        Link::new(Nanos::from_millis(42), 3_333_333),
+        Link::new(Nanos::from_millis(52), 20_000_000),
     ];
     let linux = Profile::linux_7_2();
     let isns = (Seq(1000), Seq(50_000));
     let mut wire = Wire::over(linux.clone(), linux, links, at(start), isns, script);
-    while !wire.initiator().is_established() && wire.step(Nanos::from_secs(200)) {}
+    while !wire.initiator().is_established() && wire.step(Instant::from_secs(200)) {}
     if wire.initiator().is_established() {
         wire.write(u64::from(segments * MSS));
         wire.close();
     }
-    wire.run(Nanos::from_secs(200));
+    wire.run(Instant::from_secs(200));
     wire
 }
 

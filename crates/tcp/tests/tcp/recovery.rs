@@ -4,8 +4,8 @@
 //! window at 100 ms. In the scripts, segment 0 is the SYN, 1 the ACK, and data begins with number 2.
 
 use gentle_tcp::{Flags, Profile};
-use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, ms, profile};
-use gentle_units::Nanos;
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, at_ms, ms, profile};
+use gentle_units::{Instant, Nanos};
 
 const MSS: u64 = 1448;
 
@@ -17,7 +17,7 @@ fn start(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + '
 
 fn run(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + 'static) -> Wire {
     let mut wire = start(p, segments, script);
-    wire.run(Nanos::from_secs(600));
+    wire.run(Instant::from_secs(600));
     assert!(wire.initiator().is_closed() && !wire.initiator().is_failed());
     assert_eq!(wire.received(), segments * MSS);
     wire
@@ -94,9 +94,9 @@ fn rack_learns_from_reordering() {
 #[test]
 fn a_retransmission_that_timestamps_prove_spurious_is_undone() {
     let mut wire = start(profile("linux-7.2", &[]), 200, late(&[4], ms(20)));
-    wire.run(ms(205));
+    wire.run(at_ms(205));
     assert!(wire.initiator().ssthresh() < 10, "reduced at first");
-    wire.run(ms(225));
+    wire.run(at_ms(225));
     assert_eq!(wire.initiator().stats().undos, 1);
     assert!(wire.initiator().cwnd() >= 10);
     assert!(wire.initiator().ssthresh() >= 10);
@@ -106,13 +106,13 @@ fn a_retransmission_that_timestamps_prove_spurious_is_undone() {
 fn a_retransmission_that_a_dsack_proves_spurious_is_undone() {
     let p = profile("linux-7.2", &[("timestamps", "false")]);
     let mut wire = start(p, 200, late(&[4], ms(20)));
-    wire.run(ms(225));
+    wire.run(at_ms(225));
     assert_eq!(
         wire.initiator().stats().undos,
         0,
         "not before the duplicate has arrived"
     );
-    wire.run(ms(305));
+    wire.run(at_ms(305));
     assert_eq!(wire.initiator().stats().undos, 1);
     assert_eq!(wire.initiator().stats().dsacks_received, 1);
     assert!(wire.initiator().cwnd() >= 10);
@@ -171,10 +171,10 @@ fn a_repairing_probe_reduces_the_window() {
     );
     wire.write(5 * MSS);
     // The probe is sent at 500 ms and acknowledged at 600; no DSACK follows, as the next acknowledgement shows.
-    wire.run(ms(650));
+    wire.run(at_ms(650));
     assert_eq!(wire.initiator().ssthresh(), u32::MAX);
     wire.write(MSS);
-    wire.run(ms(751));
+    wire.run(at_ms(751));
     assert_eq!(
         wire.initiator().ssthresh(),
         7,
@@ -184,9 +184,9 @@ fn a_repairing_probe_reduces_the_window() {
 
 /// Stalls the path from 200 ms on: segments sent in the next second arrive together, in order, at 1200 ms.
 fn stall(sent: &Sent) -> Fate {
-    let stalled = sent.from == Side::Initiator && sent.at >= ms(200) && sent.at < ms(1200);
+    let stalled = sent.from == Side::Initiator && sent.at >= at_ms(200) && sent.at < at_ms(1200);
     if stalled {
-        Fate::Late(ms(1200) - sent.at)
+        Fate::Late(at_ms(1200) - sent.at)
     } else {
         Fate::Pass
     }
@@ -197,11 +197,11 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
     let mut wire = start(profile("linux-7.2", &[("tlp", "false")]), 100, |sent, _| {
         stall(sent)
     });
-    wire.run(ms(1290));
+    wire.run(at_ms(1290));
     let before = wire.initiator().stats().rto_timeouts;
     assert!(before >= 1);
     assert_eq!(wire.initiator().cwnd(), 1);
-    wire.run(ms(1310));
+    wire.run(at_ms(1310));
     assert_eq!(wire.initiator().stats().undos, 1);
     assert!(wire.initiator().cwnd() >= 20, "{}", wire.initiator().cwnd());
 }
@@ -238,7 +238,7 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     let knobs = [("min_rto", "30ms"), ("rto_slop", "0")];
     let delayed = |extra: u64| {
         move |sent: &Sent, _: usize| {
-            let flight = sent.at >= ms(200) && sent.at < ms(201) && sent.from == Side::Initiator;
+            let flight = sent.at >= at_ms(200) && sent.at < at_ms(201) && sent.from == Side::Initiator;
             if flight {
                 Fate::Late(ms(extra))
             } else {
@@ -247,11 +247,11 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
         }
     };
     let mut wire = start(profile("freebsd-9.3", &knobs), 100, delayed(0));
-    wire.run(ms(299));
+    wire.run(at_ms(299));
     let rto = wire.initiator().rto().as_millis();
     for (extra, undos) in [(rto + 20 - 100, 1), (rto + 80 - 100, 0)] {
         let mut wire = start(profile("freebsd-9.3", &knobs), 100, delayed(extra));
-        wire.run(ms(200 + rto + 90));
+        wire.run(at_ms(200 + rto + 90));
         assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{extra}");
         assert_eq!(wire.initiator().stats().undos, undos, "{extra}");
     }
@@ -277,7 +277,7 @@ fn a_fin_that_overtakes_its_data() {
         .unwrap();
     let block = reported.segment.sack[0];
     assert_eq!(block.1.0 - block.0.0, 1, "the FIN alone");
-    assert_eq!(reported.at, ms(150));
+    assert_eq!(reported.at, at_ms(150));
     // The FIN arrives at 150 ms, its SACK at 200; the reordering window is 25 ms, and the timer has 2 ms of slack. All
     // three segments are marked lost; the first acknowledgement of an original ends recovery before the window permits
     // a second retransmission.
@@ -326,7 +326,7 @@ fn a_fin_that_nobody_answers() {
             }
         },
     );
-    wire.run(Nanos::from_secs(12));
+    wire.run(Instant::from_secs(12));
     assert_eq!(
         wire.times(Side::Initiator, Flags::FIN),
         [100, 500, 800, 1400, 2600, 5000, 9800]
@@ -364,14 +364,14 @@ fn a_closed_end_point_still_answers() {
         let mut wire = Wire::new(p.clone(), p, ms(50), move |sent, _| {
             // Last ACK of the initiator, twice.
             let last = sent.from == Side::Initiator
-                && sent.at > ms(150)
+                && sent.at > at_ms(150)
                 && sent.segment.len == 0
                 && ends < 2;
             ends += usize::from(last);
             if last { Fate::Drop } else { Fate::Pass }
         });
         wire.write_and_close(MSS);
-        wire.run(Nanos::from_secs(600));
+        wire.run(Instant::from_secs(600));
         let responder = wire.responder().unwrap();
         assert!(responder.is_closed() && !responder.is_failed(), "{name}");
         assert_eq!(responder.stats().fin_retransmitted, 2, "{name}");
@@ -401,11 +401,11 @@ fn proportional_rate_reduction() {
             (Side::Initiator, n) if n < 22 => Fate::Late(ms(n as u64)),
             _ => Fate::Pass,
         });
-        wire.run(ms(290));
+        wire.run(at_ms(290));
         let mut per_ack = vec![0; 19];
         for sent in wire
             .sent(Side::Initiator)
-            .filter(|sent| sent.at >= ms(203) && sent.at < ms(222))
+            .filter(|sent| sent.at >= at_ms(203) && sent.at < at_ms(222))
         {
             per_ack[sent.at.as_millis() as usize - 203] += 1;
         }
@@ -483,10 +483,10 @@ fn a_timeout_starts_over() {
             lost += usize::from(data);
             if data { Fate::Drop } else { Fate::Pass }
         });
-        wire.run(ms(999));
+        wire.run(at_ms(999));
         assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{name}");
         assert_eq!(wire.initiator().ssthresh(), ssthresh, "{name}");
-        wire.run(Nanos::from_secs(60));
+        wire.run(Instant::from_secs(60));
         assert_eq!(wire.received(), 20 * MSS, "{name}");
         assert_eq!(wire.initiator().stats().rto_timeouts, 1, "{name}");
     }
@@ -516,7 +516,7 @@ fn congestion_experienced_reduces_once_a_round_trip() {
             Fate::Pass
         }
     });
-    wire.run(Nanos::from_secs(5));
+    wire.run(Instant::from_secs(5));
     assert_eq!(wire.initiator().stats().ecn_reductions, 1);
     assert_eq!(wire.initiator().stats().segments_retransmitted, 0);
     let reduced: Vec<_> = wire
@@ -555,7 +555,7 @@ fn ecn_is_negotiated() {
         );
         let mut wire = Wire::new(a, b, ms(50), |_, _| Fate::Pass);
         wire.write_and_close(MSS);
-        wire.run(Nanos::from_secs(5));
+        wire.run(Instant::from_secs(5));
         wire.sent(Side::Initiator)
             .any(|sent| sent.segment.ect.is_capable())
     };
@@ -571,7 +571,7 @@ fn delayed_acknowledgements() {
         let p = profile(name, knobs);
         let mut wire = Wire::new(p.clone(), p, ms(50), |_, _| Fate::Pass).stays_open();
         wire.write(bytes);
-        wire.run(Nanos::from_secs(5));
+        wire.run(Instant::from_secs(5));
         wire.times(Side::Responder, Flags::ACK)[1..].to_vec()
     };
     assert_eq!(acks("freebsd-9.3", &[], MSS), [250]);
@@ -611,10 +611,10 @@ fn an_idle_window_decays() {
     let p = profile("linux-7.2", &[("hystart", "false")]);
     let mut wire = Wire::new(p.clone(), p, ms(50), |_, _| Fate::Pass);
     wire.write(100 * MSS);
-    wire.run(Nanos::from_secs(2));
+    wire.run(Instant::from_secs(2));
     let grown = wire.initiator().cwnd();
     assert!(grown > 60, "{grown}");
-    wire.advance_to(Nanos::from_secs(5));
+    wire.advance_to(Instant::from_secs(5));
     wire.write(MSS);
     assert_eq!(wire.initiator().cwnd(), 10);
     assert!(wire.initiator().ssthresh() >= grown / 4 * 3);
@@ -627,10 +627,10 @@ fn closing_an_endless_flow() {
         let p = profile(name, &[]);
         let mut wire = Wire::new(p.clone(), p, ms(50), |_, _| Fate::Pass);
         wire.write_forever();
-        wire.run(Nanos::from_secs(1));
+        wire.run(Instant::from_secs(1));
         let sent = wire.data().len();
         wire.close();
-        wire.run(Nanos::from_secs(60));
+        wire.run(Instant::from_secs(60));
         assert!(wire.initiator().is_closed(), "{name}");
         assert_eq!(wire.data().len(), sent, "{name}");
         assert_eq!(wire.received(), wire.initiator().bytes_acked(), "{name}");
@@ -648,7 +648,7 @@ fn counting_acks_halves_the_growth_under_delayed_acks() {
             |_, _| Fate::Pass,
         );
         // Ten round trips after the handshake.
-        wire.run(ms(1150));
+        wire.run(at_ms(1150));
         wire.initiator().cwnd()
     };
     assert_eq!(window(&[]), 30);
@@ -696,7 +696,7 @@ fn acknowledgements_behind_a_hole_are_compressed_while_it_is_open() {
         (Side::Initiator, 6) => Fate::Drop,
         _ => Fate::Pass,
     });
-    wire.run(ms(160));
+    wire.run(at_ms(160));
     let sacks = wire.sent(Side::Responder);
     let sacks = sacks.filter(|sent| sent.segment.sack_count > 0).count();
     assert!((16..32).contains(&sacks), "{sacks} for 54 segments");

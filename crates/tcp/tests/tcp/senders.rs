@@ -2,7 +2,7 @@
 
 use gentle_tcp::{Ect, Flags, Profile, Segment};
 use gentle_testkit::scripted::{Fate, ISNS, Link, Sent, Side, Wire, ms, profile};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 const MSS: u64 = 1448;
 /// Picoseconds per byte at 2.4 Mb/s and at 10 Mb/s.
@@ -19,19 +19,19 @@ fn endless(profile: Profile, picos_per_byte: u64, seconds: u64) -> Wire {
         profile.clone(),
         profile,
         links,
-        Nanos::ZERO,
+        Instant::ZERO,
         ISNS,
         |_, _| Fate::Pass,
     );
     wire.write_forever();
-    wire.run(Nanos::from_secs(seconds));
+    wire.run(Instant::from_secs(seconds));
     wire
 }
 
 /// Payload that the receiver got between two times, bytes per second.
 fn rate(wire: &Wire, from: u64, to: u64) -> f64 {
     let acked = |at: u64| {
-        let before = |sent: &&Sent| sent.at <= Nanos::from_secs(at);
+        let before = |sent: &&Sent| sent.at <= Instant::from_secs(at);
         let last = wire.sent(Side::Responder).rfind(before);
         last.map_or(0, |sent| sent.segment.ack.0 - ISNS.0.0)
     };
@@ -67,7 +67,7 @@ fn dctcp_echoes_exactly_what_was_marked() {
         let p = profile("linux-7.2", &[("congestion_control", "dctcp")]);
         let mut wire = Wire::new(p.clone(), p, ms(30), marking(marked.to_vec().leak()));
         wire.write_and_close(60 * MSS);
-        wire.run(Nanos::from_secs(10));
+        wire.run(Instant::from_secs(10));
         let mut una = ISNS.0.0 + 1;
         let mut echoed = 0;
         for sent in wire.sent(Side::Responder).skip(1) {
@@ -89,7 +89,7 @@ fn dctcp_sends_every_packet_ecn_capable() {
         let p = profile("linux-7.2", &all);
         let mut wire = Wire::new(p.clone(), p, ms(30), |_, _| Fate::Pass);
         wire.write_and_close(30 * MSS);
-        wire.run(Nanos::from_secs(10));
+        wire.run(Instant::from_secs(10));
         let mut fields: Vec<Ect> = wire.log().iter().map(|sent| sent.segment.ect).collect();
         fields.dedup();
         fields
@@ -104,7 +104,7 @@ fn dctcp_is_reno_towards_a_host_without_ecn() {
     let p = profile("linux-7.2", &[("congestion_control", "dctcp")]);
     let mut wire = Wire::new(p, profile("linux-7.2", &[]), ms(30), |_, _| Fate::Pass);
     wire.write_and_close(30 * MSS);
-    wire.run(Nanos::from_secs(10));
+    wire.run(Instant::from_secs(10));
     assert_eq!(wire.initiator().bytes_acked(), 30 * MSS);
     let mut after = wire.log().iter().filter(data);
     assert!(after.all(|sent| sent.segment.ect == Ect::Not));
@@ -124,7 +124,7 @@ fn dctcp_reduces_in_proportion() {
         };
         let mut wire = Wire::new(p.clone(), p, ms(30), some);
         wire.write_forever();
-        wire.run(Nanos::from_secs(60));
+        wire.run(Instant::from_secs(60));
         rate(&wire, 20, 60)
     };
     let (dctcp, reno) = (mean("dctcp"), mean("reno"));
@@ -132,7 +132,7 @@ fn dctcp_reduces_in_proportion() {
 }
 
 /// Sends 100 segments and returns the times of the first window after the unpaced start, with the number of segments.
-fn bursts(knobs: &[(&str, &str)]) -> Vec<(Nanos, usize)> {
+fn bursts(knobs: &[(&str, &str)]) -> Vec<(Instant, usize)> {
     let mut wire = Wire::new(
         profile("linux-7.2", knobs),
         profile("linux-7.2", &[]),
@@ -140,8 +140,8 @@ fn bursts(knobs: &[(&str, &str)]) -> Vec<(Nanos, usize)> {
         |_, _| Fate::Pass,
     );
     wire.write_and_close(100 * MSS);
-    wire.run(Nanos::from_secs(10));
-    let mut bursts: Vec<(Nanos, usize)> = Vec::new();
+    wire.run(Instant::from_secs(10));
+    let mut bursts: Vec<(Instant, usize)> = Vec::new();
     for sent in wire.sent(Side::Initiator).filter(data) {
         match bursts.last_mut() {
             Some(last) if last.0 == sent.at => last.1 += 1,
@@ -201,7 +201,7 @@ fn bbr_probes_for_the_shortest_round_trip() {
     for event in wire
         .log()
         .iter()
-        .filter(|event| event.at > Nanos::from_secs(2))
+        .filter(|event| event.at > Instant::from_secs(2))
     {
         match event.from {
             Side::Initiator => sent = event.segment.seq.0 + event.segment.len,
@@ -227,9 +227,9 @@ fn bbr_does_not_take_loss_for_congestion() {
             _ => Fate::Pass,
         };
         let links = [Link::new(ms(40), FAST), Link::new(ms(40), FAST)];
-        let mut wire = Wire::over(p.clone(), p, links, Nanos::ZERO, ISNS, lossy);
+        let mut wire = Wire::over(p.clone(), p, links, Instant::ZERO, ISNS, lossy);
         wire.write_forever();
-        wire.run(Nanos::from_secs(30));
+        wire.run(Instant::from_secs(30));
         rate(&wire, 10, 30)
     };
     let (bbr, cubic) = (goodput("bbr"), goodput("cubic"));
@@ -258,7 +258,7 @@ fn hystart_plus_leaves_slow_start_early() {
 fn a_short_segment_fills_the_window() {
     let p = profile("linux-7.2", &[("receive_window", "100kb")]);
     let wire = endless(p, FAST / 2, 10);
-    let last = |sent: &&Sent| sent.at >= Nanos::from_secs(9);
+    let last = |sent: &&Sent| sent.at >= Instant::from_secs(9);
     let lengths: Vec<_> = wire
         .sent(Side::Initiator)
         .filter(data)

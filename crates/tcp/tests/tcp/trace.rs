@@ -1,7 +1,7 @@
 //! Snapshots of two small transfers, segment by segment, in the form of tcpdump output.
 
 use gentle_testkit::scripted::{Side, Wire, dropping, ms, profile};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 fn trace(name: &str, out: &'static [usize]) -> String {
     let mut wire = Wire::new(
@@ -11,7 +11,7 @@ fn trace(name: &str, out: &'static [usize]) -> String {
         dropping(Side::Initiator, out),
     );
     wire.write_and_close(8 * 1448);
-    wire.run(Nanos::from_secs(60));
+    wire.run(Instant::from_secs(60));
     wire.trace()
 }
 

@@ -1,8 +1,8 @@
 //! Properties that hold for any behaviour of the network: a transfer completes, no data is invented, no endless loop.
 
 use gentle_tcp::{Profile, Seq};
-use gentle_testkit::scripted::{Fate, Sent, Side, Wire, ms, profile};
-use gentle_units::Nanos;
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, at_ms, ms, profile};
+use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
 
 /// Random number generator for the wire; seeded by the test case.
@@ -80,7 +80,7 @@ fn long_transfers_over_a_lossy_wire() {
             };
             let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), ms(20), script);
             wire.write_and_close(BYTES);
-            wire.run(Nanos::from_secs(3600));
+            wire.run(Instant::from_secs(3600));
             assert!(
                 wire.initiator().is_closed() && !wire.initiator().is_failed(),
                 "{name} {seed}"
@@ -140,7 +140,7 @@ proptest! {
             .responder_writes(answer);
         wire.write_and_close(bytes);
         let mut steps = 0u64;
-        while wire.step(Nanos::from_secs(7200)) {
+        while wire.step(Instant::from_secs(7200)) {
             steps += 1;
             prop_assert!(steps < 200_000, "no end in sight at {}", wire.now());
             // A closed initiator whose responder has given up would retransmit for minutes more.
@@ -197,7 +197,7 @@ proptest! {
     ) {
         let mut wire = Wire::new(profile(Profile::NAMES[name], &[]), Profile::default(), ms(1), |_, _| Fate::Pass);
         wire.write(100_000);
-        wire.run(ms(4));
+        wire.run(at_ms(4));
         let mut out = Vec::new();
         let mut now = wire.now();
         let initiator = wire.initiator_mut();

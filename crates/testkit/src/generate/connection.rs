@@ -4,7 +4,7 @@ use super::path::Host;
 use super::vantage::Seen;
 use crate::event_loop::Side;
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
 
 /// Size of the client's request for data: one small segment, bytes.
@@ -68,7 +68,7 @@ pub struct Peer {
     /// IP identification of the next packet.
     pub(crate) ip_id: u16,
     /// Time at which everything sent has left the host.
-    pub(crate) free_at: Nanos,
+    pub(crate) free_at: Instant,
     spoken: bool,
     closed: bool,
 }
@@ -81,7 +81,7 @@ impl Peer {
             isn,
             end: None,
             ip_id,
-            free_at: Nanos::ZERO,
+            free_at: Instant::ZERO,
             spoken: false,
             closed: false,
         }
@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Sends the first SYN to `out`.
-    pub(crate) fn open(&mut self, now: Nanos, out: &mut Vec<Segment>) {
+    pub(crate) fn open(&mut self, now: Instant, out: &mut Vec<Segment>) {
         let client = self.peer(CLIENT);
         let profile = Arc::clone(&client.profile);
         client.end = Some(Endpoint::connect(profile, client.isn, now, out));
@@ -143,7 +143,7 @@ impl Connection {
     /// Delivers a segment to a side; its replies go into `out`.
     pub(crate) fn deliver(
         &mut self,
-        now: Nanos,
+        now: Instant,
         to: Side,
         segment: &Segment,
         out: &mut Vec<Segment>,
@@ -175,7 +175,7 @@ impl Connection {
     }
 
     /// Runs the program on one side after a change.
-    fn act(&mut self, now: Nanos, who: Side, out: &mut Vec<Segment>) {
+    fn act(&mut self, now: Instant, who: Side, out: &mut Vec<Segment>) {
         let plan = &self.plan;
         let side = &mut self.peers[who.index()];
         let Some(end) = &mut side.end else {

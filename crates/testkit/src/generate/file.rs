@@ -3,7 +3,7 @@
 use super::options::Format;
 use anyhow::{Context, Result};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -67,9 +67,9 @@ impl Capture {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&mut self, at: Nanos, wire_bytes: u32, data: &[u8]) -> Result<()> {
+    pub fn write(&mut self, at: Instant, wire_bytes: u32, data: &[u8]) -> Result<()> {
         let packet = RawPacket {
-            time: START + at,
+            time: START + at.since_origin(),
             interface: 0,
             link: LinkType::ETHERNET,
             original_len: wire_bytes,

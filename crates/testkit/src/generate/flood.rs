@@ -6,7 +6,7 @@ use super::options::Options;
 use super::path::Host;
 use anyhow::{Result, ensure};
 use gentle_tcp::{Flags, Options as TcpOptions, Segment, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::{IpAddr, Ipv4Addr};
@@ -54,7 +54,7 @@ pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
         // Multiplication by an odd factor keeps the numbers distinct.
         let seq = (number as u32).wrapping_mul(0x9e37_79b1);
         bytes[SEQ..][..4].copy_from_slice(&seq.to_be_bytes());
-        file.write(Nanos(number * GAP.0), whole, &bytes)?;
+        file.write(Instant(number * GAP.0), whole, &bytes)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::vantage::Seen;
 use crate::event_loop::{EventLoop, Network, Schedule, Side};
 use anyhow::{Context, Error, Result};
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -108,7 +108,7 @@ impl<'a> Generator<'a> {
         let events = &mut self.events;
         let options = events.network().options;
         let gap = options.span.as_secs_f64() / options.connections as f64;
-        let mut arrival = Nanos::ZERO;
+        let mut arrival = Instant::ZERO;
         for _ in 0..options.connections {
             while events.next_at() < arrival {
                 step(events)?;
@@ -126,7 +126,7 @@ impl<'a> Generator<'a> {
 
 /// Processes the next event; returns whether there was one.
 fn step(events: &mut EventLoop<CapturedNetwork<'_>>) -> Result<bool> {
-    let result = events.step(Nanos::MAX);
+    let result = events.step(Instant::NEVER);
     result.with_context(|| "the capture could not be written")
 }
 
@@ -136,7 +136,7 @@ impl CapturedNetwork<'_> {
     }
 
     /// Draws a connection; its first SYN goes into `out`.
-    fn open(&mut self, now: Nanos, out: &mut Vec<Segment>) -> Box<Connection> {
+    fn open(&mut self, now: Instant, out: &mut Vec<Segment>) -> Box<Connection> {
         let hosts = self.paths.draw(self.truth.connections, &mut self.rng);
         self.truth.connections += 1;
         let without = self.chance(self.options.no_timestamps);

@@ -9,7 +9,7 @@ use super::tins::Share;
 use crate::laws::cobalt::{Cobalt, Params};
 use crate::plumbing::arena::Chain;
 use crate::plumbing::linux;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// State of a flow (Linux: `CAKE_SET_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -238,7 +238,7 @@ impl Tin {
     /// Takes the current flow, which has no packet, out of the round. Its control law decays before the queue is given
     /// to another flow.
     #[inline]
-    pub(super) fn ran_empty(&mut self, queue: usize, now: Nanos) {
+    pub(super) fn ran_empty(&mut self, queue: usize, now: Instant) {
         let flow = &mut self.flows[queue];
         flow.law.on_empty(now, &self.params);
         let is_at_rest = flow.law.is_at_rest(now);

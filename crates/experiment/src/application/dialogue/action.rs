@@ -3,7 +3,7 @@
 
 use crate::application::Request;
 use crate::metrics::recorder::Recorder;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Request of a user to the backend, which has the connection.
@@ -54,7 +54,7 @@ pub enum NoteEvent {
 impl Note {
     /// Counts it for the application of `workload`, if it began after the warm-up.
     pub fn record(&self, workload: usize, recorder: &mut Recorder) {
-        if Nanos(self.began_ns) < recorder.warmup() {
+        if Instant(self.began_ns) < recorder.warmup() {
             return;
         }
         let Some(application) = recorder.application(workload) else {

@@ -3,7 +3,7 @@
 use super::{Action, Drawn, Note, NoteEvent, Script, UserPlan};
 use crate::application::Request;
 use crate::draw::Stream;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 enum Link {
     Closed,
     /// Since this time.
-    Connecting(Nanos),
+    Connecting(Instant),
     Open,
 }
 
 /// A transaction under way.
 #[derive(Debug, Clone)]
 struct Running {
-    began: Nanos,
+    began: Instant,
     /// Payload asked for on the connection when its current stage is complete.
     complete_at: u64,
     /// Payload of its answers so far.
@@ -35,12 +35,12 @@ pub struct User {
     script: Script,
     service: Nanos,
     mss: u16,
-    end: Nanos,
+    end: Instant,
     rng: Stream,
     link: Link,
     next: Drawn,
-    /// When the next transaction begins, or the connection for it; `Nanos::MAX`: not before something else happens.
-    next_at: Nanos,
+    /// When the next transaction begins, or the connection for it; `Instant::NEVER`: not before something else happens.
+    next_at: Instant,
     running: VecDeque<Running>,
     /// Payload of the answers asked for on the current connection.
     asked: u64,
@@ -55,10 +55,10 @@ impl User {
             script: plan.script,
             service: Nanos(plan.service_ns),
             mss: plan.mss,
-            end: Nanos(plan.end_ns),
+            end: Instant(plan.end_ns),
             rng,
             link: Link::Closed,
-            next_at: next.pause,
+            next_at: Instant::ZERO + next.pause,
             next,
             running: VecDeque::new(),
             asked: 0,
@@ -66,7 +66,7 @@ impl User {
     }
 
     /// Time at which [`User::wake`] has to be called; `None`: at no time, as things are.
-    pub fn wake_at(&self) -> Option<Nanos> {
+    pub fn wake_at(&self) -> Option<Instant> {
         (self.next_at < self.end).then_some(self.next_at)
     }
 
@@ -76,7 +76,7 @@ impl User {
     }
 
     /// Begins what is due at `now`. Does nothing if nothing is.
-    pub fn wake(&mut self, now: Nanos, actions: &mut Vec<Action>) {
+    pub fn wake(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.wake_at().is_none_or(|at| now < at) {
             return;
         }
@@ -87,7 +87,7 @@ impl User {
                 if self.script.waits() {
                     self.begin(now);
                 } else {
-                    self.next_at = Nanos::MAX;
+                    self.next_at = Instant::NEVER;
                 }
             }
             Link::Open => {
@@ -99,14 +99,14 @@ impl User {
     }
 
     /// The connection was established.
-    pub fn connected(&mut self, now: Nanos, actions: &mut Vec<Action>) {
+    pub fn connected(&mut self, now: Instant, actions: &mut Vec<Action>) {
         let Link::Connecting(since) = self.link else {
             return;
         };
         actions.push(Action::Note(Note {
             began_ns: since.0,
             event: NoteEvent::Connected {
-                took_ns: now.saturating_sub(since).0,
+                took_ns: now.saturating_since(since).0,
             },
         }));
         self.link = Link::Open;
@@ -116,13 +116,13 @@ impl User {
                 self.ask(index, actions);
             }
         } else {
-            self.next_at = later(now, self.next.pause);
+            self.next_at = now + self.next.pause;
         }
         self.close_if_done(actions);
     }
 
     /// `received` bytes of payload have arrived on the connection so far.
-    pub fn received(&mut self, now: Nanos, received: u64, actions: &mut Vec<Action>) {
+    pub fn received(&mut self, now: Instant, received: u64, actions: &mut Vec<Action>) {
         if self.link != Link::Open {
             return;
         }
@@ -139,7 +139,7 @@ impl User {
             let event = NoteEvent::Completed { took_ns, bytes };
             actions.push(Action::Note(Note { began_ns, event }));
             if self.script.waits() {
-                self.next_at = later(now, self.next.pause);
+                self.next_at = now + self.next.pause;
             }
             if last {
                 self.link = Link::Closed;
@@ -150,13 +150,13 @@ impl User {
     }
 
     /// TCP gave up on the connection. The user tries again after a pause.
-    pub fn lost(&mut self, now: Nanos, actions: &mut Vec<Action>) {
+    pub fn lost(&mut self, now: Instant, actions: &mut Vec<Action>) {
         if self.link == Link::Closed {
             return;
         }
         self.link = Link::Closed;
         self.give_up(NoteEvent::Failed, actions);
-        self.next_at = later(now, self.next.pause);
+        self.next_at = now + self.next.pause;
     }
 
     /// The run ends.
@@ -172,7 +172,7 @@ impl User {
     }
 
     /// Begins the next transaction, without asking for anything yet.
-    fn begin(&mut self, now: Nanos) {
+    fn begin(&mut self, now: Instant) {
         let next = self.script.draw(self.mss, &mut self.rng);
         let begins = std::mem::replace(&mut self.next, next);
         self.running.push_back(Running {
@@ -183,8 +183,8 @@ impl User {
             last: begins.last,
         });
         self.next_at = match self.script.waits() {
-            true => Nanos::MAX,
-            false => later(now, self.next.pause),
+            true => Instant::NEVER,
+            false => now + self.next.pause,
         };
     }
 
@@ -215,10 +215,6 @@ impl User {
             actions.push(Action::Close);
         }
     }
-}
-
-fn later(now: Nanos, pause: Nanos) -> Nanos {
-    Nanos(now.0.saturating_add(pause.0))
 }
 
 #[cfg(test)]
@@ -295,7 +291,7 @@ mod tests {
             }
             let mut later = Vec::new();
             if wake <= next {
-                user.wake(Nanos(now), &mut actions);
+                user.wake(Instant(now), &mut actions);
             } else if let Some((_, event)) = due.pop_first() {
                 let (Event::Connected(of)
                 | Event::Asked(of, _)
@@ -305,28 +301,28 @@ mod tests {
                     continue;
                 }
                 match event {
-                    Event::Connected(_) => user.connected(Nanos(now), &mut actions),
+                    Event::Connected(_) => user.connected(Instant(now), &mut actions),
                     Event::Asked(_, bytes) => {
                         decoder.take(&bytes, |request| {
-                            server.request(Nanos(now), &request);
+                            server.request(Instant(now), &request);
                             story.requests.push(request);
                         });
                         later.push((server.next_at().unwrap().0, Event::Serve(of)));
                     }
                     Event::Serve(_) => {
-                        sent += server.answer(Nanos(now));
+                        sent += server.answer(Instant(now));
                         later.push((now + delay, Event::Answered(of, sent)));
                         if let Some(at) = server.next_at() {
                             later.push((at.0, Event::Serve(of)));
                         }
                     }
                     Event::Answered(..) if broken.contains(&of) => {
-                        user.lost(Nanos(now), &mut actions);
+                        user.lost(Instant(now), &mut actions);
                         current = 0;
                     }
                     Event::Answered(_, so_far) => {
                         received = so_far;
-                        user.received(Nanos(now), received, &mut actions);
+                        user.received(Instant(now), received, &mut actions);
                     }
                 }
             }
@@ -407,9 +403,9 @@ mod tests {
         });
         let mut user = User::new(&plan(script, 9));
         let begins = user.wake_at().unwrap();
-        let ms = |ms: u64| Nanos(begins.0 + ms * 1_000_000);
+        let ms = |ms: u64| begins + Nanos::from_millis(ms);
         let mut actions = Vec::new();
-        user.wake(Nanos(begins.0 - 1), &mut actions);
+        user.wake(Instant(begins.0 - 1), &mut actions);
         assert_eq!(actions, []);
         user.wake(begins, &mut actions);
         assert_eq!(actions, [Action::Connect]);
@@ -464,7 +460,7 @@ mod tests {
         }
         assert_eq!(actions.len(), 3, "{actions:?}");
         actions.clear();
-        user.received(Nanos::from_secs(50), 72, &mut actions);
+        user.received(Instant::from_secs(50), 72, &mut actions);
         assert_eq!(actions.len(), 2, "{actions:?}");
         let mut rest = Vec::new();
         user.finish(&mut rest);

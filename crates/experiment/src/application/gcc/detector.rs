@@ -1,7 +1,7 @@
 //! Over-use detector with an adaptive threshold (section 5.4).
 
 use super::Usage;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Initial threshold del_var_th(0) and its range, ms (table 1, and the text of the section).
 const FIRST_THRESHOLD: f64 = 12.5;
@@ -20,8 +20,8 @@ const OVERUSE_TIME: Nanos = Nanos::from_millis(10);
 pub(super) struct Detector {
     threshold: f64,
     last_trend: f64,
-    last_update: Option<Nanos>,
-    over_since: Option<Nanos>,
+    last_update: Option<Instant>,
+    over_since: Option<Instant>,
 }
 
 impl Default for Detector {
@@ -37,10 +37,10 @@ impl Default for Detector {
 
 impl Detector {
     /// Judges the trend of the queueing delay, ms, after a group of packets.
-    pub(super) fn update(&mut self, now: Nanos, trend: f64) -> Usage {
+    pub(super) fn update(&mut self, now: Instant, trend: f64) -> Usage {
         let usage = if trend > self.threshold {
             let since = *self.over_since.get_or_insert(now);
-            let lasts = now.saturating_sub(since) >= OVERUSE_TIME;
+            let lasts = now.saturating_since(since) >= OVERUSE_TIME;
             match lasts && trend >= self.last_trend {
                 true => Usage::Over,
                 false => Usage::Normal,
@@ -57,8 +57,8 @@ impl Detector {
         usage
     }
 
-    fn adapt(&mut self, now: Nanos, trend: f64) {
-        let since = now.saturating_sub(self.last_update.replace(now).unwrap_or(now));
+    fn adapt(&mut self, now: Instant, trend: f64) {
+        let since = now.saturating_since(self.last_update.replace(now).unwrap_or(now));
         if trend - self.threshold > LARGEST_STEP {
             return;
         }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn over_use_lasts_and_does_not_shrink() {
         let mut detector = Detector::default();
-        let at = Nanos::from_millis;
+        let at = Instant::from_millis;
         assert_eq!(detector.update(at(0), 5.0), Usage::Normal);
         assert_eq!(detector.update(at(33), 20.0), Usage::Normal);
         assert_eq!(detector.update(at(66), 21.0), Usage::Over);
@@ -89,14 +89,14 @@ mod tests {
     fn the_threshold_follows_moderate_trends_within_its_range() {
         let mut detector = Detector::default();
         for n in 0..1_000 {
-            detector.update(Nanos::from_millis(33 * n), detector.threshold + 10.0);
+            detector.update(Instant::from_millis(33 * n), detector.threshold + 10.0);
         }
         assert_eq!(detector.threshold, 600.0);
         for n in 1_000..200_000 {
-            detector.update(Nanos::from_millis(33 * n), 0.0);
+            detector.update(Instant::from_millis(33 * n), 0.0);
         }
         assert_eq!(detector.threshold, 6.0);
-        detector.update(Nanos::from_secs(10_000), 100.0);
+        detector.update(Instant::from_secs(10_000), 100.0);
         assert_eq!(detector.threshold, 6.0);
     }
 }

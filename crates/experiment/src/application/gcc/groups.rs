@@ -1,6 +1,6 @@
 //! Groups of packets and the variation of their delay (sections 5.1 and 5.2).
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Packets sent within this time of the first one of their group belong to it (table 1: burst_time).
 const BURST_TIME: Nanos = Nanos::from_millis(5);
@@ -17,9 +17,9 @@ pub(super) struct Change {
 /// Group of packets: first and last departure, last arrival.
 #[derive(Debug, Clone, Copy)]
 struct Group {
-    first_sent: Nanos,
-    last_sent: Nanos,
-    arrived: Nanos,
+    first_sent: Instant,
+    last_sent: Instant,
+    arrived: Instant,
 }
 
 /// Division of packets into groups.
@@ -31,7 +31,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Adds a packet; returns the difference between the last two complete groups if it begins a new one.
-    pub(super) fn add(&mut self, now: Nanos, sent: Nanos) -> Option<Change> {
+    pub(super) fn add(&mut self, now: Instant, sent: Instant) -> Option<Change> {
         let begun = Group {
             first_sent: sent,
             last_sent: sent,
@@ -45,8 +45,8 @@ impl Groups {
             // Overtaken by a packet of a later group.
             return None;
         }
-        let gap = now.saturating_sub(group.arrived);
-        let caught_up = gap < BURST_TIME && gap < sent.saturating_sub(group.last_sent);
+        let gap = now.saturating_since(group.arrived);
+        let caught_up = gap < BURST_TIME && gap < sent.saturating_since(group.last_sent);
         if sent - group.first_sent <= BURST_TIME || caught_up {
             group.last_sent = group.last_sent.max(sent);
             group.arrived = now;
@@ -55,7 +55,7 @@ impl Groups {
         let complete = *group;
         self.current = Some(begun);
         let before = self.before.replace(complete)?;
-        let between = |from: Nanos, to: Nanos| (to.0 as f64 - from.0 as f64) / 1e6;
+        let between = |from: Instant, to: Instant| (to.0 as f64 - from.0 as f64) / 1e6;
         let departure_ms = between(before.last_sent, complete.last_sent);
         Some(Change {
             departure_ms,
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_burst_is_a_group_and_groups_differ_by_their_queueing() {
         let mut groups = Groups::default();
-        let ms = Nanos::from_millis;
+        let ms = Instant::from_millis;
         let changes: Vec<_> = [
             (0, 20),
             (5, 25),

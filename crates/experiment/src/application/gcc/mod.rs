@@ -14,7 +14,7 @@ pub(super) use loss::LossBased;
 
 use detector::Detector;
 use filter::Filter;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use groups::Groups;
 use rate::RateControl;
 
@@ -47,7 +47,7 @@ impl DelayBased {
     }
 
     /// Takes a packet of `bytes` that was sent at `sent` and arrives at `now`.
-    pub(super) fn arrive(&mut self, now: Nanos, sent: Nanos, bytes: u32, rtt: Nanos) {
+    pub(super) fn arrive(&mut self, now: Instant, sent: Instant, bytes: u32, rtt: Nanos) {
         self.rate.arrive(now, bytes);
         if let Some(change) = self.groups.add(now, sent) {
             let trend = self.filter.update(&change);
@@ -79,8 +79,8 @@ mod tests {
                 estimates.push(control.estimate());
             }
             free = free.max(now) + 9_600.0 / rate(second);
-            let arrival = Nanos::from_secs_f64(free + 0.02);
-            control.arrive(arrival, Nanos::from_secs_f64(now), 1_200, RTT);
+            let arrival = Instant::from_secs_f64(free + 0.02);
+            control.arrive(arrival, Instant::from_secs_f64(now), 1_200, RTT);
             now += 9_600.0 / control.estimate();
         }
         estimates

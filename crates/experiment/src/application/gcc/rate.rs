@@ -1,7 +1,7 @@
 //! Rate control: increase, hold, decrease (section 5.5).
 
 use super::Usage;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Window over which the incoming rate is measured, T.
@@ -37,10 +37,10 @@ pub(super) struct RateControl {
     /// A_hat, bits per second.
     estimate: f64,
     /// Packets of the window: arrival and length in bytes.
-    arrived: VecDeque<(Nanos, u32)>,
+    arrived: VecDeque<(Instant, u32)>,
     bytes: u64,
-    first_at: Option<Nanos>,
-    last_update: Option<Nanos>,
+    first_at: Option<Instant>,
+    last_update: Option<Instant>,
     /// Mean and variance of the incoming rate at decreases, kb/s.
     decreases: Option<(f64, f64)>,
 }
@@ -63,7 +63,7 @@ impl RateControl {
     }
 
     /// Counts a packet of `bytes`.
-    pub(super) fn arrive(&mut self, now: Nanos, bytes: u32) {
+    pub(super) fn arrive(&mut self, now: Instant, bytes: u32) {
         self.first_at.get_or_insert(now);
         self.arrived.push_back((now, bytes));
         self.bytes += u64::from(bytes);
@@ -76,14 +76,14 @@ impl RateControl {
     }
 
     /// R_hat, bits per second; `None`: not yet measured over a whole window.
-    fn incoming(&self, now: Nanos) -> Option<f64> {
-        let known = now.saturating_sub(self.first_at?) >= WINDOW;
+    fn incoming(&self, now: Instant) -> Option<f64> {
+        let known = now.saturating_since(self.first_at?) >= WINDOW;
         known.then(|| 8.0 * self.bytes as f64 / WINDOW.as_secs_f64())
     }
 
     /// Changes the estimate after a group of packets.
-    pub(super) fn update(&mut self, now: Nanos, usage: Usage, rtt: Nanos) {
-        let since = now.saturating_sub(self.last_update.replace(now).unwrap_or(now));
+    pub(super) fn update(&mut self, now: Instant, usage: Usage, rtt: Nanos) {
+        let since = now.saturating_since(self.last_update.replace(now).unwrap_or(now));
         let incoming = self.incoming(now);
         match usage {
             Usage::Over => {

@@ -9,7 +9,7 @@ use crate::engine::tap::Tap;
 use gentle_experiment::application::dialogue::{Action, User};
 use gentle_experiment::{Arrival, Initiator, Span};
 use gentle_tcp::Endpoint;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 impl<T: Tap> Simulation<T> {
     /// Plans the first event of each user.
@@ -23,7 +23,7 @@ impl<T: Tap> Simulation<T> {
     #[inline(never)]
     pub(super) fn wake_user(&mut self, number: u32) {
         let now = self.now;
-        self.users[number as usize].planned = Nanos::MAX;
+        self.users[number as usize].planned = Instant::NEVER;
         self.act_for(number, |user, actions| user.wake(now, actions));
     }
 
@@ -164,7 +164,7 @@ impl<T: Tap> Simulation<T> {
         let seat = &self.users[number as usize];
         let arrival = Arrival {
             at: self.now,
-            span: Span::Until(Nanos::MAX),
+            span: Span::Until(Instant::NEVER),
             direction: seat.direction,
             initiator: Initiator::Receiver,
             extra_rtt: Nanos(seat.plan.extra_rtt_ns),
@@ -182,7 +182,7 @@ impl<T: Tap> Simulation<T> {
     fn with_connection(
         &mut self,
         number: u32,
-        change: impl FnOnce(&mut Connection, Nanos, &mut Outgoing),
+        change: impl FnOnce(&mut Connection, Instant, &mut Outgoing),
     ) {
         let Some((place, _)) = self.users[number as usize].connection else {
             return;
