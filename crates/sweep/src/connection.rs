@@ -72,7 +72,7 @@ impl Connections {
                 true,
                 text(|run, c| run.groups.get(c.workload)?.clone()),
             ),
-            ("start_s", false, time(|c| Some(c.started))),
+            ("start_s", false, time(|c| Some(c.started.since_origin()))),
             ("segments", false, count(|c| c.segments)),
             (
                 "outcome",
