@@ -13,7 +13,7 @@ pub use read::{
 };
 pub use writer::{InterfaceDescription, PcapNgWriter, PcapWriter, Resolution};
 
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 
 /// One packet of a capture, borrowed from the reader's buffer.
@@ -21,7 +21,7 @@ use gentle_wire::LinkType;
 pub struct RawPacket<'a> {
     /// Time of capture, since 1970 (UTC); earlier times are zero. A pcapng simple packet has no time and gets that of
     /// the packet before it, with the warning `WarningKind::NoTime`.
-    pub time: Nanos,
+    pub time: Instant,
     /// Index of the interface in the capture.
     pub interface: u32,
     /// Link type of the bytes.

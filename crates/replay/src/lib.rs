@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A captured connection as a flow of a scenario.
 pub fn flow(captured: &flows::Flow) -> Flow {
     Flow {
-        at: captured.start,
+        at: captured.start.since_origin(),
         bytes: captured.bytes,
         rtt: captured.rtt,
         direction: Some(match captured.down {

@@ -2,7 +2,7 @@
 
 use gentle_report::connections::{COLUMNS, CsvWriter, ParquetWriter};
 use gentle_trace::row::{Close, Outcome, Row, Side};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 use std::io;
@@ -10,8 +10,8 @@ use std::net::Ipv6Addr;
 
 fn established() -> Row {
     Row {
-        start: Nanos(1_700_000_000_123_456_789),
-        end: Nanos(1_700_000_003_500_000_000),
+        start: Instant(1_700_000_000_123_456_789),
+        end: Instant(1_700_000_003_500_000_000),
         client: std::net::Ipv4Addr::new(192, 0, 2, 7).into(),
         client_port: 40_123,
         server: std::net::IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)).into(),

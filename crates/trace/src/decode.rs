@@ -11,7 +11,7 @@ use crate::tally::Meter;
 use crate::tally::TimelineCounts;
 use crate::timestamps::Timestamps;
 use gentle_capture::RawPacket;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::{
     Address, LinkType, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4,
     plain_tcp_v6, tunnelled,
@@ -294,7 +294,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn count_segment(&mut self, file: usize, time: Nanos) {
+    fn count_segment(&mut self, file: usize, time: Instant) {
         self.files[file].tcp_segments += 1;
         self.timeline.at(time).segments += 1;
     }
@@ -356,7 +356,7 @@ impl Decoder {
     }
 
     /// Adds the TCP segment that an ICMP message reports as undelivered, in order among the segments.
-    fn undelivered(&mut self, time: Nanos, packet: &Packet<'_>, batch: &mut Batch) {
+    fn undelivered(&mut self, time: Instant, packet: &Packet<'_>, batch: &mut Batch) {
         if let Some(quoted) = gentle_wire::undelivered(packet) {
             let key = self
                 .hasher

@@ -14,7 +14,7 @@ use crate::tally::{Meter, Tally, TimelineCounts};
 use crate::trust::Evidence;
 use crate::verdict;
 use gentle_capture::{CaptureReader, Statistics};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
 
@@ -269,7 +269,7 @@ impl Findings {
     }
 
     /// Times of the earliest and the latest packet.
-    fn span(&self) -> Option<(Nanos, Nanos)> {
+    fn span(&self) -> Option<(Instant, Instant)> {
         let files = self.files.iter();
         let spans = files.filter_map(|file| file.counts.times.span());
         spans.reduce(|(start, end), (from, to)| (start.min(from), end.max(to)))
@@ -310,7 +310,7 @@ impl Findings {
         }
         let by = options.direction_by();
         let (start, end) = self.span().unwrap_or_default();
-        let duration = end.saturating_sub(start);
+        let duration = end.saturating_since(start);
         let names = self.directions(by);
         let mut order: Vec<usize> = (0..names.len()).collect();
         if by == DirectionBy::Interface {

@@ -7,7 +7,7 @@ use crate::anonymize::Anonymizer;
 use crate::format::{count, of, percent};
 use crate::results::{self, Analysis};
 use crate::row::{Close, Row};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const LONGEST_RTT: Nanos = Nanos::from_secs(120);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Time of the first SYN, since the first packet of the trace.
-    pub start: Nanos,
+    pub start: Instant,
     /// Payload bytes of the larger direction, each counted once; if both are equal, from the server.
     pub bytes: u64,
     /// Round-trip time between client and server; `None` if unknown.
@@ -44,7 +44,7 @@ pub struct Flows {
     most: usize,
     pending: Vec<PendingFlow>,
     /// Earliest start of a connection, replayable or not.
-    first: Nanos,
+    first: Instant,
     found: results::Flows,
 }
 
@@ -75,7 +75,7 @@ impl Flows {
             local: local.collect(),
             most: Flows::MOST,
             pending: Vec::new(),
-            first: Nanos::MAX,
+            first: Instant::NEVER,
             found: results::Flows::default(),
         }
     }
@@ -128,7 +128,7 @@ impl Flows {
         }
         let once = row.syn_retransmissions == 0 && row.synack_retransmissions == 0;
         let halves = row.rtt_server.zip(row.rtt_client).filter(|_| once);
-        let rtt = halves.map(|(server, client)| server.saturating_add(client));
+        let rtt = halves.map(|(server, client)| server + client);
         Ok(Flow {
             start: row.start,
             bytes,
@@ -154,7 +154,7 @@ impl Flows {
             .map(|pending| pending.flow)
             .collect();
         for flow in &mut flows {
-            flow.start = flow.start.saturating_sub(begin);
+            flow.start = Instant::ZERO + flow.start.saturating_since(begin);
         }
         flows.sort_by_key(|flow| flow.start);
         self.found.in_words = sentences(&self.found, !self.local.is_empty());
@@ -164,11 +164,11 @@ impl Flows {
 
     /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the
     /// start of the first connection is used where the trace begins with it.
-    fn begin(&self, start_s: f64) -> Nanos {
+    fn begin(&self, start_s: f64) -> Instant {
         if self.first.as_secs_f64() == start_s {
             self.first
         } else {
-            Nanos::from_secs_f64(start_s)
+            Instant::from_secs_f64(start_s)
         }
     }
 
@@ -326,8 +326,8 @@ mod tests {
             ..Side::default()
         };
         Row {
-            start: Nanos::from_millis(start_ms),
-            end: Nanos::from_millis(start_ms + 900),
+            start: Instant::from_millis(start_ms),
+            end: Instant::from_millis(start_ms + 900),
             client: Ipv4Addr::new(10, 0, 0, 1).into(),
             client_port: 40_000,
             server: Ipv4Addr::new(192, 0, 2, server).into(),
@@ -378,14 +378,14 @@ mod tests {
         let (list, found) = collect(Flows::new(&[], None), &rows);
         let expected = [
             Flow {
-                start: Nanos::from_millis(20),
+                start: Instant::from_millis(20),
                 bytes: 5_000,
                 rtt: Some(Nanos::from_millis(11)),
                 down: false,
                 sender_connects: true,
             },
             Flow {
-                start: Nanos::from_millis(700),
+                start: Instant::from_millis(700),
                 bytes: 14_480,
                 rtt: Some(Nanos::from_millis(21)),
                 down: true,

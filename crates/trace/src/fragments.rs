@@ -1,6 +1,6 @@
 //! IP reassembly, as far as the analysis needs it: transport header and length.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{Address, Ip, Packet};
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ type Key = (Address, Address, u32, u8);
 #[derive(Debug)]
 struct Pending {
     key: Key,
-    since: Nanos,
+    since: Instant,
     ip: Ip,
     head: [u8; HEAD],
     /// Number of captured bytes at the start of `head`.
@@ -59,7 +59,7 @@ impl Fragments {
     /// Overlapping fragments are not recognised: their lengths are added up.
     pub(crate) fn add(
         &mut self,
-        time: Nanos,
+        time: Instant,
         ip: &Ip,
         data: &[u8],
         wire_len: u32,
@@ -68,7 +68,7 @@ impl Fragments {
         while self
             .pending
             .front()
-            .is_some_and(|oldest| time.saturating_sub(oldest.since) > LONGEST)
+            .is_some_and(|oldest| time.saturating_since(oldest.since) > LONGEST)
         {
             self.pending.pop_front();
         }

@@ -1,6 +1,6 @@
 //! Connection rows, as `--connections` and `--flows` write them.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
 
@@ -93,9 +93,9 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Time of the first segment, since 1970.
-    pub start: Nanos,
+    pub start: Instant,
     /// Time of the last segment.
-    pub end: Nanos,
+    pub end: Instant,
     /// Initiator's address.
     pub client: Address,
     /// Initiator's port.

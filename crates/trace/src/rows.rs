@@ -53,7 +53,7 @@ impl<'a, 'b> RowWriter<'a, 'b> {
                 bytes: connection.bytes[side],
                 retransmissions: connection.retransmissions(side),
                 retransmission_delay: connection.waited(side),
-                retransmission_delay_sum: of_handshake.saturating_add(of_data),
+                retransmission_delay_sum: of_handshake + of_data,
             }
         };
         let class = connection.classify(self.vantage);

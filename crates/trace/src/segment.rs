@@ -2,7 +2,7 @@
 
 use crate::flow_key::{DirectedKey, FlowKey};
 pub(crate) use crate::syn_extras::SynExtras;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::{Address, Tcp, TcpFlags};
 use std::hash::Hash;
 
@@ -10,7 +10,7 @@ use std::hash::Hash;
 /// run on different threads, and fills one cache line (64 bytes), because it moves from one core to another.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Segment {
-    pub(crate) time: Nanos,
+    pub(crate) time: Instant,
     /// Addresses and ports; for IPv6, `addresses` is an index into [`Batch::v6`].
     pub(crate) key: FlowKey,
     pub(crate) seq: u32,
@@ -37,7 +37,7 @@ const _: () = assert!(size_of::<Segment>() == 64);
 
 /// Fields of a [`Segment`] that come from outside of its TCP header.
 pub(crate) struct PacketMeta {
-    pub(crate) time: Nanos,
+    pub(crate) time: Instant,
     pub(crate) wire_len: u32,
     pub(crate) ip_id: u16,
     pub(crate) ttl: u8,
@@ -221,7 +221,7 @@ impl Batch {
     /// Adds an ICMP message that reports an undelivered segment with this flow key and sequence number.
     ///
     /// The entry has the flag SYN, so that it takes the slow path of segments that open connections.
-    pub(crate) fn push_undelivered(&mut self, time: Nanos, found: DirectedKey, seq: u32) {
+    pub(crate) fn push_undelivered(&mut self, time: Instant, found: DirectedKey, seq: u32) {
         let segment = &mut self.segments[self.len];
         self.len += 1;
         *segment = Segment {

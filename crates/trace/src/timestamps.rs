@@ -1,6 +1,6 @@
 //! Timestamps of a file: packets earlier than a previous one, and timestamps far from all others.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Longest gap between packets of the same stretch of time.
@@ -14,8 +14,8 @@ const FAR: Nanos = Nanos::from_secs(366 * 86_400);
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stretch {
-    first: Nanos,
-    last: Nanos,
+    first: Instant,
+    last: Instant,
     packets: u64,
 }
 
@@ -24,7 +24,7 @@ struct Stretch {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timestamps {
     /// Latest timestamp of the current stretch.
-    latest: Nanos,
+    latest: Instant,
     /// Number of packets earlier than a previous one; `furthest_back`: the largest step backwards.
     backwards: u64,
     furthest_back: Nanos,
@@ -42,7 +42,7 @@ impl Default for Timestamps {
         Timestamps {
             // Makes the first packet take the slow path: no capture has packets in the last day that a timestamp can
             // express.
-            latest: Nanos(Nanos::MAX.0 - STRETCH.0),
+            latest: Instant::NEVER - STRETCH,
             backwards: 0,
             furthest_back: Nanos::ZERO,
             stretches: Vec::new(),
@@ -58,7 +58,7 @@ impl Default for Timestamps {
 pub(crate) struct Outliers {
     pub(crate) packets: u64,
     /// Timestamp of one of them.
-    pub(crate) time: Nanos,
+    pub(crate) time: Instant,
     /// Distance from the stretch that has most packets.
     pub(crate) distance: Nanos,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Outliers {
 impl Timestamps {
     /// Records the next packet's timestamp; `before` is the number of packets before it in the file.
     #[inline(always)]
-    pub(crate) fn record(&mut self, time: Nanos, before: u64) {
+    pub(crate) fn record(&mut self, time: Instant, before: u64) {
         // One comparison finds both jumps and steps backwards, which wrap around.
         if time.0.wrapping_sub(self.latest.0) > STRETCH.0 {
             self.record_rare(time, before);
@@ -78,8 +78,8 @@ impl Timestamps {
     /// Handles the first timestamp, one earlier than the previous, or a jump.
     #[cold]
     #[inline(never)]
-    fn record_rare(&mut self, time: Nanos, before: u64) {
-        let back = self.latest.saturating_sub(time);
+    fn record_rare(&mut self, time: Instant, before: u64) {
+        let back = self.latest.saturating_since(time);
         if !self.stretches.is_empty() && back > Nanos::ZERO && back <= STRETCH {
             self.backwards += 1;
             self.furthest_back = self.furthest_back.max(back);
@@ -88,10 +88,8 @@ impl Timestamps {
             return;
         }
         self.leave(before);
-        let near = |stretch: &Stretch| {
-            time.saturating_add(STRETCH) >= stretch.first
-                && time <= stretch.last.saturating_add(STRETCH)
-        };
+        let near =
+            |stretch: &Stretch| time + STRETCH >= stretch.first && time <= stretch.last + STRETCH;
         let known = self.stretches.iter().position(near);
         self.returned |= known.is_some();
         self.current = known.unwrap_or_else(|| {
@@ -139,7 +137,7 @@ impl Timestamps {
     }
 
     /// Earliest and latest timestamp.
-    pub(crate) fn span(&self) -> Option<(Nanos, Nanos)> {
+    pub(crate) fn span(&self) -> Option<(Instant, Instant)> {
         let first = self.stretches.iter().map(|stretch| stretch.first).min()?;
         let last = self.stretches.iter().map(|stretch| stretch.last).max()?;
         Some((first, last.max(self.latest)))
@@ -160,8 +158,8 @@ impl Timestamps {
         let distance = |stretch: &Stretch| {
             stretch
                 .first
-                .saturating_sub(most.last)
-                .max(most.first.saturating_sub(stretch.last))
+                .saturating_since(most.last)
+                .max(most.first.saturating_since(stretch.last))
         };
         let others = self.stretches.iter().filter(|stretch| {
             distance(stretch) > FAR || (self.returned && distance(stretch) > STRETCH)
@@ -191,7 +189,7 @@ mod tests {
         let mut times = Timestamps::default();
         let mut packets = 0;
         for second in seconds {
-            times.record(Nanos::from_secs(second), packets);
+            times.record(Instant::from_secs(second), packets);
             packets += 1;
         }
         times.end(packets);
@@ -208,7 +206,7 @@ mod tests {
         let times = times(days);
         assert_eq!(times.backwards(), (0, Nanos::ZERO));
         assert_eq!(times.outliers(), None);
-        let span = [days[0], days[6]].map(Nanos::from_secs);
+        let span = [days[0], days[6]].map(Instant::from_secs);
         assert_eq!(times.span(), Some((span[0], span[1])));
     }
 
@@ -227,7 +225,7 @@ mod tests {
                 seconds.insert(at * 25, strange);
                 let outliers = times(seconds).outliers().unwrap();
                 assert_eq!(outliers.packets, 1, "{strange} {at}");
-                assert_eq!(outliers.time, Nanos::from_secs(strange));
+                assert_eq!(outliers.time, Instant::from_secs(strange));
             }
         }
     }

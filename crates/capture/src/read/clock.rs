@@ -1,6 +1,6 @@
 //! Conversion of timestamps of any resolution to nanoseconds.
 
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Clock of a pcapng interface, from its options `if_tsresol` and `if_tsoffset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,9 @@ impl Clock {
         }
     }
 
-    /// Time of `ticks`, rounded down to a nanosecond and limited to the range of [`Nanos`].
+    /// Time of `ticks`, rounded down to a nanosecond and limited to the range of [`Instant`].
     #[inline]
-    pub(crate) fn time(&self, ticks: u64) -> Nanos {
+    pub(crate) fn time(&self, ticks: u64) -> Instant {
         let nanos = match self.unit {
             Unit::Nanos(n) => u128::from(ticks) * u128::from(n),
             Unit::OfNanos(n) => u128::from(ticks / n),
@@ -50,7 +50,7 @@ impl Clock {
         };
         // Less than 2^94, so the cast keeps the value.
         let nanos = nanos as i128 + self.offset;
-        Nanos(nanos.clamp(0, i128::from(u64::MAX)) as u64)
+        Instant(nanos.clamp(0, i128::from(u64::MAX)) as u64)
     }
 }
 
@@ -66,34 +66,34 @@ mod tests {
             let ticks = 1_234_567_891 * 10u64.pow(u32::from(exponent)) + 1;
             let tick = 10u64.pow(9 - u32::from(exponent));
             let expected = 1_234_567_891 * SECOND + tick;
-            assert_eq!(Clock::new(exponent, 0).time(ticks), Nanos(expected));
+            assert_eq!(Clock::new(exponent, 0).time(ticks), Instant(expected));
         }
         // Picoseconds are cut, not rounded.
-        assert_eq!(Clock::new(12, 0).time(1_999), Nanos(1));
-        assert_eq!(Clock::new(28, 0).time(u64::MAX), Nanos(1));
-        assert_eq!(Clock::new(29, 0).time(u64::MAX - 1), Nanos(0));
-        assert_eq!(Clock::new(127, 0).time(u64::MAX - 1), Nanos(0));
+        assert_eq!(Clock::new(12, 0).time(1_999), Instant(1));
+        assert_eq!(Clock::new(28, 0).time(u64::MAX), Instant(1));
+        assert_eq!(Clock::new(29, 0).time(u64::MAX - 1), Instant(0));
+        assert_eq!(Clock::new(127, 0).time(u64::MAX - 1), Instant(0));
     }
 
     #[test]
     fn powers_of_two() {
-        assert_eq!(Clock::new(0x80, 0).time(7), Nanos(7 * SECOND));
-        assert_eq!(Clock::new(0x80 | 1, 0).time(3), Nanos(SECOND * 3 / 2));
+        assert_eq!(Clock::new(0x80, 0).time(7), Instant(7 * SECOND));
+        assert_eq!(Clock::new(0x80 | 1, 0).time(3), Instant(SECOND * 3 / 2));
         assert_eq!(
             Clock::new(0x80 | 32, 0).time((5 << 32) | 0x4000_0000),
-            Nanos(5 * SECOND + SECOND / 4)
+            Instant(5 * SECOND + SECOND / 4)
         );
-        assert_eq!(Clock::new(0x80 | 64, 0).time(1 << 63), Nanos(SECOND / 2));
-        assert_eq!(Clock::new(0xff, 0).time(u64::MAX), Nanos(0));
+        assert_eq!(Clock::new(0x80 | 64, 0).time(1 << 63), Instant(SECOND / 2));
+        assert_eq!(Clock::new(0xff, 0).time(u64::MAX), Instant(0));
     }
 
     #[test]
     fn offsets_either_way_and_beyond_what_can_be_said() {
-        assert_eq!(Clock::new(6, 2).time(1), Nanos(2 * SECOND + 1_000));
-        assert_eq!(Clock::new(6, -2).time(2_000_001), Nanos(1_000));
-        assert_eq!(Clock::new(6, -2).time(1), Nanos(0));
-        assert_eq!(Clock::new(6, i64::MAX).time(u64::MAX), Nanos::MAX);
-        assert_eq!(Clock::new(6, i64::MIN).time(u64::MAX), Nanos(0));
-        assert_eq!(Clock::new(0, 0).time(u64::MAX), Nanos::MAX);
+        assert_eq!(Clock::new(6, 2).time(1), Instant(2 * SECOND + 1_000));
+        assert_eq!(Clock::new(6, -2).time(2_000_001), Instant(1_000));
+        assert_eq!(Clock::new(6, -2).time(1), Instant(0));
+        assert_eq!(Clock::new(6, i64::MAX).time(u64::MAX), Instant::NEVER);
+        assert_eq!(Clock::new(6, i64::MIN).time(u64::MAX), Instant(0));
+        assert_eq!(Clock::new(0, 0).time(u64::MAX), Instant::NEVER);
     }
 }

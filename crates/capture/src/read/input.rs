@@ -4,7 +4,7 @@ use crate::RawPacket;
 use crate::read::compression::{
     CompressedFile, Compression, Decoder, Decompressor, MAGIC, Progress, ReadFault,
 };
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::io::{self, Cursor, ErrorKind, Read};
 
@@ -35,7 +35,7 @@ pub(crate) struct Opened {
 /// A packet found in the window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
-    pub(crate) time: Nanos,
+    pub(crate) time: Instant,
     pub(crate) interface: u32,
     pub(crate) link: LinkType,
     pub(crate) original_len: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Record {
 impl Record {
     /// No packet.
     pub(crate) const NONE: Record = Record {
-        time: Nanos::ZERO,
+        time: Instant::ZERO,
         interface: 0,
         link: LinkType(0),
         original_len: 0,

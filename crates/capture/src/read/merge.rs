@@ -1,7 +1,7 @@
 //! Merging of several captures to one trace in time order.
 
 use crate::read::{CaptureError, CaptureReader, RawPacket, Sink};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -14,7 +14,7 @@ use std::collections::binary_heap::PeekMut;
 pub struct Merge {
     readers: Vec<CaptureReader>,
     /// Time of each capture's next packet, earliest first, without captures that have ended.
-    next: BinaryHeap<Reverse<(Nanos, usize)>>,
+    next: BinaryHeap<Reverse<(Instant, usize)>>,
     /// Number of captures whose first packet has been read.
     started: usize,
     /// Whether the packet at the top has been delivered.

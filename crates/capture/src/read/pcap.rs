@@ -11,7 +11,7 @@ use crate::read::error::{Damage, Fault};
 use crate::read::identify::{CONVERT, Variant};
 use crate::read::input::{Input, Record};
 use crate::read::{FormatKind, Interface, RawPacket, Sink, Statistics, WarningKind};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 
 const FILE_HEADER: usize = 24;
@@ -50,7 +50,7 @@ pub(crate) struct Pcap {
     /// Fractions of a second; valid ones are smaller.
     fractions: u32,
     /// Time of the packet before.
-    last: Nanos,
+    last: Instant,
     /// Offset of a packet with an invalid time that was reported and is to be delivered.
     reported: Option<u64>,
     /// Length of a file header that is cut short, bytes.
@@ -79,7 +79,7 @@ impl Pcap {
                 max_len: MAX_LEN,
                 interface: None,
                 fractions: 0,
-                last: Nanos::ZERO,
+                last: Instant::ZERO,
                 reported: None,
                 header_cut: Some(cut),
             }));
@@ -114,7 +114,7 @@ impl Pcap {
             link,
             unit: if nanos { 1 } else { 1_000 },
             fractions: if nanos { 1_000_000_000 } else { 1_000_000 },
-            last: Nanos::ZERO,
+            last: Instant::ZERO,
             reported: None,
             max_len: if LARGE.contains(&link.0) {
                 MAX_LEN_LARGE
@@ -262,8 +262,8 @@ impl Pcap {
         let [seconds, fraction, len, original_len] = fields;
         if fraction < self.fractions {
             self.last = self.time(fields);
-        } else if self.last == Nanos::ZERO {
-            self.last = Nanos(u64::from(seconds) * 1_000_000_000);
+        } else if self.last == Instant::ZERO {
+            self.last = Instant(u64::from(seconds) * 1_000_000_000);
         }
         *record = Record {
             time: self.last,
@@ -277,8 +277,8 @@ impl Pcap {
 
     /// Time of a packet with these fields.
     #[inline(always)]
-    fn time(&self, [seconds, fraction, ..]: [u32; 4]) -> Nanos {
-        Nanos(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit)
+    fn time(&self, [seconds, fraction, ..]: [u32; 4]) -> Instant {
+        Instant(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit)
     }
 
     /// Seconds, fraction, captured and original length.

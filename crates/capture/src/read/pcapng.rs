@@ -8,7 +8,7 @@ use crate::read::clock::Clock;
 use crate::read::error::{Damage, Fault};
 use crate::read::input::{Input, Record};
 use crate::read::{Interface, Statistics, WarningKind};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::io;
 
@@ -53,7 +53,7 @@ pub(crate) struct PcapNg {
     /// Index of the section's first interface.
     first: u32,
     /// Time of the packet before.
-    last: Nanos,
+    last: Instant,
     /// Whether the warning about simple packets without time was given.
     warned_no_time: bool,
 }
@@ -81,7 +81,7 @@ impl PcapNg {
             interfaces: Vec::new(),
             section: Vec::new(),
             first: 0,
-            last: Nanos::ZERO,
+            last: Instant::ZERO,
             warned_no_time: false,
         };
         if let Some(&[a, b, c, d]) = head.get(12..16) {

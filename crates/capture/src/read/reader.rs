@@ -9,7 +9,7 @@ use crate::read::pcapng::PcapNg;
 use crate::read::{
     CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
 };
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -254,7 +254,7 @@ impl CaptureReader {
 
     /// Finds the next packet, which [`CaptureReader::current`] returns then. Returns its time, or `None` at the end.
     #[inline]
-    pub(crate) fn advance(&mut self) -> Result<Option<Nanos>, CaptureError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<Instant>, CaptureError> {
         Ok(self.find()?.then_some(self.record.time))
     }
 

@@ -1,14 +1,14 @@
 //! Captures assembled byte by byte, so that the tests know every offset.
 
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::io::{Cursor, Write};
 use std::ops::ControlFlow;
 
 /// Packet as returned by the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Packet {
-    pub(crate) time: Nanos,
+    pub(crate) time: Instant,
     pub(crate) interface: u32,
     pub(crate) link: u16,
     pub(crate) original_len: u32,
@@ -31,7 +31,7 @@ impl From<&RawPacket<'_>> for Packet {
 pub(crate) fn packets(unit: u64) -> Vec<Packet> {
     (0..7u32)
         .map(|i| Packet {
-            time: Nanos(1_700_000_000_000_000_000 + u64::from(i) * 1_234_567_891 / unit * unit),
+            time: Instant(1_700_000_000_000_000_000 + u64::from(i) * 1_234_567_891 / unit * unit),
             interface: 0,
             link: 1,
             original_len: 14 * i + u32::from(i % 2 == 0),

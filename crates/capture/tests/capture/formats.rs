@@ -4,7 +4,7 @@ use crate::build::*;
 use gentle_capture::{
     CaptureError, CaptureReader, Compression, FormatKind, Merge, RawPacket, Sink, WarningKind,
 };
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use pcap_file::{DataLink, Endianness};
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Write};
@@ -79,7 +79,10 @@ fn what_another_library_writes() {
     let (read, warnings) = read(&writer.into_inner());
     assert_eq!(warnings, vec![]);
     for (read, written) in read.iter().zip(&written) {
-        assert_eq!(read.time.as_micros(), written.time.as_micros());
+        assert_eq!(
+            read.time.since_origin().as_micros(),
+            written.time.since_origin().as_micros()
+        );
         assert_eq!(
             (read.original_len, &read.data),
             (written.original_len, &written.data)
@@ -94,7 +97,7 @@ fn more_than_a_window_in_every_compression() {
     let mut state = 1u64;
     let written: Vec<Packet> = (0..900)
         .map(|i| Packet {
-            time: Nanos(i * 1_000),
+            time: Instant(i * 1_000),
             interface: 0,
             link: 1,
             original_len: 2_000,
@@ -151,10 +154,16 @@ fn sections_have_byte_orders_interfaces_and_clocks_of_their_own() {
     file.simple(2, &[1, 2]);
     let mut reader = open(&file.file).unwrap();
     let expected = [
-        (Nanos::from_millis(1_500), 0, 1, 60, vec![1, 2, 3]),
-        (Nanos::from_secs(2), 1, 101, 60, vec![4]),
-        (Nanos::from_millis(101_500), 2, 113, 5, vec![5, 6, 7, 8, 9]),
-        (Nanos::from_millis(101_500), 2, 113, 2, vec![1, 2]),
+        (Instant::from_millis(1_500), 0, 1, 60, vec![1, 2, 3]),
+        (Instant::from_secs(2), 1, 101, 60, vec![4]),
+        (
+            Instant::from_millis(101_500),
+            2,
+            113,
+            5,
+            vec![5, 6, 7, 8, 9],
+        ),
+        (Instant::from_millis(101_500), 2, 113, 2, vec![1, 2]),
     ];
     for (time, interface, link, original_len, data) in expected {
         let packet = reader.next().unwrap().unwrap();
@@ -248,7 +257,7 @@ fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
             read_as,
             "{version:?}"
         );
-        assert_eq!(packets[0].time, Nanos(5_000_007_000));
+        assert_eq!(packets[0].time, Instant(5_000_007_000));
     }
     // AIX: nanoseconds, and link type 6 means Ethernet.
     let mut file = pcap_header(order, false, (2, 2), 6);
@@ -258,7 +267,7 @@ fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
     let (packets, _) = drain(reader).unwrap();
     assert_eq!(
         (packets[0].link, packets[0].time),
-        (1, Nanos(5_000_000_007))
+        (1, Instant(5_000_000_007))
     );
 }
 
@@ -469,7 +478,7 @@ fn timed(times: &[u64], mark: u8) -> CaptureReader {
     let packets: Vec<Packet> = times
         .iter()
         .map(|&time| Packet {
-            time: Nanos(time),
+            time: Instant(time),
             interface: 0,
             link: 1,
             original_len: 1,

@@ -3,7 +3,7 @@
 use crate::build::Packet;
 use gentle_capture::{CaptureReader, WarningKind};
 use gentle_testkit::zeek::{self, name};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> String {
 }
 
 /// Time, original and captured length of each packet, and the kinds of damage.
-fn ours(path: &Path) -> (Vec<(Nanos, u32, usize)>, Vec<WarningKind>) {
+fn ours(path: &Path) -> (Vec<(Instant, u32, usize)>, Vec<WarningKind>) {
     let mut reader = CaptureReader::open(path).unwrap();
     let mut packets = Vec::new();
     while let Some(packet) = reader.next().unwrap() {
@@ -116,7 +116,7 @@ fn compare(path: &Path) {
         "-r",
     ];
     let table = wireshark("tshark", &fields, &[path]);
-    let theirs: Vec<(Nanos, u32, usize)> = table
+    let theirs: Vec<(Instant, u32, usize)> = table
         .lines()
         .filter(|line| !line.is_empty())
         .map(|line| {
@@ -125,7 +125,7 @@ fn compare(path: &Path) {
             let time =
                 seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap();
             let len = fields.next().unwrap().parse().unwrap();
-            (Nanos(time), len, fields.next().unwrap().parse().unwrap())
+            (Instant(time), len, fields.next().unwrap().parse().unwrap())
         })
         .collect();
     let (packets, warnings) = ours(path);

@@ -2,7 +2,7 @@
 
 use crate::build::{Packet, drain, open};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use pcap_file::pcap::{PcapReader, PcapTsResolution};
 use pcap_file::pcapng::PcapNgReader;
@@ -22,7 +22,7 @@ fn any_packets() -> impl Strategy<Value = Vec<Packet>> {
         0..2_000u32,
     );
     let packet = packet.prop_map(|(time, interface, data, cut)| Packet {
-        time: Nanos(time),
+        time: Instant(time),
         interface,
         link: interface as u16 + 1,
         original_len: data.len() as u32 + cut,
@@ -86,7 +86,7 @@ proptest! {
             let file = pcap(&packets, resolution);
             let expected: Vec<Packet> = packets
                 .iter()
-                .map(|packet| Packet { time: Nanos(packet.time.0 / unit * unit), ..packet.clone() })
+                .map(|packet| Packet { time: Instant(packet.time.0 / unit * unit), ..packet.clone() })
                 .collect();
             let (read, warnings) = drain(open(&file).unwrap()).unwrap();
             prop_assert_eq!(&read, &expected);
@@ -158,7 +158,7 @@ proptest! {
 #[test]
 fn a_packet_that_the_capture_cannot_hold_is_refused() {
     let packet = RawPacket {
-        time: Nanos::ZERO,
+        time: Instant::ZERO,
         interface: 0,
         link: LinkType::ETHERNET,
         original_len: 0,
@@ -169,7 +169,7 @@ fn a_packet_that_the_capture_cannot_hold_is_refused() {
         ..packet
     };
     let late = RawPacket {
-        time: Nanos(1 << 62),
+        time: Instant(1 << 62),
         ..packet
     };
     let new = || PcapWriter::new(io::sink(), LinkType::ETHERNET, None, Resolution::Nanos).unwrap();

@@ -3,7 +3,7 @@
 use crate::command::{among_captures, stderr, stdout, text};
 use crate::tunnel::tunnelled;
 use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
@@ -143,7 +143,7 @@ fn damage_is_a_warning_unless_it_shall_be_an_error() {
 }
 
 /// Writes the packets of a capture, `change`d, in the order of the list that it returns.
-fn rewritten(to: &Path, change: impl Fn(&mut Vec<(Nanos, Vec<u8>)>)) {
+fn rewritten(to: &Path, change: impl Fn(&mut Vec<(Instant, Vec<u8>)>)) {
     let path = crate::command::capture(CAPTURE);
     let mut reader = CaptureReader::open(path.as_ref()).unwrap();
     let mut packets = Vec::new();
@@ -176,7 +176,7 @@ fn warnings_about_the_capture_are_passed_on() {
     let year = Nanos::from_secs(366 * 86_400);
     for kind in ["time-runs-backwards", "times-apart"] {
         rewritten(&file, |packets| match kind {
-            "times-apart" => packets[0].0 = Nanos(packets[0].0.0 - 21 * year.0),
+            "times-apart" => packets[0].0 -= year * 21,
             _ => packets.extend(packets.clone()),
         });
         let mut command = among_captures(&["analyze", "--json", text(&file)]);

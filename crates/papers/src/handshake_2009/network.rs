@@ -871,7 +871,7 @@ fn address(direction: Direction, server: bool, number: u32) -> Ipv4Addr {
 /// Adds a frame, of which the payload is left out, to a capture.
 fn write(capture: &mut PcapWriter<Vec<u8>>, now: Nanos, frame: &[u8], payload: u32) {
     let packet = RawPacket {
-        time: START + now,
+        time: gentle_units::Instant((START + now).0),
         interface: 0,
         link: LinkType::ETHERNET,
         original_len: frame.len() as u32 + payload,

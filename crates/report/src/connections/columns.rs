@@ -1,7 +1,7 @@
 //! Columns with their types and accessors.
 
 use gentle_trace::row::{Outcome, Row};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Column of the file.
 pub struct Column {
@@ -20,7 +20,7 @@ pub(super) enum Read {
     Port(fn(&Row) -> u16),
     Count(fn(&Row) -> u64),
     /// Point in time since 1970.
-    Time(fn(&Row) -> Nanos),
+    Time(fn(&Row) -> Instant),
     /// Duration, if it was observed.
     Span(fn(&Row) -> Option<Nanos>),
 }
@@ -37,7 +37,7 @@ pub enum Value {
     /// Count.
     Count(u64),
     /// Point in time since 1970.
-    Time(Nanos),
+    Time(Instant),
     /// Duration; `None` if it was not observed.
     Span(Option<Nanos>),
 }

@@ -28,7 +28,7 @@ impl<W: Write> CsvWriter<W> {
                 Read::Flag(of) => of(row).to_string(),
                 Read::Port(of) => of(row).to_string(),
                 Read::Count(of) => of(row).to_string(),
-                Read::Time(of) => seconds(of(row)),
+                Read::Time(of) => seconds(of(row).since_origin()),
                 Read::Span(of) => of(row).map(seconds).unwrap_or_default(),
             };
             self.out.write_field(field).map_err(of_csv)?;

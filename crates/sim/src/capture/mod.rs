@@ -102,7 +102,7 @@ impl<W: Write> Recorder<W> {
         let ip_bytes = ip_bytes.min(frame::LONGEST_IP_PACKET);
         frame::write(packet, ip_bytes, &mut self.frame);
         let packet = RawPacket {
-            time: now.since_origin(),
+            time: now,
             interface: (direction.index() * QueueSide::ALL.len() + side as usize) as u32,
             link: LinkType::ETHERNET,
             original_len: frame::ETHERNET_HEADER + ip_bytes,

@@ -2,7 +2,7 @@
 
 use super::schedule::{Acknowledgment, Headers, Ip, Offer, Schedule, Tag, Transport};
 use gentle_aqm::Ecn;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use gentle_wire::{Address, LinkType, Packet, Tcp, Tunnels, dissect};
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct CaptureArrivals {
     flows: HashMap<Flow, u32>,
     hosts: HashMap<Address, u32>,
     /// Time of the previous packet in the capture.
-    last: Option<Nanos>,
+    last: Option<Instant>,
     skipped: usize,
 }
 
@@ -44,7 +44,7 @@ impl CaptureArrivals {
     ///
     /// Skips and counts a frame without a usable IP packet. A pause of more than ten seconds becomes one of ten; a time
     /// before that of the previous packet becomes that time.
-    pub fn push(&mut self, time: Nanos, link: LinkType, frame: &[u8], original_len: u32) {
+    pub fn push(&mut self, time: Instant, link: LinkType, frame: &[u8], original_len: u32) {
         let offer = dissect(link, frame, original_len, Tunnels::Outer)
             .ok()
             .and_then(|packet| self.offer(&packet));
@@ -53,7 +53,7 @@ impl CaptureArrivals {
             return;
         };
         let pause = match self.last {
-            Some(last) => time.saturating_sub(last).min(LONGEST_PAUSE),
+            Some(last) => time.saturating_since(last).min(LONGEST_PAUSE),
             None => Nanos::ZERO,
         };
         let before = self
@@ -198,7 +198,7 @@ mod tests {
         at += ip.emit(&mut frame[at..]).unwrap();
         tcp.emit(&ip.pseudo_header(), &mut frame[at..]).unwrap();
         let len = frame.len() as u32;
-        capture.push(Nanos::from_millis(ms), LinkType::ETHERNET, &frame, len);
+        capture.push(Instant::from_millis(ms), LinkType::ETHERNET, &frame, len);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn frames_without_ip_are_counted() {
         let mut capture = CaptureArrivals::default();
-        capture.push(Nanos::ZERO, LinkType::ETHERNET, &[0; 60], 60);
+        capture.push(Instant::ZERO, LinkType::ETHERNET, &[0; 60], 60);
         assert_eq!((capture.packets().len(), capture.skipped()), (0, 1));
         assert_eq!(capture.mean_rate(), None);
     }

@@ -86,7 +86,12 @@ impl Frames {
             let Some(point) = CapturePoint::ALL.get(packet.interface as usize) else {
                 continue;
             };
-            if let Some(frame) = frame(packet.time, *point, packet.data, packet.original_len) {
+            if let Some(frame) = frame(
+                Nanos(packet.time.0),
+                *point,
+                packet.data,
+                packet.original_len,
+            ) {
                 return Ok(Some(frame));
             }
         }

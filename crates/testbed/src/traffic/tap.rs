@@ -8,7 +8,7 @@ use super::TrafficError;
 use super::clock::RunClock;
 use crate::experiment::{ROUTER_DOWN, ROUTER_UP, TUNNEL_HEADERS};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
@@ -183,7 +183,7 @@ impl Tap {
             let at = self.clock.since_start_ns(real);
             let captured = message.iovs().next().unwrap_or_default();
             let packet = RawPacket {
-                time: Nanos(at),
+                time: Instant(at),
                 interface: point as u32,
                 link: LinkType::ETHERNET,
                 original_len: message.bytes as u32,

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Time 0 of the generator: 2026-01-01, since 1970.
-const START: Nanos = Nanos::from_secs(1_767_225_600);
+const START: Instant = Instant::from_secs(1_767_225_600);
 
 const BUFFER: usize = 1 << 20;
 

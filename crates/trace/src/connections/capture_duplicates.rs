@@ -7,7 +7,7 @@
 //! identification or timestamp, or comes after another delay, and not with so many others at once.
 
 use crate::segment::Segment;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::TcpFlags;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::VecDeque;
@@ -124,7 +124,7 @@ impl DuplicateDetector {
             .collect();
         gaps.sort_unstable();
         let alike = |from: usize| {
-            let most = Nanos(gaps[from].0.0.saturating_mul(ALIKE)).saturating_add(JITTER);
+            let most = Nanos(gaps[from].0.0.saturating_mul(ALIKE)) + JITTER;
             from..gaps.partition_point(|(gap, _)| *gap <= most)
         };
         let most = (0..gaps.len())
@@ -162,21 +162,21 @@ fn is_sampled(segment: &Segment) -> bool {
 struct Originals {
     table: HashTable<Original>,
     /// Time and number of each, in the order seen.
-    order: VecDeque<(Nanos, u64)>,
+    order: VecDeque<(Instant, u64)>,
 }
 
 /// Segment, identified by a hash of its content.
 #[derive(Debug, Clone, Copy)]
 struct Original {
     number: u64,
-    time: Nanos,
+    time: Instant,
     /// Number of copies still awaited.
     copies: u8,
 }
 
 impl Originals {
     /// Adds a segment of which `copies` copies are awaited.
-    fn add(&mut self, number: u64, time: Nanos, copies: u8) {
+    fn add(&mut self, number: u64, time: Instant, copies: u8) {
         if self.order.len() == AWAITED {
             self.forget_oldest();
         }
@@ -191,11 +191,11 @@ impl Originals {
     }
 
     /// Drops segments too old to be copied.
-    fn expire(&mut self, now: Nanos) {
+    fn expire(&mut self, now: Instant) {
         while self
             .order
             .front()
-            .is_some_and(|(time, _)| now.saturating_sub(*time) > LONGEST)
+            .is_some_and(|(time, _)| now.saturating_since(*time) > LONGEST)
         {
             self.forget_oldest();
         }
@@ -212,18 +212,18 @@ impl Originals {
     }
 
     /// Time since an equal segment, if there was one.
-    fn gap(&self, number: u64, now: Nanos) -> Option<Nanos> {
+    fn gap(&self, number: u64, now: Instant) -> Option<Nanos> {
         let original = self
             .table
             .find(number, |original| original.number == number)?;
-        Some(now.saturating_sub(original.time))
+        Some(now.saturating_since(original.time))
     }
 
     /// Removes one awaited copy whose delay is within `delay`; returns `false` if no copy of an equal segment is
     /// awaited.
-    fn take(&mut self, number: u64, now: Nanos, delay: &RangeInclusive<Nanos>) -> bool {
+    fn take(&mut self, number: u64, now: Instant, delay: &RangeInclusive<Nanos>) -> bool {
         let found = self.table.find_entry(number, |original| {
-            original.number == number && delay.contains(&now.saturating_sub(original.time))
+            original.number == number && delay.contains(&now.saturating_since(original.time))
         });
         let Ok(mut entry) = found else {
             return false;

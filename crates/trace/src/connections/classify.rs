@@ -9,7 +9,7 @@ use super::waited::Waited;
 use crate::VantagePoint;
 use crate::row::Outcome;
 use crate::segment::SynExtras;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Retransmitted SYNs or SYN/ACKs by cause, without copies made by the capture and without SYN/ACKs that answer a
 /// repeated SYN.
@@ -244,8 +244,8 @@ struct Classifier<'a> {
     exchange: &'a Exchange,
     at_server: bool,
     class: &'a mut Classification,
-    /// Intervals in which the client waited, begin and end since the first SYN.
-    waits: Vec<(Nanos, Nanos, Cause)>,
+    /// Intervals in which the client waited, begin and end on a clock whose origin is the first SYN.
+    waits: Vec<(Instant, Instant, Cause)>,
     /// Parts that all SYNs found lost so far have; none after a loss of anything else.
     lost_extras: SynExtras,
 }
@@ -272,7 +272,7 @@ impl Classifier<'_> {
         let waited = |is: &dyn Fn(Cause) -> bool| {
             let mut waited = Waited::default();
             for (from, to, _) in self.waits.iter().filter(|(_, _, cause)| is(*cause)) {
-                waited.add(to.saturating_sub(*from), *to);
+                waited.add(to.saturating_since(*from), *to);
             }
             waited.total()
         };
@@ -302,11 +302,9 @@ impl Classifier<'_> {
             .first()
             .unwrap_or(&sent[0])
             .at;
-        self.waits.push((
-            sent[at - 1].at.since(begin),
-            sent[at].at.since(begin),
-            cause,
-        ));
+        let on_clock = |at: CompactTime| Instant::ZERO + at.since(begin);
+        self.waits
+            .push((on_clock(sent[at - 1].at), on_clock(sent[at].at), cause));
     }
 
     /// Classifies SYN number `at`, which stands for `weight` SYNs.
@@ -402,7 +400,7 @@ impl Classifier<'_> {
         let pairs = self.synacks().windows(2);
         let together = pairs
             .map_while(|pair| held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_RTO));
-        together.fold(Nanos::ZERO, Nanos::saturating_add)
+        together.sum()
     }
 
     /// Whether as many SYN/ACKs came together as there were SYNs: each SYN was answered, and the path held up the answers. Two
@@ -508,7 +506,7 @@ impl Classifier<'_> {
         let (Some(answer), Some(last)) = (self.exchange.answer, last) else {
             return true;
         };
-        let longest = Nanos(round_trip.0 * 2).saturating_add(PROMPT);
+        let longest = Nanos(round_trip.0 * 2) + PROMPT;
         !answer.is_plain || answer.at.since(last.at) <= longest
     }
 

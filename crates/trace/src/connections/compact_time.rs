@@ -1,6 +1,6 @@
 //! Times and durations within a connection, in half the memory of [`Nanos`].
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Time in microseconds, modulo 71 minutes. Only differences have a meaning, and only between times that one connection
 /// holds at once.
@@ -10,8 +10,8 @@ pub(crate) struct CompactTime(u32);
 impl CompactTime {
     /// Converts a time since 1970.
     #[inline]
-    pub(crate) fn at(time: Nanos) -> CompactTime {
-        CompactTime(time.as_micros() as u32)
+    pub(crate) fn at(time: Instant) -> CompactTime {
+        CompactTime(time.since_origin().as_micros() as u32)
     }
 
     /// Duration from `earlier`; zero if the capture's clock went back.

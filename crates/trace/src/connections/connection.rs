@@ -6,7 +6,7 @@ use super::flight::{PureAck, Sent};
 use super::loss_state::LossState;
 use super::window::Windows;
 use crate::segment::{Segment, SynExtras};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// State of one endpoint of a connection.
 #[derive(Debug, Clone, Copy, Default)]
@@ -183,8 +183,8 @@ pub(crate) struct Connection {
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
     /// Time of the first segment; `last`: of the last one.
-    pub(crate) first: Nanos,
-    pub(crate) last: Nanos,
+    pub(crate) first: Instant,
+    pub(crate) last: Instant,
     /// Payload bytes of each endpoint's stream, each counted once. Kept outside of `endpoints`, like `segments`:
     /// indexing elements of 24 bytes takes fewer instructions than 28 or 36.
     pub(crate) bytes: [u64; 2],

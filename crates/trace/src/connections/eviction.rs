@@ -8,7 +8,7 @@ use super::window::Pool;
 use crate::options::{Options, VantagePoint};
 use crate::row::Close;
 use crate::tally::Tally;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub(crate) struct ClosedConnection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Remaining {
     /// Time of its last segment.
-    pub(crate) last: Nanos,
+    pub(crate) last: Instant,
     /// Whether it counts as open in [`Closes`](crate::results::Closes).
     pub(crate) open: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Eviction {
     memory_limit: usize,
     /// Position of the capture point, if given.
     vantage: Option<VantagePoint>,
-    next_sweep: Nanos,
+    next_sweep: Instant,
     /// For each place in the table, the second from which its connection may have exceeded its timeout. A sweep loads
     /// only connections that are due, and postpones those that have not exceeded it.
     due: Vec<u32>,
@@ -75,7 +75,7 @@ impl Eviction {
             linger: options.idle_timeout.min(Options::CLOSED_LINGER),
             memory_limit: options.memory(),
             vantage: options.vantage,
-            next_sweep: Nanos::ZERO,
+            next_sweep: Instant::ZERO,
             due: Vec::new(),
             loss_states: 0,
             peak_connections: 0,
@@ -87,24 +87,24 @@ impl Eviction {
     }
 
     #[inline]
-    pub(super) fn is_due(&self, now: Nanos) -> bool {
+    pub(super) fn is_due(&self, now: Instant) -> bool {
         now >= self.next_sweep
     }
 
     /// Whether `connection` has exceeded its timeout at `now`.
     #[inline]
-    pub(super) fn has_expired(&self, connection: &Connection, now: Nanos) -> bool {
-        let idle = now.saturating_sub(connection.last);
+    pub(super) fn has_expired(&self, connection: &Connection, now: Instant) -> bool {
+        let idle = now.saturating_since(connection.last);
         idle > self.linger && (idle > self.idle_timeout || connection.is_over())
     }
 
     /// Records that a connection began at place `at`; there are now `connections`.
-    pub(super) fn began(&mut self, at: u32, time: Nanos, connections: usize) {
+    pub(super) fn began(&mut self, at: u32, time: Instant, connections: usize) {
         let at = at as usize;
         if at >= self.due.len() {
             self.due.resize(at + 1, u32::MAX);
         }
-        self.due[at] = second(time.saturating_add(self.linger));
+        self.due[at] = second(time + self.linger);
         self.peak_connections = self.peak_connections.max(connections);
     }
 
@@ -137,7 +137,7 @@ impl Connections {
     /// Evicts connections that have exceeded their timeout.
     pub(super) fn evict_idle<F: ClosedSink>(
         &mut self,
-        now: Nanos,
+        now: Instant,
         tally: &mut Tally,
         sink: &mut F,
     ) -> Result<(), F::Error> {
@@ -150,7 +150,7 @@ impl Connections {
     pub(super) fn evict_expired<F: ClosedSink>(
         &mut self,
         newest: u32,
-        now: Nanos,
+        now: Instant,
         tally: &mut Tally,
         sink: &mut F,
     ) -> Result<bool, F::Error> {
@@ -176,7 +176,7 @@ impl Connections {
     }
 
     /// Places of connections that have exceeded their timeout, in the order in which the connections began.
-    fn silent(&mut self, now: Nanos) -> Vec<u32> {
+    fn silent(&mut self, now: Instant) -> Vec<u32> {
         let table = &self.table;
         let Eviction {
             idle_timeout,
@@ -185,7 +185,7 @@ impl Connections {
             ref mut next_sweep,
             ..
         } = self.eviction;
-        *next_sweep = now.saturating_add(Nanos(linger.0 / SWEEPS));
+        *next_sweep = now + Nanos(linger.0 / SWEEPS);
         let this_second = second(now);
         let mut silent = Vec::new();
         for (at, due) in due.iter_mut().enumerate() {
@@ -197,16 +197,16 @@ impl Connections {
                 *due = u32::MAX;
                 continue;
             }
-            let idle = now.saturating_sub(connection.last);
+            let idle = now.saturating_since(connection.last);
             let is_over = connection.is_over();
             if idle > idle_timeout || (idle > linger && is_over) {
                 silent.push((connection.first, at as u32));
                 continue;
             }
             let longest = if is_over { linger } else { idle_timeout };
-            let silent_at = connection.last.saturating_add(longest);
+            let silent_at = connection.last + longest;
             // The next segment may close the connection.
-            *due = second(silent_at.min(now.saturating_add(linger)));
+            *due = second(silent_at.min(now + linger));
         }
         in_order(silent)
     }
@@ -221,7 +221,7 @@ impl Connections {
         if !self.eviction.is_full(&self.table, &self.pool) {
             return Ok(());
         }
-        let mut by_age: Vec<(Nanos, u32)> = self
+        let mut by_age: Vec<(Instant, u32)> = self
             .table
             .iter()
             .map(|(at, connection)| (connection.last, at))
@@ -286,9 +286,9 @@ impl Connections {
         let class = connection.classify(self.eviction.vantage);
         if class.outcome.is_complete() && class.waited > Nanos::ZERO {
             let took = connection.ack_at.get().unwrap_or(class.waited);
-            let over = connection.first.saturating_add(took);
+            let over = connection.first + took;
             let lost = &mut tally.timeline.at(over).time_lost;
-            *lost = lost.saturating_add(class.waited);
+            *lost += class.waited;
         }
     }
 
@@ -332,7 +332,7 @@ impl Connections {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Evicted {
     /// Time of the latest segment.
-    pub(crate) latest: Nanos,
+    pub(crate) latest: Instant,
     pub(crate) idle: u64,
     pub(crate) memory: u64,
     pub(crate) remaining: Vec<Remaining>,
@@ -358,7 +358,7 @@ impl Evicted {
     pub(crate) fn expire(&mut self, idle_timeout: Nanos) -> u64 {
         let longest = idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT);
         let latest = self.latest;
-        let expired = |it: &mut Remaining| latest.saturating_sub(it.last) > longest;
+        let expired = |it: &mut Remaining| latest.saturating_since(it.last) > longest;
         let mut open = 0;
         for it in self.remaining.extract_if(.., expired) {
             self.idle = self.idle.saturating_add(1);
@@ -369,12 +369,12 @@ impl Evicted {
 }
 
 /// Whole seconds of `time`, at most `u32::MAX`; after that, sweeps check every connection.
-fn second(time: Nanos) -> u32 {
+fn second(time: Instant) -> u32 {
     u32::try_from(time.0 / Nanos::from_secs(1).0).unwrap_or(u32::MAX)
 }
 
 /// Places, ordered by the start of their connections.
-fn in_order(mut dated: Vec<(Nanos, u32)>) -> Vec<u32> {
+fn in_order(mut dated: Vec<(Instant, u32)>) -> Vec<u32> {
     // Places are reused in runs, which a stable sort exploits.
     dated.sort();
     dated.into_iter().map(|(_, at)| at).collect()

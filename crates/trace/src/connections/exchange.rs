@@ -236,8 +236,8 @@ impl Exchange {
         let syn = before(syns, first.others_before).map_or(first.at, |syn| syn.at);
         let answered = synacks.iter().rev().find(|synack| !synack.settled);
         let client = answer.at.since(answered.unwrap_or(first).at);
-        let round_trip = first.at.since(syn).saturating_add(client);
-        now.since(last.at) <= Nanos(round_trip.0.saturating_mul(2)).saturating_add(patience)
+        let round_trip = first.at.since(syn) + client;
+        now.since(last.at) <= Nanos(round_trip.0.saturating_mul(2)) + patience
     }
 
     /// Records a SYN/ACK retransmitted after the client's ACK; `data_seen`: data had been seen before it;

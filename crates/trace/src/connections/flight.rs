@@ -107,7 +107,7 @@ impl PureAck {
         PureAck {
             ip_id: segment.ip_id,
             mark: (mark ^ mark >> 16) as u16,
-            at: (segment.time.as_micros() >> 8) as u16,
+            at: (segment.time.since_origin().as_micros() >> 8) as u16,
         }
     }
 

@@ -227,7 +227,7 @@ impl Connection {
             self.open(SERVER, segment);
             tally.vantage.ttl(SERVER, segment.ttl);
             if self.flags.has(ConnectionFlags::SYN) {
-                self.synack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
+                self.synack_at = CompactDuration::new(segment.time.saturating_since(self.first));
             }
             if answers_syn {
                 self.flags.add(ConnectionFlags::SYNACK);
@@ -320,7 +320,7 @@ impl Connection {
             ..Transmission::default()
         };
         let after_first = |span: CompactDuration| {
-            let at = self.first.saturating_add(span.get().unwrap_or_default());
+            let at = self.first + span.get().unwrap_or_default();
             CompactTime::at(at)
         };
         let extras = self.flags.extras();
@@ -607,7 +607,7 @@ impl Connection {
         self.flags.add(ConnectionFlags::ESTABLISHED);
         if self.flags.has(ConnectionFlags::SYN) {
             // Otherwise the SYN may still come, if the capture is out of order.
-            self.ack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
+            self.ack_at = CompactDuration::new(segment.time.saturating_since(self.first));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::exchange::Exchange;
 use super::flight::InFlight;
 use super::waited::Waited;
 use crate::tally::Candidates;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Loss state of one endpoint.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,17 +54,17 @@ pub(crate) struct LossState {
 
 impl LossState {
     /// Records that `side` retransmitted a segment, other than SYN and SYN/ACK, after `delay`.
-    pub(crate) fn add_delay(&mut self, side: usize, delay: Nanos, time: Nanos) {
+    pub(crate) fn add_delay(&mut self, side: usize, delay: Nanos, time: Instant) {
         let endpoint = &mut self.sides[side];
-        endpoint.delay = endpoint.delay.saturating_add(delay);
+        endpoint.delay += delay;
         endpoint.waited.add(delay, time);
         self.waited_for_data.add(delay, time);
     }
 
     /// Records that `side` retransmitted its SYN or SYN/ACK after `delay`.
-    pub(crate) fn add_handshake_delay(&mut self, side: usize, delay: Nanos, time: Nanos) {
+    pub(crate) fn add_handshake_delay(&mut self, side: usize, delay: Nanos, time: Instant) {
         let endpoint = &mut self.sides[side];
-        endpoint.handshake_delay = endpoint.handshake_delay.saturating_add(delay);
+        endpoint.handshake_delay += delay;
         endpoint.waited.add(delay, time);
     }
 

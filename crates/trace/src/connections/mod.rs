@@ -33,7 +33,7 @@ use crate::segment::{Batch, Segment};
 use crate::tally::Tally;
 use capture_duplicates::DuplicateDetector;
 use eviction::Eviction;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::{Address, TcpFlags};
 use table::Table;
 use views::RecentSyns;
@@ -56,7 +56,7 @@ pub(crate) struct Connections {
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
     /// Time of the latest segment.
-    latest: Nanos,
+    latest: Instant,
 }
 
 impl Connections {
@@ -69,7 +69,7 @@ impl Connections {
             duplicates: DuplicateDetector::default(),
             recent_syns: RecentSyns::default(),
             by_initiator,
-            latest: Nanos::ZERO,
+            latest: Instant::ZERO,
         }
     }
 

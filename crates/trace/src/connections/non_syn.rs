@@ -167,7 +167,7 @@ impl Connection {
                 && self.flags.has(ConnectionFlags::SYN)
                 && side == SERVER
             {
-                self.response = CompactDuration::new(segment.time.saturating_sub(self.first));
+                self.response = CompactDuration::new(segment.time.saturating_since(self.first));
             }
         }
         self.segments[side] += u32::from(!is_duplicate);
@@ -204,7 +204,7 @@ impl Connection {
             self.flags.add(ConnectionFlags::RESET_LAST);
             if self.ack_at == CompactDuration::NONE {
                 // Sent at once, as the ACK would be.
-                self.ack_at = CompactDuration::new(segment.time.saturating_sub(self.first));
+                self.ack_at = CompactDuration::new(segment.time.saturating_since(self.first));
             }
         }
         pool.take_back(&mut self.windows);

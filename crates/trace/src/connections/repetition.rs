@@ -35,7 +35,7 @@ impl Connection {
         let now = CompactTime::at(segment.time);
         let recovers = self.loss_state.as_ref().is_some_and(|loss_state| {
             let last = loss_state.waited_for_data.end();
-            segment.time.saturating_sub(last) < SHORTEST_RTO
+            segment.time.saturating_since(last) < SHORTEST_RTO
         });
         let has = |flag| endpoint.flags.has(flag);
         if recovers || has(EndpointFlags::OPENING) || !has(EndpointFlags::ACKED) {

@@ -266,7 +266,7 @@ impl Connection {
         previous.is_same(pure_ack)
             && pure_ack
                 .since(previous)
-                .max(segment.time.saturating_sub(self.last))
+                .max(segment.time.saturating_since(self.last))
                 <= Sent::longest_copy_gap(segment)
             && (segment.ip_id != 0
                 || (self.flags.has(ConnectionFlags::COPIED) && !segment.is_marked_original()))

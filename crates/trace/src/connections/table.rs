@@ -465,7 +465,7 @@ fn index_hash(hash: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::segment::{Batch, PacketMeta};
-    use gentle_units::Nanos;
+    use gentle_units::Instant;
     use gentle_wire::{Tcp, TcpFlags};
     use proptest::prelude::*;
 
@@ -483,7 +483,7 @@ mod tests {
             payload: &[],
         };
         let meta = PacketMeta {
-            time: Nanos::ZERO,
+            time: Instant::ZERO,
             wire_len: 54,
             ip_id: 0,
             ttl: 64,

@@ -19,7 +19,7 @@ use super::connection::ConnectionFlags;
 use super::exchange::{CLIENT, SERVER};
 use super::flight::Sent;
 use crate::segment::Segment;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Longest time from one view of a SYN to the next: a queue between them may be full.
 const LONGEST: Nanos = Nanos::from_millis(100);
@@ -39,7 +39,7 @@ struct Syn {
     /// Place of the earliest view of that.
     first: u32,
     stamp: u32,
-    time: Nanos,
+    time: Instant,
     ip_id: u16,
     ttl: u8,
     is_there: bool,
@@ -118,7 +118,7 @@ impl Connections {
         let longest = if is_sure { LONGEST } else { AT_ONCE };
         let may_be = was_forwarded
             && stamp == before.stamp
-            && segment.time.saturating_sub(before.time) <= longest
+            && segment.time.saturating_since(before.time) <= longest
             && self.is_attempt_with(before.at, segment.seq)
             && (has_stamp || self.shared_ends(before.at, at) != [false, false]);
         may_be.then_some(is_sure)

@@ -1,6 +1,6 @@
 //! Time spent waiting for retransmissions, each moment counted once.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Length of the union of waits, in constant memory.
 ///
@@ -13,18 +13,18 @@ pub(crate) struct Waited {
     /// Total length of the runs before the last.
     before: Nanos,
     /// End of the run before the last.
-    floor: Nanos,
+    floor: Instant,
     /// Beginning of the last run.
-    from: Nanos,
+    from: Instant,
     /// End of the last run.
-    to: Nanos,
+    to: Instant,
 }
 
 impl Waited {
     /// Adds a wait of length `wait` that ended at `to`. If the capture's clock went back, so that it ended before the last
     /// run began, it does not count.
-    pub(crate) fn add(&mut self, wait: Nanos, to: Nanos) {
-        let from = to.saturating_sub(wait);
+    pub(crate) fn add(&mut self, wait: Nanos, to: Instant) {
+        let from = to - wait;
         if from > self.to {
             self.before = self.total();
             self.floor = self.to;
@@ -36,13 +36,12 @@ impl Waited {
     }
 
     /// End of the last wait.
-    pub(crate) fn end(&self) -> Nanos {
+    pub(crate) fn end(&self) -> Instant {
         self.to
     }
 
     pub(crate) fn total(&self) -> Nanos {
-        self.before
-            .saturating_add(self.to.saturating_sub(self.from))
+        self.before + self.to.saturating_since(self.from)
     }
 }
 
@@ -58,7 +57,7 @@ mod tests {
     fn total(waits: &[(u64, u64)]) -> Nanos {
         let mut waited = Waited::default();
         for (from, to) in waits {
-            waited.add(ms(to - from), ms(*to));
+            waited.add(ms(to - from), Instant::from_millis(*to));
         }
         waited.total()
     }

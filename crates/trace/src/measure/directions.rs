@@ -50,7 +50,7 @@ impl Contribution {
                 direction: endpoint.direction,
             },
             retransmissions: RetransmissionCounts {
-                delay: of_handshake.saturating_add(of_data),
+                delay: of_handshake + of_data,
                 retransmitted: u32::try_from(connection.retransmissions(side)).unwrap_or(u32::MAX),
                 handshake: saturated(handshake_again),
             },

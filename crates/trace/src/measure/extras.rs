@@ -39,7 +39,7 @@ impl ExtrasCounts {
             self.answered[at] += u64::from(class.answered_extras.has(at));
             if class.dropped_for.has(at) {
                 suspects.attempts += 1;
-                suspects.waited = suspects.waited.saturating_add(class.waited_for_loss);
+                suspects.waited += class.waited_for_loss;
             }
         }
     }
@@ -52,7 +52,7 @@ impl ExtrasCounts {
         }
         for (sum, more) in self.suspects.iter_mut().zip(other.suspects) {
             sum.attempts = sum.attempts.saturating_add(more.attempts);
-            sum.waited = sum.waited.saturating_add(more.waited);
+            sum.waited += more.waited;
         }
     }
 

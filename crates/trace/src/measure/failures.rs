@@ -9,7 +9,7 @@ use crate::connections::Classification;
 use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
 use crate::table_size::list_bytes_with_one_more;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -183,7 +183,7 @@ impl Failures {
         port: u16,
         class: &Classification,
         once: bool,
-        at: Nanos,
+        at: Instant,
     ) {
         self.undecided.push(Failure {
             client,

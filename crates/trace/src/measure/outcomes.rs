@@ -127,7 +127,7 @@ impl Outcomes {
         } = closed;
         if !connection.flags.has(ConnectionFlags::LATER_VIEW) {
             let data = &mut self.times.waited_for_data;
-            *data = data.saturating_add(connection.waited_for_data());
+            *data += connection.waited_for_data();
         }
         if connection.flags.has(ConnectionFlags::SYN) {
             self.attempt(closed);
@@ -229,37 +229,34 @@ impl Outcomes {
             counts.completed_with_loss += u64::from(has_loss);
             counts.late += u64::from(!has_loss && class.repeats.late > 0);
             let times = &mut self.times;
-            times.waited = times.waited.saturating_add(class.waited);
+            times.waited += class.waited;
             if has_loss {
-                times.waited_with_loss =
-                    times.waited_with_loss.saturating_add(class.waited_for_loss);
+                times.waited_with_loss += class.waited_for_loss;
             }
             if class.repeats.put_off > 0 {
                 counts.put_off += 1;
-                let waited = class
-                    .waited_for_deferral
-                    .saturating_add(class.waited_with_data);
-                times.put_off = times.put_off.saturating_add(waited);
+                let waited = class.waited_for_deferral + class.waited_with_data;
+                times.put_off += waited;
             }
             if class.repeats.challenged > 0 {
                 counts.completed_after_challenge += 1;
                 let waited = &mut times.completed_after_challenge;
-                *waited = waited.saturating_add(class.waited_for_challenge);
+                *waited += class.waited_for_challenge;
             }
             counts.completed_after_refusal += u64::from(class.repeats.turned_away > 0);
             let waited = &mut times.completed_after_refusal;
-            *waited = waited.saturating_add(class.waited_for_refusal);
+            *waited += class.waited_for_refusal;
             counts.completed_after_reset += u64::from(class.repeats.reset > 0);
             let waited = &mut times.completed_after_reset;
-            *waited = waited.saturating_add(class.waited_for_reset);
+            *waited += class.waited_for_reset;
             if class.repeats.held > 0 {
                 counts.held += 1;
-                times.held = times.held.saturating_add(class.held);
+                times.held += class.held;
             }
             self.extras.record(class);
         } else {
             failed = connection.delay_sums(CLIENT).0;
-            self.times.failed = self.times.failed.saturating_add(failed);
+            self.times.failed += failed;
             let copies = connection
                 .loss_state
                 .as_ref()
@@ -344,7 +341,7 @@ impl Outcomes {
         sum(&mut counts.repeats.held, more.repeats.held);
         sum(&mut counts.repeats.in_vain, more.repeats.in_vain);
 
-        let sum_of = |a: &mut Nanos, b: Nanos| *a = a.saturating_add(b);
+        let sum_of = |a: &mut Nanos, b: Nanos| *a += b;
         let (times, more) = (&mut self.times, other.times);
         sum_of(&mut times.waited, more.waited);
         sum_of(&mut times.waited_with_loss, more.waited_with_loss);

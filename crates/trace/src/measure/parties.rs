@@ -53,8 +53,8 @@ fn bit(server: Address, port: u16) -> u64 {
 
 impl PartyLoss {
     fn add(&mut self, more: &PartyLoss) {
-        self.lost = self.lost.saturating_add(more.lost);
-        self.failed = self.failed.saturating_add(more.failed);
+        self.lost += more.lost;
+        self.failed += more.failed;
         self.with_loss = self.with_loss.saturating_add(more.with_loss);
         self.failures = self.failures.saturating_add(more.failures);
         self.attempts = self.attempts.saturating_add(more.attempts);

@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::numbers::Numbers;
 use super::step::Step;
 use super::table::Table;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Packet;
 
 const REQUEST: u8 = 0;
@@ -61,7 +61,7 @@ impl Dccp {
         }
     }
 
-    pub(super) fn observe(&mut self, time: Nanos, packet: &Packet<'_>, dccp: &gentle_wire::Dccp) {
+    pub(super) fn observe(&mut self, time: Instant, packet: &Packet<'_>, dccp: &gentle_wire::Dccp) {
         let flow = Flow::new(&packet.ip, dccp.src_port, dccp.dst_port);
         match dccp.packet_type {
             REQUEST => self.request(time, flow, dccp.seq, service_code(packet)),
@@ -71,7 +71,7 @@ impl Dccp {
         }
     }
 
-    fn request(&mut self, time: Nanos, flow: Flow, seq: u64, service: Option<u32>) {
+    fn request(&mut self, time: Instant, flow: Flow, seq: u64, service: Option<u32>) {
         if let Some(attempt) = self.attempts.get(time, &flow) {
             let place = seq.wrapping_sub(attempt.origin) & SEQUENCE;
             if place <= 2 * REQUESTS && attempt.service == service {
@@ -98,7 +98,7 @@ impl Dccp {
         self.attempts.insert(time, flow, attempt);
     }
 
-    fn response(&mut self, time: Nanos, flow: Flow, seq: u64) {
+    fn response(&mut self, time: Instant, flow: Flow, seq: u64) {
         let Some(attempt) = self.attempts.get(time, &flow) else {
             return;
         };
@@ -116,11 +116,11 @@ impl Dccp {
         if !attempt.lossy
             && let Some(begun) = attempt.request.first()
         {
-            self.counts.rtt(time.saturating_sub(begun));
+            self.counts.rtt(time.saturating_since(begun));
         }
     }
 
-    fn ack(&mut self, time: Nanos, flow: Flow) {
+    fn ack(&mut self, time: Instant, flow: Flow) {
         let Some(attempt) = self.attempts.get(time, &flow) else {
             return;
         };
@@ -129,12 +129,8 @@ impl Dccp {
         }
         attempt.succeeded = true;
         attempt.response.end();
-        self.counts.success(
-            attempt
-                .request
-                .lost()
-                .saturating_add(attempt.response.lost()),
-        );
+        self.counts
+            .success(attempt.request.lost() + attempt.response.lost());
     }
 
     pub(super) fn finish(self) -> Counts {

@@ -17,7 +17,7 @@ mod tests;
 use crate::results::OtherProtocols;
 use counts::Counts;
 use dccp::Dccp;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{Address, Ip, Packet, Transport};
 use quic::Quic;
 use sctp::Sctp;
@@ -69,7 +69,7 @@ impl Others {
 
     /// Handles a packet. Packets come in the order of the capture; their times may go back.
     #[inline]
-    pub(crate) fn observe(&mut self, time: Nanos, packet: &Packet<'_>) {
+    pub(crate) fn observe(&mut self, time: Instant, packet: &Packet<'_>) {
         match &packet.transport {
             Transport::Udp(udp) => self.quic.observe(time, &packet.ip, udp),
             Transport::Sctp(sctp) => self.sctp.observe(time, &packet.ip, sctp),

@@ -10,7 +10,7 @@ use super::Flow;
 use super::counts::Counts;
 use super::step::Step;
 use super::table::Table;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{Ip, SctpChunk};
 
 /// Longest delay of a copy made by the capture or a switch if both packets have the same IP identification; a
@@ -42,12 +42,12 @@ struct Attempt {
 #[derive(Debug, Default)]
 struct Message {
     step: Step,
-    newest: Option<(Nanos, u16)>,
+    newest: Option<(Instant, u16)>,
 }
 
 impl Message {
     /// Records a transmission; returns true if it is a retransmission.
-    fn sent(&mut self, time: Nanos, ip: &Ip) -> bool {
+    fn sent(&mut self, time: Instant, ip: &Ip) -> bool {
         let id = ip.id.unwrap_or(0);
         let Some((before, id_before)) = self.newest.replace((time, id)) else {
             self.step.begin(time);
@@ -58,7 +58,7 @@ impl Message {
         } else {
             COPY_WITH_ID
         };
-        if id == id_before && Nanos(time.0.abs_diff(before.0)) <= longest {
+        if id == id_before && time.max(before) - time.min(before) <= longest {
             return false;
         }
         self.step.again(time);
@@ -81,7 +81,7 @@ impl Sctp {
         }
     }
 
-    pub(super) fn observe(&mut self, time: Nanos, ip: &Ip, sctp: &gentle_wire::Sctp<'_>) {
+    pub(super) fn observe(&mut self, time: Instant, ip: &Ip, sctp: &gentle_wire::Sctp<'_>) {
         let Some(chunk) = sctp.chunks_iter().next() else {
             return;
         };
@@ -99,7 +99,7 @@ impl Sctp {
         }
     }
 
-    fn init(&mut self, time: Nanos, ip: &Ip, flow: Flow, tag: u32) {
+    fn init(&mut self, time: Instant, ip: &Ip, flow: Flow, tag: u32) {
         if let Some(attempt) = self.attempts.get(time, &flow)
             && attempt.client_tag == tag
         {
@@ -121,7 +121,7 @@ impl Sctp {
         self.attempts.insert(time, flow, attempt);
     }
 
-    fn init_ack(&mut self, time: Nanos, ip: &Ip, flow: Flow, tag: u32) {
+    fn init_ack(&mut self, time: Instant, ip: &Ip, flow: Flow, tag: u32) {
         let Some(attempt) = self.attempts.get(time, &flow) else {
             return;
         };
@@ -137,11 +137,11 @@ impl Sctp {
             && !attempt.lossy
             && let Some(begun) = attempt.init.step.first()
         {
-            self.counts.rtt(time.saturating_sub(begun));
+            self.counts.rtt(time.saturating_since(begun));
         }
     }
 
-    fn cookie_echo(&mut self, time: Nanos, ip: &Ip, flow: Flow) {
+    fn cookie_echo(&mut self, time: Instant, ip: &Ip, flow: Flow) {
         let Some(attempt) = self.attempts.get(time, &flow) else {
             return;
         };
@@ -153,7 +153,7 @@ impl Sctp {
         }
     }
 
-    fn cookie_ack(&mut self, time: Nanos, flow: Flow, tag: u32) {
+    fn cookie_ack(&mut self, time: Instant, flow: Flow, tag: u32) {
         let Some(attempt) = self.attempts.get(time, &flow) else {
             return;
         };

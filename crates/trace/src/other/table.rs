@@ -1,6 +1,6 @@
 //! Table of fixed size that forgets the oldest entries.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use hashbrown::HashMap;
 use std::hash::Hash;
 
@@ -9,7 +9,7 @@ const LEAST: usize = 16;
 
 #[derive(Debug)]
 struct Entry<V> {
-    last: Nanos,
+    last: Instant,
     value: V,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Table<K, V> {
     capacity: usize,
     idle: Nanos,
     /// Start of the young generation.
-    since: Nanos,
+    since: Instant,
 }
 
 impl<K: Eq + Hash, V> Table<K, V> {
@@ -39,12 +39,12 @@ impl<K: Eq + Hash, V> Table<K, V> {
             old: HashMap::new(),
             capacity: power / 8 * 7,
             idle,
-            since: Nanos::ZERO,
+            since: Instant::ZERO,
         }
     }
 
     /// Value of a key, used at `time`; `None` if it is missing or was idle for too long.
-    pub(super) fn get(&mut self, time: Nanos, key: &K) -> Option<&mut V>
+    pub(super) fn get(&mut self, time: Instant, key: &K) -> Option<&mut V>
     where
         K: Clone,
     {
@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V> Table<K, V> {
                 self.young.entry(key).or_insert(entry)
             }
         };
-        if time.saturating_sub(entry.last) > self.idle {
+        if time.saturating_since(entry.last) > self.idle {
             self.young.remove(key);
             return None;
         }
@@ -66,14 +66,14 @@ impl<K: Eq + Hash, V> Table<K, V> {
     }
 
     /// Sets the value of a key.
-    pub(super) fn insert(&mut self, time: Nanos, key: K, value: V) {
+    pub(super) fn insert(&mut self, time: Instant, key: K, value: V) {
         self.old.remove(&key);
         self.make_room(time);
         self.young.insert(key, Entry { last: time, value });
     }
 
-    fn make_room(&mut self, time: Nanos) {
-        let aged = time.saturating_sub(self.since) > self.idle;
+    fn make_room(&mut self, time: Instant) {
+        let aged = time.saturating_since(self.since) > self.idle;
         if self.young.len() >= self.capacity || aged {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
@@ -96,50 +96,50 @@ mod tests {
         let mut table = table(64);
         let allocated = |t: &Table<u32, u32>| t.young.capacity() + t.old.capacity();
         for i in 0..100_000 {
-            table.insert(Nanos(u64::from(i)), i, i);
+            table.insert(Instant(u64::from(i)), i, i);
             assert!(allocated(&table) <= 2 * 56);
         }
         for i in 100_000 - 56..100_000 {
-            assert_eq!(table.get(Nanos(100_000), &i), Some(&mut i.clone()));
+            assert_eq!(table.get(Instant(100_000), &i), Some(&mut i.clone()));
         }
-        assert_eq!(table.get(Nanos(100_000), &5), None);
+        assert_eq!(table.get(Instant(100_000), &5), None);
     }
 
     #[test]
     fn what_is_used_stays_through_a_flood() {
         let mut table = table(64);
-        table.insert(Nanos::ZERO, u32::MAX, 1);
+        table.insert(Instant::ZERO, u32::MAX, 1);
         for i in 0..10_000 {
-            table.insert(Nanos::ZERO, i, i);
-            *table.get(Nanos::ZERO, &u32::MAX).unwrap() += 1;
+            table.insert(Instant::ZERO, i, i);
+            *table.get(Instant::ZERO, &u32::MAX).unwrap() += 1;
         }
-        assert_eq!(table.get(Nanos::ZERO, &u32::MAX), Some(&mut 10_001));
+        assert_eq!(table.get(Instant::ZERO, &u32::MAX), Some(&mut 10_001));
     }
 
     #[test]
     fn what_is_idle_is_forgotten() {
         let mut table = table(64);
-        table.insert(Nanos::from_secs(100), 1, 1);
-        assert!(table.get(Nanos::from_secs(110), &1).is_some());
-        assert!(table.get(Nanos::from_secs(50), &1).is_some());
-        assert!(table.get(Nanos::from_secs(121), &1).is_none());
-        assert!(table.get(Nanos::from_secs(50), &1).is_none());
+        table.insert(Instant::from_secs(100), 1, 1);
+        assert!(table.get(Instant::from_secs(110), &1).is_some());
+        assert!(table.get(Instant::from_secs(50), &1).is_some());
+        assert!(table.get(Instant::from_secs(121), &1).is_none());
+        assert!(table.get(Instant::from_secs(50), &1).is_none());
     }
 
     #[test]
     fn a_new_value_replaces_one_of_the_old_generation() {
         let mut table = table(64);
-        table.insert(Nanos::ZERO, 1, 1);
-        table.insert(Nanos::from_secs(11), 2, 2);
-        table.insert(Nanos::from_secs(11), 1, 3);
-        assert_eq!(table.get(Nanos::from_secs(11), &1), Some(&mut 3));
+        table.insert(Instant::ZERO, 1, 1);
+        table.insert(Instant::from_secs(11), 2, 2);
+        table.insert(Instant::from_secs(11), 1, 3);
+        assert_eq!(table.get(Instant::from_secs(11), &1), Some(&mut 3));
         assert!(table.old.is_empty() || table.old.get(&1).is_none());
     }
 
     #[test]
     fn without_memory_a_few_are_kept() {
         let mut table: Table<u32, [u8; 1000]> = Table::new(0, Nanos::ZERO);
-        table.insert(Nanos(7), 1, [0; 1000]);
-        assert!(table.get(Nanos(7), &1).is_some());
+        table.insert(Instant(7), 1, [0; 1000]);
+        assert!(table.get(Instant(7), &1).is_some());
     }
 }

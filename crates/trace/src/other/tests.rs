@@ -4,7 +4,7 @@ use super::Others;
 use crate::results::{OtherHandshakes, OtherProtocols};
 use gentle_capture::CaptureReader;
 use gentle_testkit::zeek;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{LinkType, Tunnels, dissect};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A frame: when it came, its bytes and its length on the wire.
-type Frame = (Nanos, LinkType, Vec<u8>, u32);
+type Frame = (Instant, LinkType, Vec<u8>, u32);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/other")

@@ -73,11 +73,11 @@ impl Points {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gentle_units::Nanos;
+    use gentle_units::Instant;
 
     fn raw(interface: u32, link: LinkType, data: &[u8]) -> RawPacket<'_> {
         RawPacket {
-            time: Nanos::ZERO,
+            time: Instant::ZERO,
             interface,
             link,
             original_len: data.len() as u32,

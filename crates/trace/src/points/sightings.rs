@@ -3,7 +3,7 @@
 use super::streams::Streams;
 use crate::segment::{Batch, Segment};
 use crate::tally::Tally;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{Packet, TcpFlags};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::collections::VecDeque;
@@ -41,7 +41,7 @@ pub(crate) struct Sightings {
     hasher: DefaultHashBuilder,
     seen: HashTable<Seen>,
     /// Time and content of each sighting, in the order of the trace.
-    order: VecDeque<(Nanos, u64)>,
+    order: VecDeque<(Instant, u64)>,
     /// Number of different packets at each point.
     packets: HashMap<u8, u64>,
     pairs: HashMap<[u8; 2], Evidence>,
@@ -55,7 +55,7 @@ pub(crate) struct Sightings {
 struct Seen {
     content: u64,
     /// Time of its last sighting.
-    time: Nanos,
+    time: Instant,
     /// Number of sightings by point, of the first [`POINTS`].
     times: [(u8, u16); POINTS],
 }
@@ -72,7 +72,7 @@ struct Evidence {
 #[derive(Debug, Clone, Copy)]
 struct Sighting {
     content: u64,
-    time: Nanos,
+    time: Instant,
     /// Whether a repeat at another point says something about the points: hosts send some packets unchanged at any time.
     is_evidence: bool,
     /// Time within which a repeat at another point is the same packet, and evidence that the points see the same.
@@ -135,7 +135,7 @@ impl Sightings {
     }
 
     /// Records a packet of a protocol other than TCP; returns whether another point saw it before.
-    pub(crate) fn is_seen_again(&mut self, time: Nanos, packet: &Packet<'_>, point: u8) -> bool {
+    pub(crate) fn is_seen_again(&mut self, time: Instant, packet: &Packet<'_>, point: u8) -> bool {
         let look = self.look(&Sighting::of_packet(time, packet, &self.hasher), point);
         self.is_repeat(look)
     }
@@ -189,7 +189,7 @@ impl Sightings {
             }
             return Look::New;
         };
-        let gap = time.saturating_sub(seen.time);
+        let gap = time.saturating_since(seen.time);
         seen.time = seen.time.max(time);
         let (other, most) = seen.most();
         let times = seen.add(point);
@@ -220,9 +220,9 @@ impl Sightings {
     }
 
     /// Forgets packets that no point will see again.
-    fn expire(&mut self, now: Nanos) {
+    fn expire(&mut self, now: Instant) {
         while let Some(&(time, content)) = self.order.front()
-            && (now.saturating_sub(time) > REMEMBERED || self.order.len() >= self.most)
+            && (now.saturating_since(time) > REMEMBERED || self.order.len() >= self.most)
         {
             self.order.pop_front();
             let found = self
@@ -256,7 +256,7 @@ impl Sighting {
         }
     }
 
-    fn of_packet(time: Nanos, packet: &Packet<'_>, hasher: &DefaultHashBuilder) -> Sighting {
+    fn of_packet(time: Instant, packet: &Packet<'_>, hasher: &DefaultHashBuilder) -> Sighting {
         let ip = &packet.ip;
         let id = ip.id.unwrap_or(0);
         // Points may capture different numbers of bytes.

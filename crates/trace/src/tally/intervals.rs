@@ -78,7 +78,7 @@ impl Histogram {
                 .map(|(&from, &count)| (Nanos(from), count))
                 .map(|(from, count)| IntervalBin {
                     from_s: from.as_secs_f64(),
-                    to_s: from.saturating_add(Histogram::width(from)).as_secs_f64(),
+                    to_s: (from + Histogram::width(from)).as_secs_f64(),
                     count,
                 })
                 .collect(),

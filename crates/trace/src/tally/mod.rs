@@ -17,7 +17,7 @@ pub(crate) use timeline::TimelineCounts;
 
 use crate::results::{CaptureDuplicates, Retransmissions};
 use crate::segment::Segment;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use intervals::IntervalCounts;
 use serde::{Deserialize, Serialize};
 use vantage::VantageCounts;
@@ -106,7 +106,7 @@ impl Tally {
     }
 
     /// Counts a segment other than SYN and SYN/ACK by its classification.
-    pub(crate) fn data(&mut self, time: Nanos, kind: SegmentKind) {
+    pub(crate) fn data(&mut self, time: Instant, kind: SegmentKind) {
         let counts = &mut self.retransmissions;
         match kind {
             SegmentKind::New => return,

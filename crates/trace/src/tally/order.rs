@@ -1,7 +1,7 @@
 //! Evidence that the capture lacks packets or has them in another order than they were sent in.
 
 use super::Distribution;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Counts over all connections.
@@ -26,10 +26,10 @@ impl OrderCounts {
 
     /// Records a SYN or SYN/ACK captured at `time`, after its answer at `answered`.
     #[cold]
-    pub(crate) fn answered_before(&mut self, answered: Nanos, time: Nanos) {
+    pub(crate) fn answered_before(&mut self, answered: Instant, time: Instant) {
         // If the capture's own times run backwards, they say nothing about different clocks.
-        if let Some(gap) = time.0.checked_sub(answered.0) {
-            self.late_handshakes.record(Nanos(gap));
+        if time >= answered {
+            self.late_handshakes.record(time - answered);
         }
     }
 

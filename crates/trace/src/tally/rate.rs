@@ -1,6 +1,6 @@
 //! Traffic volume of a direction.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const SECONDS: usize = 1 << 20;
 pub(crate) struct Meter {
     /// Start of the second being counted.
     #[serde(skip)]
-    second: Nanos,
+    second: Instant,
     #[serde(skip)]
     in_second: u64,
     /// Bytes of each second that is not being counted, by seconds since 1970.
@@ -31,7 +31,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     #[inline]
-    pub(crate) fn record(&mut self, time: Nanos, wire_len: u32) {
+    pub(crate) fn record(&mut self, time: Instant, wire_len: u32) {
         // An earlier time also counts as another second, because the difference wraps around.
         if time.0.wrapping_sub(self.second.0) >= SECOND.0 {
             self.next_second(time);
@@ -40,9 +40,9 @@ impl Meter {
     }
 
     #[cold]
-    fn next_second(&mut self, time: Nanos) {
+    fn next_second(&mut self, time: Instant) {
         self.end();
-        self.second = Nanos(time.0 / SECOND.0 * SECOND.0);
+        self.second = Instant(time.0 / SECOND.0 * SECOND.0);
     }
 
     /// Ends the second being counted.

@@ -1,7 +1,7 @@
 //! Timeline of events, in bins that grow wider with the length of the trace.
 
 use crate::results::{Timeline, TimelineBin};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Largest number of bins; if there would be more, neighbours are merged.
@@ -32,7 +32,7 @@ impl BinCounts {
         self.other_retransmissions = sum(self.other_retransmissions, more.other_retransmissions);
         self.segments = sum(self.segments, more.segments);
         self.wire_bytes = sum(self.wire_bytes, more.wire_bytes);
-        self.time_lost = self.time_lost.saturating_add(more.time_lost);
+        self.time_lost += more.time_lost;
     }
 }
 
@@ -48,8 +48,8 @@ pub(crate) struct TimelineCounts {
     /// Cache of the bin used last, valid for times from `last_from` to `last_to`: usually it is used again, and the
     /// division to find a bin costs more than all the rest.
     last: usize,
-    last_from: Nanos,
-    last_to: Nanos,
+    last_from: Instant,
+    last_to: Instant,
 }
 
 /// Form of a timeline in records.
@@ -98,8 +98,8 @@ impl Default for TimelineCounts {
             from: 0,
             bins: Vec::new(),
             last: 0,
-            last_from: Nanos::ZERO,
-            last_to: Nanos::ZERO,
+            last_from: Instant::ZERO,
+            last_to: Instant::ZERO,
         }
     }
 }
@@ -107,7 +107,7 @@ impl Default for TimelineCounts {
 impl TimelineCounts {
     /// Bin of `time`.
     #[inline]
-    pub(crate) fn at(&mut self, time: Nanos) -> &mut BinCounts {
+    pub(crate) fn at(&mut self, time: Instant) -> &mut BinCounts {
         if time < self.last_from || time >= self.last_to {
             self.find(time);
         }
@@ -115,13 +115,13 @@ impl TimelineCounts {
     }
 
     #[cold]
-    fn find(&mut self, time: Nanos) {
+    fn find(&mut self, time: Instant) {
         let mut index = time.0 / self.width.0;
         self.make_room(index, index);
         index = time.0 / self.width.0;
         self.last = (index - self.from) as usize;
-        self.last_from = Nanos(index * self.width.0);
-        self.last_to = self.last_from.saturating_add(self.width);
+        self.last_from = Instant(index * self.width.0);
+        self.last_to = self.last_from + self.width;
     }
 
     /// Makes bins for the indices from `first` to `last`, counted in the present width.
@@ -165,7 +165,7 @@ impl TimelineCounts {
         self.width = Nanos(self.width.0.saturating_mul(2));
         self.from /= 2;
         self.bins = bins;
-        (self.last_from, self.last_to) = (Nanos::ZERO, Nanos::ZERO);
+        (self.last_from, self.last_to) = (Instant::ZERO, Instant::ZERO);
     }
 
     /// Adds the counts of another timeline.
@@ -189,19 +189,19 @@ impl TimelineCounts {
         for (mine, theirs) in self.bins[at..].iter_mut().zip(&other.bins) {
             mine.add(theirs);
         }
-        (self.last_from, self.last_to) = (Nanos::ZERO, Nanos::ZERO);
+        (self.last_from, self.last_to) = (Instant::ZERO, Instant::ZERO);
     }
 
     /// Non-empty bins of a trace that begins at `start`.
-    pub(crate) fn result(&self, start: Nanos) -> Timeline {
+    pub(crate) fn result(&self, start: Instant) -> Timeline {
         let bins = (self.from..).zip(&self.bins);
         Timeline {
             bin_s: self.width.as_secs_f64(),
             bins: bins
                 .filter(|(_, bin)| bin.wire_bytes > 0 || bin.segments > 0)
                 .map(|(index, bin)| TimelineBin {
-                    t_s: Nanos(index * self.width.0)
-                        .saturating_sub(start)
+                    t_s: Instant(index * self.width.0)
+                        .saturating_since(start)
                         .as_secs_f64(),
                     attempts: bin.attempts,
                     handshake_retransmissions: bin.handshake_retransmissions,
@@ -224,13 +224,13 @@ mod tests {
     fn nothing_is_lost_when_bins_grow() {
         let mut timeline = TimelineCounts::default();
         for s in 0..5_000 {
-            timeline.at(Nanos::from_secs(10 + s)).segments += 1;
+            timeline.at(Instant::from_secs(10 + s)).segments += 1;
         }
         let mut other = TimelineCounts::default();
-        other.at(Nanos::from_secs(10)).wire_bytes += 7;
-        other.at(Nanos::from_secs(9)).segments += 7;
+        other.at(Instant::from_secs(10)).wire_bytes += 7;
+        other.at(Instant::from_secs(9)).segments += 7;
         timeline.add(other);
-        let result = timeline.result(Nanos::from_secs(9));
+        let result = timeline.result(Instant::from_secs(9));
         assert!(result.bins.len() <= BINS as usize);
         assert_eq!(
             result.bins.iter().map(|bin| bin.segments).sum::<u64>(),
@@ -252,16 +252,16 @@ mod tests {
             let mut whole = TimelineCounts::default();
             let mut parts = [const { None }; 4];
             for (part, time) in &times {
-                whole.at(Nanos(*time)).segments += 1;
+                whole.at(Instant(*time)).segments += 1;
                 let part = parts[*part].get_or_insert_with(TimelineCounts::default);
-                part.at(Nanos(*time)).segments += 1;
+                part.at(Instant(*time)).segments += 1;
             }
             let mut sum = TimelineCounts::default();
             for part in parts.into_iter().flatten().rev() {
                 let json = serde_json::to_string(&part).unwrap();
                 sum.add(serde_json::from_str(&json).unwrap());
             }
-            let shown = |timeline: &TimelineCounts| format!("{:?}", timeline.result(Nanos::ZERO));
+            let shown = |timeline: &TimelineCounts| format!("{:?}", timeline.result(Instant::ZERO));
             prop_assert_eq!(shown(&sum), shown(&whole));
         }
     }

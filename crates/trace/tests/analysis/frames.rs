@@ -1,7 +1,7 @@
 //! Segments with chosen fields, and captures of them.
 
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{
     EmitError, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags, TcpOption,
     TcpOptions, Unreachable, protocol,
@@ -15,7 +15,7 @@ pub(crate) const PSH: u8 = 8;
 pub(crate) const ACK: u8 = 16;
 
 /// Beginning of the captures, since 1970.
-const BEGIN: Nanos = Nanos::from_secs(1_600_000_000);
+const BEGIN: Instant = Instant::from_secs(1_600_000_000);
 
 /// Segment; [`Segment::client`] and [`Segment::server`] create one between two fixed hosts, and methods change it.
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ impl Segment {
     }
 
     /// Time of the segment since 1970.
-    pub(crate) fn time(&self) -> Nanos {
+    pub(crate) fn time(&self) -> Instant {
         BEGIN + Nanos::from_micros(self.at_us)
     }
 

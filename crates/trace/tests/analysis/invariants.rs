@@ -7,7 +7,7 @@ use crate::tshark;
 use gentle_capture::{PcapWriter, RawPacket, Resolution};
 use gentle_trace::Options;
 use gentle_trace::results::Analysis;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -246,7 +246,7 @@ proptest! {
         for (data, wire, gap) in packets {
             seconds += gap;
             let packet = RawPacket {
-                time: Nanos::from_secs(seconds),
+                time: Instant::from_secs(seconds),
                 interface: 0,
                 link,
                 original_len: wire.max(data.len() as u32),

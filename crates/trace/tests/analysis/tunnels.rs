@@ -6,7 +6,7 @@ use crate::{captures, netns};
 use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
 use gentle_trace::Options;
 use gentle_trace::results::{Analysis, TrustWarningKind};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::{EthernetHeader, Ipv4Header, LinkType, Udp, protocol};
 use serde_json::json;
 use std::fs;
@@ -53,7 +53,7 @@ const TUNNELS: [Tunnel; 7] = [
 
 /// Ethernet frame of a capture.
 struct Frame {
-    time: Nanos,
+    time: Instant,
     original_len: u32,
     bytes: Vec<u8>,
 }

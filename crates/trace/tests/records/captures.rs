@@ -20,7 +20,7 @@ pub(crate) fn generate(path: &Path, args: &[&str], later: Nanos) -> Truth {
     let truth = generator.run().unwrap();
     file.finish().unwrap();
     copy(&raw, path, |packet| RawPacket {
-        time: packet.time.saturating_add(later),
+        time: packet.time + later,
         ..packet
     });
     fs::remove_file(raw).unwrap();

@@ -189,8 +189,6 @@ impl Attempt {
 
     /// Time lost to retransmission so far.
     pub(super) fn lost(&self) -> Nanos {
-        self.lost
-            .saturating_add(self.hello.lost())
-            .saturating_add(self.reply.lost())
+        self.lost + self.hello.lost() + self.reply.lost()
     }
 }

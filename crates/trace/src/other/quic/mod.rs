@@ -33,7 +33,7 @@ use super::Flow;
 use super::counts::Counts;
 use super::table::Table;
 use attempt::{Attempt, Direction, Meaning, Reader};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{Ip, QuicInitial, QuicKind, QuicPacket, Udp};
 use id::Id;
 use keys::Sender;
@@ -66,7 +66,7 @@ impl Quic {
     }
 
     #[inline]
-    pub(super) fn observe(&mut self, time: Nanos, ip: &Ip, udp: &Udp<'_>) {
+    pub(super) fn observe(&mut self, time: Instant, ip: &Ip, udp: &Udp<'_>) {
         match udp.payload {
             [0x80..=0xff, ..] => {
                 for packet in udp.quic_packets() {
@@ -81,13 +81,13 @@ impl Quic {
     }
 
     #[inline]
-    fn short(&mut self, time: Nanos, flow: Flow, packet: &[u8]) {
+    fn short(&mut self, time: Instant, flow: Flow, packet: &[u8]) {
         if let Some(awaited) = self.awaited.find(&flow, packet) {
             self.succeed(time, &(flow, awaited.client));
         }
     }
 
-    fn long(&mut self, time: Nanos, flow: Flow, packet: &QuicPacket<'_>) {
+    fn long(&mut self, time: Instant, flow: Flow, packet: &QuicPacket<'_>) {
         let from_client = (flow, Id::new(packet.scid));
         let from_server = (flow.back(), Id::new(packet.dcid));
         match &packet.kind {
@@ -111,7 +111,7 @@ impl Quic {
     /// Handles an Initial packet of the client of a known attempt; `None` if it is not one.
     fn client_initial(
         &mut self,
-        time: Nanos,
+        time: Instant,
         key: &Key,
         packet: &QuicPacket<'_>,
         initial: &QuicInitial<'_>,
@@ -136,7 +136,7 @@ impl Quic {
     /// Handles an Initial packet of the server of a known attempt; `None` if it is not one.
     fn server_initial(
         &mut self,
-        time: Nanos,
+        time: Instant,
         key: &Key,
         packet: &QuicPacket<'_>,
         initial: &QuicInitial<'_>,
@@ -162,7 +162,7 @@ impl Quic {
     /// Handles an Initial packet of no known attempt: begins one, if the packet opens with the keys of a first packet.
     fn first_initial(
         &mut self,
-        time: Nanos,
+        time: Instant,
         key: Key,
         packet: &QuicPacket<'_>,
         initial: &QuicInitial<'_>,
@@ -188,7 +188,7 @@ impl Quic {
     }
 
     /// Records that the server goes on to the TLS handshake.
-    fn progress(&mut self, time: Nanos, key: &Key, packet: &QuicPacket<'_>) {
+    fn progress(&mut self, time: Instant, key: &Key, packet: &QuicPacket<'_>) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
         };
@@ -209,7 +209,7 @@ impl Quic {
 
     /// Records a Retry or Version Negotiation: the server asks the client to begin again, once, and before anything
     /// else.
-    fn restart(&mut self, time: Nanos, key: &Key) {
+    fn restart(&mut self, time: Instant, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
         };
@@ -227,7 +227,7 @@ impl Quic {
     }
 
     /// Records a success: the client has shown that it has the server's keys.
-    fn succeed(&mut self, time: Nanos, key: &Key) {
+    fn succeed(&mut self, time: Instant, key: &Key) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;
         };
@@ -247,7 +247,7 @@ impl Quic {
 }
 
 /// Records the first packet of the server, and the round-trip time.
-fn answered(time: Nanos, attempt: &mut Attempt, counts: &mut Counts) {
+fn answered(time: Instant, attempt: &mut Attempt, counts: &mut Counts) {
     if attempt.answered {
         return;
     }
@@ -256,6 +256,6 @@ fn answered(time: Nanos, attempt: &mut Attempt, counts: &mut Counts) {
         && !attempt.unsure
         && let Some(begun) = attempt.hello.first()
     {
-        counts.rtt(time.saturating_sub(begun));
+        counts.rtt(time.saturating_since(begun));
     }
 }

@@ -1,7 +1,7 @@
 //! Frames out of captures and into one.
 
 use gentle_capture::{CaptureReader, InterfaceDescription, PcapNgWriter, RawPacket};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ pub(crate) fn write(frames: &[Frame]) -> Vec<u8> {
             writer.interface(&interface).unwrap() as usize
         });
         let packet = RawPacket {
-            time: Nanos::from_secs(1),
+            time: Instant::from_secs(1),
             interface: interface as u32,
             link: frame.link,
             original_len: frame.original_len,
