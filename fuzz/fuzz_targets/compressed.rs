@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use gentle_fuzz::capture::{open, read_all};
 use gentle_capture::Compression;
+use gentle_fuzz::capture::{open, read_all};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
 

@@ -4,7 +4,7 @@ use crate::capture::open;
 use crate::flows::flows_and_check;
 use gentle_trace::results::{Analysis, IntervalHistogram};
 use gentle_trace::row::Row;
-use gentle_trace::{Anonymizer, Options, Control, analyze};
+use gentle_trace::{Anonymizer, Control, Options, analyze};
 use std::io::Cursor;
 
 /// Analyses uncompressed captures as one trace and checks the results; `None` if one of them is not a capture.

@@ -1,7 +1,7 @@
 //! Test packets, for the unit tests of this crate and, included by path, for its integration tests.
 
 use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Qdisc, TcpHeader, registry};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 
 /// A packet whose properties a test chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

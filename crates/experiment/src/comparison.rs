@@ -124,13 +124,13 @@ fn link_summary(scenario: &Scenario, direction: Direction) -> LinkSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gentle_units::Instant;
     use crate::metrics::class::Class;
     use crate::metrics::recorder::Recorder;
     use crate::metrics::tally::Ending;
     use crate::run::RunSpec;
     use gentle_aqm::DropReason;
     use gentle_tcp::{Stats, Waits};
+    use gentle_units::Instant;
 
     #[test]
     fn what_is_observed_comes_out() {

@@ -6,7 +6,7 @@ use crate::setup::{Setup, SetupError};
 use crate::trial::Trial;
 use gentle_capture::{CaptureError, CaptureReader};
 use gentle_experiment::Direction;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use std::cell::RefCell;
 use std::io::{self, Read};
 use wasm_bindgen::prelude::*;

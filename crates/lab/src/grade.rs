@@ -7,7 +7,7 @@
 
 use gentle_aqm::Spec;
 use gentle_experiment::{ConnectionRecord, Direction, Ending, IP_HEADER, Scenario, Traffic};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use std::collections::HashMap;
 
 /// Largest connection that counts, segments: what current systems send without waiting for an acknowledgment (RFC 6928).
@@ -55,14 +55,14 @@ impl Added {
         idle: &Idle,
         connections: &[ConnectionRecord],
     ) {
-        let end = scenario.duration + scenario.drain;
+        let end = scenario.ends_at();
         for connection in connections {
             let Some(alone) = idle.0.get(&key(connection)) else {
                 continue;
             };
             let took = match connection.ending {
                 Ending::Completed(took) => took,
-                Ending::Failed | Ending::Unfinished => end.saturating_sub(connection.started),
+                Ending::Failed | Ending::Unfinished => end.saturating_since(connection.started),
             };
             self.sum_s += took.as_secs_f64() - alone.as_secs_f64();
             self.connections += 1;
@@ -74,7 +74,7 @@ impl Added {
 pub(crate) struct Idle(HashMap<Key, Nanos>);
 
 /// Workload, start and size tell a connection from the others.
-type Key = (usize, Nanos, u64);
+type Key = (usize, Instant, u64);
 
 fn key(connection: &ConnectionRecord) -> Key {
     (connection.workload, connection.started, connection.segments)

@@ -3,7 +3,7 @@
 use crate::event;
 use gentle_experiment::{Class, Direction, Ending};
 use gentle_sim::{DropCause, Ended, Packet, Tap};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::Serialize;
 
 /// Most moments of a connection that are kept.
@@ -66,7 +66,7 @@ pub(crate) struct Follower {
     first: [Option<u32>; 2],
     next: [u32; 2],
     history: History,
-    fired: Option<(Nanos, bool)>,
+    fired: Option<(Instant, bool)>,
 }
 
 impl Follower {
@@ -97,7 +97,7 @@ impl Follower {
 }
 
 impl Tap for Follower {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if packet.connection() != Some(self.connection) {
             return;
         }
@@ -124,7 +124,7 @@ impl Tap for Follower {
         let at_s = now.as_secs_f64();
         if let Some((at, responder)) = self.fired.take()
             && again
-            && now.saturating_sub(at) < Nanos::from_millis(1)
+            && now.saturating_since(at) < Nanos::from_millis(1)
         {
             self.history.timers.push((at.as_secs_f64(), responder));
         }
@@ -158,26 +158,26 @@ impl Tap for Follower {
         });
     }
 
-    fn dropped(&mut self, now: Nanos, _: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, _: Direction, packet: &Packet, cause: DropCause) {
         if let Some(moment) = self.find(packet) {
             moment.dropped_s = Some(now.as_secs_f64());
             moment.cause = Some(cause.name());
         }
     }
 
-    fn delivered(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, _: Direction, packet: &Packet) {
         if let Some(moment) = self.find(packet) {
             moment.delivered_s = Some(now.as_secs_f64());
         }
     }
 
-    fn timer(&mut self, now: Nanos, connection: u32, responder: bool) {
+    fn timer(&mut self, now: Instant, connection: u32, responder: bool) {
         if connection == self.connection {
             self.fired = Some((now, responder));
         }
     }
 
-    fn ended(&mut self, _: Nanos, ended: &Ended) {
+    fn ended(&mut self, _: Instant, ended: &Ended) {
         if ended.connection != self.connection {
             return;
         }

@@ -4,7 +4,7 @@
 use gentle_aqm::Packet as _;
 use gentle_experiment::{Class, Direction, Ending};
 use gentle_sim::{Ended, Packet};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde::Serialize;
 
 /// Most points of a curve over time.
@@ -126,7 +126,7 @@ impl Meter {
         &self.sums
     }
 
-    fn point(&mut self, now: Nanos) -> &mut Point {
+    fn point(&mut self, now: Instant) -> &mut Point {
         while now.0 / self.step.0 >= POINTS as u64 {
             self.step = Nanos(self.step.0 * 2);
             let merged = self.points.chunks(2).map(|pair| {
@@ -143,7 +143,7 @@ impl Meter {
         &mut self.points[index]
     }
 
-    pub(crate) fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    pub(crate) fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.sums.offered[direction.index()] += 1;
         if direction == Direction::Down && is_handshake(packet) {
             self.sums.handshakes_offered += 1;
@@ -151,11 +151,11 @@ impl Meter {
         }
     }
 
-    pub(crate) fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    pub(crate) fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         let bytes = packet.bytes();
         self.sums.sent_bytes[direction.index()] += u64::from(bytes);
         if direction == Direction::Down {
-            let sojourn = now.saturating_sub(packet.arrived()).as_secs_f64();
+            let sojourn = now.saturating_since(packet.arrived()).as_secs_f64();
             self.sums.sojourn.0 += sojourn;
             self.sums.sojourn.1 += 1;
             let busy = f64::from(bytes) * self.seconds_per_byte;
@@ -171,7 +171,7 @@ impl Meter {
         self.sums.marked[direction.index()] += 1;
     }
 
-    pub(crate) fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    pub(crate) fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.sums.dropped[direction.index()] += 1;
         if direction == Direction::Down && is_handshake(packet) {
             self.sums.handshakes_dropped += 1;
@@ -252,7 +252,7 @@ mod tests {
         Ended {
             connection: 0,
             workload: 0,
-            started: Nanos::ZERO,
+            started: Instant::ZERO,
             segments: Some(segments),
             ending: Ending::Completed(Nanos::from_secs_f64(seconds)),
             handshake: None,
@@ -263,7 +263,7 @@ mod tests {
     fn curves_stay_short_and_keep_their_sums() {
         let mut meter = Meter::new(0.0);
         for second in 0..86_400 {
-            let point = meter.point(Nanos::from_secs(second));
+            let point = meter.point(Instant::from_secs(second));
             point.handshakes += 2;
             point.handshakes_dropped += 1;
         }

@@ -7,7 +7,7 @@ use crate::watcher::Watcher;
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec, Scenario};
 use gentle_sim::{Backlog, Simulation};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use serde::Serialize;
 
 /// How far beyond the moment shown the life of a connection is followed.
@@ -45,9 +45,9 @@ pub struct Session {
     seed: u64,
     simulation: Simulation<Watcher>,
     /// The moment shown: every event up to it has happened.
-    clock: Nanos,
+    clock: Instant,
     /// Changes in order of time, those that lie ahead included; see [`Session::back`].
-    changes: Vec<(Nanos, Change)>,
+    changes: Vec<(Instant, Change)>,
     /// Number of changes made.
     made: usize,
     load: f64,
@@ -93,7 +93,7 @@ impl Session {
             scheme,
             seed,
             simulation,
-            clock: Nanos::ZERO,
+            clock: Instant::ZERO,
             changes: Vec::new(),
             made: 0,
             ended: false,
@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// The moment shown.
-    pub fn now(&self) -> Nanos {
+    pub fn now(&self) -> Instant {
         self.clock
     }
 
@@ -121,13 +121,13 @@ impl Session {
     }
 
     /// Goes on to `until`, in at most so many steps.
-    pub fn advance(&mut self, until: Nanos, steps: u64) -> Reached {
+    pub fn advance(&mut self, until: Instant, steps: u64) -> Reached {
         let mut left = steps;
         loop {
             let change_at = self
                 .changes
                 .get(self.made)
-                .map_or(Nanos::MAX, |(at, _)| *at);
+                .map_or(Instant::NEVER, |(at, _)| *at);
             let target = until.min(change_at);
             while self.simulation.next_at() <= target {
                 if left == 0 {
@@ -170,12 +170,12 @@ impl Session {
 
     /// Goes back to the start, with the changes made up to `moment` still ahead: [`Session::advance`] makes them again,
     /// so that the same happens as before. Later changes are forgotten.
-    pub fn back(&mut self, moment: Nanos) {
+    pub fn back(&mut self, moment: Instant) {
         self.changes.truncate(self.made);
         self.changes.retain(|(at, _)| *at <= moment);
         self.made = 0;
         self.ended = false;
-        self.clock = Nanos::ZERO;
+        self.clock = Instant::ZERO;
         self.simulation = start(&self.scenario, &self.scheme, self.seed);
         self.load = load_of(&self.scenario);
         self.rates = [0, 1].map(|side: usize| self.scenario.links[side].rate);
@@ -270,7 +270,7 @@ impl Session {
             scheme: self.scheme.clone(),
             seed: self.seed,
             simulation: start(&self.scenario, &self.scheme, self.seed),
-            clock: Nanos::ZERO,
+            clock: Instant::ZERO,
             changes: self.changes[..self.made].to_vec(),
             made: 0,
             load: load_of(&self.scenario),
@@ -278,7 +278,7 @@ impl Session {
             ended: false,
         };
         again.simulation.tap_mut().follow(Follower::new(connection));
-        let last = self.clock.saturating_add(FORESIGHT);
+        let last = self.clock + FORESIGHT;
         while again.advance(last, STEPS) == Reached::Steps {
             let follower = again.simulation.tap().follower();
             if follower.is_none_or(|follower| follower.history().outcome.is_some()) {

@@ -6,7 +6,7 @@ use crate::meter::Meter;
 use gentle_aqm::Packet as _;
 use gentle_experiment::{Class, Direction, Ending};
 use gentle_sim::{DropCause, Ended, Packet, Tap};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::HashMap;
 
 /// Most rows kept until they are taken.
@@ -92,7 +92,7 @@ impl Watcher {
     }
 
     /// A packet that was offered before.
-    fn known(&mut self, kind: Kind, now: Nanos, packet: &Packet, detail: f64) {
+    fn known(&mut self, kind: Kind, now: Instant, packet: &Packet, detail: f64) {
         let place = std::ptr::from_ref(packet).addr();
         let Some((number, shape)) = self.packets.get(&place).copied() else {
             return;
@@ -106,7 +106,7 @@ impl Watcher {
     fn packet_row(
         &mut self,
         kind: Kind,
-        now: Nanos,
+        now: Instant,
         packet: &Packet,
         number: u32,
         shape: u8,
@@ -157,7 +157,7 @@ impl Watcher {
 }
 
 impl Tap for Watcher {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if let Some(follower) = &mut self.follower {
             follower.offered(now, direction, packet);
         }
@@ -173,29 +173,29 @@ impl Tap for Watcher {
         }
     }
 
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.events_seen += 1;
         self.meter.dequeued(now, direction, packet);
         if self.details {
-            let sojourn = now.saturating_sub(packet.arrived()).as_secs_f64();
+            let sojourn = now.saturating_since(packet.arrived()).as_secs_f64();
             self.known(Kind::Dequeued, now, packet, sojourn);
         }
     }
 
-    fn marked(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn marked(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         self.meter.marked(direction);
         if self.details {
             self.known(Kind::Marked, now, packet, 0.0);
         }
     }
 
-    fn sent(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, _: Direction, packet: &Packet) {
         if self.details {
             self.known(Kind::Sent, now, packet, 0.0);
         }
     }
 
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         if let Some(follower) = &mut self.follower {
             follower.dropped(now, direction, packet, cause);
         }
@@ -207,7 +207,7 @@ impl Tap for Watcher {
         }
     }
 
-    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if let Some(follower) = &mut self.follower {
             follower.delivered(now, direction, packet);
         }
@@ -217,7 +217,7 @@ impl Tap for Watcher {
         }
     }
 
-    fn timer(&mut self, now: Nanos, connection: u32, responder: bool) {
+    fn timer(&mut self, now: Instant, connection: u32, responder: bool) {
         if let Some(follower) = &mut self.follower {
             follower.timer(now, connection, responder);
         }
@@ -230,7 +230,7 @@ impl Tap for Watcher {
         }
     }
 
-    fn ended(&mut self, now: Nanos, ended: &Ended) {
+    fn ended(&mut self, now: Instant, ended: &Ended) {
         if let Some(follower) = &mut self.follower {
             follower.ended(now, ended);
         }

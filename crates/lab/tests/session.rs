@@ -5,7 +5,7 @@ use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec};
 use gentle_lab::event::{Kind, ROW};
 use gentle_lab::{Change, Reached, SHORT_SEGMENTS, Session, Setup, Trial, grade, record};
 use gentle_sim::{DropCause, Ended, Packet, Simulation, Tap};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 const ALL: u64 = u64::MAX;
 
@@ -26,7 +26,7 @@ type Plain = (u8, f64, usize, Option<u32>, u32);
 struct Native(Vec<Plain>);
 
 impl Native {
-    fn see(&mut self, kind: Kind, now: Nanos, packet: &Packet) {
+    fn see(&mut self, kind: Kind, now: Instant, packet: &Packet) {
         let side = packet.direction().index();
         let connection = packet.connection();
         self.0.push((
@@ -40,29 +40,29 @@ impl Native {
 }
 
 impl Tap for Native {
-    fn offered(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, _: Direction, packet: &Packet) {
         self.see(Kind::Offered, now, packet);
     }
-    fn dequeued(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, _: Direction, packet: &Packet) {
         self.see(Kind::Dequeued, now, packet);
     }
-    fn marked(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn marked(&mut self, now: Instant, _: Direction, packet: &Packet) {
         self.see(Kind::Marked, now, packet);
     }
-    fn sent(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn sent(&mut self, now: Instant, _: Direction, packet: &Packet) {
         self.see(Kind::Sent, now, packet);
     }
-    fn dropped(&mut self, now: Nanos, _: Direction, packet: &Packet, _: DropCause) {
+    fn dropped(&mut self, now: Instant, _: Direction, packet: &Packet, _: DropCause) {
         self.see(Kind::Dropped, now, packet);
     }
-    fn delivered(&mut self, now: Nanos, _: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, _: Direction, packet: &Packet) {
         self.see(Kind::Delivered, now, packet);
     }
-    fn timer(&mut self, now: Nanos, connection: u32, _: bool) {
+    fn timer(&mut self, now: Instant, connection: u32, _: bool) {
         let at = now.as_secs_f64();
         self.0.push((Kind::Timer as u8, at, 0, Some(connection), 0));
     }
-    fn ended(&mut self, now: Nanos, ended: &Ended) {
+    fn ended(&mut self, now: Instant, ended: &Ended) {
         let at = now.as_secs_f64();
         self.0
             .push((Kind::Ended as u8, at, 0, Some(ended.connection), 0));
@@ -113,7 +113,7 @@ fn events_are_those_of_a_native_tap() {
         let mut session = Session::new(&setup, scheme, seed).unwrap();
         session.set_details(true);
         let mut rows = Vec::new();
-        let mut until = Nanos::ZERO;
+        let mut until = Instant::ZERO;
         loop {
             until += Nanos::from_millis(40);
             let reached = session.advance(until, ALL);
@@ -132,7 +132,7 @@ fn events_are_those_of_a_native_tap() {
 
 /// Sums of a session at `seconds`, advanced with so many steps at a time.
 fn sums(session: &mut Session, seconds: f64, steps: u64) -> String {
-    while session.advance(Nanos::from_secs_f64(seconds), steps) == Reached::Steps {}
+    while session.advance(Instant::from_secs_f64(seconds), steps) == Reached::Steps {}
     serde_json::to_string(&session.snapshot(true)).unwrap()
 }
 
@@ -148,7 +148,7 @@ fn the_way_to_a_moment_makes_no_difference() {
         );
     }
     let mut packet_by_packet = Session::new(&setup, "red limit=75000", 5).unwrap();
-    while packet_by_packet.now() < Nanos::from_secs(29) && packet_by_packet.step() {}
+    while packet_by_packet.now() < Instant::from_secs(29) && packet_by_packet.step() {}
     assert_eq!(
         sums(&mut packet_by_packet, 30.0, ALL),
         sums(&mut at_once, 30.0, ALL)
@@ -168,10 +168,10 @@ fn going_back_repeats_what_was_with_its_changes() {
     session.change(Change::Load(1.5));
     let at_30 = sums(&mut session, 30.0, ALL);
 
-    session.back(Nanos::from_secs(30));
+    session.back(Instant::from_secs(30));
     assert_eq!(sums(&mut session, 20.0, 1_000), at_20.clone());
     assert_eq!(sums(&mut session, 30.0, ALL), at_30);
-    session.back(Nanos::from_secs(20) - Nanos(1));
+    session.back(Instant::from_secs(20) - Nanos(1));
     assert_eq!(sums(&mut session, 20.0, ALL), at_20);
     assert_ne!(
         sums(&mut session, 30.0, ALL),
@@ -185,12 +185,12 @@ fn changes_have_their_effect() {
     let setup = setup("real", "200s");
     let sums = |change: Option<Change>| {
         let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
-        session.advance(Nanos::from_secs(20), ALL);
+        session.advance(Instant::from_secs(20), ALL);
         let before = session.snapshot(false).sums.completed;
         if let Some(change) = change {
             session.change(change);
         }
-        session.advance(Nanos::from_secs(200), ALL);
+        session.advance(Instant::from_secs(200), ALL);
         let sums = session.snapshot(false).sums;
         let loss = sums.dropped[0] as f64 / sums.offered[0] as f64;
         ((sums.completed - before) as f64, loss)

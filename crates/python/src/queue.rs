@@ -11,7 +11,7 @@ use gentle_aqm::{Dequeue, DropReason, Ecn, MarkReason, Packet as _, Qdisc, Schem
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::{NoTap, Packet, Simulation, Simulator, Stopped};
 use gentle_tcp::Flags;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,7 +127,7 @@ impl Backend for WithQueues<'_> {
             });
         };
         let failure = Failure::default();
-        let end = run.scenario.duration + run.scenario.drain;
+        let end = run.scenario.ends_at();
         let outcome = Python::attach(|py| {
             let make = |seed| -> gentle_sim::Queue {
                 Box::new(PythonQueue::new(py, queue, seed, failure.clone()))
@@ -400,7 +400,7 @@ impl PythonQueue {
 
     fn offer(
         &mut self,
-        now: Nanos,
+        now: Instant,
         packet: Box<Packet>,
         signals: &mut Signals<Box<Packet>>,
     ) -> PyResult<()> {
@@ -431,7 +431,7 @@ impl PythonQueue {
 
     fn take(
         &mut self,
-        now: Nanos,
+        now: Instant,
         signals: &mut Signals<Box<Packet>>,
     ) -> PyResult<Dequeue<Box<Packet>>> {
         let Some(methods) = &self.methods else {
@@ -479,7 +479,7 @@ impl PythonQueue {
                     )));
                 }
                 // A later time may be less than a nanosecond later.
-                Ok(Dequeue::NotBefore(Nanos::from_secs_f64(time).max(now + Nanos(1))))
+                Ok(Dequeue::NotBefore(Instant::from_secs_f64(time).max(now + Nanos(1))))
             }
             Answer::Other(text) => Err(self.wrong(&format!(
                 "dequeue returned {text}; expected a packet, None, or a time in seconds"
@@ -504,14 +504,23 @@ enum Answer {
 }
 
 impl Qdisc<Box<Packet>> for PythonQueue {
-    fn enqueue(&mut self, now: Nanos, mut packet: Box<Packet>, signals: &mut Signals<Box<Packet>>) {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        mut packet: Box<Packet>,
+        signals: &mut Signals<Box<Packet>>,
+    ) {
         packet.set_arrived(now);
         if let Err(error) = self.offer(now, packet, signals) {
             self.fail(error);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, signals: &mut Signals<Box<Packet>>) -> Dequeue<Box<Packet>> {
+    fn dequeue(
+        &mut self,
+        now: Instant,
+        signals: &mut Signals<Box<Packet>>,
+    ) -> Dequeue<Box<Packet>> {
         self.take(now, signals).unwrap_or_else(|error| {
             self.fail(error);
             Dequeue::Empty

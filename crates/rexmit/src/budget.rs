@@ -1,7 +1,7 @@
 //! Budgets for copies, so that an outage does not cause a storm of retransmissions.
 
 use crate::bounded::Bounded;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::Address;
 
 /// Limits on the number of copies and duplicates.
@@ -53,12 +53,12 @@ impl Budgets {
     }
 
     /// Charges for a copy.
-    pub(crate) fn copy(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
+    pub(crate) fn copy(&mut self, now: Instant, source: Address) -> Result<(), Exhausted> {
         self.pay(source, |budget| budget.copy(now))
     }
 
     /// Charges for a duplicate.
-    pub(crate) fn duplicate(&mut self, now: Nanos, source: Address) -> Result<(), Exhausted> {
+    pub(crate) fn duplicate(&mut self, now: Instant, source: Address) -> Result<(), Exhausted> {
         self.pay(source, |budget| budget.duplicate(now))
     }
 
@@ -95,7 +95,7 @@ struct Budget {
     limits: Limits,
     /// Tokens of the rate limit, in copies times nanoseconds per second.
     rate: u128,
-    refilled: Nanos,
+    refilled: Instant,
     /// Tokens of the share limit, in hundredths of a copy.
     share: u64,
     /// Burst of the share limit, in hundredths of a copy.
@@ -114,7 +114,7 @@ impl Budget {
         Budget {
             limits,
             rate: u128::from(limits.per_second) * u128::from(SECOND),
-            refilled: Nanos::ZERO,
+            refilled: Instant::ZERO,
             share: burst * 100,
             max_share: burst * 100,
         }
@@ -124,7 +124,7 @@ impl Budget {
         self.share = (self.share + u64::from(self.limits.share_percent)).min(self.max_share);
     }
 
-    fn copy(&mut self, now: Nanos) -> Result<(), Exhausted> {
+    fn copy(&mut self, now: Instant) -> Result<(), Exhausted> {
         if self.share < 100 {
             return Err(Exhausted::Share);
         }
@@ -133,9 +133,9 @@ impl Budget {
         Ok(())
     }
 
-    fn duplicate(&mut self, now: Nanos) -> Result<(), Exhausted> {
+    fn duplicate(&mut self, now: Instant) -> Result<(), Exhausted> {
         let per_second = u128::from(self.limits.per_second);
-        let passed = now.saturating_sub(self.refilled);
+        let passed = now.saturating_since(self.refilled);
         self.refilled = self.refilled.max(now);
         let full = per_second * u128::from(SECOND);
         self.rate = (self.rate + u128::from(passed.0) * per_second).min(full);
@@ -150,6 +150,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_units::Nanos;
 
     #[test]
     fn a_second_has_so_many() {
@@ -160,7 +161,7 @@ mod tests {
             },
             SHARE_BURST,
         );
-        let start = Nanos::from_secs(5);
+        let start = Instant::from_secs(5);
         let sent = |budget: &mut Budget, now| (0..50).filter(|_| budget.copy(now).is_ok()).count();
         assert_eq!(sent(&mut budget, start), 10);
         assert_eq!(budget.copy(start), Err(Exhausted::Rate));
@@ -178,7 +179,7 @@ mod tests {
         );
         let sent = |budget: &mut Budget| {
             (0..1000)
-                .filter(|_| budget.copy(Nanos::ZERO).is_ok())
+                .filter(|_| budget.copy(Instant::ZERO).is_ok())
                 .count()
         };
         assert_eq!(sent(&mut budget), 100);
@@ -186,7 +187,7 @@ mod tests {
             budget.opened();
         }
         assert_eq!(sent(&mut budget), 10);
-        assert_eq!(budget.copy(Nanos::ZERO), Err(Exhausted::Share));
+        assert_eq!(budget.copy(Instant::ZERO), Err(Exhausted::Share));
     }
 
     #[test]
@@ -196,7 +197,7 @@ mod tests {
             share_percent: 25,
         });
         let host = |last| Address::v4([192, 0, 2, last]);
-        let now = Nanos::from_secs(5);
+        let now = Instant::from_secs(5);
         let sent = |budgets: &mut Budgets, source| {
             (0..1000)
                 .filter(|_| budgets.copy(now, source).is_ok())

@@ -33,7 +33,7 @@ impl Estimate {
     /// Timeout of the mean plus `k` variations; RFC 6298 has 4.
     fn timeout(&self, k: u64) -> Nanos {
         let margin = Nanos(self.rttvar.0.saturating_mul(k));
-        self.srtt.saturating_add(margin.max(GRANULARITY))
+        self.srtt + margin.max(GRANULARITY)
     }
 }
 

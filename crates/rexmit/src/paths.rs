@@ -4,7 +4,7 @@ use crate::bounded::Bounded;
 use crate::estimate::{Estimate, Learned};
 use crate::recent::Recent;
 use crate::undecided::{Decision, UndecidedCopies, UndecidedCopy};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ struct Path {
     second_answers_seen: bool,
     samples: u64,
     /// Time of the last sample.
-    measured: Nanos,
+    measured: Instant,
 }
 
 /// Table of paths with a fixed capacity.
@@ -82,9 +82,9 @@ impl Paths {
     /// follow.
     pub(crate) fn sample(
         &mut self,
-        now: Nanos,
+        now: Instant,
         address: Address,
-        sent: Nanos,
+        sent: Instant,
         time: Nanos,
     ) -> Vec<Decision> {
         let age = self.age;
@@ -107,26 +107,26 @@ impl Paths {
 
     /// Backs off (RFC 6298, 5.5): doubles the delay once per copy until the next sample. Either the delay was too short or
     /// a packet was lost, and nothing tells which.
-    pub(crate) fn back_off(&mut self, now: Nanos, address: Address, copies: u32) {
+    pub(crate) fn back_off(&mut self, now: Instant, address: Address, copies: u32) {
         self.change(now, network(address), |path| {
             path.backoffs = path.backoffs.saturating_add(copies);
         });
     }
 
     /// Records that both a packet and its copy were answered.
-    pub(crate) fn second_answer(&mut self, now: Nanos, address: Address) {
+    pub(crate) fn second_answer(&mut self, now: Instant, address: Address) {
         self.change(now, network(address), |path| {
             path.second_answers_seen = true
         });
     }
 
     /// Adds copies that the next samples will decide on.
-    pub(crate) fn add_undecided(&mut self, now: Nanos, copy: UndecidedCopy) {
+    pub(crate) fn add_undecided(&mut self, now: Instant, copy: UndecidedCopy) {
         let address = copy.connection.dst.0;
         self.change(now, network(address), |path| path.undecided.add(copy));
     }
 
-    pub(crate) fn learned(&self, now: Nanos, address: Address) -> Option<Learned> {
+    pub(crate) fn learned(&self, now: Instant, address: Address) -> Option<Learned> {
         let path = self.fresh(now, network(address))?;
         Some(Learned {
             estimate: path.estimate?,
@@ -135,25 +135,25 @@ impl Paths {
     }
 
     /// Shortest recent handshake time of the network of `address`.
-    pub(crate) fn shortest(&self, now: Nanos, address: Address) -> Option<Nanos> {
+    pub(crate) fn shortest(&self, now: Instant, address: Address) -> Option<Nanos> {
         self.fresh(now, network(address))?.recent.shortest()
     }
 
     /// Number of doublings of the delay towards `address`.
-    pub(crate) fn backoffs(&self, now: Nanos, address: Address) -> u32 {
+    pub(crate) fn backoffs(&self, now: Instant, address: Address) -> u32 {
         self.fresh(now, network(address))
             .map_or(0, |path| path.backoffs)
     }
 
-    fn fresh(&self, now: Nanos, prefix: IpNet) -> Option<&Path> {
+    fn fresh(&self, now: Instant, prefix: IpNet) -> Option<&Path> {
         let path = self.paths.get(&prefix)?;
-        (now.saturating_sub(path.measured) <= self.age).then_some(path)
+        (now.saturating_since(path.measured) <= self.age).then_some(path)
     }
 
     /// Changes a path, which becomes the youngest; an expired path starts anew.
-    fn change<T>(&mut self, now: Nanos, prefix: IpNet, change: impl FnOnce(&mut Path) -> T) -> T {
+    fn change<T>(&mut self, now: Instant, prefix: IpNet, change: impl FnOnce(&mut Path) -> T) -> T {
         let old = self.paths.remove(&prefix);
-        let old = old.filter(|path| now.saturating_sub(path.measured) <= self.age);
+        let old = old.filter(|path| now.saturating_since(path.measured) <= self.age);
         let mut path = old.unwrap_or(Path {
             estimate: None,
             recent: Recent::new(now),
@@ -169,10 +169,10 @@ impl Paths {
     }
 
     /// Records of all paths with a sample that has not expired.
-    pub(crate) fn records(&self, now: Nanos) -> Vec<PathRecord> {
+    pub(crate) fn records(&self, now: Instant) -> Vec<PathRecord> {
         self.paths
             .iter()
-            .filter(|(_, path)| now.saturating_sub(path.measured) <= self.age)
+            .filter(|(_, path)| now.saturating_since(path.measured) <= self.age)
             .filter_map(|(prefix, path)| {
                 let estimate = path.estimate?;
                 Some(PathRecord {
@@ -189,11 +189,11 @@ impl Paths {
 
     /// Restores the paths of an earlier run, oldest first so that the youngest remain if the table is full. Records
     /// later than `now` come from a wrong clock and are dropped.
-    pub(crate) fn restore(&mut self, now: Nanos, mut records: Vec<PathRecord>) {
+    pub(crate) fn restore(&mut self, now: Instant, mut records: Vec<PathRecord>) {
         records.sort_by_key(|record| record.measured_ns);
         for record in records {
-            let measured = Nanos(record.measured_ns);
-            if measured > now || now.saturating_sub(measured) > self.age {
+            let measured = Instant(record.measured_ns);
+            if measured > now || now.saturating_since(measured) > self.age {
                 continue;
             }
             let learned = record.learned();
@@ -236,23 +236,23 @@ mod tests {
 
     #[test]
     fn neighbours_share_what_was_learned_until_it_is_too_old() {
-        let (minute, ms) = (Nanos::from_secs(60), Nanos::from_millis(30));
-        let mut paths = Paths::new(8, minute);
-        paths.sample(minute, address("192.0.2.7"), minute, ms);
+        let (at, ms) = (Instant::from_secs, Nanos::from_millis(30));
+        let mut paths = Paths::new(8, Nanos::from_secs(60));
+        paths.sample(at(60), address("192.0.2.7"), at(60), ms);
         let of = |paths: &Paths, now, text| {
             let learned = paths.learned(now, address(text));
             learned.map(|learned| learned.estimate.srtt)
         };
-        assert_eq!(of(&paths, minute * 2, "192.0.2.200"), Some(ms));
-        assert_eq!(of(&paths, minute * 2, "192.0.3.7"), None);
-        assert_eq!(of(&paths, minute * 3, "192.0.2.7"), None);
-        assert_eq!(paths.records(minute * 3), []);
+        assert_eq!(of(&paths, at(60 * 2), "192.0.2.200"), Some(ms));
+        assert_eq!(of(&paths, at(60 * 2), "192.0.3.7"), None);
+        assert_eq!(of(&paths, at(60 * 3), "192.0.2.7"), None);
+        assert_eq!(paths.records(at(60 * 3)), []);
     }
 
     #[test]
     fn a_backoff_lasts_until_a_sample() {
         let mut paths = Paths::new(8, Nanos::from_secs(60));
-        let (now, host) = (Nanos::ZERO, address("2001:db8::1"));
+        let (now, host) = (Instant::ZERO, address("2001:db8::1"));
         paths.back_off(now, host, 1);
         paths.back_off(now, host, 2);
         assert_eq!(paths.backoffs(now, host), 3);
@@ -264,7 +264,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let age = Nanos::from_secs(3600);
         let mut first = Paths::new(8, age);
-        let now = Nanos::from_secs(10_000);
+        let now = Instant::from_secs(10_000);
         for (text, ms) in [("192.0.2.1", 50), ("2001:db8::1", 70)] {
             first.sample(now, address(text), now, Nanos::from_millis(ms));
         }
@@ -273,10 +273,10 @@ mod tests {
         second.restore(now, records.clone());
         assert_eq!(second.records(now), records);
         let mut before = Paths::new(8, age);
-        before.restore(Nanos::from_secs(9_999), records.clone());
+        before.restore(Instant::from_secs(9_999), records.clone());
         assert_eq!(before.records(now), []);
         let mut late = Paths::new(8, age);
-        late.restore(Nanos::from_secs(20_000), records);
-        assert_eq!(late.records(Nanos::from_secs(20_000)), []);
+        late.restore(Instant::from_secs(20_000), records);
+        assert_eq!(late.records(Instant::from_secs(20_000)), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bounded::Bounded;
 use crate::frame::{Connection, Kind};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::BTreeSet;
 
 /// Handshake waiting for an answer.
@@ -15,11 +15,11 @@ pub(crate) struct Handshake {
     /// Frame, ready to be sent again.
     pub(crate) bytes: Box<[u8]>,
     /// Time at which the original packet was sent.
-    pub(crate) first: Nanos,
+    pub(crate) first: Instant,
     /// Time at which the original packet or the latest copy was sent.
-    pub(crate) last: Nanos,
+    pub(crate) last: Instant,
     /// Time at which the first copy was sent.
-    pub(crate) first_copy: Option<Nanos>,
+    pub(crate) first_copy: Option<Instant>,
     /// Number of copies sent, without the duplicate.
     pub(crate) copies: u32,
     /// Retransmissions by the stack itself.
@@ -29,21 +29,21 @@ pub(crate) struct Handshake {
     /// Whether the kernel has timestamped the packet.
     pub(crate) exact: bool,
     /// Time of the first answer, if it came after a copy: a second answer would show that the copy was spurious.
-    pub(crate) answered: Option<Nanos>,
+    pub(crate) answered: Option<Instant>,
     /// Whether the handshake has been counted as unanswered by its host.
     pub(crate) counted_unanswered: bool,
     pub(crate) next: NextAction,
     /// Deadline of `next`.
-    due: Nanos,
+    due: Instant,
 }
 
 /// Retransmissions of a packet by the stack itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StackRetransmissions {
     /// Time at which the first retransmission was sent.
-    pub(crate) began: Nanos,
+    pub(crate) began: Instant,
     /// Time at which the latest retransmission was sent.
-    pub(crate) latest: Nanos,
+    pub(crate) latest: Instant,
     /// Timestamp value of the latest retransmission.
     pub(crate) tsval: Option<u32>,
 }
@@ -62,7 +62,7 @@ pub(crate) enum NextAction {
 }
 
 impl Handshake {
-    pub(crate) fn new(kind: Kind, seq: u32, bytes: Box<[u8]>, now: Nanos) -> Handshake {
+    pub(crate) fn new(kind: Kind, seq: u32, bytes: Box<[u8]>, now: Instant) -> Handshake {
         Handshake {
             kind,
             seq,
@@ -87,7 +87,7 @@ impl Handshake {
 #[derive(Debug)]
 pub(crate) struct Pending {
     handshakes: Bounded<Connection, Handshake>,
-    deadlines: BTreeSet<(Nanos, Connection)>,
+    deadlines: BTreeSet<(Instant, Connection)>,
 }
 
 impl Pending {
@@ -108,7 +108,7 @@ impl Pending {
         connection: Connection,
         mut handshake: Handshake,
         next: NextAction,
-        due: Nanos,
+        due: Instant,
     ) -> Option<(Connection, Handshake)> {
         self.remove(&connection);
         (handshake.next, handshake.due) = (next, due);
@@ -133,7 +133,7 @@ impl Pending {
     }
 
     /// Sets the next action and its deadline.
-    pub(crate) fn schedule(&mut self, connection: &Connection, next: NextAction, due: Nanos) {
+    pub(crate) fn schedule(&mut self, connection: &Connection, next: NextAction, due: Instant) {
         if let Some(handshake) = self.handshakes.get_mut(connection) {
             self.deadlines.remove(&(handshake.due, *connection));
             (handshake.next, handshake.due) = (next, due);
@@ -142,7 +142,7 @@ impl Pending {
     }
 
     /// Earliest deadline and its connection.
-    pub(crate) fn earliest(&self) -> Option<(Nanos, Connection)> {
+    pub(crate) fn earliest(&self) -> Option<(Instant, Connection)> {
         self.deadlines.first().copied()
     }
 }

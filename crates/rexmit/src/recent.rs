@@ -1,6 +1,6 @@
 //! Distribution of recent handshake times.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::BTreeMap;
 
 /// Handshakes after which a half of the window ends early, so that a busy path forgets sooner: at one handshake per
@@ -20,14 +20,14 @@ pub(crate) struct Recent {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct HalfWindow {
-    began: Nanos,
+    began: Instant,
     total: u32,
     /// Number of handshakes by bucket.
     counts: BTreeMap<u16, u32>,
 }
 
 impl HalfWindow {
-    fn starting(began: Nanos) -> HalfWindow {
+    fn starting(began: Instant) -> HalfWindow {
         HalfWindow {
             began,
             ..HalfWindow::default()
@@ -37,7 +37,7 @@ impl HalfWindow {
 
 impl Recent {
     /// Creates an empty distribution.
-    pub(crate) fn new(now: Nanos) -> Recent {
+    pub(crate) fn new(now: Instant) -> Recent {
         Recent {
             current: HalfWindow::starting(now),
             before: HalfWindow::starting(now),
@@ -45,8 +45,8 @@ impl Recent {
     }
 
     /// Adds a handshake that took `time`; a half older than `window` is dropped.
-    pub(crate) fn add(&mut self, now: Nanos, time: Nanos, window: Nanos) {
-        let since = now.saturating_sub(self.current.began);
+    pub(crate) fn add(&mut self, now: Instant, time: Nanos, window: Nanos) {
+        let since = now.saturating_since(self.current.began);
         if since >= window {
             *self = Recent::new(now);
         } else if since.0 >= window.0 / 2 || self.current.total >= MAX_PER_HALF {
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_may_take_longer() {
-        let mut recent = Recent::new(Nanos::ZERO);
+        let mut recent = Recent::new(Instant::ZERO);
         assert_eq!((recent.tail(), recent.shortest()), (Nanos::ZERO, None));
-        recent.add(Nanos::ZERO, MS(700), HOUR);
+        recent.add(Instant::ZERO, MS(700), HOUR);
         for _ in 0..98 {
-            recent.add(Nanos::ZERO, MS(20), HOUR);
+            recent.add(Instant::ZERO, MS(20), HOUR);
         }
         assert!(recent.tail() >= MS(700));
-        recent.add(Nanos::ZERO, MS(20), HOUR);
+        recent.add(Instant::ZERO, MS(20), HOUR);
         assert!((MS(20)..MS(23)).contains(&recent.tail()));
         let shortest = recent.shortest().expect("there were some");
         assert!((MS(17)..=MS(20)).contains(&shortest), "{shortest}");
@@ -144,24 +144,24 @@ mod tests {
 
     #[test]
     fn what_is_old_is_forgotten() {
-        let mut recent = Recent::new(Nanos::ZERO);
-        recent.add(Nanos::ZERO, MS(700), HOUR);
+        let mut recent = Recent::new(Instant::ZERO);
+        recent.add(Instant::ZERO, MS(700), HOUR);
         for minute in 0..45 {
-            recent.add(Nanos::from_secs(60 * minute), MS(20), HOUR);
+            recent.add(Instant::from_secs(60 * minute), MS(20), HOUR);
         }
         assert!(recent.tail() >= MS(700));
-        recent.add(Nanos::from_secs(61 * 60), MS(20), HOUR);
+        recent.add(Instant::from_secs(61 * 60), MS(20), HOUR);
         assert!(recent.tail() < MS(23));
     }
 
     #[test]
     fn a_busy_path_forgets_sooner() {
-        let mut recent = Recent::new(Nanos::ZERO);
+        let mut recent = Recent::new(Instant::ZERO);
         for _ in 0..20 {
-            recent.add(Nanos::ZERO, MS(200), HOUR);
+            recent.add(Instant::ZERO, MS(200), HOUR);
         }
         for _ in 0..2 * MAX_PER_HALF {
-            recent.add(Nanos::ZERO, MS(20), HOUR);
+            recent.add(Instant::ZERO, MS(20), HOUR);
         }
         assert!(recent.tail() < MS(23), "{}", recent.tail());
     }

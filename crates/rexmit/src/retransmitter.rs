@@ -14,7 +14,7 @@ use crate::pending::{Handshake, NextAction, Pending, StackRetransmissions};
 use crate::spurious_budget::SpuriousBudget;
 use crate::undecided::CopyOutcome;
 use crate::unresponsive::UnresponsiveHosts;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ pub struct Retransmitter {
     /// Decisions to be returned by [`Retransmitter::poll`].
     outcomes: VecDeque<CopyOutcome>,
     /// Time until which some packets were not seen by the socket.
-    missed: Option<Nanos>,
+    missed: Option<Instant>,
 }
 
 impl Retransmitter {
@@ -66,7 +66,7 @@ impl Retransmitter {
     /// copied.
     pub fn frame(
         &mut self,
-        now: Nanos,
+        now: Instant,
         direction: Direction,
         frame: &Frame<'_>,
     ) -> Option<Answered> {
@@ -96,7 +96,7 @@ impl Retransmitter {
 
     /// Records that packets before `now` were not seen. Handshakes in progress may have been answered: they get no
     /// copies, and nothing is learned from them.
-    pub fn missed(&mut self, now: Nanos) {
+    pub fn missed(&mut self, now: Instant) {
         self.missed = Some(now);
     }
 
@@ -106,15 +106,15 @@ impl Retransmitter {
     }
 
     /// Earliest time at which [`poll`](Retransmitter::poll) has an event; `None` if nothing is scheduled.
-    pub fn next_deadline(&self) -> Option<Nanos> {
+    pub fn next_deadline(&self) -> Option<Instant> {
         match self.outcomes.is_empty() {
             true => self.pending.earliest().map(|(due, _)| due),
-            false => Some(Nanos::ZERO),
+            false => Some(Instant::ZERO),
         }
     }
 
     /// Next event that is due; call until `None`.
-    pub fn poll(&mut self, now: Nanos) -> Option<Event<'_>> {
+    pub fn poll(&mut self, now: Instant) -> Option<Event<'_>> {
         let ready = self.ready(now);
         if let Some(outcome) = self.outcomes.pop_front() {
             return Some(Event::Decided(outcome));
@@ -166,7 +166,7 @@ impl Retransmitter {
             connection,
             kind,
             number,
-            waited: now.saturating_sub(handshake.first),
+            waited: now.saturating_since(handshake.first),
             bytes: &handshake.bytes,
         }))
     }
@@ -194,16 +194,16 @@ impl Retransmitter {
     }
 
     /// Learned paths that have not expired.
-    pub fn paths(&self, now: Nanos) -> Vec<PathRecord> {
+    pub fn paths(&self, now: Instant) -> Vec<PathRecord> {
         self.paths.records(now)
     }
 
     /// Restores the paths learned by an earlier run; `now` is in the clock of the records.
-    pub fn restore(&mut self, now: Nanos, records: Vec<PathRecord>) {
+    pub fn restore(&mut self, now: Instant, records: Vec<PathRecord>) {
         self.paths.restore(now, records);
     }
 
-    fn opening(&mut self, now: Nanos, frame: &Frame<'_>, opening: &Opening<'_>) {
+    fn opening(&mut self, now: Instant, frame: &Frame<'_>, opening: &Opening<'_>) {
         let (connection, seq) = (opening.connection, opening.tcp.seq);
         let tsval = opening.tcp.timestamps().map(|(value, _)| value);
         if let Some(handshake) = self.pending.get_mut(&connection)
@@ -236,7 +236,7 @@ impl Retransmitter {
         handshake.tsval = tsval;
         handshake.exact = frame.exact_time;
         let (next, due) = match self.config.duplicate {
-            Some(gap) => (NextAction::Duplicate, now.saturating_add(gap)),
+            Some(gap) => (NextAction::Duplicate, now + gap),
             None => self.attempt(now, connection, 0),
         };
         if let Some((gone, handshake)) = self.pending.insert(connection, handshake, next, due)
@@ -249,7 +249,7 @@ impl Retransmitter {
     }
 
     /// Handles a retransmission by the stack: no more copies are sent.
-    fn sent_by_stack(&mut self, now: Nanos, connection: Connection, tsval: Option<u32>) {
+    fn sent_by_stack(&mut self, now: Instant, connection: Connection, tsval: Option<u32>) {
         let Some(handshake) = self.pending.get_mut(&connection) else {
             return;
         };
@@ -269,14 +269,14 @@ impl Retransmitter {
             handshake.counted_unanswered = true;
             self.unresponsive.unanswered(connection.dst.0);
         }
-        let tried = now.saturating_sub(handshake.first);
+        let tried = now.saturating_since(handshake.first);
         let wait = Nanos(tried.0.saturating_mul(STACK_WAIT_FACTOR)).max(MIN_FINAL_WAIT);
-        let due = now.saturating_add(wait);
+        let due = now + wait;
         self.pending.schedule(&connection, NextAction::Expire, due);
     }
 
     /// Connection that is due and its next action. Actions internal to the core are carried out here and not returned.
-    fn ready(&mut self, now: Nanos) -> Option<(Connection, Kind, NextAction)> {
+    fn ready(&mut self, now: Instant) -> Option<(Connection, Kind, NextAction)> {
         loop {
             let (_, connection) = self.pending.earliest().filter(|(due, _)| *due <= now)?;
             let handshake = self.pending.get(&connection)?;
@@ -292,7 +292,7 @@ impl Retransmitter {
                         0 => handshake.first,
                         _ => handshake.last,
                     };
-                    let due = from.saturating_add(self.delay(now, &connection, number));
+                    let due = from + self.delay(now, &connection, number);
                     if due <= now {
                         return Some((connection, kind, next));
                     }
@@ -308,7 +308,7 @@ impl Retransmitter {
     /// Checks whether copy `number` (0: the duplicate) may be sent, and charges for it.
     fn permit(
         &mut self,
-        now: Nanos,
+        now: Instant,
         connection: &Connection,
         kind: Kind,
         number: u32,
@@ -337,7 +337,12 @@ impl Retransmitter {
     }
 
     /// Next action after `done` copies have been tried.
-    fn following(&mut self, now: Nanos, connection: &Connection, done: u32) -> (NextAction, Nanos) {
+    fn following(
+        &mut self,
+        now: Instant,
+        connection: &Connection,
+        done: u32,
+    ) -> (NextAction, Instant) {
         let from = match (done, self.pending.get(connection)) {
             // The delay counts from the original packet, not from its duplicate.
             (0, Some(handshake)) => handshake.first,
@@ -348,19 +353,24 @@ impl Retransmitter {
     }
 
     /// Action and deadline for copy `number` (from 0), or for giving up after the last one.
-    fn attempt(&mut self, from: Nanos, connection: Connection, number: u32) -> (NextAction, Nanos) {
+    fn attempt(
+        &mut self,
+        from: Instant,
+        connection: Connection,
+        number: u32,
+    ) -> (NextAction, Instant) {
         if number >= self.config.copies {
-            return (NextAction::Expire, from.saturating_add(MIN_FINAL_WAIT));
+            return (NextAction::Expire, from + MIN_FINAL_WAIT);
         }
         let delay = self.delay(from, &connection, number);
         let delay = self.config.timing.jitter(delay, &mut self.rng);
-        (NextAction::Copy(number), from.saturating_add(delay))
+        (NextAction::Copy(number), from + delay)
     }
 
     /// Delay of copy `number` (from 0) after the previous packet, without jitter. The delay follows RFC 6298 until that
     /// has led to spurious copies; from then on it is at least the tail of the recent handshake times. (With the tail
     /// always included, a path that was slow for a while would be served slowly for the next hour.)
-    fn delay(&self, now: Nanos, connection: &Connection, number: u32) -> Nanos {
+    fn delay(&self, now: Instant, connection: &Connection, number: u32) -> Nanos {
         let host = connection.dst.0;
         let mut learned = self.paths.learned(now, host);
         if !self.spurious_budget.has_deficit(network(host))

@@ -1,7 +1,7 @@
 //! Answered copies that may yet turn out to be spurious.
 
 use crate::frame::{Connection, Kind};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::VecDeque;
 
 /// Maximum number of undecided handshakes per path; beyond it, the oldest is dropped and stays undecided.
@@ -14,7 +14,7 @@ pub(crate) struct UndecidedCopy {
     pub(crate) kind: Kind,
     pub(crate) copies: u32,
     /// Time at which the original packet was sent.
-    pub(crate) sent: Nanos,
+    pub(crate) sent: Instant,
     /// Time from the original packet to the first copy.
     pub(crate) delay: Nanos,
     /// Time saved by the copy if it was needed.
@@ -80,7 +80,7 @@ impl UndecidedCopies {
     /// Otherwise the path is as fast as assumed and the original packet was lost; this is certain only if a second
     /// answer would have been seen and the delay was at least `usual`, the usual handshake time of the path. A fast
     /// handshake sent before the copied packet decides nothing: the path may have become slower since.
-    pub(crate) fn decide(&mut self, sent: Nanos, took: Nanos, usual: Nanos) -> Vec<Decision> {
+    pub(crate) fn decide(&mut self, sent: Instant, took: Nanos, usual: Nanos) -> Vec<Decision> {
         let mut decisions = Vec::new();
         self.0.retain(|copy| {
             let spurious = took >= copy.delay;

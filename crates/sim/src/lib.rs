@@ -9,7 +9,7 @@
 //! ```
 //! use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
 //! use gentle_sim::compare;
-//! use gentle_units::{Instant, Nanos};
+//! use gentle_units::Nanos;
 //! use std::sync::atomic::AtomicBool;
 //!
 //! let mut scenario = Scenario::builtin("real").unwrap();

@@ -35,7 +35,7 @@ impl Backend for Simulator {
     }
 
     fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
-        let end = (run.scenario.duration + run.scenario.drain).as_secs_f64();
+        let end = run.scenario.ends_at().as_secs_f64();
         Simulation::new(run, NoTap)
             .run(|now| watch.reached(now.as_secs_f64() / end))
             .map_err(|Stopped| Aborted::Stopped)

@@ -54,7 +54,12 @@ pub(crate) struct AckEvent {
 impl Endpoint {
     /// Processes an acknowledgement; returns `false` if it acknowledges data never sent.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Instant, segment: &Segment, out: &mut impl Outbox) -> bool {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        out: &mut impl Outbox,
+    ) -> bool {
         let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
             return false;
         };

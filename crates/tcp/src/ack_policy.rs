@@ -74,7 +74,14 @@ impl AckState {
     /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
     /// peer out.
     #[inline(always)]
-    pub(crate) fn data(&mut self, profile: &Profile, now: Instant, len: u32, push: bool, rto: Nanos) {
+    pub(crate) fn data(
+        &mut self,
+        profile: &Profile,
+        now: Instant,
+        len: u32,
+        push: bool,
+        rto: Nanos,
+    ) {
         self.scheduled = true;
         self.segments += 1;
         if profile.ack_policy == AckPolicy::Linux {

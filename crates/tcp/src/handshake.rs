@@ -36,7 +36,12 @@ impl Handshake {
 
 impl Endpoint {
     /// Opens a connection: sends the SYN.
-    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Instant, out: &mut impl Outbox) -> Endpoint {
+    pub fn connect(
+        profile: Arc<Profile>,
+        isn: Seq,
+        now: Instant,
+        out: &mut impl Outbox,
+    ) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
         endpoint.send_syn(now, out);
         endpoint.arm_syn_timer(now);

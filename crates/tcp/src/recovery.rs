@@ -318,7 +318,8 @@ impl Endpoint {
             && board.len() < 4
             && board.len() > board.sacked
             && !self.tx.has_unsent();
-        if !eligible || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Instant::NEVER)
+        if !eligible
+            || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Instant::NEVER)
         {
             return;
         }

@@ -361,7 +361,12 @@ impl Endpoint {
     /// (`tcp_mss_split_point`, with Nagle's rule as in `tcp_minshall_check`).
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    pub(crate) fn send_one_new(&mut self, now: Instant, behind: bool, out: &mut impl Outbox) -> bool {
+    pub(crate) fn send_one_new(
+        &mut self,
+        now: Instant,
+        behind: bool,
+        out: &mut impl Outbox,
+    ) -> bool {
         let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;

@@ -82,7 +82,10 @@ mod tests {
             assert!((1001..=1064).contains(&(at.as_millis() - start)));
         }
         // A tick of 4 ms: 250 ticks per second, and buckets of eight ticks.
-        assert_eq!(expiry(Instant::from_millis(3), ms(1000), ms(4)), Instant::from_millis(1024));
+        assert_eq!(
+            expiry(Instant::from_millis(3), ms(1000), ms(4)),
+            Instant::from_millis(1024)
+        );
         assert_eq!(
             expiry(Instant::from_millis(1), Nanos::MAX, ms(1)),
             Instant::NEVER,

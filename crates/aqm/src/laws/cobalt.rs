@@ -5,7 +5,7 @@
 //! then raises a probability with which packets are dropped, and lowers it when the queue has run empty.
 
 use crate::plumbing::packet::Packet;
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 
 /// Increment of BLUE's drop probability at an overflow, as a fraction of 2^32 (Linux: `p_inc`): 1/256.
 const INCREMENT: u32 = 1 << 24;
@@ -207,6 +207,7 @@ fn elapsed(now: i64, then: i64) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::TestPacket;
+    use gentle_units::Nanos;
 
     const PARAMS: Params = Params {
         interval: 100_000_000,

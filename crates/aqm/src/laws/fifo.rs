@@ -96,7 +96,7 @@ impl<P: Packet + Send> Qdisc<P> for Fifo<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     #[test]
     fn a_head_that_has_waited_too_long_closes_the_queue() {

@@ -117,7 +117,7 @@ impl<P: Packet + Send> Qdisc<P> for AgePrio<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Instant) -> Vec<u64> {
         let mut signals = Signals::new();

@@ -42,7 +42,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     #[test]
     fn a_small_packet_fits_where_a_large_one_does_not() {

@@ -221,7 +221,7 @@ impl<P: Packet + Send> Qdisc<P> for Choke<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     #[test]
     fn a_flow_that_meets_itself_loses_both_packets() {

@@ -178,7 +178,7 @@ mod tests {
     use crate::schemes::tbf::tests::departures;
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals, Spec};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     fn milliseconds(spec: &str, packets: u32) -> Vec<u64> {
         let times = departures(&mut *build(spec), packets);

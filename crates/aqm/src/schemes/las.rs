@@ -85,7 +85,7 @@ impl<P: Packet + Send> Qdisc<P> for Las<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     #[test]
     fn the_flow_that_has_sent_least_goes_first_and_the_one_that_has_sent_most_loses() {

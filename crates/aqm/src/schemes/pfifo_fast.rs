@@ -132,7 +132,7 @@ impl<P: Packet> Band<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     fn fill(queue: &mut dyn Qdisc<TestPacket>, dscp: u8, packets: u32) -> usize {
         let mut drops = Signals::new();

@@ -159,7 +159,7 @@ impl<P: Packet + Send> Qdisc<P> for Red<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals, Spec};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     /// Enqueues 2000 packets at once and counts queued packets, early drops, tail drops and marks.
     fn flood(spec: &str, packet: TestPacket) -> (usize, usize, usize, usize) {

@@ -235,7 +235,7 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{DropReason, Qdisc, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     #[test]
     fn a_syn_overtakes_data_but_not_a_syn() {

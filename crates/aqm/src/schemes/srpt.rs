@@ -124,7 +124,7 @@ impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
 mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Signals};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     /// Numbers of the packets that leave, and of those that are dropped, when all arrive at once.
     fn order(spec: &str, packets: &[TestPacket]) -> (Vec<u32>, Vec<u32>) {

@@ -186,7 +186,7 @@ impl<P: Packet + Send, Q: Qdisc<P>> Qdisc<P> for Tbf<P, Q> {
 pub(crate) mod tests {
     use crate::testing::{TestPacket, build};
     use crate::{Dequeue, DropReason, Qdisc, Signals, Spec};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Instant;
 
     /// Times at which `packets` of 1500 bytes leave a queue that they fill at time zero, asked at the times it gives.
     pub(crate) fn departures(queue: &mut dyn Qdisc<TestPacket>, packets: u32) -> Vec<Instant> {

@@ -1,7 +1,7 @@
 //! Parsing and printing of specifications; the table of schemes in the README.
 
 use gentle_aqm::{Kind, List, Spec, SpecError, Threshold, Value, registry};
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Nanos, Rate};
 use proptest::prelude::*;
 use std::path::Path;
 

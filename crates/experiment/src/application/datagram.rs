@@ -186,7 +186,9 @@ mod tests {
     fn messages() -> impl Strategy<Value = Message> {
         prop_oneof![
             Just(Message::Packet),
-            any::<u64>().prop_map(|sent| Message::Echo { sent: Instant(sent) }),
+            any::<u64>().prop_map(|sent| Message::Echo {
+                sent: Instant(sent)
+            }),
             any::<u32>().prop_map(|lookup| Message::Query { lookup }),
             any::<u32>().prop_map(|lookup| Message::Answer { lookup }),
             any::<(u32, u16, bool)>().prop_map(|(frame, parts, key)| Message::Frame(FramePart {

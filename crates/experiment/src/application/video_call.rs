@@ -174,8 +174,9 @@ impl VideoEnd {
         record: &mut ApplicationRecord,
     ) {
         let mut feedback = self.receiver.report(now, regular);
-        feedback.echo = (self.last_feedback)
-            .map(|(sent, arrived)| micros(sent.since_origin()).wrapping_add(micros(now.saturating_since(arrived))));
+        feedback.echo = (self.last_feedback).map(|(sent, arrived)| {
+            micros(sent.since_origin()).wrapping_add(micros(now.saturating_since(arrived)))
+        });
         let message = Message::Feedback(feedback);
         out.push(self.meter.send(now, FEEDBACK_BYTES, message, record));
     }
@@ -184,7 +185,9 @@ impl VideoEnd {
 impl DatagramEnd for VideoEnd {
     fn next_at(&self) -> Instant {
         let feedback = Some(self.feedback_at).filter(|at| *at < self.stop);
-        self.sender.next_at().min(feedback.unwrap_or(Instant::NEVER))
+        self.sender
+            .next_at()
+            .min(feedback.unwrap_or(Instant::NEVER))
     }
 
     fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
@@ -207,7 +210,9 @@ impl DatagramEnd for VideoEnd {
         match datagram.message {
             Message::Feedback(feedback) => {
                 self.last_feedback = Some((datagram.sent, now));
-                let rtt = feedback.echo.map(|echo| micros(now.since_origin()).wrapping_sub(echo));
+                let rtt = feedback
+                    .echo
+                    .map(|echo| micros(now.since_origin()).wrapping_sub(echo));
                 if let Some(rtt) = rtt.map(|rtt| Nanos::from_micros(rtt.into()))
                     && rtt <= LONGEST_RTT
                 {

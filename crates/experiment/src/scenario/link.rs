@@ -47,15 +47,19 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
+    /// Rate changes in a run: when, and the new rates.
+    pub fn changes(&self) -> impl DoubleEndedIterator<Item = (Instant, Rate)> {
+        (self.changes.iter()).map(|(at, rate)| (Instant::ZERO + *at, *rate))
+    }
+
     /// Bytes that the link can transmit from `from` to `to`.
     pub fn capacity_bytes(&self, from: Instant, to: Instant) -> u64 {
         if let Some(trace) = &self.trace {
             let opportunities = trace.first_from(to).saturating_sub(trace.first_from(from));
             return opportunities.saturating_mul(u64::from(OPPORTUNITY));
         }
-        let changes = || self.changes.iter().map(|(at, rate)| (Instant::ZERO + *at, *rate));
-        let starts = std::iter::once((Instant::ZERO, self.rate)).chain(changes());
-        let phases = starts.zip(changes().map(|(at, _)| at).chain([Instant::NEVER]));
+        let starts = std::iter::once((Instant::ZERO, self.rate)).chain(self.changes());
+        let phases = starts.zip(self.changes().map(|(at, _)| at).chain([Instant::NEVER]));
         // Bits times nanoseconds.
         let bits = phases.map(|((start, rate), end)| {
             let span = end.min(to).saturating_since(start.max(from));

@@ -74,8 +74,8 @@ impl Iterator for Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gentle_units::Nanos;
     use crate::Scenario;
+    use gentle_units::Nanos;
 
     /// Times in seconds at which connections of `short` start, with the rate multiplied by `factor` from 20 s on.
     fn starts(factor: f64) -> Vec<f64> {

@@ -69,7 +69,12 @@ impl Backend for Dice {
             };
             let segments = rng.random_range(1..40);
             recorder.connection(0, now, segments, ending, Some(time), &[&stats]);
-            recorder.goodput(direction, rng.random_range(1..1_000_000), Instant::ZERO, now);
+            recorder.goodput(
+                direction,
+                rng.random_range(1..1_000_000),
+                Instant::ZERO,
+                now,
+            );
         }
         Ok(recorder.finish())
     }

@@ -5,7 +5,7 @@ use crate::setup::Setup;
 use gentle_aqm::{DropReason, Packet as _, Spec, Threshold};
 use gentle_experiment::{Direction, RunSpec};
 use gentle_sim::{DropCause, Packet, Tap};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Length of a slice.
 const SLICE: Nanos = Nanos::from_millis(10);
@@ -22,18 +22,18 @@ const FULL: f64 = 0.99;
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     /// The part of the run that is measured.
-    from: Nanos,
-    to: Nanos,
+    from: Instant,
+    to: Instant,
     scheme: Spec,
     /// Rates of the link and the times from which on they hold.
-    rates: Vec<(Nanos, f64)>,
+    rates: Vec<(Instant, f64)>,
     slices: Vec<Slice>,
     drops: Vec<Drop>,
     /// Packets by sojourn time, in steps, within the part that is measured.
     delays: Vec<u32>,
     backlog: u64,
     /// Since when the queue has been empty.
-    empty_since: Option<Nanos>,
+    empty_since: Option<Instant>,
     /// Time that the queue was empty within the part that is measured.
     empty: Nanos,
 }
@@ -52,7 +52,7 @@ struct Slice {
 /// A dropped packet.
 #[derive(Debug, Clone, Copy)]
 struct Drop {
-    at: Nanos,
+    at: Instant,
     /// Number of the connection; `None`: a datagram.
     flow: Option<u32>,
     /// Dropped because the buffer was full.
@@ -72,14 +72,14 @@ pub(super) struct Event {
 type Point = (f64, f64);
 
 impl Watch {
-    fn leaves(&mut self, now: Nanos, packet: &Packet) {
+    fn leaves(&mut self, now: Instant, packet: &Packet) {
         self.backlog = self.backlog.saturating_sub(u64::from(packet.bytes()));
         if self.backlog == 0 {
             self.empty_since = Some(now);
         }
     }
 
-    fn is_measured(&self, at: Nanos) -> bool {
+    fn is_measured(&self, at: Instant) -> bool {
         at >= self.from && at < self.to
     }
 
@@ -170,7 +170,7 @@ impl Watch {
     /// Fraction of the time in which no packet waits.
     pub(super) fn empty(&self) -> f64 {
         let open = self.empty_since.map_or(Nanos::ZERO, |since| {
-            self.to.saturating_sub(since.max(self.from))
+            self.to.saturating_since(since.max(self.from))
         });
         (self.empty + open).as_secs_f64() / (self.to - self.from).as_secs_f64()
     }
@@ -251,10 +251,10 @@ impl Watch {
 
     /// Times from one drop to the next, seconds.
     pub(super) fn gaps(&self) -> Vec<f64> {
-        let times: Vec<Nanos> = self.measured_drops().map(|drop| drop.at).collect();
+        let times: Vec<Instant> = self.measured_drops().map(|drop| drop.at).collect();
         let pairs = times.windows(2);
         pairs
-            .map(|pair| pair[1].saturating_sub(pair[0]).as_secs_f64())
+            .map(|pair| pair[1].saturating_since(pair[0]).as_secs_f64())
             .collect()
     }
 
@@ -296,12 +296,12 @@ impl Watch {
 impl Observation for Watch {
     fn of(run: &RunSpec<'_>) -> Watch {
         let link = run.scenario.link(Direction::Down);
-        let first = (Nanos::ZERO, link.rate);
-        let rates = std::iter::once(first).chain(link.changes.iter().copied());
+        let first = (Instant::ZERO, link.rate);
+        let rates = std::iter::once(first).chain(link.changes());
         let slices = run.scenario.duration.0.div_ceil(SLICE.0);
         Watch {
-            from: run.scenario.warmup,
-            to: run.scenario.duration,
+            from: run.scenario.measures_from(),
+            to: run.scenario.stops_at(),
             scheme: run.scheme.clone(),
             rates: rates
                 .map(|(at, rate)| (at, rate.bits_per_second() as f64))
@@ -310,24 +310,24 @@ impl Observation for Watch {
             drops: Vec::new(),
             delays: Vec::new(),
             backlog: 0,
-            empty_since: Some(Nanos::ZERO),
+            empty_since: Some(Instant::ZERO),
             empty: Nanos::ZERO,
         }
     }
 }
 
 impl Tap for Watch {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction == Direction::Down {
             if let Some(since) = self.empty_since.take() {
                 let until = now.min(self.to);
-                self.empty += until.saturating_sub(since.max(self.from));
+                self.empty += until.saturating_since(since.max(self.from));
             }
             self.backlog += u64::from(packet.bytes());
         }
     }
 
-    fn dequeued(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction != Direction::Down {
             return;
         }
@@ -348,7 +348,7 @@ impl Tap for Watch {
         self.leaves(now, packet);
     }
 
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, cause: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         if direction == Direction::Down {
             self.drops.push(Drop {
                 at: now,
@@ -421,15 +421,15 @@ mod tests {
 
     fn watch(drops: &[(u64, u32)]) -> Watch {
         let drops = drops.iter().map(|(ms, flow)| Drop {
-            at: Nanos::from_millis(*ms),
+            at: Instant::from_millis(*ms),
             flow: Some(*flow),
             overflow: true,
         });
         Watch {
-            from: Nanos::ZERO,
-            to: Nanos::from_secs(2),
+            from: Instant::ZERO,
+            to: Instant::from_secs(2),
             scheme: "codel target=7ms".parse().unwrap(),
-            rates: vec![(Nanos::ZERO, 8e6), (Nanos::from_secs(1), 8e5)],
+            rates: vec![(Instant::ZERO, 8e6), (Instant::from_secs(1), 8e5)],
             slices: vec![Slice::default(); 200],
             drops: drops.collect(),
             delays: vec![0; 1000],

@@ -13,7 +13,7 @@ use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Control, Options};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -142,7 +142,7 @@ pub(crate) struct Plan<'a> {
     /// Observers, each with a capture of its own.
     pub(crate) observers: &'a [Observer],
     /// End of the captures; `None`: when all connections are over.
-    pub(crate) until: Option<Nanos>,
+    pub(crate) until: Option<Instant>,
     /// Seed of everything random.
     pub(crate) seed: u64,
 }
@@ -299,11 +299,11 @@ struct Connection {
     answer: Answer,
     copied: bool,
     bytes: u64,
-    opened: Nanos,
+    opened: Instant,
     spoken: [bool; 2],
     closed: [bool; 2],
     /// Time of the earliest timer event that is planned.
-    planned: [Nanos; 2],
+    planned: [Instant; 2],
     in_flight: u32,
     /// SYNs and SYN/ACKs sent, and lost.
     handshake_sent: [u32; 2],
@@ -312,7 +312,7 @@ struct Connection {
     acknowledged: bool,
     ack_lost: bool,
     /// Time at which the observer at its sender saw the last SYN and SYN/ACK.
-    seen: [Option<Nanos>; 2],
+    seen: [Option<Instant>; 2],
     /// SYN and SYN/ACK sent last, for the tool's copies.
     last: [Option<Segment>; 2],
 }
@@ -334,7 +334,7 @@ impl Connection {
     }
 
     /// Delivers a segment to the host `to`, whose answers go into `out`.
-    fn deliver(&mut self, now: Nanos, to: usize, segment: &Segment, out: &mut Vec<Segment>) {
+    fn deliver(&mut self, now: Instant, to: usize, segment: &Segment, out: &mut Vec<Segment>) {
         let is_syn = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
         match &mut self.ends[to] {
             Some(end) if !end.is_failed() => {
@@ -361,7 +361,7 @@ impl Connection {
 
     /// Lets the program on the host `side` act: the client sends a request, the server answers and closes, the client
     /// closes.
-    fn act(&mut self, now: Nanos, side: usize, out: &mut Vec<Segment>) {
+    fn act(&mut self, now: Instant, side: usize, out: &mut Vec<Segment>) {
         let Some(end) = &mut self.ends[side] else {
             return;
         };
@@ -392,7 +392,7 @@ struct World<'a> {
     plan: &'a Plan<'a>,
     profiles: Vec<[Arc<Profile>; 2]>,
     one_way: Nanos,
-    now: Nanos,
+    now: Instant,
     events: EventQueue<Event>,
     connections: Slab<Connection>,
     serial: u32,
@@ -416,7 +416,7 @@ impl<'a> World<'a> {
         for number in 0..hosts * syns {
             let at =
                 u128::from(scenario.duration.0) * u128::from(number) / u128::from(hosts * syns);
-            events.plan(Nanos(at as u64), Event::Flood(number));
+            events.plan(Instant(at as u64), Event::Flood(number));
         }
         World {
             plan,
@@ -424,7 +424,7 @@ impl<'a> World<'a> {
                 .map(|workload| scenario.profiles(workload))
                 .collect(),
             one_way: Nanos((scenario.links[0].delay + scenario.links[1].delay).0 / 2),
-            now: Nanos::ZERO,
+            now: Instant::ZERO,
             events,
             connections: Slab::default(),
             serial: 0,
@@ -445,7 +445,7 @@ impl<'a> World<'a> {
         };
         if self.plan.faults.single {
             self.open(&Arrival {
-                at: Nanos::ZERO,
+                at: Instant::ZERO,
                 span: Span::Bytes(1_000),
                 direction: Direction::Down,
                 initiator: Initiator::Receiver,
@@ -453,12 +453,12 @@ impl<'a> World<'a> {
                 workload: 0,
             });
         }
-        let until = self.plan.until.unwrap_or(Nanos::MAX);
+        let until = self.plan.until.unwrap_or(Instant::NEVER);
         loop {
-            let arrival = arrivals.as_ref().map_or(Nanos::MAX, Schedule::next_at);
+            let arrival = arrivals.as_ref().map_or(Instant::NEVER, Schedule::next_at);
             let event = self.events.next_at();
             let next = event.min(arrival);
-            if next == Nanos::MAX || next > until {
+            if next == Instant::NEVER || next > until {
                 break;
             }
             self.now = next;
@@ -548,7 +548,7 @@ impl<'a> World<'a> {
             opened: self.now,
             spoken: [false; 2],
             closed: [false; 2],
-            planned: [Nanos::MAX; 2],
+            planned: [Instant::NEVER; 2],
             in_flight: 0,
             handshake_sent: [0; 2],
             handshake_lost: [0; 2],
@@ -591,7 +591,7 @@ impl<'a> World<'a> {
             // Planned for an earlier connection in this place, or overtaken by an earlier event.
             return;
         }
-        connection.planned[side] = Nanos::MAX;
+        connection.planned[side] = Instant::NEVER;
         if let Some(end) = &mut connection.ends[side] {
             end.on_timer(self.now, &mut self.out);
         }
@@ -782,10 +782,9 @@ impl<'a> World<'a> {
             partial_checksum: false,
             exact_time: true,
         };
-        tool.core.frame(START + self.now, passing, &frame);
+        tool.core.frame(self.now + START, passing, &frame);
         if let Some(at) = tool.core.next_deadline() {
-            self.events
-                .plan(at.saturating_sub(START).max(self.now), Event::Tool);
+            self.events.plan((at - START).max(self.now), Event::Tool);
         }
     }
 
@@ -795,13 +794,12 @@ impl<'a> World<'a> {
             return;
         };
         let mut copies = 0;
-        while let Some(decision) = tool.core.poll(START + self.now) {
+        while let Some(decision) = tool.core.poll(self.now + START) {
             copies += u32::from(matches!(decision, Decision::Copy(_)));
         }
         let side = tool.at;
         if let Some(at) = tool.core.next_deadline() {
-            self.events
-                .plan(at.saturating_sub(START).max(self.now), Event::Tool);
+            self.events.plan((at - START).max(self.now), Event::Tool);
         }
         self.tool = Some(tool);
         for place in self.connections.places().collect::<Vec<_>>() {
@@ -869,9 +867,9 @@ fn address(direction: Direction, server: bool, number: u32) -> Ipv4Addr {
 }
 
 /// Adds a frame, of which the payload is left out, to a capture.
-fn write(capture: &mut PcapWriter<Vec<u8>>, now: Nanos, frame: &[u8], payload: u32) {
+fn write(capture: &mut PcapWriter<Vec<u8>>, now: Instant, frame: &[u8], payload: u32) {
     let packet = RawPacket {
-        time: gentle_units::Instant((START + now).0),
+        time: now + START,
         interface: 0,
         link: LinkType::ETHERNET,
         original_len: frame.len() as u32 + payload,

@@ -6,7 +6,7 @@ use gentle_experiment::{Direction, RunSpec, Sizes, Traffic};
 use gentle_model::{Backoff, Path};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_tcp::{Flags, Seq};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::HashMap;
 
 const SCENARIO: &str = include_str!("../../data/model/response-time.toml");
@@ -99,7 +99,7 @@ pub(super) struct Transfer {
 /// State of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 struct Connection {
-    began: Nanos,
+    began: Instant,
     isn: Seq,
     /// Sequence number after the FIN, once it was sent.
     end: Option<Seq>,
@@ -127,7 +127,7 @@ impl Observation for Transfers {
 }
 
 impl Tap for Transfers {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         let segment = packet.segment();
         let (Direction::Down, Some(number)) = (direction, packet.connection()) else {
             return;
@@ -146,7 +146,7 @@ impl Tap for Transfers {
         }
     }
 
-    fn dropped(&mut self, _: Nanos, direction: Direction, packet: &Packet, _: DropCause) {
+    fn dropped(&mut self, _: Instant, direction: Direction, packet: &Packet, _: DropCause) {
         if direction == Direction::Down
             && packet.segment().flags.contains(Flags::SYN)
             && let Some(connection) = packet
@@ -157,7 +157,7 @@ impl Tap for Transfers {
         }
     }
 
-    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction != Direction::Up {
             return;
         }

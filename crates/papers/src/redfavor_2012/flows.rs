@@ -4,13 +4,13 @@ use crate::Observation;
 use gentle_experiment::{Class, Direction, RunSpec};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_tcp::{Flags, Seq};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Counts of the link under test and the fate of each flow, after the warm-up.
 #[derive(Debug)]
 pub(super) struct Flows {
-    warmup: Nanos,
-    end: Nanos,
+    warmup: Instant,
+    end: Instant,
     mss: u32,
     long: usize,
     /// State of each connection, by its number.
@@ -34,7 +34,7 @@ pub(super) struct Flows {
 #[derive(Debug, Default, Clone, Copy)]
 struct Connection {
     /// Time of the first SYN.
-    began: Option<Nanos>,
+    began: Option<Instant>,
     /// Sequence number of the SYN of the end that sends the data.
     initial: Option<Seq>,
     /// Acknowledgement number that covers the FIN.
@@ -67,8 +67,8 @@ impl Observation for Flows {
     /// The first `long` connections of the run are the long-lived ones on the link under test.
     fn of(run: &RunSpec<'_>) -> Flows {
         Flows {
-            warmup: run.scenario.warmup,
-            end: run.scenario.duration,
+            warmup: run.scenario.measures_from(),
+            end: run.scenario.stops_at(),
             mss: u32::from(run.scenario.profile.mss),
             long: run.scenario.long_flows(Direction::Down) as usize,
             connections: Vec::new(),
@@ -84,7 +84,7 @@ impl Observation for Flows {
 }
 
 impl Tap for Flows {
-    fn offered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn offered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         if direction == Direction::Down {
             self.queued += 1;
             self.offered += u64::from(now >= self.warmup);
@@ -101,7 +101,7 @@ impl Tap for Flows {
         }
     }
 
-    fn dropped(&mut self, now: Nanos, direction: Direction, packet: &Packet, _: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, _: DropCause) {
         if direction != Direction::Down {
             return;
         }
@@ -131,13 +131,13 @@ impl Tap for Flows {
         }
     }
 
-    fn dequeued(&mut self, _: Nanos, direction: Direction, _: &Packet) {
+    fn dequeued(&mut self, _: Instant, direction: Direction, _: &Packet) {
         if direction == Direction::Down {
             self.queued -= 1;
         }
     }
 
-    fn delivered(&mut self, now: Nanos, direction: Direction, packet: &Packet) {
+    fn delivered(&mut self, now: Instant, direction: Direction, packet: &Packet) {
         let segment = *packet.segment();
         let (warmup, end) = (self.warmup, self.end);
         let Some(connection) = self.connection(packet) else {

@@ -18,7 +18,7 @@ use gentle_experiment::{Direction, TcpChanges};
 use gentle_trace::Options;
 use gentle_trace::results::Filter;
 use gentle_trace::row::{Outcome, Row};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Length of the captures: those of CAIDA come in pieces of a minute.
-const LENGTH: Nanos = Nanos::from_secs(60);
+const LENGTH: Instant = Instant::from_secs(60);
 
 /// Loss of packets in the five captures, by direction.
 const LOSSES: [[f64; 2]; 5] = [

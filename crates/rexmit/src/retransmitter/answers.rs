@@ -13,21 +13,26 @@ use crate::frame::{Connection, Kind};
 use crate::paths::network;
 use crate::pending::{Handshake, NextAction};
 use crate::undecided::{CopyOutcome, UndecidedCopy};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Packet that an answer acknowledges.
 enum AnsweredPacket {
     /// Original packet, or a copy of it.
     Original,
     /// Retransmission by the stack, sent at this time.
-    StackRetransmission(Nanos),
+    StackRetransmission(Instant),
     /// Original packet, copy or retransmission: nothing tells which.
     Ambiguous,
 }
 
 impl Retransmitter {
     /// Processes an incoming answer; `exact`: its time is the kernel's timestamp.
-    pub(super) fn answer(&mut self, now: Nanos, exact: bool, answer: &Answer) -> Option<Answered> {
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        exact: bool,
+        answer: &Answer,
+    ) -> Option<Answered> {
         let connection = answer.connection;
         if answer.to == Kind::Syn {
             self.unresponsive.answered(connection.dst.0);
@@ -51,13 +56,13 @@ impl Retransmitter {
                 self.config.duplicate.is_some() || handshake.stack_retransmissions.is_some();
             if second && !sent_twice {
                 self.paths.second_answer(now, connection.dst.0);
-                let took = answered.saturating_sub(handshake.first);
+                let took = answered.saturating_since(handshake.first);
                 self.record_spurious(now, connection, took);
             }
             return None;
         }
         self.unresponsive.answered(connection.dst.0);
-        let took = now.saturating_sub(handshake.first);
+        let took = now.saturating_since(handshake.first);
         let copies = handshake.copies;
         let exact = exact && self.fully_observed(handshake);
         let sent = answered_packet(handshake, answer.echo);
@@ -84,7 +89,7 @@ impl Retransmitter {
     /// route.
     pub(super) fn local_progress(
         &mut self,
-        now: Nanos,
+        now: Instant,
         exact: bool,
         connection: Connection,
         seq: u32,
@@ -118,7 +123,7 @@ impl Retransmitter {
 
     /// Processes an incoming reset. Nothing is learned: it may answer the packet or a copy, and may come from a
     /// firewall.
-    pub(super) fn incoming_reset(&mut self, now: Nanos, connection: Connection) {
+    pub(super) fn incoming_reset(&mut self, now: Instant, connection: Connection) {
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
         };
@@ -149,7 +154,7 @@ impl Retransmitter {
     /// before; this is certain only if a second answer would have been seen (`second_answer_visible`).
     pub(super) fn end_answer_wait(
         &mut self,
-        now: Nanos,
+        now: Instant,
         connection: &Connection,
         second_answer_visible: bool,
     ) {
@@ -160,7 +165,7 @@ impl Retransmitter {
             return;
         };
         let answered = handshake.answered.unwrap_or(now);
-        let after_copy = answered.saturating_sub(handshake.last);
+        let after_copy = answered.saturating_since(handshake.last);
         let late = self
             .paths
             .learned(now, connection.dst.0)
@@ -170,7 +175,7 @@ impl Retransmitter {
         }
         let saved = match handshake.stack_retransmissions {
             None => {
-                let waited = handshake.last.saturating_sub(handshake.first);
+                let waited = handshake.last.saturating_since(handshake.first);
                 self.config.stack_rto.saturating_sub(waited)
             }
             Some(_) => Nanos::ZERO,
@@ -180,7 +185,7 @@ impl Retransmitter {
             kind: handshake.kind,
             copies: handshake.copies,
             sent: handshake.first,
-            delay: first_copy.saturating_sub(handshake.first),
+            delay: first_copy.saturating_since(handshake.first),
             saved,
             second_answer_visible,
         };
@@ -190,7 +195,7 @@ impl Retransmitter {
 
     fn answered_after_copy(
         &mut self,
-        now: Nanos,
+        now: Instant,
         connection: Connection,
         exact: bool,
         sent: AnsweredPacket,
@@ -205,9 +210,10 @@ impl Retransmitter {
         match sent {
             AnsweredPacket::Original => {
                 // Half of the shortest time: on a path with few samples, faster handshakes are possible.
-                let too_soon = |shortest: Nanos| now.saturating_sub(first_copy).0 < shortest.0 / 2;
+                let too_soon =
+                    |shortest: Nanos| now.saturating_since(first_copy).0 < shortest.0 / 2;
                 if exact && shortest.is_some_and(too_soon) {
-                    return self.record_spurious(now, connection, now.saturating_sub(first));
+                    return self.record_spurious(now, connection, now.saturating_since(first));
                 }
                 self.paths.back_off(now, host, copies);
                 if !exact {
@@ -216,9 +222,9 @@ impl Retransmitter {
                 }
                 // Answers are spaced as packet and copies were; the wait adds the time of the first answer for a path
                 // that varies. After its RTO the remote end may retransmit by itself.
-                let apart = handshake.last.saturating_sub(first);
-                let wait = Nanos(apart.0.saturating_add(now.saturating_sub(first).0));
-                let due = now.saturating_add(wait.min(self.config.stack_rto));
+                let apart = handshake.last.saturating_since(first);
+                let wait = Nanos(apart.0.saturating_add(now.saturating_since(first).0));
+                let due = now + wait.min(self.config.stack_rto);
                 handshake.answered = Some(now);
                 self.pending.schedule(&connection, NextAction::Decide, due);
             }
@@ -238,7 +244,7 @@ impl Retransmitter {
     /// immediate.
     fn answered_in_dry_run(
         &mut self,
-        now: Nanos,
+        now: Instant,
         connection: Connection,
         exact: bool,
         sent: AnsweredPacket,
@@ -249,8 +255,8 @@ impl Retransmitter {
         };
         let (kind, copies) = (handshake.kind, handshake.copies);
         let first_copy = handshake.first_copy.unwrap_or(handshake.first);
-        let too_soon = |at: Nanos| {
-            let behind = now.saturating_sub(at);
+        let too_soon = |at: Instant| {
+            let behind = now.saturating_since(at);
             shortest.is_some_and(|shortest| behind.0 < shortest.0 / 2)
         };
         let spurious = match (&sent, handshake.stack_retransmissions) {
@@ -259,7 +265,9 @@ impl Retransmitter {
             (AnsweredPacket::Ambiguous, Some(retransmissions)) => too_soon(retransmissions.latest),
         };
         let saved = match handshake.stack_retransmissions {
-            Some(retransmissions) if !spurious => retransmissions.began.saturating_sub(first_copy),
+            Some(retransmissions) if !spurious => {
+                retransmissions.began.saturating_since(first_copy)
+            }
             _ => Nanos::ZERO,
         };
         let sent = if spurious {
@@ -284,7 +292,7 @@ impl Retransmitter {
 
     /// Records that the original packet was answered after `took`: its copies were spurious, and the path is slower
     /// than assumed.
-    fn record_spurious(&mut self, now: Nanos, connection: Connection, took: Nanos) {
+    fn record_spurious(&mut self, now: Instant, connection: Connection, took: Nanos) {
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
         };
@@ -301,7 +309,7 @@ impl Retransmitter {
     /// Learns the handshake time if the answered packet is known and all times are the kernel's (`exact`).
     fn learn_if_unambiguous(
         &mut self,
-        now: Nanos,
+        now: Instant,
         connection: Connection,
         exact: bool,
         sent: AnsweredPacket,
@@ -314,10 +322,10 @@ impl Retransmitter {
             AnsweredPacket::StackRetransmission(at) => at,
             AnsweredPacket::Ambiguous => return,
         };
-        self.learn(now, connection, sent, now.saturating_sub(sent));
+        self.learn(now, connection, sent, now.saturating_since(sent));
     }
 
-    fn learn(&mut self, now: Nanos, connection: Connection, sent: Nanos, took: Nanos) {
+    fn learn(&mut self, now: Instant, connection: Connection, sent: Instant, took: Nanos) {
         for decision in self.paths.sample(now, connection.dst.0, sent, took) {
             let copy = &decision.copy;
             if !decision.spurious {

@@ -1,15 +1,15 @@
 //! Clock of the engine: Unix time at the start, advanced by the monotonic clock.
 
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use nix::sys::time::TimeSpec;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    unix: Nanos,
-    started: Instant,
+    unix: Instant,
+    started: std::time::Instant,
     /// Time of the last comparison with the system clock, and the lead of the system clock then, nanoseconds.
-    compared: Nanos,
+    compared: Instant,
     ahead: i128,
 }
 
@@ -23,7 +23,7 @@ const READINGS: usize = 10;
 /// Conversion of the kernel's timestamps to this clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Comparison {
-    pub(super) now: Nanos,
+    pub(super) now: Instant,
     ahead: i128,
     /// Whether the system clock has not been set since the last comparison.
     steady: bool,
@@ -33,18 +33,18 @@ impl Clock {
     pub(super) fn start() -> Clock {
         Clock {
             unix: system(),
-            started: Instant::now(),
-            compared: Nanos::ZERO,
+            started: std::time::Instant::now(),
+            compared: Instant::ZERO,
             ahead: 0,
         }
     }
 
     /// Unix time of the start.
-    pub(super) fn started(&self) -> Nanos {
+    pub(super) fn started(&self) -> Instant {
         self.unix
     }
 
-    pub(super) fn now(&self) -> Nanos {
+    pub(super) fn now(&self) -> Instant {
         self.unix + Nanos(self.started.elapsed().as_nanos() as u64)
     }
 
@@ -62,9 +62,9 @@ impl Clock {
         self.against(read.0, read.1)
     }
 
-    fn against(&mut self, now: Nanos, system: Nanos) -> Comparison {
+    fn against(&mut self, now: Instant, system: Instant) -> Comparison {
         let ahead = i128::from(system.0) - i128::from(now.0);
-        let passed = now.saturating_sub(self.compared);
+        let passed = now.saturating_since(self.compared);
         let allowed = SLACK.0 + passed.0 / 1_000 * SLEW_PER_MILLE;
         let steady = (ahead - self.ahead).unsigned_abs() <= u128::from(allowed);
         (self.compared, self.ahead) = (now, ahead);
@@ -74,21 +74,21 @@ impl Clock {
 
 impl Comparison {
     /// Time at which a packet passed, and whether it is exact; it is not if the timestamp is missing or impossible.
-    pub(super) fn passed(&self, time: Option<TimeSpec>) -> (Nanos, bool) {
+    pub(super) fn passed(&self, time: Option<TimeSpec>) -> (Instant, bool) {
         let unix = time.and_then(|time| {
             let (seconds, ns) = (i128::from(time.tv_sec()), i128::from(time.tv_nsec()));
             u64::try_from(seconds * 1_000_000_000 + ns - self.ahead).ok()
         });
-        match unix.map(Nanos) {
+        match unix.map(Instant) {
             Some(passed) if self.steady && passed <= self.now => (passed, true),
             _ => (self.now, false),
         }
     }
 }
 
-fn system() -> Nanos {
+fn system() -> Instant {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
-    Nanos(unix.unwrap_or_default().as_nanos() as u64)
+    Instant(unix.unwrap_or_default().as_nanos() as u64)
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    fn at(time: Nanos) -> Option<TimeSpec> {
+    fn at(time: Instant) -> Option<TimeSpec> {
         let (seconds, ns) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
         Some(TimeSpec::new(seconds as i64, ns as i64))
     }

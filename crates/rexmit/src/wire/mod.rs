@@ -30,7 +30,7 @@ use crate::paths::PathRecord;
 use crate::retransmitter::Retransmitter;
 use crate::status::{STATUS_VERSION, Status};
 use clock::Clock;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -54,9 +54,9 @@ const FILTER_HOLD: Nanos = Nanos::from_secs(1);
 /// Receiver of events, in order; `unix_ns` is the Unix time of the event.
 pub trait Observer {
     /// Called for each event of the core; `sent`: the event is a copy, and it was sent.
-    fn event(&mut self, unix_ns: Nanos, event: &Event<'_>, sent: bool);
+    fn event(&mut self, unix_ns: Instant, event: &Event<'_>, sent: bool);
     /// Called at the first answer to a packet that was copied.
-    fn answered(&mut self, unix_ns: Nanos, answered: &Answered);
+    fn answered(&mut self, unix_ns: Instant, answered: &Answered);
     /// Called every ten seconds with the current status.
     fn report(&mut self, status: &Status);
 }
@@ -70,7 +70,7 @@ pub struct Engine {
     /// Whether the interface went down and no packet has arrived since; it may have been removed.
     down: bool,
     /// Time at which a handshake last waited for an answer.
-    last_waiting: Nanos,
+    last_waiting: Instant,
     core: Retransmitter,
     socket: PacketSocket,
     status_socket: StatusSocket,
@@ -155,9 +155,9 @@ impl Engine {
     }
 
     /// Waits for a packet, a status request or the next deadline.
-    fn wait(&self, now: Nanos) -> Result<(), WireError> {
-        let due = self.core.next_deadline().unwrap_or(Nanos::MAX);
-        let time = due.saturating_sub(now).min(STOP_CHECK);
+    fn wait(&self, now: Instant) -> Result<(), WireError> {
+        let due = self.core.next_deadline().unwrap_or(Instant::NEVER);
+        let time = due.saturating_since(now).min(STOP_CHECK);
         let mut sources = [self.socket.as_fd(), self.status_socket.as_fd()]
             .map(|source| PollFd::new(source, PollFlags::POLLIN));
         let timeout = TimeSpec::from(Duration::from_nanos(time.0));
@@ -179,9 +179,12 @@ impl Engine {
     }
 
     /// Receives a batch of packets; returns their number and the time of the last one.
-    fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Nanos), WireError> {
+    fn receive_batch(
+        &mut self,
+        observer: &mut dyn Observer,
+    ) -> Result<(usize, Instant), WireError> {
         let (core, clock) = (&mut self.core, &mut self.clock);
-        let (mut comparison, mut newest) = (None, Nanos::ZERO);
+        let (mut comparison, mut newest) = (None, Instant::ZERO);
         let outcome = self.socket.receive(|received| {
             // Read when all packets are there, so that none is later, however long the process was held up before.
             let comparison = comparison.get_or_insert_with(|| clock.compare());
@@ -221,7 +224,7 @@ impl Engine {
         if self.core.is_waiting() {
             self.last_waiting = now;
         }
-        let idle = now.saturating_sub(self.last_waiting) >= FILTER_HOLD;
+        let idle = now.saturating_since(self.last_waiting) >= FILTER_HOLD;
         self.socket.wait_for_answers(!idle)
     }
 

@@ -1,7 +1,7 @@
 //! Paths with a changing round-trip time: number of spurious copies, and of lost packets rescued.
 
 use crate::path::{Endpoints, Outcome, PathModel, Run, arrivals, run};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -29,19 +29,19 @@ const ENDPOINTS: [Endpoints; 3] = [LINUX, MINIMAL, ASYMMETRIC];
 
 /// Round-trip time that changes at given times and varies by a percentage.
 struct Steps {
-    steps: Vec<(Nanos, Nanos)>,
+    steps: Vec<(Instant, Nanos)>,
     vary_percent: u64,
     lost_per_mille: u32,
 }
 
 impl PathModel for Steps {
-    fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
+    fn round_trip(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let step = self.steps.iter().rev().find(|(from, _)| *from <= now);
         let (_, time) = step.expect("the first starts at once");
         *time + Nanos(rng.random_range(0..=time.0 / 100 * self.vary_percent))
     }
 
-    fn lost(&mut self, _: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
+    fn lost(&mut self, _: Instant, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
         lost(rng, self.lost_per_mille)
     }
 }
@@ -52,15 +52,15 @@ struct Bufferbloat {
     /// Delay of the full queue.
     full: Nanos,
     /// Transfers: start and end.
-    transfers: Vec<(Nanos, Nanos)>,
+    transfers: Vec<(Instant, Instant)>,
     /// Time to fill the queue, and to drain it.
     fills: Nanos,
 }
 
 impl Bufferbloat {
-    fn new(base: Nanos, full: Nanos, rng: &mut Xoshiro256PlusPlus, end: Nanos) -> Bufferbloat {
+    fn new(base: Nanos, full: Nanos, rng: &mut Xoshiro256PlusPlus, end: Instant) -> Bufferbloat {
         let mut transfers = Vec::new();
-        let mut now = Nanos::from_secs(120);
+        let mut now = Instant::from_secs(120);
         while now < end {
             let lasts = Nanos::from_secs(rng.random_range(2..60));
             transfers.push((now, now + lasts));
@@ -75,25 +75,25 @@ impl Bufferbloat {
     }
 
     /// Fill level of the queue, 0 to 1.
-    fn level(&self, now: Nanos) -> f64 {
+    fn level(&self, now: Instant) -> f64 {
         let last = self.transfers.iter().rev().find(|(from, _)| *from <= now);
         let Some((from, to)) = last else {
             return 0.0;
         };
         let share = |time: Nanos| (time.as_secs_f64() / self.fills.as_secs_f64()).min(1.0);
-        let filled = share((*to).min(now).saturating_sub(*from));
-        (filled - share(now.saturating_sub(*to))).max(0.0)
+        let filled = share((*to).min(now).saturating_since(*from));
+        (filled - share(now.saturating_since(*to))).max(0.0)
     }
 }
 
 impl PathModel for Bufferbloat {
-    fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
+    fn round_trip(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let level = self.level(now) * rng.random_range(0.7..1.0);
         self.base + Nanos((self.full.0 as f64 * level) as u64)
     }
 
     /// A full queue drops one packet in twenty.
-    fn lost(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
+    fn lost(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
         let full = self.level(now) >= 1.0;
         lost(rng, if full { 50 } else { 1 })
     }
@@ -102,13 +102,13 @@ impl PathModel for Bufferbloat {
 /// Radio link that stalls occasionally: packets sent during a stall arrive after its end.
 struct Stalls {
     base: Nanos,
-    stalls: Vec<(Nanos, Nanos)>,
+    stalls: Vec<(Instant, Instant)>,
 }
 
 impl Stalls {
-    fn new(base: Nanos, rng: &mut Xoshiro256PlusPlus, end: Nanos) -> Stalls {
+    fn new(base: Nanos, rng: &mut Xoshiro256PlusPlus, end: Instant) -> Stalls {
         let mut stalls = Vec::new();
-        let mut now = Nanos::from_secs(30);
+        let mut now = Instant::from_secs(30);
         while now < end {
             stalls.push((now, now + MS(rng.random_range(50..1_500))));
             now += Nanos::from_secs(rng.random_range(20..400));
@@ -118,7 +118,7 @@ impl Stalls {
 }
 
 impl PathModel for Stalls {
-    fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos {
+    fn round_trip(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> Nanos {
         let time = self.base + Nanos(rng.random_range(0..self.base.0));
         let mut back = now + time;
         for (from, to) in &self.stalls {
@@ -130,7 +130,7 @@ impl PathModel for Stalls {
         back - now
     }
 
-    fn lost(&mut self, _: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
+    fn lost(&mut self, _: Instant, rng: &mut Xoshiro256PlusPlus) -> (bool, bool) {
         lost(rng, 10)
     }
 }
@@ -200,14 +200,14 @@ fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut path = Steps {
             steps: vec![
-                (Nanos::ZERO, MS(20)),
-                (Nanos::from_secs(100), MS(200)),
-                (Nanos::from_secs(200), MS(20)),
+                (Instant::ZERO, MS(20)),
+                (Instant::from_secs(100), MS(200)),
+                (Instant::from_secs(200), MS(20)),
             ],
             vary_percent: 0,
             lost_per_mille: 0,
         };
-        let starts: Vec<Nanos> = (0..300).map(Nanos::from_secs).collect();
+        let starts: Vec<Instant> = (0..300).map(Instant::from_secs).collect();
         let run = run(&mut path, endpoints, &starts, &mut rng);
         let c = run.core.counters();
         let sent: Vec<u32> = run
@@ -232,15 +232,15 @@ fn no_copy_is_spurious_after_ten_handshakes_at_a_new_round_trip() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut time = || MS(rng.random_range(2..950));
             let every = Nanos::from_secs(60);
-            let steps: Vec<(Nanos, Nanos)> = (0..20)
-                .map(|step| (Nanos(every.0 * step), time()))
+            let steps: Vec<(Instant, Nanos)> = (0..20)
+                .map(|step| (Instant::ZERO + every * step, time()))
                 .collect();
             let mut path = Steps {
                 steps: steps.clone(),
                 vary_percent: 3,
                 lost_per_mille: 0,
             };
-            let starts: Vec<Nanos> = (0..1_200).map(Nanos::from_secs).collect();
+            let starts: Vec<Instant> = (0..1_200).map(Instant::from_secs).collect();
             let run = run(&mut path, endpoints, &starts, &mut rng);
             check(&run, &format!("{endpoints:?}, seed {seed}"));
             for (number, outcome) in run.outcomes.iter().enumerate() {
@@ -259,13 +259,13 @@ fn no_copy_is_spurious_after_ten_handshakes_that_begin_together() {
     for endpoints in ENDPOINTS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut path = Steps {
-            steps: vec![(Nanos::ZERO, MS(20)), (Nanos::from_secs(50), MS(300))],
+            steps: vec![(Instant::ZERO, MS(20)), (Instant::from_secs(50), MS(300))],
             vary_percent: 5,
             lost_per_mille: 0,
         };
-        let mut starts: Vec<Nanos> = (0..50).map(Nanos::from_secs).collect();
-        starts.extend((0..100).map(|n| Nanos::from_secs(60) + MS(n / 10)));
-        starts.extend((0..100).map(|n| Nanos::from_secs(70) + MS(n)));
+        let mut starts: Vec<Instant> = (0..50).map(Instant::from_secs).collect();
+        starts.extend((0..100).map(|n| Instant::from_secs(60) + MS(n / 10)));
+        starts.extend((0..100).map(|n| Instant::from_secs(70) + MS(n)));
         let run = run(&mut path, endpoints, &starts, &mut rng);
         assert!(spurious(&run.outcomes) <= 10, "{endpoints:?}");
         assert_eq!(spurious(&run.outcomes[150..]), 0, "{endpoints:?}");
@@ -275,7 +275,7 @@ fn no_copy_is_spurious_after_ten_handshakes_that_begin_together() {
 /// Two hours of each kind of path; prints the results.
 #[test]
 fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
-    let end = Nanos::from_secs(2 * 3_600);
+    let end = Instant::from_secs(2 * 3_600);
     println!("| path | handshakes | spurious | lost | within 1 s | mean of the lost |");
     for endpoints in ENDPOINTS {
         let mut table = [
@@ -315,7 +315,7 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
             let times: Vec<u64> = (0..24).map(|_| rng.random_range(5..600)).collect();
             let mut path = Steps {
                 steps: (0..)
-                    .map(|n| Nanos::from_secs(300 * n))
+                    .map(|n| Instant::from_secs(300 * n))
                     .zip(times.into_iter().map(MS))
                     .collect(),
                 vary_percent: 10,

@@ -1,7 +1,7 @@
 //! Packets of two hosts on an Ethernet, and a core with a clock that they pass.
 
 use gentle_rexmit::{Config, Direction, Event, Frame, Retransmitter, Selection, Timing, Vlan};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::{
     EmitError, EthernetHeader, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags,
     Unreachable, protocol,
@@ -182,14 +182,14 @@ pub(crate) fn config() -> Config {
 /// Core with a clock.
 pub(crate) struct Wire {
     pub(crate) core: Retransmitter,
-    pub(crate) now: Nanos,
+    pub(crate) now: Instant,
 }
 
 impl Wire {
     pub(crate) fn new(config: Config) -> Wire {
         Wire {
             core: Retransmitter::new(config, 1),
-            now: Nanos::from_secs(1_000),
+            now: Instant::from_secs(1_000),
         }
     }
 

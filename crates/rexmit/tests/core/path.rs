@@ -5,7 +5,7 @@
 
 use crate::packets::{ACK, SYN, Segment, timestamps};
 use gentle_rexmit::{Config, Direction, Event as CoreEvent, Frame, Retransmitter, Selection};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,9 +14,9 @@ use std::collections::BinaryHeap;
 
 /// Round-trip times and losses of a path.
 pub(crate) trait PathModel {
-    fn round_trip(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> Nanos;
+    fn round_trip(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> Nanos;
     /// Whether the SYN is lost, and whether its answer is lost.
-    fn lost(&mut self, now: Nanos, rng: &mut Xoshiro256PlusPlus) -> (bool, bool);
+    fn lost(&mut self, now: Instant, rng: &mut Xoshiro256PlusPlus) -> (bool, bool);
 }
 
 /// Behaviour of the endpoints and place of the core.
@@ -33,7 +33,7 @@ pub(crate) struct Endpoints {
 /// Result of a handshake.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outcome {
-    pub(crate) started: Nanos,
+    pub(crate) started: Instant,
     pub(crate) took: Option<Nanos>,
     pub(crate) copies: u32,
     pub(crate) spurious: u32,
@@ -52,9 +52,9 @@ enum Event {
 struct Connection {
     segment: Segment,
     /// Arrival time of the answer to an earlier packet.
-    answer_due: Option<Nanos>,
+    answer_due: Option<Instant>,
     /// Times at which the server answered the first SYN, and a repeated one.
-    server: [Option<Nanos>; 2],
+    server: [Option<Instant>; 2],
 }
 
 /// Initial RTO of the client's stack (RFC 6298, 2.1).
@@ -70,7 +70,7 @@ pub(crate) struct Run<'a, W> {
     path: &'a mut W,
     pub(crate) endpoints: Endpoints,
     rng: &'a mut Xoshiro256PlusPlus,
-    events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    events: BinaryHeap<Reverse<(Instant, u64, Event)>>,
     number: u64,
     connections: Vec<Connection>,
     pub(crate) outcomes: Vec<Outcome>,
@@ -80,7 +80,7 @@ pub(crate) struct Run<'a, W> {
 pub(crate) fn run<'a, W: PathModel>(
     path: &'a mut W,
     endpoints: Endpoints,
-    starts: &[Nanos],
+    starts: &[Instant],
     rng: &'a mut Xoshiro256PlusPlus,
 ) -> Run<'a, W> {
     let config = Config::new(Selection {
@@ -118,7 +118,7 @@ pub(crate) fn run<'a, W: PathModel>(
 }
 
 impl<W: PathModel> Run<'_, W> {
-    fn schedule(&mut self, at: Nanos, event: Event) {
+    fn schedule(&mut self, at: Instant, event: Event) {
         self.number += 1;
         self.events.push(Reverse((at, self.number, event)));
     }
@@ -141,7 +141,7 @@ impl<W: PathModel> Run<'_, W> {
         }
     }
 
-    fn poll(&mut self, now: Nanos) {
+    fn poll(&mut self, now: Instant) {
         let mut copied = Vec::new();
         while let Some(event) = self.core.poll(now) {
             if let CoreEvent::Copy(copy) = event {
@@ -160,7 +160,7 @@ impl<W: PathModel> Run<'_, W> {
         }
     }
 
-    fn dispatch(&mut self, now: Nanos, event: Event) {
+    fn dispatch(&mut self, now: Instant, event: Event) {
         match event {
             Event::Start(number) => {
                 self.send_syn(now, number, 0);
@@ -178,7 +178,7 @@ impl<W: PathModel> Run<'_, W> {
     }
 
     /// The stack's SYN passes the device.
-    fn send_syn(&mut self, now: Nanos, number: usize, tries: u32) {
+    fn send_syn(&mut self, now: Instant, number: usize, tries: u32) {
         let mut syn = self.connections[number].segment.clone();
         if self.endpoints.timestamps {
             syn.options = timestamps(tsval(tries), 0);
@@ -188,7 +188,7 @@ impl<W: PathModel> Run<'_, W> {
     }
 
     /// A SYN is in flight, with the timestamp of this attempt.
-    fn transmit(&mut self, now: Nanos, number: usize, tries: u32) {
+    fn transmit(&mut self, now: Instant, number: usize, tries: u32) {
         let (syn_lost, answer_lost) = self.path.lost(now, self.rng);
         let round_trip = self.path.round_trip(now, self.rng);
         let connection = &mut self.connections[number];
@@ -200,7 +200,7 @@ impl<W: PathModel> Run<'_, W> {
         if first.is_none() {
             *first = Some(arrives);
         } else if self.endpoints.repeats_answers
-            && repeated.is_none_or(|last| arrives.saturating_sub(last) >= MIN_REPEAT_INTERVAL)
+            && repeated.is_none_or(|last| arrives.saturating_since(last) >= MIN_REPEAT_INTERVAL)
         {
             *repeated = Some(arrives);
         } else {
@@ -220,12 +220,12 @@ impl<W: PathModel> Run<'_, W> {
         self.schedule(back, Event::Answered(number, tries));
     }
 
-    fn answered(&mut self, now: Nanos, number: usize, tries: u32) {
+    fn answered(&mut self, now: Instant, number: usize, tries: u32) {
         let outcome = &mut self.outcomes[number];
         let first = outcome.took.is_none();
         outcome
             .took
-            .get_or_insert(now.saturating_sub(outcome.started));
+            .get_or_insert(now.saturating_since(outcome.started));
         let syn = self.connections[number].segment.clone();
         let mut answer = syn.answer(SYN | ACK);
         if self.endpoints.timestamps {
@@ -246,7 +246,7 @@ impl<W: PathModel> Run<'_, W> {
         }
     }
 
-    fn pass(&mut self, now: Nanos, direction: Direction, segment: &Segment) {
+    fn pass(&mut self, now: Instant, direction: Direction, segment: &Segment) {
         let bytes = segment.frame();
         let frame = Frame {
             bytes: &bytes,
@@ -269,9 +269,9 @@ fn tsval(tries: u32) -> u32 {
 pub(crate) fn arrivals(
     per_hour: f64,
     together: u32,
-    end: Nanos,
+    end: Instant,
     rng: &mut Xoshiro256PlusPlus,
-) -> Vec<Nanos> {
+) -> Vec<Instant> {
     let mut times = Vec::new();
     let mut now = 0.0;
     loop {
@@ -281,7 +281,7 @@ pub(crate) fn arrivals(
             return times;
         }
         for n in 0..rng.random_range(1..=together) {
-            times.push(Nanos::from_secs_f64(now) + Nanos::from_millis(n.into()));
+            times.push(Instant::from_secs_f64(now) + Nanos::from_millis(n.into()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::host::Host;
 use gentle_rexmit::wire::{Confinement, Engine, Observer, WireError};
 use gentle_rexmit::{Answered, Config, Event, Selection, Status, Timing};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ impl Running {
 struct Ignore;
 
 impl Observer for Ignore {
-    fn event(&mut self, _: Nanos, _: &Event<'_>, _: bool) {}
-    fn answered(&mut self, _: Nanos, _: &Answered) {}
+    fn event(&mut self, _: Instant, _: &Event<'_>, _: bool) {}
+    fn answered(&mut self, _: Instant, _: &Answered) {}
     fn report(&mut self, _: &Status) {}
 }

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::engine::packet::Path;
     use gentle_tcp::{Flags, Options, Segment, Seq};
-    use gentle_units::{Instant, Nanos};
+    use gentle_units::Nanos;
 
     /// A scenario may set an MSS that leaves no room for options; the frame shows as much as IPv4 can carry.
     #[test]

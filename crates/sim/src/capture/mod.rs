@@ -10,7 +10,7 @@ use crate::engine::{DropCause, Packet, Simulation, Stopped, Tap};
 use gentle_aqm::{Packet as _, Spec};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, QueueSide, RawPacket};
 use gentle_experiment::{Direction, RunSpec, Scenario, Watch};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -41,7 +41,7 @@ pub fn capture<W: Write>(
 ) -> Result<(), CaptureError> {
     let scenario = &scenario.under(spec);
     let mut recorder = Recorder::new(scenario, writer).map_err(CaptureError::Write)?;
-    let end = (scenario.duration + scenario.drain).as_secs_f64();
+    let end = scenario.ends_at().as_secs_f64();
     let run = RunSpec {
         scenario,
         scheme: spec,

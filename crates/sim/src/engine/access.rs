@@ -2,7 +2,7 @@
 
 use super::transmitter::Transmitter;
 use gentle_experiment::Direction;
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Instant, Rate};
 
 /// Access links of the hosts on either side.
 pub(crate) struct Access {

@@ -5,7 +5,7 @@ use super::simulation::Simulation;
 use super::tap::Tap;
 use gentle_aqm::Dequeue;
 use gentle_experiment::Direction;
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Nanos, Rate};
 
 /// Packets and bytes that wait in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::packet::Path;
 use gentle_experiment::Direction;
 use gentle_experiment::{Arrival, Initiator, REQUEST_BYTES, Span};
 use gentle_tcp::{Endpoint, Outbox, Profile, Segment, Seq, Stats};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use std::sync::Arc;
 
 /// A connection and what has to be remembered of it.

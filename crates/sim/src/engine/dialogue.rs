@@ -3,7 +3,7 @@
 use gentle_experiment::application::dialogue::{User, UserPlan};
 use gentle_experiment::application::{Request, Server};
 use gentle_experiment::{Direction, Scenario};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use std::collections::VecDeque;
 
 /// A user with its place in the simulation.

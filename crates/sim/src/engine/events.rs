@@ -43,9 +43,9 @@ pub(crate) type Events = EventQueue<Event>;
 /// use gentle_units::{Instant, Nanos};
 ///
 /// let mut queue = EventQueue::new(Nanos::from_micros(10));
-/// queue.plan(Nanos::from_secs(1), "timer");
-/// queue.plan_packet(Nanos::from_millis(20), 0, "packet");
-/// assert_eq!(queue.next_at(), Nanos::from_millis(20));
+/// queue.plan(Instant::from_secs(1), "timer");
+/// queue.plan_packet(Instant::from_millis(20), 0, "packet");
+/// assert_eq!(queue.next_at(), Instant::from_millis(20));
 /// assert_eq!(queue.pop(), Some("packet"));
 /// ```
 #[derive(Debug)]

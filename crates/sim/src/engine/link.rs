@@ -42,7 +42,6 @@ pub(crate) struct Link {
 impl Link {
     /// The link with `qdisc`, which draws from `rng` what happens to packets behind that.
     pub(crate) fn new(config: &LinkConfig, qdisc: Queue, rng: Stream) -> Link {
-        let changes = config.changes.iter().rev();
         Link {
             qdisc,
             transmitter: Transmitter::new(config.rate),
@@ -50,9 +49,7 @@ impl Link {
                 .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,
             overhead: config.overhead,
-            changes: changes
-                .map(|(at, rate)| (Instant::ZERO + *at, *rate))
-                .collect(),
+            changes: config.changes().rev().collect(),
             sending: None,
             done_at: Instant::NEVER,
             wire: Pipe::default(),

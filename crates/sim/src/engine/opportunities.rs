@@ -1,7 +1,7 @@
 //! Transmission over a link whose rate follows a recording.
 
 use gentle_experiment::{OPPORTUNITY, RateTrace};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use std::sync::Arc;
 
 /// Place in a [`RateTrace`]. The rest of an opportunity is for packets that wait at that moment; nothing is saved up.

@@ -1,7 +1,7 @@
 //! Packets in flight between two points: they arrive in the order in which they were sent, or nearly so.
 
 use super::packet::Packet;
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use std::collections::VecDeque;
 
 /// Packets in order of their arrival, which for equal times is the order in which they were put in.

@@ -124,7 +124,11 @@ impl<T: Tap> Simulation<T> {
         let cbr_sources = CbrSource::all(scenario, seed, &groups);
         for (number, source) in cbr_sources.iter().enumerate() {
             if let Some(at) = source.next_at() {
-                events.plan_ranked(at, rank_on_host(Instant::ZERO, at), Event::Cbr(number as u32));
+                events.plan_ranked(
+                    at,
+                    rank_on_host(Instant::ZERO, at),
+                    Event::Cbr(number as u32),
+                );
             }
         }
         let access = scenario.access.as_ref().map(Access::new);
@@ -196,7 +200,10 @@ impl<T: Tap> Simulation<T> {
     ///
     /// # Errors
     /// `poll_cancel` returned false.
-    pub fn run(mut self, mut poll_cancel: impl FnMut(Instant) -> bool) -> Result<RunRecord, Stopped> {
+    pub fn run(
+        mut self,
+        mut poll_cancel: impl FnMut(Instant) -> bool,
+    ) -> Result<RunRecord, Stopped> {
         let (proceed, between_polls): (fn(&mut Self) -> bool, u32) = match self.look_ahead() {
             true => (Self::round, ROUNDS_PER_POLL),
             false => (Self::step, EVENTS_PER_POLL),

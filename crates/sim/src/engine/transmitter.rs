@@ -1,6 +1,6 @@
 //! Transmission time of packets.
 
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Nanos, Rate};
 
 /// Rate of a link, with the last two results cached: nearly all packets of one direction are full segments or bare
 /// ACKs, and a 64-bit division costs as much as the rest of an event.

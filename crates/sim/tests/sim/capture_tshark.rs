@@ -8,7 +8,7 @@ use gentle_experiment::results::LinkResult;
 use gentle_experiment::results::SchemeResult;
 use gentle_experiment::{Scenario, Settings, Watch};
 use gentle_sim::{capture, compare};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@ use gentle_aqm::{Spec, registry};
 use gentle_experiment::results::{Comparison, SchemeResult};
 use gentle_experiment::{DEFAULT_BINS, Observer, Run, Scenario, Settings};
 use gentle_sim::compare;
-use gentle_units::{Instant, Nanos};
+use gentle_units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn every_scheme() -> Vec<Spec> {

@@ -2,7 +2,7 @@
 
 use gentle_experiment::{RunSpec, Scenario};
 use gentle_sim::{NoTap, Simulation};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Nanos;
 
 /// Compares a whole run with one by steps, under `schemes`.
 fn compare(scenario: &Scenario, schemes: &[&str], seed: u64) {

@@ -139,17 +139,25 @@ mod tests {
         let mut hystart = HyStart::new(Instant::from_millis(0), false);
         let ended: Vec<u64> = (0..60)
             .filter(|i| {
-                hystart.ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || {
-                    Nanos::ZERO
-                })
+                hystart.ends_slow_start(
+                    40,
+                    &progress(Instant::from_millis(100 + i), 10),
+                    ms(100),
+                    ms(100),
+                    || Nanos::ZERO,
+                )
             })
             .collect();
         assert_eq!(ended.first(), Some(&51), "half of 100 ms");
         let mut paced = HyStart::new(Instant::from_millis(0), true);
         let ends = (0..120).find(|i| {
-            paced.ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || {
-                Nanos::ZERO
-            })
+            paced.ends_slow_start(
+                40,
+                &progress(Instant::from_millis(100 + i), 10),
+                ms(100),
+                ms(100),
+                || Nanos::ZERO,
+            )
         });
         assert_eq!(ends, Some(101));
     }

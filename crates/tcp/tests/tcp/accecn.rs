@@ -115,7 +115,14 @@ fn a_syn_with_any_ace_field_is_answered() {
             let mut syn = Segment::new(Seq(7), Flags::SYN.with_ace(ace));
             syn.ect = ect;
             let mut out = Vec::new();
-            Endpoint::accept(Arc::new(with("accecn")), Seq(9), at_ms(0), &syn, ce, &mut out);
+            Endpoint::accept(
+                Arc::new(with("accecn")),
+                Seq(9),
+                at_ms(0),
+                &syn,
+                ce,
+                &mut out,
+            );
             let expected = match ace {
                 0 => 0,
                 3 => u8::from(ect == Ect::Not),

@@ -1,7 +1,7 @@
 //! Losses in the handshake, and the times at which each stack retransmits.
 
 use gentle_tcp::{Flags, Profile};
-use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, at_ms, ms, profile};
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, at_ms, dropping, ms, profile};
 use gentle_units::{Instant, Nanos};
 
 const DELAY: Nanos = Nanos::from_millis(10);

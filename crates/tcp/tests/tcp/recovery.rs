@@ -4,7 +4,7 @@
 //! window at 100 ms. In the scripts, segment 0 is the SYN, 1 the ACK, and data begins with number 2.
 
 use gentle_tcp::{Flags, Profile};
-use gentle_testkit::scripted::{Fate, Sent, Side, Wire, dropping, at_ms, ms, profile};
+use gentle_testkit::scripted::{Fate, Sent, Side, Wire, at_ms, dropping, ms, profile};
 use gentle_units::{Instant, Nanos};
 
 const MSS: u64 = 1448;
@@ -238,7 +238,8 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     let knobs = [("min_rto", "30ms"), ("rto_slop", "0")];
     let delayed = |extra: u64| {
         move |sent: &Sent, _: usize| {
-            let flight = sent.at >= at_ms(200) && sent.at < at_ms(201) && sent.from == Side::Initiator;
+            let flight =
+                sent.at >= at_ms(200) && sent.at < at_ms(201) && sent.from == Side::Initiator;
             if flight {
                 Fate::Late(ms(extra))
             } else {

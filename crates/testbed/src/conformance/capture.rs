@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Time since the start of the schedule; at least [`Schedule::FIRST`].
-    pub at: Nanos,
+    pub at: Instant,
     /// Packet.
     pub offer: Offer,
 }
@@ -85,7 +85,7 @@ impl CaptureArrivals {
     /// Mean rate of all packets, with shortened pauses; `None` if all arrive at the same time.
     pub fn mean_rate(&self) -> Option<Rate> {
         let (first, last) = (self.arrivals.first()?, self.arrivals.last()?);
-        let span = last.at.saturating_sub(first.at).as_secs_f64();
+        let span = last.at.saturating_since(first.at).as_secs_f64();
         let bytes: u64 = self
             .arrivals
             .iter()

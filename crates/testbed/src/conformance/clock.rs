@@ -11,7 +11,7 @@
 //! that is more exact than the clock), and now and then a period is 256 ns longer.
 
 use gentle_aqm::{Spec, Value};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 
 /// Delay of PIE's first calculation on Linux.
 const FIRST_DELAY: Nanos = Nanos::from_millis(4);
@@ -36,28 +36,33 @@ pub(super) fn with_late_timers(spec: &Spec) -> Spec {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expiries {
     /// The first one.
-    pub(super) first: Nanos,
+    pub(super) first: Instant,
     /// The next one.
-    pub(super) next: Nanos,
+    pub(super) next: Instant,
 }
 
 /// Time of the model when the kernel's schedule, which began `begun` after boot, has run for `at`. `timer`: the
 /// high-resolution timer of the qdisc at that time.
-pub(super) fn model_time(spec: &Spec, begun: Nanos, at: Nanos, timer: Option<Expiries>) -> Nanos {
+pub(super) fn model_time(
+    spec: &Spec,
+    begun: Instant,
+    at: Instant,
+    timer: Option<Expiries>,
+) -> Instant {
     let unshaped = spec.unshaped();
     let conformance = &unshaped.scheme().conformance;
     match (conformance.timer, conformance.high_resolution_timer) {
-        (Some(_), _) => at.saturating_sub(FIRST_DELAY),
+        (Some(_), _) => at - FIRST_DELAY,
         (None, Some(period)) => {
             // The model starts with the qdisc, and its clock stands still while the kernel's timer is late.
             let period = unshaped.options().time(period).0;
             timer.map_or(at, |Expiries { first, next }| {
-                let earlier = (next.saturating_sub(first).0 + period / 2) / period;
-                Nanos((at.0 + (1 + earlier) * period).saturating_sub(next.0))
+                let earlier = (next.saturating_since(first).0 + period / 2) / period;
+                Instant((at.0 + (1 + earlier) * period).saturating_sub(next.0))
             })
         }
         // CoDel compares with a time that is zero until it is first set, so both clocks must count from boot.
-        (None, None) => begun + at,
+        (None, None) => begun + at.since_origin(),
     }
 }
 
@@ -68,12 +73,12 @@ mod tests {
     #[test]
     fn a_late_timer_is_as_late_in_the_model() {
         let spec: Spec = "dualpi2 tupdate=4ms".parse().unwrap();
-        let us = Nanos::from_micros;
+        let us = Instant::from_micros;
         let timer = |next| Expiries {
             first: us(4_030),
             next,
         };
-        let time = |at, next| model_time(&spec, Nanos::ZERO, at, Some(timer(next)));
+        let time = |at, next| model_time(&spec, Instant::ZERO, at, Some(timer(next)));
         // The qdisc was created at 30 us.
         assert_eq!(time(us(1_030), us(4_030)), us(1_000));
         assert_eq!(time(us(9_030), us(12_030)), us(9_000));

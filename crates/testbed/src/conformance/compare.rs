@@ -112,14 +112,14 @@ fn describe(schedule: &Schedule, kernel: &[Outcome], model: &Outcome, step: usiz
 mod tests {
     use super::*;
     use crate::conformance::schedule::Step;
-    use gentle_units::Nanos;
+    use gentle_units::Instant;
 
     #[test]
     fn the_first_difference_is_shown_with_what_led_to_it() {
         let schedule = Schedule {
             steps: (1..=20)
                 .map(|ms| Step {
-                    at: Nanos::from_millis(ms),
+                    at: Instant::from_millis(ms),
                     call: Call::Dequeue,
                 })
                 .collect(),

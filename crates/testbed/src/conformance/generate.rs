@@ -3,7 +3,7 @@
 use super::schedule::{Acknowledgment, Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};
 use gentle_aqm::Ecn;
 use gentle_experiment::draw;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -99,7 +99,7 @@ struct Generator {
     traffic: Traffic,
     rng: Xoshiro256PlusPlus,
     fields: Fields,
-    phase_end: Nanos,
+    phase_end: Instant,
     /// Arrivals per departure.
     load: f64,
     new_flow: u32,
@@ -108,7 +108,7 @@ struct Generator {
 }
 
 impl Generator {
-    fn next_arrival(&mut self, now: Nanos) -> Nanos {
+    fn next_arrival(&mut self, now: Instant) -> Instant {
         if now >= self.phase_end {
             self.new_phase(now);
             if self.traffic.pattern == Pattern::OnOff {
@@ -121,7 +121,7 @@ impl Generator {
         now + scaled(self.traffic.service, gap / self.load)
     }
 
-    fn new_phase(&mut self, now: Nanos) {
+    fn new_phase(&mut self, now: Instant) {
         let (load, longest) = match self.traffic.pattern {
             Pattern::Poisson => (self.rng.random_range(0.3..2.5), 2.0),
             Pattern::Overload => (self.rng.random_range(1.2..2.5), 2.0),

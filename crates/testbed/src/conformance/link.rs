@@ -5,10 +5,10 @@ use super::clock;
 use super::model::NumberedPacket;
 use super::schedule::{Call, Schedule, Step};
 use gentle_aqm::{Dequeue, Packet, Qdisc, Signals, Spec, registry};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Rate};
 
 /// Approximate time since boot at which a schedule begins in a machine.
-const BEGUN: Nanos = Nanos::from_secs(1);
+const BEGUN: Instant = Instant::from_secs(1);
 
 /// Schedule of `arrivals` at a link whose queue is `spec` built with `seed`; see
 /// [`Case::over_link`](super::Case::over_link).
@@ -25,7 +25,7 @@ pub(super) fn schedule(arrivals: &[Arrival], rate: Rate, spec: &Spec, seed: u64)
         link.send_until(arrival.at);
         link.offer(number as u32, arrival);
     }
-    link.send_until(Nanos(u64::MAX));
+    link.send_until(Instant::NEVER);
     Schedule { steps: link.steps }
 }
 
@@ -36,7 +36,7 @@ struct Link<'a> {
     /// Whether the link is sending a packet.
     busy: bool,
     /// Time at which the link asks its queue next, unless it is idle and a packet arrives earlier.
-    asks_at: Option<Nanos>,
+    asks_at: Option<Instant>,
     steps: Vec<Step>,
 }
 
@@ -53,13 +53,13 @@ impl Link<'_> {
         }
     }
 
-    fn send_until(&mut self, end: Nanos) {
+    fn send_until(&mut self, end: Instant) {
         while let Some(at) = self.asks_at.filter(|at| *at <= end) {
             self.ask(at);
         }
     }
 
-    fn ask(&mut self, at: Nanos) {
+    fn ask(&mut self, at: Instant) {
         let call = Call::Dequeue;
         self.steps.push(Step { at, call });
         let now = clock::model_time(self.spec, BEGUN, at, None);
@@ -68,7 +68,7 @@ impl Link<'_> {
         self.asks_at = match answer {
             Dequeue::Packet(packet) => Some(at + self.rate.time_to_send(packet.bytes().into())),
             Dequeue::Empty => None,
-            Dequeue::NotBefore(time) => Some(at + time.saturating_sub(now)),
+            Dequeue::NotBefore(time) => Some(at + time.saturating_since(now)),
         };
     }
 }
@@ -81,7 +81,7 @@ mod tests {
 
     fn arrival(ms: u64) -> Arrival {
         Arrival {
-            at: Nanos::from_millis(ms),
+            at: Instant::from_millis(ms),
             offer: Offer {
                 flow: 0,
                 bytes: 1000,

@@ -3,14 +3,14 @@
 use super::outcome::{Outcome, Sent};
 use super::schedule::{Call, Ip, Offer, Schedule, Transport};
 use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Signals, Spec, TcpHeader, priority_of, registry};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 
 /// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
 pub(super) fn replay(
     spec: &Spec,
     seed: u64,
     schedule: &Schedule,
-    clock: impl Fn(usize) -> Nanos,
+    clock: impl Fn(usize) -> Instant,
 ) -> Vec<Outcome> {
     let mut queue = registry::build::<NumberedPacket>(spec, seed);
     let mut signals = Signals::new();
@@ -54,7 +54,7 @@ pub(super) fn replay(
 pub(super) struct NumberedPacket {
     number: u32,
     offer: Offer,
-    arrived: Nanos,
+    arrived: Instant,
 }
 
 impl NumberedPacket {
@@ -62,7 +62,7 @@ impl NumberedPacket {
         NumberedPacket {
             number,
             offer,
-            arrived: Nanos::ZERO,
+            arrived: Instant::ZERO,
         }
     }
 }
@@ -123,10 +123,10 @@ impl Packet for NumberedPacket {
     fn set_ce(&mut self) {
         self.offer.ecn = Ecn::Ce;
     }
-    fn arrived(&self) -> Nanos {
+    fn arrived(&self) -> Instant {
         self.arrived
     }
-    fn set_arrived(&mut self, now: Nanos) {
+    fn set_arrived(&mut self, now: Instant) {
         self.arrived = now;
     }
 }

@@ -3,7 +3,7 @@
 use super::outcome::{Outcome, Sent};
 use super::schedule::{Acknowledgment, Call, Ip, Schedule, Tag, Transport};
 use gentle_aqm::{Ecn, FlowHash, Hashing, Spec, truesize};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::protocol;
 use thiserror::Error;
 
@@ -240,12 +240,12 @@ pub enum EventError {
 #[derive(Debug)]
 pub(super) struct Record {
     /// Time since boot at which the schedule began.
-    pub(super) begun: Nanos,
+    pub(super) begun: Instant,
     /// Time since the beginning at which a high-resolution timer of the qdisc expires next, at each step. Empty: it has
     /// none.
-    pub(super) timers: Vec<Nanos>,
+    pub(super) timers: Vec<Instant>,
     /// Time of each step since the beginning.
-    pub(super) times: Vec<Nanos>,
+    pub(super) times: Vec<Instant>,
     /// Outcome of each step.
     pub(super) outcomes: Vec<Outcome>,
 }
@@ -257,7 +257,7 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     }
     let mut outcomes = Vec::with_capacity(schedule.steps.len());
     let mut times = Vec::with_capacity(schedule.steps.len());
-    let mut begun = Nanos::ZERO;
+    let mut begun = Instant::ZERO;
     let mut timers = Vec::new();
     let mut timer = None;
     let mut offered = 0;
@@ -274,8 +274,8 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
             damaged,
         } = Event::decode(record);
         match kind {
-            BEGUN => begun = Nanos(backlog),
-            TIMER => timer = Some(Nanos(backlog)),
+            BEGUN => begun = Instant(backlog),
+            TIMER => timer = Some(Instant(backlog)),
             DROPPED => dropped.push(number),
             SENT if damaged => return Err(EventError::Damaged(number)),
             SENT => {
@@ -339,7 +339,7 @@ fn check_code(step: usize, code: i32, dropped: bool) -> Result<(), EventError> {
 }
 
 struct Event {
-    at: Nanos,
+    at: Instant,
     backlog: u64,
     number: u32,
     value: i32,
@@ -362,7 +362,7 @@ impl Event {
             u32::from_ne_bytes(bytes)
         };
         Event {
-            at: Nanos(long(0)),
+            at: Instant(long(0)),
             backlog: long(8),
             number: short(16),
             value: short(20).cast_signed(),
@@ -400,11 +400,11 @@ mod tests {
         Schedule {
             steps: vec![
                 Step {
-                    at: Nanos::from_millis(1),
+                    at: Instant::from_millis(1),
                     call: Call::Enqueue(offer),
                 },
                 Step {
-                    at: Nanos::from_millis(2),
+                    at: Instant::from_millis(2),
                     call: Call::Dequeue,
                 },
             ],

@@ -1,7 +1,7 @@
 //! Schedule of calls of a queue.
 
 use gentle_aqm::{Ecn, Handshake};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::EthernetHeader;
 
 /// Arrivals and departures in order of time.
@@ -13,7 +13,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// Earliest time of a call; the queue is set up before.
-    pub const FIRST: Nanos = Nanos::from_millis(1);
+    pub const FIRST: Instant = Instant::from_millis(1);
 
     /// Packets offered, in order. The position of a packet is its number.
     pub fn offers(&self) -> impl Iterator<Item = &Offer> {
@@ -28,7 +28,7 @@ impl Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// Time since the start of the schedule.
-    pub at: Nanos,
+    pub at: Instant,
     /// Call.
     pub call: Call,
 }

@@ -7,7 +7,7 @@ use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
 use gentle_experiment::{Arrival, Direction, Initiator, PacketTimes, Scenario, Span, Traffic};
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ impl CbrFlow {
     pub fn times(&self) -> PacketTimes {
         const SLOWEST: Rate = Rate::from_bits_per_second(1).expect("not zero");
         let rate = Rate::from_bits_per_second(self.rate_bps).unwrap_or(SLOWEST);
-        let (first, end) = (Nanos(self.start_ns), Nanos(self.stop_ns));
+        let (first, end) = (Instant(self.start_ns), Instant(self.stop_ns));
         PacketTimes::new(rate, self.ip_bytes, self.jitter, first, end, self.seed)
     }
 }
@@ -283,13 +283,13 @@ pub(super) fn plan(
     if !(least..=1460).contains(&mss) {
         return Err(ExperimentError::Mss { least, mss });
     }
-    let end = scenario.duration + scenario.drain;
+    let end = scenario.ends_at();
     let flow = |arrival: Arrival| {
         let initiator_sends = arrival.initiator == Initiator::Sender;
         let data_from_client = arrival.direction == Direction::Down;
         let (bytes, until) = match arrival.span {
             Span::Bytes(bytes) => (Some(bytes), end),
-            Span::Until(until) => (None, until.min(scenario.duration)),
+            Span::Until(until) => (None, until.min(scenario.stops_at())),
         };
         Flow {
             at_ns: arrival.at.0,

@@ -155,7 +155,7 @@ pub fn plan(
     };
     let setup = network.setup(scheme, backing, &mut deviations)?;
     let changes = network.changes();
-    let end = scenario.duration + scenario.drain;
+
     Ok(Planned {
         experiment: Experiment {
             namespaces: namespaces.clone(),
@@ -171,7 +171,7 @@ pub fn plan(
             tunnels,
             warmup_ns: scenario.warmup.0,
             duration_ns: scenario.duration.0,
-            end_ns: end.0,
+            end_ns: scenario.ends_at().0,
             sample_every_ns: (scenario.duration.0 / SAMPLES).max(1_000_000),
         },
         extra_rtts: classes.extra_rtts().to_vec(),

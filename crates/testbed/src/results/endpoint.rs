@@ -3,14 +3,14 @@
 
 use super::frames::Segment;
 use gentle_tcp::Stats;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use std::collections::BTreeMap;
 
 /// Range of the sequence space that was sent as one segment.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     end: u64,
-    last: Nanos,
+    last: Instant,
     retransmitted: bool,
     sacked: bool,
 }
@@ -27,7 +27,7 @@ pub(super) struct Endpoint {
     /// Segments sent and not yet acknowledged, by start offset.
     pieces: BTreeMap<u64, Piece>,
     /// A timestamp of this end's clock (RFC 7323, milliseconds) and the time at which it was sent.
-    clock: Option<(u32, Nanos)>,
+    clock: Option<(u32, Instant)>,
     stats: Stats,
 }
 
@@ -42,7 +42,7 @@ impl Endpoint {
     }
 
     /// Accounts for a segment sent by this end.
-    pub(super) fn sends(&mut self, now: Nanos, segment: &Segment) {
+    pub(super) fn sends(&mut self, now: Instant, segment: &Segment) {
         if segment.syn && self.isn.is_none() {
             self.isn = Some(segment.seq);
             self.clock = segment.stamps.map(|(stamp, _)| (stamp, now));
@@ -89,7 +89,7 @@ impl Endpoint {
     /// Accounts for a segment received from the other end, and takes the RTT sample that Linux would take
     /// (`tcp_ack_update_rtt`): from newly acknowledged data, else from newly SACKed data, else from the echoed
     /// timestamp.
-    pub(super) fn receives(&mut self, now: Nanos, segment: &Segment) {
+    pub(super) fn receives(&mut self, now: Instant, segment: &Segment) {
         let selective = self.take_sacks(now, segment);
         let ack = segment.ack.and_then(|ack| self.offset(ack, self.una));
         let new = ack.filter(|ack| (self.una + 1..=self.next).contains(ack));
@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    fn take_ack(&mut self, now: Nanos, ack: u64) -> Option<Nanos> {
+    fn take_ack(&mut self, now: Instant, ack: u64) -> Option<Nanos> {
         self.una = ack;
         let mut first = None;
         let mut retransmitted = false;
@@ -116,11 +116,11 @@ impl Endpoint {
             }
         }
         let sent = first.filter(|_| !retransmitted)?;
-        Some(now.saturating_sub(sent))
+        Some(now.saturating_since(sent))
     }
 
-    fn take_sacks(&mut self, now: Nanos, segment: &Segment) -> Option<Nanos> {
-        let mut first: Option<Nanos> = None;
+    fn take_sacks(&mut self, now: Instant, segment: &Segment) -> Option<Nanos> {
+        let mut first: Option<Instant> = None;
         for (left, right) in &segment.sacks {
             let left = self.offset(*left, self.una)?;
             let right = self.offset(*right, self.una)?;
@@ -136,14 +136,14 @@ impl Endpoint {
                 }
             }
         }
-        Some(now.saturating_sub(first?))
+        Some(now.saturating_since(first?))
     }
 
-    fn echoed(&self, now: Nanos, segment: &Segment) -> Option<Nanos> {
+    fn echoed(&self, now: Instant, segment: &Segment) -> Option<Nanos> {
         let (stamp, at) = self.clock?;
         let (_, echo) = segment.stamps?;
         let sent = at + Nanos::from_millis(u64::from(echo.wrapping_sub(stamp)));
-        Some(now.saturating_sub(sent).max(Nanos::from_millis(1)))
+        Some(now.saturating_since(sent).max(Nanos::from_millis(1)))
     }
 
     /// Bytes sent by this end, without its SYN, that `segment` from the other end acknowledges.
@@ -188,21 +188,21 @@ mod tests {
 
     #[test]
     fn retransmissions_and_round_trips_are_counted_across_the_wrap() {
-        let ms = Nanos::from_millis;
+        let (at, ms) = (Instant::from_millis, Nanos::from_millis);
         let isn = u32::MAX - 1000;
         let mut end = Endpoint::default();
-        end.sends(ms(0), &segment(isn, 0, true));
-        end.sends(ms(3000), &segment(isn, 0, true));
-        end.receives(ms(3100), &ack(isn.wrapping_add(1)));
+        end.sends(at(0), &segment(isn, 0, true));
+        end.sends(at(3000), &segment(isn, 0, true));
+        end.receives(at(3100), &ack(isn.wrapping_add(1)));
         assert_eq!(end.stats.rtt_samples, 0);
-        end.sends(ms(3100), &segment(isn.wrapping_add(1), 1448, false));
-        end.sends(ms(3110), &segment(isn.wrapping_add(1449), 1448, false));
-        end.receives(ms(3200), &ack(isn.wrapping_add(1449)));
-        end.sends(ms(3500), &segment(isn.wrapping_add(1449), 1448, false));
-        end.receives(ms(3600), &ack(isn.wrapping_add(2897)));
+        end.sends(at(3100), &segment(isn.wrapping_add(1), 1448, false));
+        end.sends(at(3110), &segment(isn.wrapping_add(1449), 1448, false));
+        end.receives(at(3200), &ack(isn.wrapping_add(1449)));
+        end.sends(at(3500), &segment(isn.wrapping_add(1449), 1448, false));
+        end.receives(at(3600), &ack(isn.wrapping_add(2897)));
         let mut waits = Waits::default();
-        waits.add_handshake(ms(0), ms(3000));
-        waits.add(ms(3110), ms(3500));
+        waits.add_handshake(at(0), at(3000));
+        waits.add(at(3110), at(3500));
         let expected = Stats {
             segments_sent: 5,
             segments_retransmitted: 2,
@@ -219,27 +219,27 @@ mod tests {
 
     #[test]
     fn selective_acknowledgements_and_echoes_give_samples_too() {
-        let ms = Nanos::from_millis;
+        let (at, ms) = (Instant::from_millis, Nanos::from_millis);
         let mut end = Endpoint::default();
         let stamped = |mut segment: Segment, stamps| {
             segment.stamps = Some(stamps);
             segment
         };
-        end.sends(ms(0), &stamped(segment(0, 0, true), (500, 0)));
-        end.receives(ms(100), &ack(1));
+        end.sends(at(0), &stamped(segment(0, 0, true), (500, 0)));
+        end.receives(at(100), &ack(1));
         for piece in 0..3 {
-            end.sends(ms(100), &segment(1 + piece * 1000, 1000, false));
+            end.sends(at(100), &segment(1 + piece * 1000, 1000, false));
         }
         let mut hole = ack(1);
         hole.sacks = vec![(1001, 2001)];
-        end.receives(ms(210), &hole);
+        end.receives(at(210), &hole);
         assert_eq!(end.stats.rtt_sum, ms(210));
         // A repeated SACK gives no new sample.
-        end.receives(ms(211), &hole);
+        end.receives(at(211), &hole);
         assert_eq!(end.stats.rtt_samples, 2);
-        end.sends(ms(300), &segment(1, 1000, false));
+        end.sends(at(300), &segment(1, 1000, false));
         // Karn's algorithm forbids a sample, but the echo is of a segment sent at 300 ms.
-        end.receives(ms(420), &stamped(ack(2001), (0, 800)));
+        end.receives(at(420), &stamped(ack(2001), (0, 800)));
         assert_eq!(end.stats.rtt_samples, 3);
         assert_eq!(end.stats.rtt_sum, ms(330));
     }

@@ -5,7 +5,7 @@ use crate::experiment::{is_forged, is_gateway, is_host};
 use crate::traffic::CapturePoint;
 use gentle_capture::CaptureReader;
 use gentle_experiment::Class;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use gentle_wire::{EthernetHeader, LinkType, Packet, TcpFlags, Transport, Tunnels, dissect};
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// A packet seen at one of the taps.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
-    pub(super) at: Nanos,
+    pub(super) at: Instant,
     pub(super) point: CapturePoint,
     /// Source and destination; in a tunnel, those of the packet that the datagram carries.
     pub(super) addresses: [IpAddr; 2],
@@ -87,7 +87,7 @@ impl Frames {
                 continue;
             };
             if let Some(frame) = frame(
-                Nanos(packet.time.0),
+                Instant(packet.time.0),
                 *point,
                 packet.data,
                 packet.original_len,
@@ -105,7 +105,7 @@ fn is_between(packet: &Packet<'_>, such: fn(Ipv4Addr) -> bool) -> bool {
     ends.all(|address| matches!(IpAddr::from(address), IpAddr::V4(address) if such(address)))
 }
 
-fn frame(at: Nanos, point: CapturePoint, bytes: &[u8], original_len: u32) -> Option<Frame> {
+fn frame(at: Instant, point: CapturePoint, bytes: &[u8], original_len: u32) -> Option<Frame> {
     let mut packet = dissect(LinkType::ETHERNET, bytes, original_len, Tunnels::Outer).ok()?;
     if let (Transport::Udp(datagram), true) = (packet.transport, is_between(&packet, is_gateway)) {
         let (inner, length) = (datagram.payload, datagram.payload_len);
@@ -201,7 +201,7 @@ mod tests {
         let mut bytes = vec![0; EthernetHeader::UNTAGGED_LEN];
         ethernet.emit(&mut bytes).unwrap();
         bytes.extend_from_slice(packet);
-        frame(Nanos(5), CapturePoint::UpExit, &bytes, 14 + length)
+        frame(Instant(5), CapturePoint::UpExit, &bytes, 14 + length)
     }
 
     #[test]

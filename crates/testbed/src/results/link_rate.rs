@@ -1,7 +1,7 @@
 //! Transmission times at the bottleneck.
 
 use gentle_experiment::LinkConfig;
-use gentle_units::{Nanos, Rate};
+use gentle_units::{Instant, Nanos, Rate};
 
 /// Rate of a link over time.
 pub(super) struct LinkRate {
@@ -9,17 +9,15 @@ pub(super) struct LinkRate {
     /// Bytes per packet in addition to the IP packet.
     overhead: u32,
     /// Future rate changes with their times, the next one last.
-    changes: Vec<(Nanos, Rate)>,
+    changes: Vec<(Instant, Rate)>,
 }
 
 impl LinkRate {
     pub(super) fn new(link: &LinkConfig) -> LinkRate {
-        let mut changes = link.changes.clone();
-        changes.reverse();
         LinkRate {
             rate: link.rate,
             overhead: link.overhead,
-            changes,
+            changes: link.changes().rev().collect(),
         }
     }
 
@@ -29,7 +27,7 @@ impl LinkRate {
     }
 
     /// Transmission time of a packet of `bytes` that starts at `now`; `now` must not decrease between calls.
-    pub(super) fn time_to_send(&mut self, now: Nanos, bytes: u32) -> Nanos {
+    pub(super) fn time_to_send(&mut self, now: Instant, bytes: u32) -> Nanos {
         while let Some((at, rate)) = self.changes.last()
             && *at <= now
         {

@@ -23,7 +23,7 @@ use endpoint::Endpoint;
 use frames::{Frame, Frames, Segment};
 use gentle_experiment::{Class, Direction, Ending, Recorder, RunRecord, RunSpec};
 use gentle_tcp::Stats;
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use link_rate::LinkRate;
 use queue_tracker::{QueueTracker, QueuedPacket};
 use std::cmp::{Ordering, Reverse};
@@ -78,7 +78,7 @@ struct TrackedConnection {
 /// A segment with an acknowledgement on its way to a host.
 struct InFlight {
     /// Time of arrival.
-    at: Nanos,
+    at: Instant,
     /// Sequence number that makes the order total.
     number: u64,
     /// Index in the list of connections.
@@ -89,7 +89,7 @@ struct InFlight {
 }
 
 impl InFlight {
-    fn due(&self) -> (Nanos, u64) {
+    fn due(&self) -> (Instant, u64) {
         (self.at, self.number)
     }
 }
@@ -215,7 +215,7 @@ impl<'a> Evaluation<'a> {
 
     fn frame(&mut self, frame: &Frame) {
         self.deliver_until(frame.at);
-        if !self.warmed_up && frame.at >= self.inputs.spec.scenario.warmup {
+        if !self.warmed_up && frame.at >= self.inputs.spec.scenario.measures_from() {
             self.warmed_up = true;
             for tracked in self.tracked.values_mut() {
                 tracked.before = [0, 1].map(|end| tracked.ends[end].stats().clone());
@@ -249,7 +249,7 @@ impl<'a> Evaluation<'a> {
         let Some((place, end)) = connection else {
             return;
         };
-        let warmup = self.inputs.spec.scenario.warmup;
+        let warmup = self.inputs.spec.scenario.measures_from();
         let connection = &self.inputs.observations.connections[place];
         let flow = &self.inputs.planned.experiment.flows[connection.flow as usize];
         let tracked = self
@@ -271,7 +271,7 @@ impl<'a> Evaluation<'a> {
             if frame.at < warmup {
                 tracked.received.0 = acknowledged;
             }
-            if frame.at <= self.inputs.spec.scenario.duration {
+            if frame.at <= self.inputs.spec.scenario.stops_at() {
                 tracked.received.1 = acknowledged;
             }
         }
@@ -285,7 +285,7 @@ impl<'a> Evaluation<'a> {
         let Some(packet) = self.queues[direction as usize].leave(frame) else {
             return;
         };
-        let delay = frame.at.saturating_sub(packet.since);
+        let delay = frame.at.saturating_since(packet.since);
         self.recorder.left(frame.at, direction, delay);
         let carried = self.recorder.carried(direction, frame.at, done, bytes);
         if let Some(group) = packet.group {
@@ -315,7 +315,7 @@ impl<'a> Evaluation<'a> {
         }));
     }
 
-    fn deliver_until(&mut self, now: Nanos) {
+    fn deliver_until(&mut self, now: Instant) {
         while let Some(Reverse(next)) = self.in_flight.peek()
             && next.at <= now
         {
@@ -366,7 +366,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn finish(mut self) -> RunRecord {
-        self.deliver_until(Nanos::MAX);
+        self.deliver_until(Instant::NEVER);
         let last = self.inputs.observations.samples.last();
         for direction in Direction::BOTH {
             let spec = match direction {
@@ -421,7 +421,7 @@ fn report(
     to: &mut Recorder,
 ) {
     let flow = &inputs.planned.experiment.flows[connection.flow as usize];
-    let started = Nanos(connection.started_ns);
+    let started = Instant(connection.started_ns);
     let stats = [0, 1].map(|end| tracked.ends[end].stats());
     let Some(bytes) = flow.bytes else {
         for (stats, before) in stats.into_iter().zip(&tracked.before) {
@@ -433,10 +433,10 @@ fn report(
         let (before, after) = tracked.received;
         let bytes = after.saturating_sub(before);
         let direction = inputs.spec.scenario.workloads[flow.workload].direction;
-        to.goodput(direction, bytes, started, Nanos(flow.until_ns));
+        to.goodput(direction, bytes, started, Instant(flow.until_ns));
         return;
     };
-    if started < inputs.spec.scenario.warmup {
+    if started < inputs.spec.scenario.measures_from() {
         return;
     }
     let since = |at_ns: u64| Nanos(at_ns.saturating_sub(connection.started_ns));

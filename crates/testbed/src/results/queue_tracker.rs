@@ -2,13 +2,13 @@
 
 use super::frames::Frame;
 use gentle_experiment::Class;
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::{HashMap, VecDeque};
 
 /// A packet that entered the queue: it is in the queue, or the queue has dropped it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueuedPacket {
-    pub(super) since: Nanos,
+    pub(super) since: Instant,
     pub(super) class: Class,
     /// Index of the group for which the packet counts.
     pub(super) group: Option<usize>,

@@ -5,7 +5,7 @@ use crate::experiment::{Experiment, Rexmit, RexmitEngine};
 use gentle_rexmit::kernel_engine::Settings;
 use gentle_rexmit::wire::{Confinement, Engine, Observer};
 use gentle_rexmit::{Answered, Config, Event, Selection, Status, Timing};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use tempfile::TempDir;
 
 /// Network device of each host.
@@ -68,7 +68,7 @@ pub(super) fn open(experiment: &Experiment) -> Result<Engines, TrafficError> {
 pub(super) struct NoopObserver;
 
 impl Observer for NoopObserver {
-    fn event(&mut self, _: Nanos, _: &Event<'_>, _: bool) {}
-    fn answered(&mut self, _: Nanos, _: &Answered) {}
+    fn event(&mut self, _: Instant, _: &Event<'_>, _: bool) {}
+    fn answered(&mut self, _: Instant, _: &Answered) {}
     fn report(&mut self, _: &Status) {}
 }

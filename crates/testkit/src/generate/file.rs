@@ -3,7 +3,7 @@
 use super::options::Format;
 use anyhow::{Context, Result};
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -7,7 +7,7 @@ use crate::output::{OutputFile, one_line, print, warn};
 use anyhow::Context;
 use gentle_rexmit::wire::Observer;
 use gentle_rexmit::{Answered, Connection, Event, Status, format_learned, metrics};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -130,7 +130,7 @@ impl Log {
         }
     }
 
-    fn line(&mut self, unix_ns: Nanos, event: &str, connection: Connection, mut fields: Value) {
+    fn line(&mut self, unix_ns: Instant, event: &str, connection: Connection, mut fields: Value) {
         if !self.json {
             return;
         }
@@ -150,7 +150,7 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn event(&mut self, unix_ns: Nanos, event: &Event<'_>, sent: bool) {
+    fn event(&mut self, unix_ns: Instant, event: &Event<'_>, sent: bool) {
         if !self.json {
             return;
         }
@@ -185,7 +185,7 @@ impl Observer for Log {
         self.line(unix_ns, name, event.connection(), fields);
     }
 
-    fn answered(&mut self, unix_ns: Nanos, answered: &Answered) {
+    fn answered(&mut self, unix_ns: Instant, answered: &Answered) {
         let fields = json!({
             "packet": answered.kind.name(),
             "copies": answered.copies,

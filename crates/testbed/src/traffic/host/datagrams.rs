@@ -5,7 +5,7 @@ use crate::experiment::{DatagramSocket, client_address, server_address};
 use crate::traffic::observations::ApplicationPart;
 use gentle_experiment::ApplicationRecord;
 use gentle_experiment::application::datagram::{Datagram, DatagramEnd, HEADER_WORDS};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::UdpSocket;
@@ -81,14 +81,14 @@ impl Datagrams {
     /// Time of the next timer of any end, or at which all is over; `None`: only datagrams matter.
     pub(super) fn next_ns(&self) -> Option<u64> {
         match self.timer() {
-            Nanos::MAX => (!self.is_over).then(|| self.over_ns()),
+            Instant::NEVER => (!self.is_over).then(|| self.over_ns()),
             at => Some(at.0),
         }
     }
 
-    fn timer(&self) -> Nanos {
+    fn timer(&self) -> Instant {
         let timers = self.ends.iter().map(|end| end.machine.next_at());
-        timers.min().unwrap_or(Nanos::MAX)
+        timers.min().unwrap_or(Instant::NEVER)
     }
 
     fn over_ns(&self) -> u64 {
@@ -97,14 +97,14 @@ impl Datagrams {
 
     /// True once, when no more datagrams are expected.
     pub(super) fn take_over(&mut self, now_ns: u64) -> bool {
-        let over = !self.is_over && self.timer() == Nanos::MAX && self.over_ns() <= now_ns;
+        let over = !self.is_over && self.timer() == Instant::NEVER && self.over_ns() <= now_ns;
         self.is_over |= over;
         over
     }
 
     /// Lets all ends act whose time has come.
     pub(super) fn run_due(&mut self, now_ns: u64) -> io::Result<()> {
-        let now = Nanos(now_ns);
+        let now = Instant(now_ns);
         for number in 0..self.ends.len() {
             let end = &mut self.ends[number];
             if end.machine.next_at() <= now {
@@ -135,7 +135,7 @@ impl Datagrams {
             let now_ns = now_ns()?;
             if let Some(datagram) = decode(&buffer[..length], end.headers) {
                 let record = self.records.entry(end.workload).or_default();
-                (end.machine).on_datagram(Nanos(now_ns), &datagram, &mut self.out, record);
+                (end.machine).on_datagram(Instant(now_ns), &datagram, &mut self.out, record);
                 self.last_ns = self.last_ns.max(now_ns);
                 self.send(number, now_ns)?;
             }
@@ -206,7 +206,7 @@ mod tests {
         let datagram = Datagram {
             ip_bytes: 200,
             number: 7,
-            sent: Nanos::from_secs(5),
+            sent: Instant::from_secs(5),
             message: Message::Query { lookup: 3 },
         };
         let mut payload = Vec::new();

@@ -9,7 +9,7 @@ use super::{End, EventContext, Host, Status};
 use crate::experiment::Flow;
 use gentle_experiment::application::dialogue::{Action, User, UserPlan};
 use gentle_experiment::application::{Decoder, Request, Server};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -217,7 +217,7 @@ impl Answerer {
     }
 
     fn proceed(&mut self, context: &mut EventContext<'_>) -> io::Result<Status> {
-        let now = Nanos(context.now_ns);
+        let now = Instant(context.now_ns);
         let (decoder, server) = (&mut self.decoder, &mut self.server);
         let closed = receive(&self.stream, context.buffer, |bytes| {
             decoder.take(bytes, |request| server.request(now, &request));
@@ -242,7 +242,7 @@ impl Answerer {
 impl Host<'_> {
     /// Lets a user begin what is due.
     pub(super) fn wake_user(&mut self, seat: usize, buffer: &mut [u8]) -> io::Result<()> {
-        let now = Nanos(self.now_ns()?);
+        let now = Instant(self.now_ns()?);
         let mut actions = Vec::new();
         self.users.seats[seat].user.wake(now, &mut actions);
         self.perform(seat, actions, buffer)
@@ -255,7 +255,7 @@ impl Host<'_> {
         };
         let (seat, news) = (end.seat, std::mem::take(&mut end.news));
         let mut actions = Vec::new();
-        let now = Nanos(self.now_ns()?);
+        let now = Instant(self.now_ns()?);
         let current = self.users.seats[seat].token == Some(token);
         for news in news.into_iter().filter(|_| current) {
             let user = &mut self.users.seats[seat].user;
