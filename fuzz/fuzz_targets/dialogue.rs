@@ -3,7 +3,7 @@
 #![no_main]
 
 use gentle_experiment::application::{Decoder, Server};
-use gentle_units::Nanos;
+use gentle_units::Instant;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, &[u8])| {
@@ -13,11 +13,11 @@ fuzz_target!(|input: (u8, &[u8])| {
             (Decoder::default(), Server::default(), Vec::new());
         for part in parts {
             decoder.take(part, |request| {
-                server.request(Nanos::ZERO, &request);
+                server.request(Instant::ZERO, &request);
                 found.push(request);
             });
         }
-        (found, server.answer(Nanos::MAX))
+        (found, server.answer(Instant::NEVER))
     };
     let whole = decoded(bytes.chunks(bytes.len().max(1)));
     assert_eq!(whole, decoded(bytes.chunks(usize::from(cut).max(1))));

@@ -3,14 +3,14 @@
 #![no_main]
 
 use gentle_aqm::{Dequeue, Ecn, Handshake, Packet, Qdisc, Signals, Spec, registry};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use libfuzzer_sys::fuzz_target;
 
 /// A packet of one of seven flows.
 struct Numbered {
     number: u32,
     ce: bool,
-    arrived: Nanos,
+    arrived: Instant,
 }
 
 impl Packet for Numbered {
@@ -45,11 +45,11 @@ impl Packet for Numbered {
         self.ce = true;
     }
 
-    fn arrived(&self) -> Nanos {
+    fn arrived(&self) -> Instant {
         self.arrived
     }
 
-    fn set_arrived(&mut self, now: Nanos) {
+    fn set_arrived(&mut self, now: Instant) {
         self.arrived = now;
     }
 }
@@ -59,7 +59,7 @@ fn pass_packets(spec: &Spec) {
     const PACKETS: u32 = 200;
     let mut queue = registry::build::<Numbered>(spec, 1);
     let mut signals = Signals::new();
-    let mut now = Nanos::from_secs(1);
+    let mut now = Instant::from_secs(1);
     let mut sent = 0;
     for number in 0..PACKETS {
         // A pause in the middle.
@@ -71,7 +71,7 @@ fn pass_packets(spec: &Spec) {
         let packet = Numbered {
             number,
             ce: false,
-            arrived: Nanos::ZERO,
+            arrived: Instant::ZERO,
         };
         queue.enqueue(now, packet, &mut signals);
         if number % 2 == 0 && queue.dequeue(now, &mut signals).packet().is_some() {

@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use gentle_rexmit::{Config, Direction, Event, Frame, Retransmitter, Selection, Timing, Vlan};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
 use libfuzzer_sys::fuzz_target;
 
@@ -56,7 +56,7 @@ fuzz_target!(|input: Input<'_>| {
         })
     };
     let mut core = Retransmitter::new(config, 1);
-    let mut now = Nanos::ZERO;
+    let mut now = Instant::ZERO;
     let mut last: &[u8] = &[];
     for step in &input.steps {
         now += Nanos::from_millis(step.wait.into());
@@ -88,7 +88,7 @@ fuzz_target!(|input: Input<'_>| {
         }
         assert!(core.pending() <= table);
     }
-    drain(&mut core, Nanos::MAX);
+    drain(&mut core, Instant::NEVER);
     let counters = core.counters();
     let opened = counters.syns + counters.synacks;
     assert_eq!(core.pending(), 0);
@@ -98,7 +98,7 @@ fuzz_target!(|input: Input<'_>| {
     assert!(counters.rescued + counters.spurious <= counters.answered_after_copy);
 });
 
-fn drain(core: &mut Retransmitter, now: Nanos) {
+fn drain(core: &mut Retransmitter, now: Instant) {
     while let Some(due) = core.poll(now) {
         if let Event::Copy(copy) = due {
             // At least an IPv4 header and a TCP header.
