@@ -9,7 +9,7 @@ pub(crate) struct CbrSource {
     /// Index of its workload in the scenario.
     workload: usize,
     direction: Direction,
-    /// Index among the sources of the scenario.
+    /// Index among the sources that send.
     number: u32,
     /// Length of each IP packet.
     ip_bytes: u32,
@@ -27,39 +27,39 @@ pub(crate) struct CbrSource {
 }
 
 impl CbrSource {
-    /// All sources of a scenario with `seed`. `groups` has the number of the group of each workload.
+    /// All sources of a scenario that send a packet with `seed`: an idle one leaves the numbers of the others, and of flows
+    /// of datagrams, as they are. `groups` has the number of the group of each workload.
     pub(crate) fn all(scenario: &Scenario, seed: u64, groups: &[u8]) -> Vec<CbrSource> {
         let streams = scenario.streams(seed);
-        let found = scenario.workloads.iter().enumerate();
-        let found = found.filter_map(|(index, workload)| {
+        let mut sources = Vec::new();
+        for (index, workload) in scenario.workloads.iter().enumerate() {
             let (pace, flood) = match workload.traffic {
                 Traffic::Udp(pace) => (pace, false),
                 Traffic::SynFlood(pace) => (pace, true),
-                _ => return None,
+                _ => continue,
             };
-            Some((index, workload, pace, flood))
-        });
-        (0..)
-            .zip(found)
-            .map(|(number, (index, workload, pace, flood))| {
-                let (first, stream) = pace.draw(streams.workload(index));
-                let end = pace.stop.unwrap_or(Nanos::MAX).min(scenario.duration);
-                let end = Instant::ZERO + end;
-                CbrSource {
-                    workload: index,
-                    direction: workload.direction,
-                    number,
-                    ip_bytes: pace.bytes,
-                    overhead: scenario.link(workload.direction).overhead,
-                    sent: 0,
-                    times: PacketTimes::new(pace.rate, pace.bytes, pace.jitter, first, end, stream),
-                    flood,
-                    dscp: workload.dscp,
-                    tunnel: workload.tunnel,
-                    group: groups[index],
-                }
-            })
-            .collect()
+            let (first, stream) = pace.draw(streams.workload(index));
+            let end = pace.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
+            let end = end.min(scenario.stops_at());
+            let times = PacketTimes::new(pace.rate, pace.bytes, pace.jitter, first, end, stream);
+            if times.next_at().is_none() {
+                continue;
+            }
+            sources.push(CbrSource {
+                workload: index,
+                direction: workload.direction,
+                number: sources.len() as u32,
+                ip_bytes: pace.bytes,
+                overhead: scenario.link(workload.direction).overhead,
+                sent: 0,
+                times,
+                flood,
+                dscp: workload.dscp,
+                tunnel: workload.tunnel,
+                group: groups[index],
+            });
+        }
+        sources
     }
 
     /// Index of its workload in the scenario.

@@ -28,8 +28,8 @@ struct Flow {
 }
 
 impl Datagrams {
-    /// The flows of `scenario` with `seed`, whose paths `path` makes from the number of their packets. `groups` has the
-    /// number of the group of each workload.
+    /// The flows of `scenario` that send a datagram with `seed`, whose paths `path` makes from the number of their packets.
+    /// `groups` has the number of the group of each workload.
     pub(crate) fn new(
         scenario: &Scenario,
         seed: u64,
@@ -37,8 +37,12 @@ impl Datagrams {
         path: impl Fn(u32) -> Path,
         groups: &[u8],
     ) -> Datagrams {
+        let is_idle =
+            |ends: &[Box<dyn DatagramEnd>; 2]| ends.iter().all(|end| end.next_at() == Nanos::MAX);
         let flows = scenario.datagram_flows(seed);
-        let flows = (first_serial..).zip(&flows).map(|(serial, flow)| {
+        let flows = flows.iter().map(|flow| (flow, flow.ends()));
+        let flows = flows.filter(|(_, ends)| !is_idle(ends));
+        let flows = (first_serial..).zip(flows).map(|(serial, (flow, ends))| {
             let workload = &scenario.workloads[flow.workload];
             let in_turn = path(serial);
             Flow {
@@ -51,7 +55,7 @@ impl Datagrams {
                     group: groups[flow.workload],
                     ..in_turn
                 },
-                ends: flow.ends(),
+                ends,
                 links: [0, 1].map(|end| {
                     let direction = flow.direction_of(end);
                     (direction, scenario.link(direction).overhead)

@@ -144,3 +144,38 @@ fn counts_add_up_under_every_scheme_on_an_overloaded_link() {
         }
     }
 }
+
+/// Numbers of flows select hosts and, under some schemes, queues. In another direction, the idle source has random numbers of
+/// its own.
+#[test]
+fn an_idle_source_leaves_the_numbers_of_flows_as_they_are() {
+    let busy = "[access]\nrate = \"1200kbit\"\nhosts = 2\n[[workload]]\nkind = \"voice\"\ncalls = 3\n\
+        [[workload]]\nkind = \"long\"\n[[workload]]\nkind = \"udp\"\nrate = \"300kbit\"\n";
+    let expected = run(busy, &["sfq", "fq_codel"]);
+    for idle in ["udp", "syn_flood", "ping", "dns", "game", "video_call"] {
+        let rest = match idle {
+            "udp" | "syn_flood" => "rate = \"1kbit\"\n",
+            "dns" => "gap = \"1s\"\n",
+            _ => "",
+        };
+        let idle = format!(
+            "[[workload]]\nkind = \"{idle}\"\n{rest}start = \"40s\"\n\
+            direction = \"up\"\n"
+        );
+        let first = busy.find("[[workload]]").unwrap();
+        for place in [first, busy.len()] {
+            let mut text = busy.to_owned();
+            text.insert_str(place, &idle);
+            let with = run(&text, &["sfq", "fq_codel"]);
+            for (with, without) in with.results.iter().zip(&expected.results) {
+                let voice = |applications: &[ApplicationResult]| {
+                    let voice = applications.iter().find(|it| it.application == "voice");
+                    serde_json::to_string(voice.unwrap()).unwrap()
+                };
+                let [with_voice, voice] = [with, without].map(|it| voice(&it.applications));
+                assert_eq!(with_voice, voice, "{text}");
+                assert_eq!(with.drops, without.drops, "{text}");
+            }
+        }
+    }
+}
