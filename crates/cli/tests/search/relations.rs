@@ -51,41 +51,50 @@ fn difference(one: &Value, two: &Value, path: &str) -> Option<String> {
     }
 }
 
-/// A workload that starts nothing changes nothing, wherever it stands.
+/// A workload that sends nothing changes nothing, wherever it stands.
 fn idle(draw: &mut Draw, case: &Case) -> Checked {
     let mut scenario = scenario::any(draw);
     let scheme = scenario::scheme(draw, scenario.rates.down);
     scenario.write(case, "scenario.toml");
-    let later = scenario.rates.duration_us * 2;
-    // Constant-rate sources are numbered before the flows of applications, and a number decides the host behind an access link
-    // and the queue by hash: only without such flows does another source leave all numbers as they are.
-    let datagrams =
-        ["voice", "game", "dns", "ping", "video_call"].map(|kind| format!("kind = \"{kind}\""));
-    let has_datagrams = scenario
-        .workloads
-        .iter()
-        .any(|text| datagrams.iter().any(|kind| text.contains(kind)));
-    let idle = match draw.below(if has_datagrams { 1 } else { 3 }) {
-        0 => "kind = \"poisson\"\ngap = \"100d\"\nsize = { segments = 1 }\n".to_owned(),
-        1 => format!("kind = \"udp\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
-        _ => format!("kind = \"syn_flood\"\nrate = \"1kbit\"\nstart = \"{later}us\"\n"),
+    let start = format!("start = \"{}us\"\n", scenario.rates.duration_us * 2);
+    let (kind, rest) = match draw.below(9) {
+        0 => (
+            "poisson",
+            "gap = \"100d\"\nsize = { segments = 1 }\n".to_owned(),
+        ),
+        1 => ("udp", format!("rate = \"1kbit\"\n{start}")),
+        2 => ("syn_flood", format!("rate = \"1kbit\"\n{start}")),
+        3 => ("long", format!("flows = 3\n{start}")),
+        4 => ("voice", format!("calls = 3\n{start}")),
+        5 => ("game", format!("players = 3\n{start}")),
+        6 => ("dns", format!("gap = \"1s\"\n{start}")),
+        7 => ("ping", format!("interval = \"1s\"\n{start}")),
+        _ => ("video_call", format!("calls = 3\n{start}")),
     };
+    let idle = format!("kind = \"{kind}\"\n{rest}");
     // Workloads of one kind are told apart by their other keys, so that one more may take the place of another.
-    let kind = idle.lines().next().unwrap_or_default();
-    if scenario.workloads.iter().any(|text| text.contains(kind)) {
+    let same = format!("kind = \"{kind}\"");
+    if scenario.workloads.iter().any(|text| text.contains(&same)) {
         return Ok(());
     }
-    // The position of a constant-rate source among those is part of its packets' addresses.
-    let place = match idle.contains("poisson") {
-        true => draw.below(scenario.workloads.len() as u64 + 1) as usize,
-        false => scenario.workloads.len(),
-    };
+    let place = draw.below(scenario.workloads.len() as u64 + 1) as usize;
     scenario.workloads.insert(place, idle);
     scenario.write(case, "with-idle.toml");
-    let without = run(case, "scenario.toml", &scheme, &[])?;
-    let with = run(case, "with-idle.toml", &scheme, &[])?;
+    let mut without = run(case, "scenario.toml", &scheme, &[])?;
+    let mut with = run(case, "with-idle.toml", &scheme, &[])?;
+    for result in [&mut without, &mut with] {
+        // The idle application has a row of its own.
+        let others = array(&result["applications"]).iter();
+        let others = others.filter(|row| row["application"] != *kind).cloned();
+        result["applications"] = others.collect();
+        // It names applications by their positions.
+        result["by_seed"] = Value::Null;
+    }
     match difference(&without, &with, "") {
-        Some(text) => broken("an idle workload changes nothing", text),
+        Some(text) => broken(
+            "an idle workload changes nothing",
+            format!("{kind}: {text}"),
+        ),
         None => Ok(()),
     }
 }
@@ -322,11 +331,16 @@ const SHARED: [&str; 7] = [
 ];
 
 /// Long-lived flows of the same kind get the same rate, under schemes with a queue for each as nearly as its quantum and
-/// TCP's window allow. With one queue, a flow's rate varies with its luck: with windows of W packets and losses at random,
-/// the mean over k cycles has a relative standard deviation of about 0.6/√k, and with several hundred round trips and
-/// windows below a hundred packets there are several cycles: Jain's index, 1/(1 + cv²), is above a half. Losses are at random
-/// only with random times: exactly periodic flows keep their phases, and one of 24 was seen to lose nothing and to take 86 % of a
-/// drop-tail queue (Floyd and Jacobson 1991). The delays of ACKs therefore vary by the time that a packet takes on the link.
+/// TCP's window allow. With one queue, a flow's rate varies with its luck, and the run has to be long enough to even it out.
+/// A full queue of twice the product of rate and delay makes a window W of three times the share, and a cycle of half of
+/// W round trips takes 4.5 times the share in round trips of an empty queue: there are at least 8 cycles for a share of
+/// up to 12 packets. With a share of 40 packets there are two or three and each flow has 3 to 10 losses in all; Jain's
+/// index, 1/(1 + cv²), was then seen at 0.2, and at 0.97 in ten times the time. 900 runs with up to 12 packets have 0.84
+/// or more.
+///
+/// Losses are at random only with random times: exactly periodic flows keep their phases, and one of 24 was seen to lose
+/// nothing and to take 86 % of a drop-tail queue (Floyd and Jacobson 1991). The delays of ACKs therefore vary by the time that a
+/// packet takes on the link.
 fn equal_flows(draw: &mut Draw, case: &Case) -> Checked {
     let flows = draw.range(2, 24);
     let is_fair = draw.chance(60);
@@ -336,12 +350,17 @@ fn equal_flows(draw: &mut Draw, case: &Case) -> Checked {
         draw.pick(&SHARED)
     };
     let rtt_us = draw.magnitude(5_000, 100_000);
-    // A flow's share is a window of 4 to 40 packets.
-    let window = draw.range(4, 40);
+    // A flow's share is a window of so many packets.
+    let window = draw.range(4, if is_fair { 40 } else { 12 });
     let rate = flows * window * 12_000 * 1_000_000 / rtt_us;
     let us = (600 * rtt_us).max(10_000_000);
     let service_us = (12_000 * 1_000_000 / rate).max(1);
-    let profile = draw.pick(&["linux-7.2", "freebsd-9.3", "linux-3.16"]);
+    let profile = match scheme {
+        // FreeBSD's slow start has no HyStart: PIE answers its overshoot by dropping all packets of the flow, and its
+        // probability then takes seconds to decay.
+        _ if scheme.starts_with("fq_pie") => draw.pick(&["linux-7.2", "linux-3.16"]),
+        _ => draw.pick(&["linux-7.2", "freebsd-9.3", "linux-3.16"]),
+    };
     // No queue is shorter than the product of rate and delay, so that no flow waits for timeouts.
     let limit = (flows * window * 2).max(60);
     let scheme = match scheme {
@@ -364,7 +383,7 @@ fn equal_flows(draw: &mut Draw, case: &Case) -> Checked {
     let jain = number(&result, "/jain_index").unwrap_or_default();
     let (invariant, least) = match is_fair {
         true => ("fair queues give equal flows equal rates", 0.9),
-        false => ("one queue gives equal flows similar rates", 0.5),
+        false => ("one queue gives equal flows similar rates", 0.7),
     };
     holds(invariant, jain >= least, || {
         format!("{scheme}: Jain's index {jain}, {flows} flows")

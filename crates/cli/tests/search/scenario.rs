@@ -26,6 +26,7 @@ pub(crate) struct Rates {
     pub(crate) down: u64,
     pub(crate) up: u64,
     pub(crate) duration_us: u64,
+    pub(crate) warmup_us: u64,
     /// Sum of the links' delays.
     pub(crate) rtt_us: u64,
     /// Packets that the links may offer in the run, about.
@@ -70,6 +71,7 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
         down,
         up,
         duration_us,
+        warmup_us: 0,
         rtt_us,
         packets,
         constant: true,
@@ -78,7 +80,8 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
     let mut files = Vec::new();
     let mut head = format!("duration = \"{duration_us}us\"\n");
     if draw.chance(30) {
-        head += &format!("warmup = \"{}us\"\n", duration_us / draw.range(2, 10));
+        rates.warmup_us = duration_us / draw.range(2, 10);
+        head += &format!("warmup = \"{}us\"\n", rates.warmup_us);
     }
     head += &format!("drain = \"{}us\"\n", draw.magnitude(1_000, 60_000_000));
     let mut network = String::from("[hosts]\n");
