@@ -225,8 +225,9 @@ impl Recorder {
         }
     }
 
-    /// Counts a long-lived connection that had data to send from `started` to `until`. Its receiver got `bytes` of payload
-    /// over the link of `direction` within the measured window.
+    /// Counts a long-lived connection that had data to send from `started` to `until`. Its receiver got `bytes` of payload in
+    /// order over the link of `direction` within the measured window: also those that crossed the link earlier, behind a
+    /// lost one.
     pub fn goodput(&mut self, direction: Direction, bytes: u64, started: Instant, until: Instant) {
         let (from, to) = (self.record.from, self.record.to);
         let lived = until.min(to).saturating_since(started.max(from));
