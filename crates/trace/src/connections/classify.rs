@@ -494,6 +494,9 @@ impl Classifier<'_> {
         else {
             return false;
         };
+        if self.exchange.is_each_synack_acknowledged() {
+            return false;
+        }
         let answered = self.synacks()[self.accepted_synack().unwrap_or(0)];
         round_trip.0 * 2 < answer.at.since(answered.at).0 && self.may_answer_last(round_trip)
     }
@@ -552,6 +555,9 @@ impl Classifier<'_> {
         let accepted = self.accepted_synack();
         if accepted.is_some_and(|accepted| at <= accepted) {
             return false;
+        }
+        if self.exchange.is_each_synack_acknowledged() {
+            return true;
         }
         let sent = synacks.iter().rev().find(|synack| !synack.settled);
         is_late(

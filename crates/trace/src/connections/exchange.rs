@@ -117,6 +117,8 @@ pub(super) struct Answer {
     pub(super) is_plain: bool,
     /// Time at which the client repeated the acknowledgement without data.
     pub(super) again: Option<CompactTime>,
+    /// Number of acknowledgements of the SYN/ACK: this one, and those repeated without data until the server sent data.
+    pub(super) count: u16,
 }
 
 /// Round-trip time measured from an endpoint's first data after the handshake to its acknowledgement.
@@ -139,6 +141,8 @@ pub(crate) struct Exchange {
     pub(super) first_sender: Option<u8>,
     /// The client had unacknowledged data when a SYN/ACK was retransmitted after its ACK.
     pub(super) client_waits: bool,
+    /// The server has sent data; if some was lost, the client repeats its acknowledgement for each segment after it.
+    server_sent_data: bool,
 }
 
 impl Exchange {
@@ -151,6 +155,13 @@ impl Exchange {
     pub(super) fn lacks_answers(&self) -> bool {
         let [syns, synacks] = &self.sent;
         syns.kept().last().is_some_and(|last| last.settled) && synacks.all < syns.all
+    }
+
+    /// Whether the client acknowledged each SYN/ACK, so none was lost: a host answers a SYN/ACK that it has received before
+    /// with another ACK (RFC 9293, 3.10.7.4; RFC 5961, 4).
+    pub(super) fn is_each_synack_acknowledged(&self) -> bool {
+        self.answer
+            .is_some_and(|answer| answer.count >= self.sent[SERVER].all)
     }
 
     /// Whether `side` has sent a SYN or SYN/ACK with this timestamp.
@@ -175,6 +186,7 @@ impl Exchange {
             echo,
             is_plain,
             again: None,
+            count: 1,
         });
     }
 
@@ -201,9 +213,13 @@ impl Exchange {
                 && answer.at != now
             {
                 answer.again.get_or_insert(now);
+                if !self.server_sent_data {
+                    answer.count = answer.count.saturating_add(1);
+                }
             }
             return;
         }
+        self.server_sent_data |= side == SERVER && segment.payload_len > 0;
         let patience = match segment.payload_len {
             0 => Nanos::ZERO,
             _ => LONGEST_GREETING,

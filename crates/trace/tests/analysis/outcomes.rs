@@ -252,6 +252,43 @@ fn late_behind_a_queue_that_drains() {
     assert_eq!(timer(1.03), [1, 0, 0, 0, 0]);
 }
 
+/// SYN/ACKs wait in a queue that drains at once: the client answers each of them, within two of the round trips measured later.
+#[test]
+fn as_many_acknowledgements_as_answers() {
+    let handshake = |repeated: u32| {
+        let talk = talk()
+            .syn(0.0)
+            .stamps(100, 0)
+            .synack(0.001)
+            .stamps(9_000, 100)
+            .syn(1.0)
+            .stamps(1_100, 0)
+            .synack(1.0)
+            .stamps(10_000, 100)
+            .synack(1.001)
+            .stamps(10_001, 100);
+        let talk = talk.ack(1.03).stamps(1_600, 9_000);
+        let talk = talk
+            .client(1.031, |segment| segment.payload(1))
+            .stamps(1_600, 9_000);
+        let talk = (0..repeated).fold(talk, |talk, n| {
+            talk.client(1.032 + 0.001 * f64::from(n), |s| s.seq(1_002))
+                .stamps(1_601 + n, 9_000)
+        });
+        let talk = talk
+            .server(1.05, |s| s.ack(1_002).payload(700))
+            .client(1.07, |s| s.seq(1_002).ack(5_701));
+        // Data of the server that arrives out of order is acknowledged by repeated ACKs as well.
+        let talk = talk.client(1.08, |s| s.seq(1_002));
+        repeats(&analyze(&talk.segments).0)
+    };
+    let [lost, late, ..] = handshake(2);
+    assert_eq!((lost, late), (0, 2));
+    // One of them got no answer.
+    let [lost, ..] = handshake(1);
+    assert!(lost > 0);
+}
+
 /// A timer retransmits a SYN/ACK while the client's ACK is under way.
 #[test]
 fn a_late_ack() {
