@@ -2,7 +2,7 @@
 
 use super::packet::Packet;
 use gentle_experiment::{Direction, PacketTimes, Scenario, Traffic};
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Instant, Rate};
 
 /// Source of packets at a constant bit rate.
 pub(crate) struct CbrSource {
@@ -39,7 +39,9 @@ impl CbrSource {
                 _ => continue,
             };
             let (first, stream) = pace.draw(streams.workload(index));
-            let end = pace.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
+            let end = pace
+                .stop
+                .map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
             let end = end.min(scenario.stops_at());
             let times = PacketTimes::new(pace.rate, pace.bytes, pace.jitter, first, end, stream);
             if times.next_at().is_none() {

@@ -37,8 +37,9 @@ impl Datagrams {
         path: impl Fn(u32) -> Path,
         groups: &[u8],
     ) -> Datagrams {
-        let is_idle =
-            |ends: &[Box<dyn DatagramEnd>; 2]| ends.iter().all(|end| end.next_at() == Nanos::MAX);
+        let is_idle = |ends: &[Box<dyn DatagramEnd>; 2]| {
+            ends.iter().all(|end| end.next_at() == Instant::NEVER)
+        };
         let flows = scenario.datagram_flows(seed);
         let flows = flows.iter().map(|flow| (flow, flow.ends()));
         let flows = flows.filter(|(_, ends)| !is_idle(ends));
