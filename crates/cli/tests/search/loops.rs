@@ -50,6 +50,8 @@ struct Handshake {
     lost_later: bool,
     /// The server sent a SYN/ACK after the client's first segment with an ACK.
     accepted_again: bool,
+    /// Time from the client's first segment with an ACK until one has left the queue, nanoseconds.
+    ack_waited: Option<u64>,
 }
 
 impl Truth {
@@ -79,6 +81,8 @@ const SYN_ACK: u8 = SYN | ACK;
 const ENTRY: u32 = 0;
 const DROP: u32 = 2;
 const SIDES: u32 = 3;
+/// Wait in a queue from which on several causes of a repetition look alike, nanoseconds.
+const LONGEST_STAY: u64 = 400_000_000;
 /// Second octet of the sources of a flood.
 const FLOOD: u8 = 3;
 
@@ -101,7 +105,10 @@ fn truth(case: &Case) -> Truth {
                     match packet.interface % SIDES {
                         ENTRY => drop(handshake.first_ack.get_or_insert(time)),
                         DROP => handshake.lost_later = true,
-                        _ => {}
+                        _ => {
+                            let since = handshake.first_ack.unwrap_or(time);
+                            handshake.ack_waited.get_or_insert(time - since);
+                        }
                     }
                 }
                 continue;
@@ -122,6 +129,7 @@ fn truth(case: &Case) -> Truth {
                         first_ack: None,
                         lost_later: false,
                         accepted_again: false,
+                        ack_waited: None,
                     });
                     truth.begun.insert(flow);
                 } else {
@@ -278,18 +286,20 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
     // The analysis infers what a repetition means. Where SYN and SYN/ACK wait for less than the shortest initial RTO, a second, a
     // repetition means a loss; where answers come later, several causes look alike.
     let standard = !scenario.toml().contains("tcp = ") && !scenario.network.contains("rto");
-    if standard && truth.longest_stay < 400_000_000 {
+    if standard && truth.longest_stay < LONGEST_STAY {
         let answered = truth
             .handshakes
             .iter()
             .filter(|it| it.1.first_ack.is_some());
         // If the client's ACK was lost as well, the server's timer repeats the SYN/ACK as long after the first as the client's
         // timer repeated a lost SYN. Without timestamps, that looks like two answers to two SYNs that a queue held up, and
-        // the analysis prefers missing a loss to inventing one.
+        // the analysis prefers missing a loss to inventing one. The same holds where the ACK waits so long that the round trip
+        // it takes part in may have been the initial RTO a moment before.
         let (certain, possible) = answered.fold((0.0, 0.0), |(certain, possible), (flow, it)| {
             let lost = truth.lost.contains(flow);
+            let slow = it.ack_waited.is_none_or(|waited| waited >= LONGEST_STAY);
             (
-                certain + f64::from(lost && !(it.lost_later && it.accepted_again)),
+                certain + f64::from(lost && !(it.lost_later && it.accepted_again) && !slow),
                 possible + f64::from(lost || it.lost_later),
             )
         });
