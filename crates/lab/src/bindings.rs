@@ -6,7 +6,7 @@ use crate::setup::{Setup, SetupError};
 use crate::trial::Trial;
 use gentle_capture::{CaptureError, CaptureReader};
 use gentle_experiment::Direction;
-use gentle_units::{Instant, Nanos, Rate};
+use gentle_units::{Instant, Rate};
 use std::cell::RefCell;
 use std::io::{self, Read};
 use wasm_bindgen::prelude::*;
@@ -76,7 +76,7 @@ impl Lab {
 
     /// Goes on to a time, in at most so many steps. True: it got there, or the run is over.
     pub fn advance(&mut self, until: f64, steps: u32) -> bool {
-        self.0.advance(Nanos::from_secs_f64(until), steps.into()) != Reached::Steps
+        self.0.advance(Instant::from_secs_f64(until), steps.into()) != Reached::Steps
     }
 
     /// Goes on until something happens to a packet.
@@ -86,7 +86,7 @@ impl Lab {
 
     /// Goes back to the start; changes made up to a moment are made again.
     pub fn back(&mut self, moment: f64) {
-        self.0.back(Nanos::from_secs_f64(moment));
+        self.0.back(Instant::from_secs_f64(moment));
     }
 
     /// The moment shown.

@@ -6,7 +6,7 @@
 //! results give the same bytes.
 
 // Some of what the reports share is of use to those that are missing.
-#![cfg_attr(not(feature = "full"), allow(dead_code))]
+#![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports))]
 
 pub mod analyze;
 mod columns;

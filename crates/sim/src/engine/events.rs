@@ -161,15 +161,16 @@ impl<E> EventQueue<E> {
 
     #[inline(always)]
     fn insert(&mut self, at: Instant, rank: u32, event: E, lengthens: bool) {
-        let at = at.max(Instant(self.tick << self.shift));
         let place = self.store(at, rank, event);
         let tick = at.0 >> self.shift;
-        if tick - self.tick < self.buckets.len() as u64 {
+        // Wraps for the past, which is then far.
+        if tick.wrapping_sub(self.tick) < self.buckets.len() as u64 {
             self.plan_near(at, rank, self.bucket(tick), place);
+            self.next_at = self.next_at.min(at);
         } else {
             self.plan_far(at, rank, place, lengthens);
+            self.next_at = self.near_at.min(self.far_at);
         }
-        self.next_at = self.next_at.min(at);
     }
 
     /// The bucket of a tick that the ring reaches.
@@ -181,7 +182,12 @@ impl<E> EventQueue<E> {
     #[inline(never)]
     fn plan_far(&mut self, at: Instant, rank: u32, place: u32, lengthens: bool) {
         let tick = at.0 >> self.shift;
-        if lengthens && tick - self.tick < MOST_BUCKETS as u64 {
+        if tick < self.tick {
+            // The ring does not turn back: the event comes in the tick of the last one taken out.
+            let at = Instant(self.tick << self.shift);
+            self.nodes[place as usize].at = at;
+            self.plan_near(at, rank, self.bucket(self.tick), place);
+        } else if lengthens && tick - self.tick < MOST_BUCKETS as u64 {
             self.lengthen((tick - self.tick + 1).next_power_of_two() as usize);
             self.plan_near(at, rank, self.bucket(tick), place);
         } else {
