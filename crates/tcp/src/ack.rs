@@ -3,7 +3,6 @@
 use crate::congestion::{Controller, Progress};
 use crate::endpoint::Endpoint;
 use crate::profile::{Growth, LossMarking};
-use crate::rate::micros;
 use crate::recovery::{CaState, Resend};
 use crate::scoreboard::{EVER_RETRANS, FORGOTTEN, SACKED};
 use crate::segment::{Flags, Options, Outbox, Segment};
@@ -258,7 +257,7 @@ impl Endpoint {
         self.with_flow(now, |congestion, flow| {
             let mut sample = flow.rate.sample(now, event.delivered, lost, min_rtt);
             sample.prior_in_flight = event.prior_in_flight;
-            sample.rtt_us = event.rtt.map(micros);
+            sample.rtt_us = event.rtt.map(Nanos::as_micros);
             sample.delayed = event.lone && sample.delivered.is_some_and(|(_, since)| since == 1);
             congestion.on_sample(flow, &sample);
         });

@@ -64,14 +64,10 @@ pub(crate) struct DeliveryRate {
     latest: Option<Latest>,
 }
 
-/// Whole microseconds, the resolution of the kernel's time stamps.
-pub(crate) fn micros(time: Nanos) -> u64 {
-    time.0 / 1000
-}
-
-/// Microseconds from `earlier` to `later`.
+/// Microseconds from `earlier` to `later` on a clock of whole ones, as the kernel's time stamps are.
 pub(crate) fn micros_between(earlier: Instant, later: Instant) -> u64 {
-    micros(later.since_origin()).saturating_sub(micros(earlier.since_origin()))
+    let micros = |time: Instant| time.since_origin().as_micros();
+    micros(later).saturating_sub(micros(earlier))
 }
 
 impl DeliveryRate {
@@ -170,7 +166,7 @@ impl DeliveryRate {
             sample.app_limited = latest.app_limited;
             // Compressed acknowledgements make the one phase short, a burst of segments the other.
             let interval = latest.send_us.max(micros_between(latest.delivered_at, now));
-            let shortest = min_rtt.map_or(0, micros);
+            let shortest = min_rtt.map_or(0, Nanos::as_micros);
             sample.interval_us = (interval > 0 && interval >= shortest).then_some(interval);
         }
         sample

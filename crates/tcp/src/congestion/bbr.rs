@@ -8,9 +8,9 @@ use super::policer::{Interval, Policer};
 use super::windowed_max::WindowedMax;
 use super::{Controller, Flow, Opening, Window};
 use crate::profile::Profile;
-use crate::rate::{RateSample, micros, micros_between};
+use crate::rate::{RateSample, micros_between};
 use crate::recovery::CaState;
-use gentle_units::Instant;
+use gentle_units::{Instant, Nanos};
 
 /// Rates are in segments per µs, scaled by this (`BW_UNIT`).
 pub(super) const RATE_ONE: u64 = 1 << 24;
@@ -180,7 +180,7 @@ impl Model {
 
     /// Segments that will be in the network when the next one leaves (`bbr_packets_in_net_at_edt`).
     fn in_network(&self, flow: &Flow, in_flight: u32) -> u32 {
-        let wait_us = micros(flow.pacing.wait(flow.now));
+        let wait_us = flow.pacing.wait(flow.now).as_micros();
         let delivered = (u64::from(self.bandwidth()) * wait_us) / RATE_ONE;
         let departing = match self.pacing_gain > GAIN_ONE {
             true => self.burst(flow),
@@ -206,7 +206,7 @@ impl Model {
         let rtt_us = match flow.srtt {
             Some(srtt) => {
                 self.has_seen_rtt = true;
-                micros(srtt).max(1)
+                srtt.as_micros().max(1)
             }
             None => 1000,
         };
@@ -498,7 +498,7 @@ impl Controller for Bbr {
         };
         let it = &mut self.0;
         it.random = u64::from(opening.seed);
-        it.min_rtt_us = flow.min_rtt.map(micros);
+        it.min_rtt_us = flow.min_rtt.map(Nanos::as_micros);
         it.min_rtt_at = flow.now.as_millis();
         it.round_end = flow.rate.delivered;
         it.aggregation.epoch = flow.now;

@@ -86,12 +86,7 @@ impl Frames {
             let Some(point) = CapturePoint::ALL.get(packet.interface as usize) else {
                 continue;
             };
-            if let Some(frame) = frame(
-                Instant(packet.time.0),
-                *point,
-                packet.data,
-                packet.original_len,
-            ) {
+            if let Some(frame) = frame(packet.time, *point, packet.data, packet.original_len) {
                 return Ok(Some(frame));
             }
         }
