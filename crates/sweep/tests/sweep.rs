@@ -390,7 +390,7 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     let never = AtomicBool::new(false);
     let outcome = run(&narrow, &Narrow("old"), &store, &(), &never).unwrap();
     assert_eq!((outcome.made, narrow.foreign()), (2, 0));
-    // The same backend, built from other sources, makes its own.
+    // A program built from other sources makes the runs again.
     let newer = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Narrow("new")).unwrap();
     let outcome = run(&newer, &Narrow("new"), &store, &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made, newer.foreign()), (0, 2, 2));

@@ -131,7 +131,7 @@ fn the_losses_are_those_of_the_simulation() {
             let truth = truth(&capture);
             let found = analyze(&capture, &[]);
             assert_eq!(found["handshakes"]["attempts"], truth.attempts, "{what}");
-            // No loss that is none; one among late answers can look late as well.
+            // The analysis invents no loss, and may take one among late answers for late.
             let with_loss = found["outcomes"]["with_loss"].as_u64().unwrap();
             let missed = truth.with_loss.checked_sub(with_loss);
             assert!(

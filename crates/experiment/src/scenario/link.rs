@@ -47,8 +47,8 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Rate changes in a run: when, and the new rates.
-    pub fn changes(&self) -> impl DoubleEndedIterator<Item = (Instant, Rate)> {
+    /// The later rates, with the points in time of a run from which they hold.
+    pub fn rate_changes(&self) -> impl DoubleEndedIterator<Item = (Instant, Rate)> {
         (self.changes.iter()).map(|(at, rate)| (Instant::ZERO + *at, *rate))
     }
 
@@ -58,8 +58,12 @@ impl LinkConfig {
             let opportunities = trace.first_from(to).saturating_sub(trace.first_from(from));
             return opportunities.saturating_mul(u64::from(OPPORTUNITY));
         }
-        let starts = std::iter::once((Instant::ZERO, self.rate)).chain(self.changes());
-        let phases = starts.zip(self.changes().map(|(at, _)| at).chain([Instant::NEVER]));
+        let starts = std::iter::once((Instant::ZERO, self.rate)).chain(self.rate_changes());
+        let phases = starts.zip(
+            self.rate_changes()
+                .map(|(at, _)| at)
+                .chain([Instant::NEVER]),
+        );
         // Bits times nanoseconds.
         let bits = phases.map(|((start, rate), end)| {
             let span = end.min(to).saturating_since(start.max(from));

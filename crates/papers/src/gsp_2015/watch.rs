@@ -297,7 +297,7 @@ impl Observation for Watch {
     fn of(run: &RunSpec<'_>) -> Watch {
         let link = run.scenario.link(Direction::Down);
         let first = (Instant::ZERO, link.rate);
-        let rates = std::iter::once(first).chain(link.changes());
+        let rates = std::iter::once(first).chain(link.rate_changes());
         let slices = run.scenario.duration.0.div_ceil(SLICE.0);
         Watch {
             from: run.scenario.measures_from(),

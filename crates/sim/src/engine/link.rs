@@ -49,7 +49,7 @@ impl Link {
                 .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,
             overhead: config.overhead,
-            changes: config.changes().rev().collect(),
+            changes: config.rate_changes().rev().collect(),
             sending: None,
             done_at: Instant::NEVER,
             wire: Pipe::default(),

@@ -17,7 +17,7 @@ impl LinkRate {
         LinkRate {
             rate: link.rate,
             overhead: link.overhead,
-            changes: link.changes().rev().collect(),
+            changes: link.rate_changes().rev().collect(),
         }
     }
 
