@@ -1,0 +1,230 @@
+"""The experiment `regret`: judges schemes by their regret over scenarios that nobody chose. See evaluation/README.md."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import judge
+import traffic
+
+HERE = Path(__file__).resolve().parent
+CASES = HERE / "cases"
+
+SCHEMES = ("gentle",)
+SETS = {"train": traffic.TRAIN, "validation": traffic.VALIDATION}
+
+
+# ---- scenarios --------------------------------------------------------------------------------------------------------
+
+
+def cases() -> list[str]:
+    return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+def scenarios(families: Iterable[str], number: int | None = None) -> list[str]:
+    """Names of the scenarios of families or sets of families, at most `number` of each family."""
+    found = []
+    for name in families:
+        if name == "cases":
+            found += [f"cases/{stem}" for stem in cases()]
+        elif name in SETS:
+            found += scenarios(SETS[name], number)
+        elif name in traffic.FAMILIES:
+            found += [f"{name}-{index}" for index in range(min(number or 1000, traffic.FAMILIES[name][1]))]
+        elif name in all_scenarios():
+            found.append(name)
+        else:
+            raise SystemExit(f"unknown family {name}; expected cases, {', '.join([*SETS, *traffic.FAMILIES])}")
+    return list(dict.fromkeys(found))
+
+
+def all_scenarios() -> list[str]:
+    return scenarios([*SETS, "cases"])
+
+
+def written(name: str, seed: int, folder: Path) -> Path:
+    """The scenario file with the flow lists of this seed."""
+    if name.startswith("cases/"):
+        return traffic.write_case(CASES / f"{name.removeprefix('cases/')}.toml", folder, seed)
+    family, _, number = name.rpartition("-")
+    return traffic.scenario(family, int(number)).write(folder, seed)
+
+
+# ---- runs -------------------------------------------------------------------------------------------------------------
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
+@dataclass
+class Runs:
+    """Makes runs, and keeps their measures in a folder: a file for each scenario, seed, scheme and program."""
+
+    store: Path
+    gentle: Path
+    # The program that runs FQ-CoDel, cake and LAS, so that a search that changes another scheme keeps their runs.
+    rivals: Path
+    on: str = "simulator"
+
+    def __post_init__(self) -> None:
+        self.digests = {path: digest(path) for path in {self.gentle, self.rivals}}
+
+    def program(self, scheme: str) -> Path:
+        return self.rivals if scheme in judge.RIVALS else self.gentle
+
+    def measures(self, name: str, seed: int, schemes: list[str]) -> dict[str, dict[str, float]]:
+        """Measures of a scenario with a seed under each scheme; schemes that do not run there are left out."""
+        path = written(name, seed, self.store / "scenarios")
+        text = path.read_text()
+        scenario = tomllib.loads(text)
+        identity = hashlib.sha256(text.encode())
+        for workload in scenario["workload"]:
+            if workload["kind"] == "replay":
+                identity.update((path.parent / workload["file"]).read_bytes())
+        kept, missing = {}, {}
+        for scheme in schemes:
+            program = self.program(scheme)
+            key = hashlib.sha256(f"{identity.hexdigest()} {seed} {scheme}".encode()).hexdigest()[:20]
+            file = self.store / f"{self.on}-{self.digests[program]}" / f"{key}.json"
+            if file.exists():
+                kept[scheme] = json.loads(file.read_text())
+            else:
+                missing.setdefault(program, {})[scheme] = file
+        for program, files in missing.items():
+            for (scheme, file), result in zip(files.items(), self.run(program, path, seed, list(files))):
+                kept[scheme] = judge.measures(scenario, result) if result else {}
+                file.parent.mkdir(parents=True, exist_ok=True)
+                beside = file.with_suffix(f".{os.getpid()}")
+                beside.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in kept[scheme].items()}))
+                beside.replace(file)
+        return {scheme: kept[scheme] for scheme in schemes if kept[scheme]}
+
+    def run(self, program: Path, path: Path, seed: int, schemes: list[str]) -> list[dict | None]:
+        """Results of schemes, in this order."""
+        command = [program, *(["testbed"] if self.on == "linux" else []), "compare", "--traffic", path, "--quiet", "--json"]
+        command += ["--seeds", "1", "--first-seed", str(seed), "--threads", "1", "--bins", "3,10,100"]
+        if self.on == "linux":
+            command += ["--modules", HERE.parent / "kernel", "--backing", "native"]
+        for scheme in schemes:
+            command += ["--scheme", scheme]
+        made = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise SystemExit(f"{' '.join(map(str, command))}\n{made.stderr}")
+        results = json.loads(made.stdout)["results"]
+        if len(results) != len(schemes):
+            raise SystemExit(f"{path}: results of {len(results)} schemes instead of {len(schemes)}")
+        return results
+
+    def all(self, names: list[str], seeds: list[int], schemes: Iterable[str], threads: int) -> dict[str, dict[str, judge.BySeed]]:
+        """Measures by scenario, scheme and seed."""
+        schemes = list(dict.fromkeys([*judge.RIVALS, *schemes]))
+        found: dict[str, dict[str, judge.BySeed]] = {name: {} for name in names}
+        with ThreadPoolExecutor(threads) as pool:
+            work = [(name, seed) for name in names for seed in seeds]
+            made = pool.map(lambda of: self.measures(*of, schemes), work)
+            for number, ((name, seed), measured) in enumerate(zip(work, made), 1):
+                if sys.stderr.isatty():
+                    print(f"\r{number} of {len(work)} runs", end="", file=sys.stderr)
+                for scheme, values in measured.items():
+                    found[name].setdefault(scheme, {})[seed] = values
+        return found
+
+
+# ---- for a search -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Brief:
+    """A scheme in one line, from few seeds: ratios to FQ-CoDel over classes and scenarios."""
+
+    scheme: str
+    # Greatest ratio, 95th percentile; the greatest of which every seed has at least as much.
+    worst: float
+    p95: float
+    sure: float
+    where: str
+    # Classes that are more than 10 % worse in every seed, and scenarios with such a class.
+    failures: int
+    failed: int
+    # Geometric mean of the ratios of connections of 1 to 10 segments: below 1 is faster.
+    gain: float
+    # Greatest ratio of the invariants' classes to their limit in every seed.
+    invariants: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scheme}: worst {self.worst:.2f}, 95 % {self.p95:.2f}, sure {self.sure:.2f} ({self.where}), "
+            f"{self.failures} failures in {self.failed} scenarios, {self.invariants} invariants broken, gain {self.gain:.3f}"
+        )
+
+
+def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], threads: int = 1) -> list[Brief]:
+    """Each scheme in one line."""
+    made = runs.all(names, seeds, schemes, threads)
+    found = []
+    for scheme in schemes:
+        ratios: list[tuple[float, float, str]] = []
+        gains: list[float] = []
+        broken = 0
+        failed = set()
+        for name, by_scheme in made.items():
+            attacked = judge.attacked_name(by_scheme)
+            of, to = by_scheme.get(scheme, {}), by_scheme["fq_codel"]
+            for kind in {kind for values in to.values() for kind in values}:
+                logs = [math.log(a / b) for a, b in judge.pairs_of(kind, of, to) if a > 0 and b > 0]
+                if not logs:
+                    continue
+                mean, least = math.exp(math.fsum(logs) / len(logs)), math.exp(min(logs))
+                broken += any(least > rule.limit for rule in judge.INVARIANTS if rule.applies(kind, attacked))
+                if judge.quantity_of(kind) == "utilization":
+                    continue
+                ratios.append((mean, least, f"{name} {kind}"))
+                if least > judge.FAILURE:
+                    failed.add(name)
+                if judge.quantity_of(kind).removesuffix(", mean") in judge.SMALL:
+                    gains.append(math.log(mean))
+        ordered = sorted(mean for mean, *_ in ratios)
+        sure = max(ratios, key=lambda item: item[1])
+        failures = sum(least > judge.FAILURE for _, least, _ in ratios)
+        gain = math.exp(math.fsum(gains) / len(gains)) if gains else math.nan
+        p95 = ordered[max(0, math.ceil(0.95 * len(ordered)) - 1)]
+        found.append(Brief(scheme, ordered[-1], p95, sure[1], sure[2], failures, len(failed), gain, broken))
+    return found
+
+
+# ---- command line -----------------------------------------------------------------------------------------------------
+
+
+def main(words: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="evaluation/run regret", description=__doc__)
+    parser.add_argument("--families", default="train,validation,cases", help="train, validation, cases, families or scenarios (default: all)")
+    parser.add_argument("--schemes", action="append", metavar="SPEC", help="scheme to judge; may be repeated (default: gentle)")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds of each scenario (default: 5)")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--number", type=int, help="scenarios of each family at most (default: all)")
+    parser.add_argument("--brief", action="store_true", help="one line for each scheme, for a search")
+    parser.add_argument("--gentle", type=Path, default=HERE.parent / "target/release/gentle", help="the program (default: that of make)")
+    parser.add_argument("--rivals", type=Path, help="the program for fq_codel, cake and las, so that their runs are kept (default: --gentle)")
+    parser.add_argument("--store", type=Path, default=HERE.parent / "target/evaluation", help="folder of runs (default: target/evaluation)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
+    options = parser.parse_args(words)
+    names = scenarios(options.families.split(","), options.number)
+    seeds = list(range(options.first_seed, options.first_seed + options.seeds))
+    schemes = options.schemes or list(SCHEMES)
+    runs = Runs(options.store.resolve() / "regret", options.gentle, options.rivals or options.gentle)
+    if options.brief:
+        for line in brief(runs, schemes, names, seeds, options.threads):
+            print(line)
