@@ -1,4 +1,4 @@
-"""Judges schemes by regret: measures of a scenario, their ratios to other schemes, and verdicts."""
+"""Judges schemes by regret: ratios of their measures to those of other schemes, and verdicts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from measures import LINK, SIZES, SLOW
 from paired import Estimate, ratio
 
 # A difference that no user notices is none: every value is compared after the floor of its quantity was added to it. So a
@@ -24,12 +25,7 @@ FAILURE = 1.10
 # 1-3 and 4-10 segments are within 5 % of `las`.
 NEAR_LAS = 1.05
 
-# Connections or transactions below which a mean, or a 99th percentile, is not judged.
-FEW, FEW_FOR_P99 = 5, 50
-
-SIZES = ("1-3 segments", "4-10 segments", "11-100 segments", "over 100 segments")
 SMALL = SIZES[:2]
-ATTACKER, SLOW = "attacker", "slow "
 
 
 @dataclass(frozen=True)
@@ -57,112 +53,9 @@ QUANTITIES = {
 }
 
 
-# ---- measures of a run ------------------------------------------------------------------------------------------------
-
-
-def measures(scenario: dict, result: dict) -> dict[str, float]:
-    """What users notice in a run: by `PART: QUANTITY`, from a scenario file and an entry of `results` of `gentle compare --json`."""
-    found: dict[str, float] = {}
-
-    def put(part: str, quantity: str, value: float | None) -> None:
-        if value is not None:
-            found[f"{part}: {quantity}"] = value
-
-    attacked = is_attacked(scenario)
-    put("attacked link" if attacked else "link", "utilization", result["utilization"])
-    groups = {group["group"]: group for group in result["groups"]}
-    capacity = {side: (result["links"][side] or {}).get("capacity_bps") for side in ("down", "up")}
-    long_down = 0
-    for name, kinds, direction in parts(scenario):
-        if name.startswith(ATTACKER):
-            continue
-        group = groups.get(name)
-        if kinds & {"poisson", "web", "replay"}:
-            connections(put, name, group or result)
-        if group is None:
-            continue
-        link = group["links"][direction]
-        if link is None:
-            continue
-        if "long" in kinds:
-            put(name, "goodput", link["rate_bps"]["mean"] / capacity[direction])
-        if "udp" in kinds and name.startswith(SLOW):
-            put(name, "packet delay, p99", (link["queue_delay_s"] or {}).get("p99"))
-            put(name, "packets lost", (link["loss"] or {}).get("mean"))
-        elif "udp" in kinds:
-            put(name, "goodput", link["rate_bps"]["mean"] / capacity[direction])
-    for workload in scenario.get("workload", []):
-        if workload["kind"] == "long" and workload.get("direction", "down") == "down":
-            long_down += workload.get("flows", 1)
-            if "group" not in workload:
-                put("long", "goodput", result["long_goodput_bps"]["mean"] / capacity["down"])
-    if long_down > 1 and not attacked:
-        put("long flows", "Jain", result["jain_index"])
-    for application in result.get("applications", []):
-        if not application["application"].startswith(ATTACKER):
-            users(put, application, sum(capacity.values()))
-    return found
-
-
-def parts(scenario: dict) -> list[tuple[str, set[str], str]]:
-    """Groups of a scenario, with the kinds of their workloads and the direction of the first; what has no group is `all`."""
-    found: dict[str, tuple[set[str], str]] = {}
-    for workload in scenario.get("workload", []):
-        kinds, _ = found.setdefault(workload.get("group", "all"), (set(), workload.get("direction", "down")))
-        kinds.add(workload["kind"])
-    return [(name, kinds, direction) for name, (kinds, direction) in found.items()]
-
-
-def is_attacked(scenario: dict) -> bool:
-    """Whether the scenario has an attacker: a group whose name says so, or a flood."""
-    return any(name.startswith(ATTACKER) or "syn_flood" in kinds for name, kinds, _ in parts(scenario))
-
-
-def attacked_name(runs: dict[str, BySeed]) -> bool:
+def is_attacked(runs: dict[str, dict[int, dict[str, float]]]) -> bool:
     """Whether measures are of a scenario with an attacker."""
-    return any("attacked link: utilization" in values for by_seed in runs.values() for values in by_seed.values())
-
-
-def connections(put, name: str, group: dict) -> None:
-    """Measures of connections that end: by size, and all of a group."""
-    if not group["connections"]:
-        return
-    classes = group["response_time_by_size"]
-    only = None
-    for size, entry in zip(SIZES, classes):
-        if entry["n"] >= FEW:
-            put(name, f"{size}, mean", entry["mean_s"])
-        if entry["n"] + entry["unfinished"] == group["connections"]:
-            only = size
-    if group["completed"] >= FEW_FOR_P99:
-        put(name, f"{only}, p99" if only else "connections, p99", group["response_time_s"]["p99"])
-    put(name, "unfinished", (group["unfinished"] + group["failed"]) / group["connections"])
-
-
-def users(put, application: dict, capacity: float) -> None:
-    """Measures of an application."""
-    name, kind = application["application"], application["kind"]
-
-    def mean(field: str) -> float | None:
-        return (application.get(field) or {}).get("mean")
-
-    if kind in ("pages", "ssh", "on_off", "dns", "ping"):
-        done, failed = application["transactions"], application["failed"] + application["unfinished"]
-        if done >= FEW:
-            put(name, "transactions, mean", mean("transaction_s"))
-        if done >= FEW_FOR_P99:
-            put(name, "transactions, p99", application["transaction_s"]["p99"])
-        if done + failed:
-            put(name, "transactions failed", failed / (done + failed))
-        return
-    put(name, "packet delay, p99", (application["delay_s"] or {}).get("p99"))
-    put(name, "packets lost", mean("useless") if kind == "voice" else mean("loss"))
-    if kind == "video_call":
-        put(name, "frames late", mean("late_frames"))
-        put(name, "time stalled", mean("stalled"))
-        put(name, "goodput", application["goodput_bps"]["mean"] / capacity)
-    if kind == "voice":
-        put(name, "time stalled", mean("stalled"))
+    return any(f"{LINK[True]}: utilization" in values for by_seed in runs.values() for values in by_seed.values())
 
 
 # ---- comparisons ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import judge
+import measures
 import traffic
 
 HERE = Path(__file__).resolve().parent
@@ -81,6 +82,7 @@ class Runs:
 
     def __post_init__(self) -> None:
         self.digests = {path: digest(path) for path in {self.gentle, self.rivals}}
+        self.measure = digest(Path(measures.__file__))
 
     def program(self, scheme: str) -> Path:
         return self.rivals if scheme in judge.RIVALS else self.gentle
@@ -97,7 +99,7 @@ class Runs:
         kept, missing = {}, {}
         for scheme in schemes:
             program = self.program(scheme)
-            key = hashlib.sha256(f"{identity.hexdigest()} {seed} {scheme}".encode()).hexdigest()[:20]
+            key = hashlib.sha256(f"{identity.hexdigest()} {seed} {scheme} {self.measure}".encode()).hexdigest()[:20]
             file = self.store / f"{self.on}-{self.digests[program]}" / f"{key}.json"
             if file.exists():
                 kept[scheme] = json.loads(file.read_text())
@@ -105,7 +107,7 @@ class Runs:
                 missing.setdefault(program, {})[scheme] = file
         for program, files in missing.items():
             for (scheme, file), result in zip(files.items(), self.run(program, path, seed, list(files))):
-                kept[scheme] = judge.measures(scenario, result) if result else {}
+                kept[scheme] = measures.measures(scenario, result) if result else {}
                 file.parent.mkdir(parents=True, exist_ok=True)
                 beside = file.with_suffix(f".{os.getpid()}")
                 beside.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in kept[scheme].items()}))
@@ -181,7 +183,7 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
         broken = 0
         failed = set()
         for name, by_scheme in made.items():
-            attacked = judge.attacked_name(by_scheme)
+            attacked = judge.is_attacked(by_scheme)
             of, to = by_scheme.get(scheme, {}), by_scheme["fq_codel"]
             for kind in {kind for values in to.values() for kind in values}:
                 logs = [math.log(a / b) for a, b in judge.pairs_of(kind, of, to) if a > 0 and b > 0]

@@ -356,9 +356,9 @@ def streams(draw: Draw) -> Scenario:
 
 def many(draw: Draw) -> Scenario:
     """Two to thousands of equal long flows."""
-    flows = int(draw.log(2, 3000, draw.even("load")))
-    # A thousandth of a second of the link for each flow's full segment at least.
-    made = draw.scenario(rates=(max(1e6, 30e3 * flows), max(300e6, 60e3 * flows)), rtts=(0.005, 0.2), mixed=False)
+    flows = int(draw.log(2, 10_000, draw.even("load")))
+    # Two full segments a second for each flow at least.
+    made = draw.scenario(rates=(max(1e6, 25e3 * flows), max(300e6, 50e3 * flows)), rtts=(0.005, 0.2), mixed=False)
     made.duration = max(made.duration, 40 * made.rtts[1], min(60.0, 3 * BUDGET / made.rate))
     made.add("long", flows=flows, group="equal", start=["0s", time(made.duration / 8)])
     return made
@@ -618,7 +618,7 @@ TRAIN: dict[str, tuple[Callable[[Draw], Scenario], int]] = {
     "elephants": (elephants, 8),
     "bursts": (bursts, 8),
     "streams": (streams, 6),
-    "many": (many, 6),
+    "many": (many, 8),
     "rtt-mix": (rtt_mix, 4),
     "cc-mix": (cc_mix, 4),
     "splitters": (splitters, 8),
