@@ -28,6 +28,9 @@ NEAR_LAS = 1.05
 SMALL = SIZES[:2]
 
 
+UTILIZATION = "utilization"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """What is compared, with its floor."""
@@ -49,13 +52,13 @@ QUANTITIES = {
     "time stalled": Quantity(FRACTION),
     "goodput": Quantity(SHARE, more=True),
     "Jain": Quantity(0.0, more=True),
-    "utilization": Quantity(0.0, more=True),
+    UTILIZATION: Quantity(0.0, more=True),
 }
 
 
 def is_attacked(runs: dict[str, dict[int, dict[str, float]]]) -> bool:
     """Whether measures are of a scenario with an attacker."""
-    return any(f"{LINK[True]}: utilization" in values for by_seed in runs.values() for values in by_seed.values())
+    return any(f"{LINK[True]}: {UTILIZATION}" in values for by_seed in runs.values() for values in by_seed.values())
 
 
 # ---- comparisons ------------------------------------------------------------------------------------------------------
@@ -64,6 +67,11 @@ def is_attacked(runs: dict[str, dict[int, dict[str, float]]]) -> bool:
 def quantity_of(name: str) -> str:
     """The quantity of a class `PART: QUANTITY`."""
     return name.rpartition(": ")[2]
+
+
+def is_small(name: str) -> bool:
+    """Whether a class is the mean response time of connections of 1 to 10 segments."""
+    return quantity_of(name).removesuffix(", mean") in SMALL
 
 
 # Values of a class by seed.
@@ -94,16 +102,22 @@ class Row:
     name: str
     scheme: str
     to_fq_codel: Estimate
-    to_best: Estimate
+    to_best: float
+    # Of connections of 1 to 10 segments.
     to_las: Estimate | None
 
     @property
     def family(self) -> str:
-        return family_of(self.scenario)
+        return "cases" if self.scenario.startswith("cases/") else re.sub(r"-\d+$", "", self.scenario)
+
+    @property
+    def quantity(self) -> str:
+        return quantity_of(self.name)
 
 
-def family_of(scenario: str) -> str:
-    return "cases" if scenario.startswith("cases/") else re.sub(r"-\d+$", "", scenario)
+def attacked(rows: Iterable[Row]) -> set[str]:
+    """Scenarios with an attacker."""
+    return {row.scenario for row in rows if row.name == f"{LINK[True]}: {UTILIZATION}"}
 
 
 RIVALS = ("fq_codel", "cake", "las")
@@ -122,8 +136,9 @@ def rows(scenario: str, runs: dict[str, BySeed], judged: Iterable[str]) -> list[
             to_each = {other: estimate for other in RIVALS if (estimate := to(scheme, other, name))}
             if "fq_codel" not in to_each:
                 continue
-            best = max(to_each.values(), key=lambda estimate: estimate.value)
-            found.append(Row(scenario, name, scheme, to_each["fq_codel"], best, to_each.get("las")))
+            to_best = max(estimate.value for estimate in to_each.values())
+            to_las = to_each.get("las") if is_small(name) else None
+            found.append(Row(scenario, name, scheme, to_each["fq_codel"], to_best, to_las))
     return found
 
 
@@ -143,7 +158,7 @@ class Invariant:
 
 class WorkConserving(Invariant):
     def applies(self, name: str, attacked: bool) -> bool:
-        return quantity_of(name) == "utilization"
+        return quantity_of(name) == UTILIZATION
 
 
 class EqualShares(Invariant):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import json
 import math
@@ -17,12 +18,20 @@ from pathlib import Path
 
 import judge
 import measures
+import report
 import traffic
+from judge import Row
+from paired import Estimate
 
 HERE = Path(__file__).resolve().parent
 CASES = HERE / "cases"
 
-SCHEMES = ("gentle",)
+SCHEMES = ("gentle", "age_prio target=20ms ecn", "cake")
+# Scenarios that are run on Linux, where a run takes a hundred times as long: links of at most 100 Mb/s, one TCP for all hosts.
+LINUX = (
+    "sizes-9", "elephants-2", "bursts-3", "streams-1", "many-0", "splitters-4", "hopping-1", "calls-3",
+    "other-sizes-3", "household-1", "tunnels-2", "two-way-0", "churn-0", "torrents-0", "cases/many300_20", "cases/b_20_6_2",
+)  # fmt: skip
 SETS = {"train": traffic.TRAIN, "validation": traffic.VALIDATION}
 
 
@@ -54,12 +63,12 @@ def all_scenarios() -> list[str]:
     return scenarios([*SETS, "cases"])
 
 
-def written(name: str, seed: int, folder: Path) -> Path:
+def written(name: str, seed: int, folder: Path, budget: float) -> Path:
     """The scenario file with the flow lists of this seed."""
     if name.startswith("cases/"):
         return traffic.write_case(CASES / f"{name.removeprefix('cases/')}.toml", folder, seed)
     family, _, number = name.rpartition("-")
-    return traffic.scenario(family, int(number)).write(folder, seed)
+    return traffic.scenario(family, int(number), budget).write(folder, seed)
 
 
 # ---- runs -------------------------------------------------------------------------------------------------------------
@@ -79,6 +88,8 @@ class Runs:
     # The program that runs FQ-CoDel, cake and LAS, so that a search that changes another scheme keeps their runs.
     rivals: Path
     on: str = "simulator"
+    # Bits of a run.
+    budget: float = traffic.BUDGET
 
     def __post_init__(self) -> None:
         self.digests = {path: digest(path) for path in {self.gentle, self.rivals}}
@@ -89,7 +100,7 @@ class Runs:
 
     def measures(self, name: str, seed: int, schemes: list[str]) -> dict[str, dict[str, float]]:
         """Measures of a scenario with a seed under each scheme; schemes that do not run there are left out."""
-        path = written(name, seed, self.store / "scenarios")
+        path = written(name, seed, self.store / f"scenarios-{self.budget:g}", self.budget)
         text = path.read_text()
         scenario = tomllib.loads(text)
         identity = hashlib.sha256(text.encode())
@@ -196,7 +207,7 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
                 ratios.append((mean, least, f"{name} {kind}"))
                 if least > judge.FAILURE:
                     failed.add(name)
-                if judge.quantity_of(kind).removesuffix(", mean") in judge.SMALL:
+                if judge.is_small(kind):
                     gains.append(math.log(mean))
         ordered = sorted(mean for mean, *_ in ratios)
         sure = max(ratios, key=lambda item: item[1])
@@ -207,26 +218,74 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
     return found
 
 
+# ---- saved results ----------------------------------------------------------------------------------------------------
+
+
+def save(rows: list[Row], seeds: int, path: Path) -> None:
+    """Writes what the tables need, whole or not at all."""
+    beside = path.with_suffix(".new")
+    with beside.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["seeds", seeds])
+        for row in rows:
+            estimates = [row.to_fq_codel, row.to_las] if row.to_las else [row.to_fq_codel]
+            numbers = [value for estimate in estimates for value in (estimate.value, estimate.low, estimate.high)]
+            writer.writerow([row.scenario, row.name, row.scheme, *(f"{value:.4g}" for value in [row.to_best, *numbers])])
+    beside.replace(path)
+
+
+def read(path: Path) -> tuple[list[Row], int]:
+    """Rows that were saved, and the number of seeds."""
+    with path.open(newline="") as file:
+        (_, seeds), *lines = csv.reader(file)
+    rows = []
+    for scenario, name, scheme, to_best, *numbers in lines:
+        ratios = [float(number) for number in numbers]
+        to_las = Estimate(*ratios[3:]) if ratios[3:] else None
+        rows.append(Row(scenario, name, scheme, Estimate(*ratios[:3]), float(to_best), to_las))
+    return rows, int(seeds)
+
+
 # ---- command line -----------------------------------------------------------------------------------------------------
 
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="evaluation/run regret", description=__doc__)
-    parser.add_argument("--families", default="train,validation,cases", help="train, validation, cases, families or scenarios (default: all)")
-    parser.add_argument("--schemes", action="append", metavar="SPEC", help="scheme to judge; may be repeated (default: gentle)")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds of each scenario (default: 5)")
-    parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--number", type=int, help="scenarios of each family at most (default: all)")
-    parser.add_argument("--brief", action="store_true", help="one line for each scheme, for a search")
+    parser.add_argument("--families", help="train, validation, cases, families or scenarios, with commas between (default: all three sets)")
+    parser.add_argument("--schemes", action="append", metavar="SPEC", help=f"scheme to judge; may be repeated (default: {', '.join(SCHEMES)})")
+    parser.add_argument("--on", choices=["simulator", "linux"], default="simulator", help="what makes the runs (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, help="seeds of each scenario (default: 5; on Linux 3)")
+    parser.add_argument("--first-seed", type=int, default=1, metavar="N")
+    parser.add_argument("--number", type=int, metavar="N", help="scenarios of each family at most (default: all)")
     parser.add_argument("--gentle", type=Path, default=HERE.parent / "target/release/gentle", help="the program (default: that of make)")
-    parser.add_argument("--rivals", type=Path, help="the program for fq_codel, cake and las, so that their runs are kept (default: --gentle)")
+    parser.add_argument("--rivals", type=Path, help="the program for fq_codel, cake and las, whose runs are then kept (default: --gentle)")
     parser.add_argument("--store", type=Path, default=HERE.parent / "target/evaluation", help="folder of runs (default: target/evaluation)")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="runs at a time (default: one per core)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="short runs, one scenario of each family, two seeds")
+    how.add_argument("--brief", action="store_true", help="a line for each scheme in place of the tables, for a search")
+    how.add_argument("--tables", action="store_true", help="make no runs, print the tables from evaluation/results")
     options = parser.parse_args(words)
-    names = scenarios(options.families.split(","), options.number)
-    seeds = list(range(options.first_seed, options.first_seed + options.seeds))
+    path = HERE / "results" / f"regret-{options.on}.csv"
+    if options.tables:
+        print(report.report(*read(path)))
+        return
+    if options.quick:
+        options.number, options.seeds = options.number or 1, options.seeds or 2
+    linux = options.on == "linux"
+    families = options.families or ",".join(LINUX if linux else [*SETS] if options.quick else [*SETS, "cases"])
+    names = scenarios(families.split(","), options.number)
+    number = options.seeds or (3 if linux else 5)
+    seeds = list(range(options.first_seed, options.first_seed + number))
     schemes = options.schemes or list(SCHEMES)
-    runs = Runs(options.store.resolve() / "regret", options.gentle, options.rivals or options.gentle)
+    budget = traffic.BUDGET / (30 if options.quick else 5 if linux else 1)
+    runs = Runs(options.store.resolve() / "regret", options.gentle, options.rivals or options.gentle, options.on, budget)
     if options.brief:
         for line in brief(runs, schemes, names, seeds, options.threads):
             print(line)
+        return
+    made = runs.all(names, seeds, schemes, options.threads)
+    rows = [row for name, measured in made.items() for row in judge.rows(name, measured, schemes)]
+    print(report.report(rows, number))
+    if not (options.quick or options.families or options.schemes or options.number):
+        save(rows, number, path)

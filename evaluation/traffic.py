@@ -19,8 +19,9 @@ DURATIONS = (2.0, 120.0)
 ROUND_TRIPS = 20
 # Connections of a flow list.
 CONNECTIONS = 20_000
-# Bytes of IPv4, TCP with timestamps, and Ethernet per segment.
-HEADERS = 20 + 32 + 14
+# Bytes of Ethernet per packet, and of IPv4, TCP with timestamps and Ethernet per segment.
+ETHERNET = 14
+HEADERS = 20 + 32 + ETHERNET
 # Upper ends of the size classes of the judgement, in segments, and their names.
 CLASSES = ((3, "1-3"), (10, "4-10"), (100, "11-100"), (math.inf, "over 100"))
 
@@ -189,6 +190,7 @@ class Draw:
 
     family: str
     number: int
+    budget: float = BUDGET
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.family} {self.number}")
@@ -239,7 +241,7 @@ class Draw:
             mixed = self.rng.random() < 0.4
         # Of mixed round-trip times the given one is the longest.
         low = max(RTTS[0], rtt / self.log(3, 20)) if mixed else rtt
-        duration = max(min(longest, BUDGET / rate), DURATIONS[0], ROUND_TRIPS * rtt)
+        duration = max(min(longest, self.budget / rate), DURATIONS[0], ROUND_TRIPS * rtt)
         up = self.rng.choice([1.0, 0.5, 0.25, 0.2])
         return Scenario(self.family, self.number, rate, (low, rtt), duration, self.senders() if hosts is None else hosts, up)
 
@@ -359,7 +361,7 @@ def many(draw: Draw) -> Scenario:
     flows = int(draw.log(2, 10_000, draw.even("load")))
     # Two full segments a second for each flow at least.
     made = draw.scenario(rates=(max(1e6, 25e3 * flows), max(300e6, 50e3 * flows)), rtts=(0.005, 0.2), mixed=False)
-    made.duration = max(made.duration, 40 * made.rtts[1], min(60.0, 3 * BUDGET / made.rate))
+    made.duration = max(made.duration, 40 * made.rtts[1], min(60.0, 3 * draw.budget / made.rate))
     made.add("long", flows=flows, group="equal", start=["0s", time(made.duration / 8)])
     return made
 
@@ -368,7 +370,7 @@ def rtt_mix(draw: Draw) -> Scenario:
     """Long flows with round-trip times of 2 to 300 ms."""
     made = draw.scenario(rates=(2e6, 300e6), rtts=(0.05, 0.3), mixed=False)
     made.rtts = (draw.log(0.002, 0.02), made.rtts[1])
-    made.duration = max(made.duration, min(60.0, 2 * BUDGET / made.rate))
+    made.duration = max(made.duration, min(60.0, 2 * draw.budget / made.rate))
     for name, rtt in (("near", made.rtts[0]), ("middle", math.sqrt(made.rtts[0] * made.rtts[1])), ("far", made.rtts[1])):
         made.add("long", flows=draw.whole(1, 6), group=name, rtt=time(rtt))
     return made
@@ -377,7 +379,7 @@ def rtt_mix(draw: Draw) -> Scenario:
 def cc_mix(draw: Draw) -> Scenario:
     """Long flows with different congestion controls, and connections of all sizes."""
     made = draw.scenario(rates=(2e6, 300e6), hosts={})
-    made.duration = max(made.duration, min(60.0, 2 * BUDGET / made.rate))
+    made.duration = max(made.duration, min(60.0, 2 * draw.budget / made.rate))
     for name in draw.rng.sample(["cubic", "reno", "bbr", "dctcp"], draw.rng.randint(2, 3)):
         made.add("long", flows=draw.whole(1, 4), group=name, tcp={"congestion_control": name})
     made.connections("", pareto(20, 1.3), draw.load(0.1, 0.5), 20)
@@ -460,7 +462,7 @@ def household(draw: Draw) -> Scenario:
     """Members of a household with applications at random."""
     made = draw.scenario(rates=(2e6, 300e6), rtts=(0.01, 0.1), mixed=False, hosts={})
     made.up = draw.rng.choice([0.1, 0.25, 1.0])
-    made.duration = max(made.duration, min(60.0, 2 * BUDGET / made.rate))
+    made.duration = max(made.duration, min(60.0, 2 * draw.budget / made.rate))
     members = {
         "pages": lambda: made.add("pages", users=draw.rng.randint(1, 4), pages=8, think=time(draw.log(2, 20))),
         "film": lambda: made.add("on_off", users=1, size={"segments": max(50, int(made.rate / 12000))}, off="3s", group="film"),
@@ -573,13 +575,17 @@ def timers(draw: Draw) -> Scenario:
     made = draw.scenario(rates=(5e6, 100e6), rtts=(0.01, 0.1), mixed=False, hosts={})
     made.add("long", flows=draw.rng.randint(1, 3), group="honest", host=0)
     made.add("voice", group="call", host=2)
-    users = draw.whole(1, 8)
+    if draw.number % 2:
+        # One flow has every second packet of the link: it sends when a packet of its own and one of others have left (sch_cake#145).
+        wire = (1500 + ETHERNET) / 1500
+        made.add("udp", rate=bits(made.rate / 2 / wire), jitter=0, group="attacker", host=1)
+        return made
     off = draw.log(0.02, 3)
+    users = draw.whole(1, 8)
     segments = max(4, int(draw.log(0.1, 2) * off * made.rate / 12000 / users))
-    made.add("on_off", users=users, size={"segments": segments}, off=time(off), group="attacker", host=1)
-    # Packets at the rate at which a queue of their own is just empty again (sch_cake#145): many streams below a fair share.
+    made.add("on_off", users=users, size={"segments": segments}, off=time(off), group="attacker pauses", host=1)
     for number in range(draw.whole(1, 16)):
-        made.add("udp", rate=bits(made.rate * 0.5 / 16), packet=1500, jitter=0, group=f"attacker {number}", host=1)
+        made.add("udp", rate=bits(made.rate / 32), jitter=0, group=f"attacker {number}", host=1)
     return made
 
 
@@ -648,10 +654,9 @@ VALIDATION: dict[str, tuple[Callable[[Draw], Scenario], int]] = {
 FAMILIES = TRAIN | VALIDATION
 
 
-def scenario(family: str, number: int) -> Scenario:
-    """The scenario with this number, always the same."""
-    made = FAMILIES[family][0](Draw(family, number))
-    return made
+def scenario(family: str, number: int, budget: float = BUDGET) -> Scenario:
+    """The scenario with this number, always the same; its runs carry some `budget` bits."""
+    return FAMILIES[family][0](Draw(family, number, budget))
 
 
 # Flow lists that files in cases/ name, as their authors drew them: the load of the link, and sizes in bytes with their parts.

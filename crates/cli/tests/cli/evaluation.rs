@@ -89,6 +89,43 @@ fn every_table_is_made_by_one_command() {
     assert_eq!(names(&runs), files);
 }
 
+/// The judgement by regret, with short runs of two families: a section for each scheme, with verdicts, and the same from the store.
+#[test]
+fn schemes_are_judged_by_regret() {
+    let temporary = TempDir::new().unwrap();
+    let store = ["--threads=2", "--store", text(temporary.path())];
+    let families = "--families=splitters,household";
+    let schemes = ["--schemes=gentle", "--schemes=cake"];
+    let made = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
+    for part in [
+        "### `gentle`",
+        "### `cake`",
+        "| no class more than 10 % worse than under `fq_codel` | ",
+        "| an attacker's or splitter's victim gets no less than under `fq_codel` | ",
+        "| **train** | 1 | ",
+        "| household | 1 | ",
+        "geometric means over 2 seeds in pairs",
+    ] {
+        assert!(made.contains(part), "{part}: {made}");
+    }
+    let again = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
+    assert_eq!(made, again);
+    // A line for each scheme: a scheme is as good as itself.
+    let brief = ["regret", "--brief", "--number=1", "--seeds=1", "--families=page-bursts"];
+    let line = stdout(run(&brief).args(["--schemes=fq_codel"]).args(store));
+    assert!(line.starts_with("fq_codel: worst 1.00, "), "{line}");
+    assert!(line.contains("0 failures in 0 scenarios"), "{line}");
+}
+
+/// The scenarios that are drawn, and the judgement of numbers with known verdicts.
+#[test]
+fn regret_is_as_stated() {
+    let tests = folder().join("tests.py");
+    let program = env!("CARGO_BIN_EXE_gentle");
+    let mut command = Command::new("python3");
+    command.arg(text(&tests)).arg(program).assert().success();
+}
+
 #[test]
 fn the_page_has_the_tables_of_the_results() {
     run(&["--check"]).assert().success();
@@ -98,4 +135,6 @@ fn the_page_has_the_tables_of_the_results() {
 fn mistakes_are_told() {
     let error = stderr(&mut run(&["goal-7"]), 2);
     assert!(error.contains("expected goal-1, goal-2"), "{error}");
+    let error = stderr(&mut run(&["regret", "--families=size"]), 1);
+    assert!(error.contains("unknown family size; expected cases, train"), "{error}");
 }
