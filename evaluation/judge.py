@@ -94,6 +94,11 @@ def is_failure(estimate: Estimate) -> bool:
     return estimate.low > FAILURE
 
 
+def is_uncertain(estimate: Estimate) -> bool:
+    """Whether the ratio is a failure's, but the seeds do not tell."""
+    return estimate.low <= FAILURE < estimate.value
+
+
 @dataclass(frozen=True)
 class Row:
     """A class of a scenario under a scheme: how many times worse than others."""

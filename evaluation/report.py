@@ -92,10 +92,12 @@ def goals(rows: list[Row], judged: list[Row]) -> str:
 
 def no_failure(rows: list[Row]) -> str:
     good, all_of = without(rows, lambda row: judge.is_failure(row.to_fq_codel))
+    uncertain = sum(judge.is_uncertain(row.to_fq_codel) for row in rows)
+    count = f"; {uncertain} uncertain" if uncertain else ""
     if good == all_of:
-        return SEVERITY[0]
+        return f"{SEVERITY[1] if uncertain else SEVERITY[0]}: 0 of {len(rows)} classes{count}"
     failed = sum(judge.is_failure(row.to_fq_codel) for row in rows)
-    return f"{SEVERITY[2]}: {failed} of {len(rows)} classes, in {all_of - good} of {all_of} scenarios"
+    return f"{SEVERITY[2]}: {failed} of {len(rows)} classes, in {all_of - good} of {all_of} scenarios{count}"
 
 
 def none_worse(rows: list[Row]) -> str:

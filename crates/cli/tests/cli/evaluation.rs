@@ -96,7 +96,11 @@ fn schemes_are_judged_by_regret() {
     let store = ["--threads=2", "--store", text(temporary.path())];
     let families = "--families=splitters,household";
     let schemes = ["--schemes=gentle", "--schemes=cake"];
-    let made = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
+    let made = stdout(
+        run(&["regret", "--quick", families])
+            .args(schemes)
+            .args(store),
+    );
     for part in [
         "### `gentle`",
         "### `cake`",
@@ -108,10 +112,20 @@ fn schemes_are_judged_by_regret() {
     ] {
         assert!(made.contains(part), "{part}: {made}");
     }
-    let again = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
+    let again = stdout(
+        run(&["regret", "--quick", families])
+            .args(schemes)
+            .args(store),
+    );
     assert_eq!(made, again);
     // A line for each scheme: a scheme is as good as itself.
-    let brief = ["regret", "--brief", "--number=1", "--seeds=1", "--families=page-bursts"];
+    let brief = [
+        "regret",
+        "--brief",
+        "--number=1",
+        "--seeds=1",
+        "--families=page-bursts",
+    ];
     let line = stdout(run(&brief).args(["--schemes=fq_codel"]).args(store));
     assert!(line.starts_with("fq_codel: worst 1.00, "), "{line}");
     assert!(line.contains("0 failures in 0 scenarios"), "{line}");
@@ -136,5 +150,8 @@ fn mistakes_are_told() {
     let error = stderr(&mut run(&["goal-7"]), 2);
     assert!(error.contains("expected goal-1, goal-2"), "{error}");
     let error = stderr(&mut run(&["regret", "--families=size"]), 1);
-    assert!(error.contains("unknown family size; expected cases, train"), "{error}");
+    assert!(
+        error.contains("unknown family size; expected cases, train"),
+        "{error}"
+    );
 }
