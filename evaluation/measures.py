@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 SIZES = ("1-3 segments", "4-10 segments", "11-100 segments", "over 100 segments")
 # Groups that begin with this are not measured.
@@ -13,11 +14,13 @@ SLOW = "slow "
 # Connections or transactions below which a mean, or a 99th percentile, says nothing.
 FEW, FEW_FOR_P99 = 5, 50
 
+# A TOML or JSON object.
+Object = dict[str, Any]
 # A value of a part of the traffic: part, quantity, value.
 Measure = tuple[str, str, float | None]
 
 
-def measures(scenario: dict, result: dict) -> dict[str, float]:
+def measures(scenario: Object, result: Object) -> dict[str, float]:
     """Measures by `PART: QUANTITY`; the part is a group, an application or a link."""
     found = {}
     for part, quantity, value in all_measures(scenario, result):
@@ -26,12 +29,12 @@ def measures(scenario: dict, result: dict) -> dict[str, float]:
     return found
 
 
-def all_measures(scenario: dict, result: dict) -> Iterator[Measure]:
+def all_measures(scenario: Object, result: Object) -> Iterator[Measure]:
     attacked = is_attacked(scenario)
     yield LINK[attacked], "utilization", result["utilization"]
     groups = {group["group"]: group for group in result["groups"]}
     capacity = {side: result["links"][side]["capacity_bps"] for side in ("down", "up")}
-    ended: dict[str, list[dict]] = {}
+    ended: dict[str, list[Object]] = {}
     for name, kinds, direction in parts(scenario):
         if name.startswith(ATTACKER):
             continue
@@ -62,7 +65,7 @@ def all_measures(scenario: dict, result: dict) -> Iterator[Measure]:
 LINK = ("link", "attacked link")
 
 
-def parts(scenario: dict) -> list[tuple[str, set[str], str]]:
+def parts(scenario: Object) -> list[tuple[str, set[str], str]]:
     """Groups of a scenario, with the kinds of their workloads and the direction of the first; what has no group is `all`."""
     found: dict[str, tuple[set[str], str]] = {}
     for workload in scenario["workload"]:
@@ -82,18 +85,18 @@ def part_of(group: str) -> str:
     return group
 
 
-def is_attacked(scenario: dict) -> bool:
+def is_attacked(scenario: Object) -> bool:
     """Whether the scenario has an attacker: a group whose name says so, or a flood."""
     return any(name.startswith(ATTACKER) or "syn_flood" in kinds for name, kinds, _ in parts(scenario))
 
 
-def scenario_flows(scenario: dict) -> int:
+def scenario_flows(scenario: Object) -> int:
     """Long flows of the link under test."""
     long = (workload for workload in scenario["workload"] if workload["kind"] == "long")
     return sum(workload.get("flows", 1) for workload in long if workload.get("direction", "down") == "down")
 
 
-def connections(part: str, groups: list[dict]) -> Iterator[Measure]:
+def connections(part: str, groups: list[Object]) -> Iterator[Measure]:
     """Measures of connections that end: by size, and all of a part."""
     for group in groups:
         only = None
@@ -109,12 +112,13 @@ def connections(part: str, groups: list[dict]) -> Iterator[Measure]:
         yield part, "unfinished", sum(group["unfinished"] + group["failed"] for group in groups) / started
 
 
-def users(application: dict, capacity: float) -> Iterator[Measure]:
+def users(application: Object, capacity: float) -> Iterator[Measure]:
     """Measures of an application; `capacity` is that of both links, bits per second."""
     name, kind = application["application"], application["kind"]
 
     def mean(field: str) -> float | None:
-        return (application.get(field) or {}).get("mean")
+        value: float | None = (application.get(field) or {}).get("mean")
+        return value
 
     if kind in ("pages", "ssh", "on_off", "dns", "ping"):
         done, failed = application["transactions"], application["failed"] + application["unfinished"]

@@ -100,8 +100,8 @@ class Runs:
     def program(self, scheme: str) -> Path:
         return self.rivals if scheme in judge.RIVALS else self.gentle
 
-    def measures(self, name: str, seed: int, schemes: list[str]) -> dict[str, dict[str, float]]:
-        """Measures of a scenario with a seed under each scheme; schemes that do not run there are left out."""
+    def measured(self, name: str, seed: int, schemes: list[str]) -> dict[str, dict[str, float]]:
+        """Measures of a scenario with a seed under each scheme."""
         path = written(name, seed, self.store / f"scenarios-{self.budget:g}", self.budget)
         text = path.read_text()
         scenario = tomllib.loads(text)
@@ -109,7 +109,8 @@ class Runs:
         for workload in scenario["workload"]:
             if workload["kind"] == "replay":
                 identity.update((path.parent / workload["file"]).read_bytes())
-        kept, missing = {}, {}
+        kept: dict[str, dict[str, float]] = {}
+        missing: dict[Path, dict[str, Path]] = {}
         for scheme in schemes:
             program = self.program(scheme)
             key = hashlib.sha256(f"{identity.hexdigest()} {seed} {scheme} {self.measure}".encode()).hexdigest()[:20]
@@ -120,14 +121,14 @@ class Runs:
                 missing.setdefault(program, {})[scheme] = file
         for program, files in missing.items():
             for (scheme, file), result in zip(files.items(), self.run(program, path, seed, list(files))):
-                kept[scheme] = measures.measures(scenario, result) if result else {}
+                kept[scheme] = measures.measures(scenario, result)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 beside = file.with_suffix(f".{os.getpid()}")
                 beside.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in kept[scheme].items()}))
                 beside.replace(file)
-        return {scheme: kept[scheme] for scheme in schemes if kept[scheme]}
+        return {scheme: kept[scheme] for scheme in schemes}
 
-    def run(self, program: Path, path: Path, seed: int, schemes: list[str]) -> list[dict | None]:
+    def run(self, program: Path, path: Path, seed: int, schemes: list[str]) -> list[measures.Object]:
         """Results of schemes, in this order."""
         command = [program, *(["testbed"] if self.on == "linux" else []), "compare", "--traffic", path, "--quiet", "--json"]
         command += ["--seeds", "1", "--first-seed", str(seed), "--threads", "1", "--bins", "3,10,100"]
@@ -138,7 +139,7 @@ class Runs:
         made = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         if made.returncode:
             raise SystemExit(f"{' '.join(map(str, command))}\n{made.stderr}")
-        results = json.loads(made.stdout)["results"]
+        results: list[measures.Object] = json.loads(made.stdout)["results"]
         if len(results) != len(schemes):
             raise SystemExit(f"{path}: results of {len(results)} schemes instead of {len(schemes)}")
         return results
@@ -149,7 +150,7 @@ class Runs:
         found: dict[str, dict[str, judge.BySeed]] = {name: {} for name in names}
         with ThreadPoolExecutor(threads) as pool:
             work = [(name, seed) for name in names for seed in seeds]
-            made = pool.map(lambda of: self.measures(*of, schemes), work)
+            made = pool.map(lambda of: self.measured(of[0], of[1], schemes), work)
             for number, ((name, seed), measured) in enumerate(zip(work, made), 1):
                 if sys.stderr.isatty():
                     print(f"\r{number} of {len(work)} runs", end="", file=sys.stderr)

@@ -110,8 +110,8 @@ def near_las(rows: list[Row]) -> str:
     rows = [row for row in rows if row.to_las]
     if not rows:
         return "–"
-    near, all_of = without(rows, lambda row: row.to_las.value > judge.NEAR_LAS)
-    possible, _ = without(rows, lambda row: row.to_las.low > judge.NEAR_LAS)
+    near, all_of = without(rows, lambda row: row.to_las is not None and row.to_las.value > judge.NEAR_LAS)
+    possible, _ = without(rows, lambda row: row.to_las is not None and row.to_las.low > judge.NEAR_LAS)
     verdict = SEVERITY[0 if near >= 0.9 * all_of else 1 if possible >= 0.9 * all_of else 2]
     return f"{verdict}: {100 * near / all_of:.0f} % of {all_of}"
 
@@ -124,9 +124,9 @@ def holds(rows: list[Row], limit: float) -> str:
     if verdict == SEVERITY[0]:
         return f"{verdict}: {len(rows)} of {len(rows)}"
     worst = max(rows, key=lambda row: row.to_fq_codel.low)
-    counts = [f"{verdicts.count(severity)} {text}" for severity, text in ((SEVERITY[2], "broken"), (SEVERITY[1], "not certain"))]
-    counts = ", ".join(count for count in counts if not count.startswith("0 "))
-    return f"{verdict}: {counts} of {len(rows)}; {worst.scenario}: {worst.to_fq_codel}"
+    counts = [(verdicts.count(severity), text) for severity, text in ((SEVERITY[2], "broken"), (SEVERITY[1], "not certain"))]
+    shown = ", ".join(f"{count} {text}" for count, text in counts if count)
+    return f"{verdict}: {shown} of {len(rows)}; {worst.scenario}: {worst.to_fq_codel}"
 
 
 def families(rows: list[Row]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,16 +64,15 @@ class FlowList:
     largest: int
     mss: int
     # Connections that start together, and the time over which they do.
-    burst: int = 1
-    spread: float = 0.0
-    start: float = 0.0
+    burst: int
+    spread: float
 
     def lists(self, rng: random.Random) -> dict[str, list[tuple[float, int]]]:
         """Start times and bytes of payload, by size class."""
         found: dict[str, list[tuple[float, int]]] = {name: [] for _, name in CLASSES}
-        left = self.rate * (self.until - self.start)
+        left = self.rate * self.until
         while left > 0:
-            begin = rng.uniform(self.start, self.until)
+            begin = rng.uniform(0, self.until)
             for _ in range(self.burst):
                 segments = min(max(1, math.ceil(self.sizes(rng))), self.largest)
                 name = next(name for end, name in CLASSES if segments <= end)
@@ -91,7 +90,7 @@ class Scenario:
     rate: float
     rtts: tuple[float, float]
     duration: float
-    hosts: dict[str, object] = field(default_factory=dict)
+    hosts: Mapping[str, object] = field(default_factory=dict)
     up: float = 0.25
     changes: list[tuple[float, float]] = field(default_factory=list)
     workloads: list[dict[str, object]] = field(default_factory=list)
@@ -104,7 +103,9 @@ class Scenario:
 
     @property
     def mss(self) -> int:
-        return int(self.hosts.get("mss", 1448))
+        mss = self.hosts.get("mss", 1448)
+        assert isinstance(mss, int)
+        return mss
 
     @property
     def warmup(self) -> float:
@@ -121,7 +122,7 @@ class Scenario:
             keys.setdefault("initiator", "receiver")
         self.workloads.append({"kind": kind, **{key: value for key, value in keys.items() if value is not None}})
 
-    def connections(self, name: str, sizes: Sizes, load: float, mean: float, **keys: object) -> None:
+    def connections(self, name: str, sizes: Sizes, load: float, mean: float, burst: int = 1, spread: float = 0.0) -> None:
         """Adds a flow list with that part of the link's rate; `mean` estimates the mean size in segments."""
         rate = load * self.rate / 8
         wire = self.mss + HEADERS
@@ -129,10 +130,10 @@ class Scenario:
         until = min(self.duration, CONNECTIONS * mean * wire / rate)
         self.duration = max(until, DURATIONS[0], ROUND_TRIPS * self.rtts[1] / 2)
         largest = max(4, int(rate * self.duration / wire / 10))
-        self.lists.append(FlowList(name, sizes, rate, self.duration, largest, self.mss, **keys))
+        self.lists.append(FlowList(name, sizes, rate, self.duration, largest, self.mss, burst, spread))
 
-    def text(self, files: dict[str, list[str]]) -> str:
-        """The scenario file, with flow lists by name in `files`."""
+    def text(self, files: dict[str, str]) -> str:
+        """The scenario file, with a flow list for each group of `files`."""
         delay = time(max(self.rtts[0] / 4, 1e-6))
         lines = [
             f'title = "{self.name}"',
@@ -142,7 +143,7 @@ class Scenario:
             f'drain = "{self.drain:.0f}s"',
             "",
             "[hosts]",
-            *(f"{key} = {toml(value)}" for key, value in ({"profile": "linux-7.2"} | self.hosts).items()),
+            *(f"{key} = {toml(value)}" for key, value in {"profile": "linux-7.2", **self.hosts}.items()),
             "",
             "[link.down]",
             f'rate = "{bits(self.rate)}"',
@@ -153,10 +154,9 @@ class Scenario:
             changes = [{"at": time(at), "rate": bits(rate)} for at, rate in self.changes]
             lines.append(f"changes = {toml(changes)}")
         lines += ["", "[link.up]", f'rate = "{bits(self.up * self.rate)}"', f'delay = "{delay}"', 'qdisc = "as down"']
-        replays = [
+        replays: list[dict[str, object]] = [
             {"kind": "replay", "file": file, "group": group, "initiator": "receiver", "rtt": self.rtt()}
-            for group, paths in files.items()
-            for file in paths
+            for group, file in files.items()
         ]
         for workload in [*self.workloads, *replays]:
             lines += ["", "[[workload]]", *(f"{key} = {toml(value)}" for key, value in workload.items())]
@@ -166,7 +166,7 @@ class Scenario:
         """Writes the scenario file and its flow lists for a seed."""
         folder.mkdir(parents=True, exist_ok=True)
         stem = f"{self.name}-seed-{seed}" if self.lists else self.name
-        files: dict[str, list[str]] = {}
+        files: dict[str, str] = {}
         for flows in self.lists:
             rng = random.Random(f"{self.name} {flows.name} {seed}")
             for group, connections in flows.lists(rng).items():
@@ -175,7 +175,7 @@ class Scenario:
                 label = f"{flows.name} {group}".strip()
                 path = folder / f"{stem}-{label.replace(' ', '-')}.csv"
                 path.write_text("start_s,bytes\n" + "".join(f"{start:.6f},{size}\n" for start, size in connections))
-                files.setdefault(label, []).append(path.name)
+                files[label] = path.name
         path = folder / f"{stem}.toml"
         path.write_text(self.text(files))
         return path
@@ -204,7 +204,8 @@ class Draw:
 
     def log(self, low: float, high: float, of: float | None = None) -> float:
         """Log-uniform."""
-        return low * (high / low) ** (self.rng.random() if of is None else of)
+        part = self.rng.random() if of is None else of
+        return float(low * (high / low) ** part)
 
     def whole(self, low: int, high: int) -> int:
         """A whole number, log-uniform."""
@@ -213,7 +214,7 @@ class Draw:
     def load(self, low: float, high: float) -> float:
         return low + (high - low) * self.even("load")
 
-    def senders(self) -> dict[str, object]:
+    def senders(self) -> Mapping[str, object]:
         """TCP of the hosts: mostly CUBIC on a current Linux."""
         return self.rng.choice(
             [{}] * 6
@@ -232,7 +233,7 @@ class Draw:
         rates: tuple[float, float] = RATES,
         rtts: tuple[float, float] = RTTS,
         mixed: bool | None = None,
-        hosts: dict[str, object] | None = None,
+        hosts: Mapping[str, object] | None = None,
         longest: float = DURATIONS[1],
     ) -> Scenario:
         rate = self.log(*rates, self.even("rate"))
@@ -250,7 +251,7 @@ class Draw:
 
 
 def constant(mean: float) -> Sizes:
-    return lambda rng: mean
+    return lambda _: mean
 
 
 def bimodal(small: float, large: float, part: float) -> Sizes:
@@ -276,7 +277,7 @@ def zipf(exponent: float, largest: int) -> Sizes:
     def draw(rng: random.Random) -> float:
         power = 1 - exponent
         low, high = 0.5**power, (largest + 0.5) ** power
-        return max(1.0, round((low + rng.random() * (high - low)) ** (1 / power)))
+        return max(1.0, float(round((low + rng.random() * (high - low)) ** (1 / power))))
 
     return draw
 
