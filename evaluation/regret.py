@@ -96,24 +96,32 @@ class Runs:
     def __post_init__(self) -> None:
         self.digests = {path: digest(path) for path in {self.gentle, self.rivals}}
         self.measure = digest(Path(measures.__file__))
+        self.written: dict[tuple[str, int], tuple[Path, measures.Object, str]] = {}
 
     def program(self, scheme: str) -> Path:
         return self.rivals if scheme in judge.RIVALS else self.gentle
 
+    def scenario(self, name: str, seed: int) -> tuple[Path, measures.Object, str]:
+        """The file of a scenario, what is in it, and a digest of it and its flow lists."""
+        if (name, seed) not in self.written:
+            path = written(name, seed, self.store / f"scenarios-{self.budget:g}", self.budget)
+            text = path.read_text()
+            scenario = tomllib.loads(text)
+            identity = hashlib.sha256(text.encode())
+            for workload in scenario["workload"]:
+                if workload["kind"] == "replay":
+                    identity.update((path.parent / workload["file"]).read_bytes())
+            self.written[name, seed] = path, scenario, identity.hexdigest()
+        return self.written[name, seed]
+
     def measured(self, name: str, seed: int, schemes: list[str]) -> dict[str, dict[str, float]]:
         """Measures of a scenario with a seed under each scheme."""
-        path = written(name, seed, self.store / f"scenarios-{self.budget:g}", self.budget)
-        text = path.read_text()
-        scenario = tomllib.loads(text)
-        identity = hashlib.sha256(text.encode())
-        for workload in scenario["workload"]:
-            if workload["kind"] == "replay":
-                identity.update((path.parent / workload["file"]).read_bytes())
+        path, scenario, identity = self.scenario(name, seed)
         kept: dict[str, dict[str, float]] = {}
         missing: dict[Path, dict[str, Path]] = {}
         for scheme in schemes:
             program = self.program(scheme)
-            key = hashlib.sha256(f"{identity.hexdigest()} {seed} {scheme} {self.measure}".encode()).hexdigest()[:20]
+            key = hashlib.sha256(f"{identity} {seed} {scheme} {self.measure}".encode()).hexdigest()[:20]
             file = self.store / f"{self.on}-{self.digests[program]}" / f"{key}.json"
             if file.exists():
                 kept[scheme] = json.loads(file.read_text())
