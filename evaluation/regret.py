@@ -232,29 +232,46 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
 # ---- saved results ----------------------------------------------------------------------------------------------------
 
 
-def save(rows: list[Row], seeds: int, path: Path) -> None:
-    """Writes what the tables need, whole or not at all."""
+# The table of a file: a line for each scenario and class, a column for each scheme.
+Table = list[list[str]]
+
+
+def to_table(rows: list[Row], seeds: int) -> Table:
+    """Rows as a table, with four digits: the ratio to the best, then the ratios to FQ-CoDel and to LAS with their intervals."""
+    schemes = list(dict.fromkeys(row.scheme for row in rows))
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        estimates = [row.to_fq_codel, row.to_las] if row.to_las else [row.to_fq_codel]
+        numbers = [row.to_best, *(value for estimate in estimates for value in (estimate.value, estimate.low, estimate.high))]
+        lines.setdefault((row.scenario, row.name), {})[row.scheme] = " ".join(f"{value:.4g}" for value in numbers)
+    body = [[*names, *(cells.get(scheme, "") for scheme in schemes)] for names, cells in lines.items()]
+    return [["scenario", f"class, {seeds} seeds", *schemes], *body]
+
+
+def from_table(table: Table) -> tuple[list[Row], int]:
+    """Rows of a table, and the number of seeds."""
+    (_, title, *schemes), *body = table
+    rows = []
+    for index, scheme in enumerate(schemes):
+        for scenario, name, *cells in body:
+            if cells[index]:
+                to_best, *ratios = (float(number) for number in cells[index].split())
+                to_las = Estimate(*ratios[3:]) if ratios[3:] else None
+                rows.append(Row(scenario, name, scheme, Estimate(*ratios[:3]), to_best, to_las))
+    return rows, int(title.split()[1])
+
+
+def save(table: Table, path: Path) -> None:
+    """Writes a table, whole or not at all."""
     beside = path.with_suffix(".new")
     with beside.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["seeds", seeds])
-        for row in rows:
-            estimates = [row.to_fq_codel, row.to_las] if row.to_las else [row.to_fq_codel]
-            numbers = [value for estimate in estimates for value in (estimate.value, estimate.low, estimate.high)]
-            writer.writerow([row.scenario, row.name, row.scheme, *(f"{value:.4g}" for value in [row.to_best, *numbers])])
+        csv.writer(file, lineterminator="\n").writerows(table)
     beside.replace(path)
 
 
-def read(path: Path) -> tuple[list[Row], int]:
-    """Rows that were saved, and the number of seeds."""
+def read(path: Path) -> Table:
     with path.open(newline="") as file:
-        (_, seeds), *lines = csv.reader(file)
-    rows = []
-    for scenario, name, scheme, to_best, *numbers in lines:
-        ratios = [float(number) for number in numbers]
-        to_las = Estimate(*ratios[3:]) if ratios[3:] else None
-        rows.append(Row(scenario, name, scheme, Estimate(*ratios[:3]), float(to_best), to_las))
-    return rows, int(seeds)
+        return list(csv.reader(file))
 
 
 # ---- command line -----------------------------------------------------------------------------------------------------
@@ -280,7 +297,7 @@ def main(words: list[str]) -> None:
     options = parser.parse_args(words)
     path = HERE / "results" / f"regret-{options.on}.csv"
     if options.tables:
-        print(report.report(*read(path)))
+        print(report.report(*from_table(read(path))))
         return
     if options.quick:
         options.number, options.seeds = options.number or 1, options.seeds or 2
@@ -304,6 +321,8 @@ def main(words: list[str]) -> None:
         seeds += range(seeds[-1] + 1, seeds[-1] + 1 + options.more)
         made |= runs.all(again, seeds, schemes, options.threads)
         rows = [row for name, measured in made.items() for row in judge.rows(name, measured, schemes)]
-    print(report.report(rows, number))
+    # As from the file.
+    table = to_table(rows, number)
+    print(report.report(*from_table(table)))
     if not (options.quick or options.families or options.schemes or options.number):
-        save(rows, number, path)
+        save(table, path)

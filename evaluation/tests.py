@@ -192,8 +192,8 @@ class Tables(unittest.TestCase):
         self.assertIn("| sizes-1 | all: over 100 segments, mean | 2.00 (1.50 to 3.00) |", text)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.csv"
-            regret.save(rows, 5, path)
-            self.assertEqual(regret.read(path), (rows, 5))
+            regret.save(regret.to_table(rows, 5), path)
+            self.assertEqual(regret.from_table(regret.read(path)), (rows, 5))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ CONNECTIONS = 20_000
 # Bytes of Ethernet per packet, and of IPv4, TCP with timestamps and Ethernet per segment.
 ETHERNET = 14
 HEADERS = 20 + 32 + ETHERNET
+# Applications whose flows send at less than this rate on the wire, bits per second: a call sends 86 kb/s.
+SMALL_RATES = ("voice", "game", "dns")
+SMALL_RATE = 100e3
 # Upper ends of the size classes of the judgement, in segments, and their names.
 CLASSES = ((3, "1-3"), (10, "4-10"), (100, "11-100"), (math.inf, "over 100"))
 
@@ -121,6 +124,18 @@ class Scenario:
         if kind in ("long", "web", "poisson", "replay"):
             keys.setdefault("initiator", "receiver")
         self.workloads.append({"kind": kind, **{key: value for key, value in keys.items() if value is not None}})
+
+    def name_slow(self) -> None:
+        """Names calls, games and lookups as slow where they send less than a fair share, whatever the others do."""
+        floods = any(workload["kind"] == "syn_flood" for workload in self.workloads)
+        if self.lists or self.changes or floods:
+            # Nobody knows the number of flows, or the rate.
+            return
+        counts = ("flows", "users", "sessions", "calls", "players")
+        flows = sum(max(int(str(workload.get(key, 1))) for key in counts) for workload in self.workloads)
+        for workload in self.workloads:
+            if workload["kind"] in SMALL_RATES and "tunnel" not in workload and self.rate * min(1, self.up) / flows > SMALL_RATE:
+                workload["group"] = f"slow {workload['group']}"
 
     def connections(self, name: str, sizes: Sizes, load: float, mean: float, burst: int = 1, spread: float = 0.0) -> None:
         """Adds a flow list with that part of the link's rate; `mean` estimates the mean size in segments."""
@@ -421,10 +436,9 @@ def calls(draw: Draw) -> Scenario:
     made = draw.scenario(rates=(2e6, 100e6), rtts=(0.01, 0.15))
     downloads = draw.whole(1, 12)
     made.add("long", flows=downloads, group="downloads")
-    slow = "slow " if made.rate / (downloads + 4) > 150e3 else ""
-    made.add("voice", group=f"{slow}call")
-    made.add("game", group=f"{slow}game")
-    made.add("dns", gap="1s", group=f"{slow}lookups")
+    made.add("voice", group="call")
+    made.add("game", group="game")
+    made.add("dns", gap="1s", group="lookups")
     made.add("video_call", group="video")
     return made
 
@@ -657,7 +671,9 @@ FAMILIES = TRAIN | VALIDATION
 
 def scenario(family: str, number: int, budget: float = BUDGET) -> Scenario:
     """The scenario with this number, always the same; its runs carry some `budget` bits."""
-    return FAMILIES[family][0](Draw(family, number, budget))
+    made = FAMILIES[family][0](Draw(family, number, budget))
+    made.name_slow()
+    return made
 
 
 # Flow lists that files in cases/ name, as their authors drew them: the load of the link, and sizes in bytes with their parts.
