@@ -30,7 +30,7 @@ SCHEMES = ("gentle", "age_prio target=20ms ecn", "cake")
 # Scenarios that are run on Linux, where a run takes a hundred times as long: links of at most 100 Mb/s, one TCP for all hosts.
 LINUX = (
     "sizes-9", "elephants-2", "bursts-3", "streams-1", "many-0", "splitters-4", "hopping-1", "calls-3",
-    "other-sizes-3", "household-1", "tunnels-2", "two-way-0", "churn-0", "torrents-0", "cases/many300_20", "cases/b_20_6_2",
+    "other-sizes-3", "household-1", "tunnels-2", "two-way-0", "churn-0", "torrents-0", "cases/many300_20",
 )  # fmt: skip
 # Linux does not have them.
 IDEALS = ("las", "srpt")
@@ -44,17 +44,18 @@ def cases() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.toml"))
 
 
-def scenarios(families: Iterable[str], number: int | None = None) -> list[str]:
-    """Names of the scenarios of families or sets of families, at most `number` of each family."""
+def scenarios(families: Iterable[str], number: int | None = None, first: int = 0) -> list[str]:
+    """Names of scenarios: of each family, or each family of a set, `number` (default: as many as it has) from number `first` on."""
     found = []
     for name in families:
+        family, _, index = name.rpartition("-")
         if name == "cases":
             found += [f"cases/{stem}" for stem in cases()]
         elif name in SETS:
-            found += scenarios(SETS[name], number)
+            found += scenarios(SETS[name], number, first)
         elif name in traffic.FAMILIES:
-            found += [f"{name}-{index}" for index in range(min(number or 1000, traffic.FAMILIES[name][1]))]
-        elif name in all_scenarios():
+            found += [f"{name}-{first + offset}" for offset in range(number or traffic.FAMILIES[name][1])]
+        elif (family in traffic.FAMILIES and index.isdecimal()) or name in [f"cases/{stem}" for stem in cases()]:
             found.append(name)
         else:
             raise SystemExit(f"unknown family {name}; expected cases, {', '.join([*SETS, *traffic.FAMILIES])}")
@@ -285,7 +286,8 @@ def main(words: list[str]) -> None:
     parser.add_argument("--seeds", type=int, help="seeds of each scenario (default: 5; on Linux 3)")
     parser.add_argument("--more", type=int, default=0, metavar="N", help="further seeds of scenarios with an uncertain class (default: 0)")
     parser.add_argument("--first-seed", type=int, default=1, metavar="N")
-    parser.add_argument("--number", type=int, metavar="N", help="scenarios of each family at most (default: all)")
+    parser.add_argument("--number", type=int, metavar="N", help="scenarios of each family (default: 4 to 12)")
+    parser.add_argument("--first-number", type=int, default=0, metavar="N", help="number of the first one: others have other scenarios")
     parser.add_argument("--gentle", type=Path, default=HERE.parent / "target/release/gentle", help="the program (default: that of make)")
     parser.add_argument("--rivals", type=Path, help="the program for fq_codel, cake and las, whose runs are then kept (default: --gentle)")
     parser.add_argument("--store", type=Path, default=HERE.parent / "target/evaluation", help="folder of runs (default: target/evaluation)")
@@ -303,7 +305,7 @@ def main(words: list[str]) -> None:
         options.number, options.seeds = options.number or 1, options.seeds or 2
     linux = options.on == "linux"
     families = options.families or ",".join(LINUX if linux else [*SETS] if options.quick else [*SETS, "cases"])
-    names = scenarios(families.split(","), options.number)
+    names = scenarios(families.split(","), options.number, options.first_number)
     number = options.seeds or (3 if linux else 5)
     seeds = list(range(options.first_seed, options.first_seed + number))
     schemes = options.schemes or list(SCHEMES)
@@ -324,5 +326,5 @@ def main(words: list[str]) -> None:
     # As from the file.
     table = to_table(rows, number)
     print(report.report(*from_table(table)))
-    if not (options.quick or options.families or options.schemes or options.number):
+    if not (options.quick or options.families or options.schemes or options.number or options.first_number):
         save(table, path)
