@@ -15,8 +15,9 @@ sys.dont_write_bytecode = True
 
 import judge
 import measures
-import regret
 import report
+import results
+import runs
 import traffic
 from judge import Row
 from paired import Estimate
@@ -26,8 +27,8 @@ PROGRAM = Path(sys.argv.pop())
 
 def files(folder: Path, seed: int = 3) -> dict[str, str]:
     """Writes every scenario, and returns what was written."""
-    for name in [*regret.all_scenarios(), *regret.scenarios(regret.SETS, number=2, first=1000)]:
-        regret.written(name, seed, folder, traffic.BUDGET / 100)
+    for name in [*runs.all_scenarios(), *runs.scenarios(runs.SETS, number=2, first=1000)]:
+        runs.written(name, seed, folder, traffic.BUDGET / 100)
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
@@ -54,7 +55,7 @@ class Traffic(unittest.TestCase):
         self.assertRegex(made.stderr, rf"point\[{len(paths) - 1}\]\.traffic: .*nowhere\.toml: cannot be read")
 
     def test_parameters_are_within_the_ranges(self) -> None:
-        for name in regret.scenarios(regret.SETS, number=50):
+        for name in runs.scenarios(runs.SETS, number=50):
             family, _, number = name.rpartition("-")
             drawn = traffic.scenario(family, int(number))
             with self.subTest(name):
@@ -101,9 +102,9 @@ def by_seed(name: str, *values: float) -> judge.BySeed:
 
 class Judgement(unittest.TestCase):
     def rows(self, name: str, of: tuple[float, ...], to: tuple[float, ...], **others: tuple[float, ...]) -> Row:
-        runs = {"scheme": by_seed(name, *of), "fq_codel": by_seed(name, *to)}
-        runs |= {scheme: by_seed(name, *values) for scheme, values in others.items()}
-        (row,) = judge.rows("sizes-0", runs, ["scheme"])
+        made = {"scheme": by_seed(name, *of), "fq_codel": by_seed(name, *to)}
+        made |= {scheme: by_seed(name, *values) for scheme, values in others.items()}
+        (row,) = judge.rows("sizes-0", made, ["scheme"])
         return row
 
     def test_a_ratio_is_judged_beyond_its_interval(self) -> None:
@@ -190,8 +191,8 @@ class Tables(unittest.TestCase):
         self.assertIn("| sizes-1 | all: over 100 segments, mean | 2.00 (1.50 to 3.00) |", text)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.csv"
-            regret.save(regret.to_table(rows, 5), path)
-            self.assertEqual(regret.from_table(regret.read(path)), (rows, 5))
+            results.save(results.to_table(rows, 5), path)
+            self.assertEqual(results.from_table(results.read(path)), (rows, 5))
 
 
 if __name__ == "__main__":
