@@ -117,10 +117,11 @@ class Runs:
                 missing.setdefault(program, {})[scheme] = file
         for program, files in missing.items():
             for (scheme, file), result in zip(files.items(), self.run(program, path, seed, list(files))):
-                kept[scheme] = measures.measures(scenario, result)
+                # As they are read again.
+                kept[scheme] = {name: float(f"{value:.6g}") for name, value in measures.measures(scenario, result).items()}
                 file.parent.mkdir(parents=True, exist_ok=True)
                 beside = file.with_suffix(f".{os.getpid()}")
-                beside.write_text(json.dumps({key: float(f"{value:.6g}") for key, value in kept[scheme].items()}))
+                beside.write_text(json.dumps(kept[scheme]))
                 beside.replace(file)
         return {scheme: kept[scheme] for scheme in schemes}
 
