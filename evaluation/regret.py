@@ -67,7 +67,7 @@ def main(words: list[str]) -> None:
         made |= runs.all(again, seeds, schemes, options.threads)
         rows = [row for name, measured in made.items() for row in judge.rows(name, measured, schemes)]
     # As from the file.
-    table = to_table(rows, number)
+    table = to_table(rows, f"{number} to {len(seeds)}" if len(seeds) > number else f"{number}")
     print(report.report(*from_table(table)))
     if not (options.quick or options.families or options.schemes or options.number or options.first_number):
         save(table, path)

@@ -21,7 +21,7 @@ SCOPES: dict[str, Callable[[str], bool]] = {
 }
 
 
-def report(rows: list[Row], seeds: int) -> str:
+def report(rows: list[Row], seeds: str) -> str:
     """All tables, a section for each scheme."""
     schemes = list(dict.fromkeys(row.scheme for row in rows))
     return "\n\n".join([*(section([row for row in rows if row.scheme == scheme]) for scheme in schemes), foot(seeds)])
@@ -33,7 +33,7 @@ def section(rows: list[Row]) -> str:
     return "\n\n".join([f"### `{rows[0].scheme}`", *parts])
 
 
-def foot(seeds: int) -> str:
+def foot(seeds: str) -> str:
     return (
         f"Ratios are times that a scheme is worse (goodput and Jain's index inverted), geometric means over {seeds} seeds in pairs. *Worse*: the "
         f"interval lies above 1, and the ratio is at least {judge.MATERIAL}; *failure*: it lies above {judge.FAILURE:.2f}. *Best*: of `fq_codel`, "

@@ -12,7 +12,7 @@ from paired import Estimate
 Table = list[list[str]]
 
 
-def to_table(rows: list[Row], seeds: int) -> Table:
+def to_table(rows: list[Row], seeds: str) -> Table:
     """Rows as a table, with four digits: the ratio to the best, then the ratios to FQ-CoDel and to LAS with their intervals."""
     schemes = list(dict.fromkeys(row.scheme for row in rows))
     lines: dict[tuple[str, str], dict[str, str]] = {}
@@ -24,7 +24,7 @@ def to_table(rows: list[Row], seeds: int) -> Table:
     return [["scenario", f"class, {seeds} seeds", *schemes], *body]
 
 
-def from_table(table: Table) -> tuple[list[Row], int]:
+def from_table(table: Table) -> tuple[list[Row], str]:
     """Rows of a table, and the number of seeds."""
     (_, title, *schemes), *body = table
     rows = []
@@ -34,7 +34,7 @@ def from_table(table: Table) -> tuple[list[Row], int]:
                 to_best, *ratios = (float(number) for number in cells[index].split())
                 to_las = Estimate(*ratios[3:]) if ratios[3:] else None
                 rows.append(Row(scenario, name, scheme, Estimate(*ratios[:3]), to_best, to_las))
-    return rows, int(title.split()[1])
+    return rows, title.removeprefix("class, ").removesuffix(" seeds")
 
 
 def save(table: Table, path: Path) -> None:

@@ -184,15 +184,15 @@ class Tables(unittest.TestCase):
             Row("sizes-0", "all: 1-3 segments, mean", "scheme", good, 1.2, Estimate(1.01, 1.0, 1.02)),
             Row("sizes-1", "all: over 100 segments, mean", "scheme", bad, 2.0, None),
         ]
-        text = report.report(rows, 5)
+        text = report.report(rows, "5")
         self.assertIn("**does not hold**: 1 of 2 classes, in 1 of 2 scenarios", text)
         self.assertIn("| **does not hold**: 50 % of 2 |", text)
         self.assertIn("| holds: 100 % of 1 |", text)
         self.assertIn("| sizes-1 | all: over 100 segments, mean | 2.00 (1.50 to 3.00) |", text)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.csv"
-            results.save(results.to_table(rows, 5), path)
-            self.assertEqual(results.from_table(results.read(path)), (rows, 5))
+            results.save(results.to_table(rows, "5"), path)
+            self.assertEqual(results.from_table(results.read(path)), (rows, "5"))
 
 
 if __name__ == "__main__":
