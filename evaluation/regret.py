@@ -50,6 +50,8 @@ def main(words: list[str]) -> None:
     families = options.families or ",".join(LINUX if linux else [*SETS] if options.quick else [*SETS, "cases"])
     names = scenarios(families.split(","), options.number, options.first_number)
     number = options.seeds or (3 if linux else 5)
+    if number < 2 and not options.brief:
+        parser.error("--seeds: expected 2 or more, as one seed has no interval")
     seeds = list(range(options.first_seed, options.first_seed + number))
     schemes = options.schemes or list(SCHEMES)
     budget = traffic.BUDGET / (30 if options.quick else 5 if linux else 1)
