@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,11 +190,18 @@ class Scenario:
                     continue
                 label = f"{flows.name} {group}".strip()
                 path = folder / f"{stem}-{label.replace(' ', '-')}.csv"
-                path.write_text("start_s,bytes\n" + "".join(f"{start:.6f},{size}\n" for start, size in connections))
+                write(path, "start_s,bytes\n" + "".join(f"{start:.6f},{size}\n" for start, size in connections))
                 files[label] = path.name
         path = folder / f"{stem}.toml"
-        path.write_text(self.text(files))
+        write(path, self.text(files))
         return path
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file whole or not at all: other threads write and read the same scenario."""
+    beside = path.with_suffix(f".{threading.get_ident()}")
+    beside.write_text(text)
+    beside.replace(path)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------------
@@ -701,6 +709,6 @@ def write_case(case: Path, folder: Path, seed: int) -> Path:
             [(_, size)] = rng.choices(mixture, [part for part, _ in mixture])
             left -= size + math.ceil(size / 1448) * HEADERS
             lines.append(f"{rng.uniform(0, 200):.6f},{size},{rng.uniform(0.012, 0.3):.6f},down,receiver\n")
-        flows.write_text("".join(lines))
-    path.write_text(text)
+        write(flows, "".join(lines))
+    write(path, text)
     return path

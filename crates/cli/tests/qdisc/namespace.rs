@@ -4,13 +4,15 @@ use gentle_testkit::unshare;
 use std::path::Path;
 use std::process::Output;
 
-/// Setup for every script; `wan` and `peer` are the two ends of a cable.
+/// Setup for every script; `wan` and `peer` are the two ends of a cable. The kernel says later that both are up, which would be
+/// a difference to those who compare.
 const BEFORE: &str = "\
 mount -t tmpfs none /run
 mount -t sysfs none /sys
 ip link add wan type veth peer name peer
 ip link set wan up
 ip link set peer up
+timeout 5 sh -c 'until grep -q up /sys/class/net/wan/operstate && grep -q up /sys/class/net/peer/operstate; do sleep 0.01; done'
 ";
 
 /// Runs a shell script in a new namespace; `None` if that is not permitted.

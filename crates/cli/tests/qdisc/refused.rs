@@ -39,7 +39,8 @@ fn what_could_not_be_restored_is_refused_before_anything_has_changed() {
             return;
         };
         let words = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{why}: {words}");
+        let differs = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{why}: {words}{differs}");
         assert!(
             words.contains(why) && words.contains("nothing was changed"),
             "{why}: {words}"
