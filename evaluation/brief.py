@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import judge
+from paired import geometric_mean, percentile
 from runs import Runs
 
 
@@ -47,10 +47,10 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
             attacked = judge.is_attacked(by_scheme)
             of, to = by_scheme.get(scheme, {}), by_scheme["fq_codel"]
             for kind in dict.fromkeys(kind for values in to.values() for kind in values):
-                logs = [math.log(a / b) for a, b in judge.pairs_of(kind, of, to) if a > 0 and b > 0]
-                if not logs:
+                by_seed = [a / b for a, b in judge.pairs_of(kind, of, to) if a > 0 and b > 0]
+                if not by_seed:
                     continue
-                mean, least = math.exp(math.fsum(logs) / len(logs)), math.exp(min(logs))
+                mean, least = geometric_mean(by_seed), min(by_seed)
                 broken += any(least > rule.limit for rule in judge.INVARIANTS if rule.applies(kind, attacked))
                 if judge.quantity_of(kind) == judge.UTILIZATION:
                     continue
@@ -58,11 +58,11 @@ def brief(runs: Runs, schemes: list[str], names: list[str], seeds: list[int], th
                 if least > judge.FAILURE:
                     failed.add(name)
                 if judge.is_small(kind):
-                    gains.append(math.log(mean))
-        ordered = sorted(mean for mean, *_ in ratios)
+                    gains.append(mean)
+        means = [mean for mean, *_ in ratios]
         sure = max(ratios, key=lambda item: item[1])
         failures = sum(least > judge.FAILURE for _, least, _ in ratios)
-        gain = math.exp(math.fsum(gains) / len(gains)) if gains else math.nan
-        p95 = ordered[max(0, math.ceil(0.95 * len(ordered)) - 1)]
-        found.append(Brief(scheme, ordered[-1], p95, sure[1], sure[2], failures, len(failed), gain, broken))
+        found.append(
+            Brief(scheme, max(means), percentile(means, 0.95), sure[1], sure[2], failures, len(failed), geometric_mean(gains), broken)
+        )
     return found

@@ -27,8 +27,12 @@ NEAR_LAS = 1.05
 
 SMALL = SIZES[:2]
 
-
 UTILIZATION = "utilization"
+# The class that scenarios with an attacker have.
+ATTACKED = f"{LINK[True]}: {UTILIZATION}"
+
+# Values of a class by seed.
+BySeed = dict[int, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,9 @@ QUANTITIES = {
 }
 
 
-def is_attacked(runs: dict[str, dict[int, dict[str, float]]]) -> bool:
+def is_attacked(runs: dict[str, BySeed]) -> bool:
     """Whether measures are of a scenario with an attacker."""
-    return any(f"{LINK[True]}: {UTILIZATION}" in values for by_seed in runs.values() for values in by_seed.values())
+    return any(ATTACKED in values for by_seed in runs.values() for values in by_seed.values())
 
 
 # ---- comparisons ------------------------------------------------------------------------------------------------------
@@ -72,10 +76,6 @@ def quantity_of(name: str) -> str:
 def is_small(name: str) -> bool:
     """Whether a class is the mean response time of connections of 1 to 10 segments."""
     return quantity_of(name).removesuffix(", mean") in SMALL
-
-
-# Values of a class by seed.
-BySeed = dict[int, dict[str, float]]
 
 
 def pairs_of(name: str, of: BySeed, to: BySeed) -> list[tuple[float, float]]:
@@ -122,7 +122,7 @@ class Row:
 
 def attacked(rows: Iterable[Row]) -> set[str]:
     """Scenarios with an attacker."""
-    return {row.scenario for row in rows if row.name == f"{LINK[True]}: {UTILIZATION}"}
+    return {row.scenario for row in rows if row.name == ATTACKED}
 
 
 RIVALS = ("fq_codel", "cake", "las")

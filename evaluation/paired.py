@@ -59,6 +59,18 @@ def ratio(pairs: Iterable[tuple[float, float]]) -> Estimate | None:
     return Estimate(math.exp(mean), math.exp(mean - bound), math.exp(mean + bound))
 
 
+def geometric_mean(values: Iterable[float]) -> float:
+    """Geometric mean of values above 0; NaN without any."""
+    logs = [math.log(value) for value in values]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else math.nan
+
+
+def percentile(values: Iterable[float], part: float) -> float:
+    """The least of the values that at least this part of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
+
+
 def difference(pairs: Iterable[tuple[float, float]]) -> Estimate | None:
     """Mean of the differences of pairs."""
     values = [a - b for a, b in pairs]

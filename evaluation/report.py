@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import judge
 import traffic
 from judge import Row
 from markdown import table
-from paired import SEVERITY
+from paired import SEVERITY, geometric_mean, percentile
 
 # Failures that are listed.
 LISTED = 40
@@ -40,11 +39,6 @@ def foot(seeds: str) -> str:
         "`cake` and `las`, in each class. Intervals are those of Student's t for one class, without correction for their number. Over "
         "few seeds they cover less than the 95 % that they are made for: 84 to 90 % where ratios are skewed."
     )
-
-
-def percentile(values: Iterable[float], part: float) -> float:
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(part * len(ordered)) - 1)]
 
 
 def factor(value: float) -> str:
@@ -137,8 +131,8 @@ def families(rows: list[Row]) -> str:
     lines = []
     for name, of in groups.items():
         scenarios = len({row.scenario for row in of})
-        small = [math.log(row.to_fq_codel.value) for row in of if judge.is_small(row.name)]
-        gain = factor(math.exp(math.fsum(small) / len(small))) if small else "–"
+        small = [row.to_fq_codel.value for row in of if judge.is_small(row.name)]
+        gain = factor(geometric_mean(small)) if small else "–"
         good, _ = without(of, lambda row: judge.is_worse(row.to_fq_codel))
         failed = sum(judge.is_failure(row.to_fq_codel) for row in of)
         to_fq_codel, to_best = spread([row.to_fq_codel.value for row in of]), spread([row.to_best for row in of])

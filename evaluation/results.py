@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
+from files import write
 from judge import Row
 from paired import Estimate
 
@@ -38,11 +40,9 @@ def from_table(table: Table) -> tuple[list[Row], str]:
 
 
 def save(table: Table, path: Path) -> None:
-    """Writes a table, whole or not at all."""
-    beside = path.with_suffix(".new")
-    with beside.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(table)
-    beside.replace(path)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(table)
+    write(path, text.getvalue())
 
 
 def read(path: Path) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -16,11 +15,12 @@ from pathlib import Path
 import judge
 import measures
 import traffic
+from files import write
 
 HERE = Path(__file__).resolve().parent
 CASES = HERE / "cases"
 SETS = {"train": traffic.TRAIN, "validation": traffic.VALIDATION}
-# Linux does not have them.
+# Schemes that no router can run, and Linux does not have.
 IDEALS = ("las", "srpt")
 
 
@@ -120,9 +120,7 @@ class Runs:
                 # As they are read again.
                 kept[scheme] = {name: float(f"{value:.6g}") for name, value in measures.measures(scenario, result).items()}
                 file.parent.mkdir(parents=True, exist_ok=True)
-                beside = file.with_suffix(f".{os.getpid()}")
-                beside.write_text(json.dumps(kept[scheme]))
-                beside.replace(file)
+                write(file, json.dumps(kept[scheme]))
         return {scheme: kept[scheme] for scheme in schemes}
 
     def run(self, program: Path, path: Path, seed: int, schemes: list[str]) -> list[measures.Object]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from files import write
 
 # ---- limits of what is drawn ------------------------------------------------------------------------------------------
 
@@ -195,13 +196,6 @@ class Scenario:
         path = folder / f"{stem}.toml"
         write(path, self.text(files))
         return path
-
-
-def write(path: Path, text: str) -> None:
-    """Writes a file whole or not at all: other threads write and read the same scenario."""
-    beside = path.with_suffix(f".{threading.get_ident()}")
-    beside.write_text(text)
-    beside.replace(path)
 
 
 # ---- draws ------------------------------------------------------------------------------------------------------------

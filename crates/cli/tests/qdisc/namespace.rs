@@ -4,8 +4,8 @@ use gentle_testkit::unshare;
 use std::path::Path;
 use std::process::Output;
 
-/// Setup for every script; `wan` and `peer` are the two ends of a cable. The kernel says later that both are up, which would be
-/// a difference to those who compare.
+/// Setup for every script; `wan` and `peer` are the two ends of a cable. It waits until the kernel reports both as up, for
+/// scripts compare the state of devices.
 const BEFORE: &str = "\
 mount -t tmpfs none /run
 mount -t sysfs none /sys
