@@ -2,18 +2,12 @@
 /*
  * Ages of flows: the bytes that each has sent, less what it has been forgiven
  *
- * sch_gentle.c, the qdisc in BPF (bpf/gentle.bpf.c) and the classifier in BPF
- * for gentle from stock parts (crates/deploy/bpf/ages.c) share this file. Where
- * it says kernel, programs in BPF have bpf/program.h.
- *
  * Time is divided into periods of a second. At the end of each, every flow is
  * forgiven a part of the max-min fair share: what flows of age zero left of
  * the link, divided by the number of the others. An entry of the table of
  * flows stores the sum of all that was forgiven at which the flow's age is
  * zero, so that no entry is visited when a period ends, and an entry whose age
  * is zero is as good as an empty one.
- *
- * Includers need the kernel's fls(), min(), min_t(), max() and div_u64().
  */
 #ifndef GENTLE_AGES_H
 #define GENTLE_AGES_H

@@ -120,12 +120,6 @@ fn under_lock(
         (lock, _) => lock,
     };
     refuse_foreign(netlink, programs, &before, replace)?;
-    for file in &plan.files {
-        file.write().map_err(|cause| ApplyError::File {
-            path: file.path.clone(),
-            cause,
-        })?;
-    }
     let device = &before.interface;
     let journal = Journal::new(
         state,

@@ -120,7 +120,7 @@ pub enum PlanError {
     },
     /// The handle is out of range.
     #[error(
-        "handle {0:x}: is out of range; expected 1: to 7ff0:, since Linux assigns numbers from 8000: on"
+        "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux assigns numbers from 8000: on"
     )]
     Handle(u16),
 }
@@ -218,16 +218,6 @@ pub enum ApplyError {
         dev: Device,
         /// Description of the queue.
         what: String,
-    },
-    /// A file that the commands read cannot be written.
-    #[error(
-        "{path}: {cause}; tc reads the classifier from there, so that this user has to be able to write it"
-    )]
-    File {
-        /// Path of the file.
-        path: String,
-        /// Error of writing it.
-        cause: io::Error,
     },
     /// The saved state cannot be read.
     #[error(

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod ages;
 mod apply;
 mod clearing;
 mod command;
@@ -9,7 +8,6 @@ mod counter;
 mod device;
 mod device_state;
 mod error;
-mod file;
 mod hash;
 mod identity;
 mod intermediate;
@@ -41,7 +39,6 @@ pub use counter::Counter;
 pub use device::{Device, DeviceError, Link};
 pub use device_state::present;
 pub use error::{ApplyError, PlanError};
-pub use file::PlanFile;
 pub use netlink::NetlinkError;
 pub use place::{Parent, QueuePlace};
 pub use plan::{Plan, plan, plan_at};

@@ -27,20 +27,6 @@ const MESSAGES: [(&str, Kind); 4] = [
 /// Message of a `tc` that does not know the qdisc (iproute2, `tc/tc.c`: `parse_noqopt`).
 const UNPARSABLE: &str = "is unparsable";
 
-/// Remedy for a `tc` that reads no classifier, or not one with maps described by BTF.
-const LIBBPF: &str = "loading a classifier in BPF needs a tc with libbpf, which tc -V then shows: iproute2 5.11 or later; OpenWrt has it in tc-full; spa does without";
-
-/// Messages about a classifier in BPF that was not loaded, with the remedy: of iproute2 (`lib/bpf_legacy.c`,
-/// `lib/bpf_libbpf.c`).
-const LOADER: [(&str, &str); 3] = [
-    ("No ELF library support", LIBBPF),
-    ("Error fetching", LIBBPF),
-    (
-        "Unable to load program",
-        "the kernel did not take the classifier: that needs root with the capabilities CAP_BPF and CAP_PERFMON beside CAP_NET_ADMIN, Linux 5.10 or later, and CONFIG_BPF_SYSCALL; spa needs none of them",
-    ),
-];
-
 #[derive(Clone, Copy)]
 enum Kind {
     Qdisc,
@@ -51,12 +37,11 @@ enum Kind {
 
 /// OpenWrt packages of modules that belong to no scheme (`package/kernel/linux/modules/netsupport.mk`). Modules without
 /// an entry here or in the registry of schemes are in `kmod-sched`.
-const OPENWRT: [(&str, &str); 9] = [
+const OPENWRT: [(&str, &str); 8] = [
     ("sch_htb", "kmod-sched-core"),
     ("sch_tbf", "kmod-sched-core"),
     ("sch_ingress", "kmod-sched-core"),
     ("cls_u32", "kmod-sched-core"),
-    ("cls_bpf", "kmod-sched-bpf"),
     ("act_mirred", "kmod-sched-core"),
     ("sch_prio", "kmod-sched-prio"),
     ("act_police", "kmod-sched-act-police"),
@@ -72,12 +57,6 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
         return Some(format!(
             "this tc does not know {qdisc}, which needs {needs}"
         ));
-    }
-    if is_bpf(&args) {
-        let found = LOADER.iter().find(|(message, _)| output.contains(message));
-        if let Some((_, remedy)) = found {
-            return Some((*remedy).to_owned());
-        }
     }
     let (_, kind) = MESSAGES
         .iter()
@@ -97,7 +76,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
                 ..Part::new("sch", "NET_SCH", qdisc)
             }
         }
-        Kind::Classifier => Part::new("cls", "NET_CLS", if is_bpf(&args) { "bpf" } else { "u32" }),
+        Kind::Classifier => Part::new("cls", "NET_CLS", "u32"),
         Kind::Action => Part::new("act", "NET_ACT", after(&args, "action", 0)?),
         Kind::Device => {
             let device = after(&args, "type", 0)?;
@@ -110,11 +89,6 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
         }
     };
     Some(part.sentence())
-}
-
-/// Whether a command loads a classifier in BPF.
-fn is_bpf(args: &[&str]) -> bool {
-    args.first() == Some(&"filter") && args.contains(&"bpf")
 }
 
 /// Argument after `keyword`, skipping `skip` arguments in between.
@@ -204,14 +178,6 @@ mod tests {
                 "kmod-sched-act-police",
             ),
             (
-                Command::tc(
-                    "filter add dev eth0 parent 5a1: protocol all pref 1 bpf object-file a.o",
-                ),
-                "Error: TC classifier not found.",
-                "cls_bpf",
-                "kmod-sched-bpf",
-            ),
-            (
                 Command::tc("qdisc replace dev eth0 root handle 5a1: dualpi2"),
                 unknown,
                 "sch_dualpi2",
@@ -236,17 +202,6 @@ mod tests {
             remedy(&command, unparsable).unwrap(),
             "this tc does not know dualpi2, which needs Linux 6.17 and the tc of iproute2 6.17, or later"
         );
-        let command = Command::tc("filter add dev eth0 parent 5a1: pref 1 bpf object-file a.o");
-        for (output, word) in [
-            ("No ELF library support compiled in.", "tc-full"),
-            (
-                "mkdir (null)/globals failed: No such file or directory\nUnable to load program",
-                "CAP_BPF",
-            ),
-        ] {
-            let sentence = remedy(&command, output).unwrap();
-            assert!(sentence.contains(word), "{sentence}");
-        }
         let command = Command::ip("link add name in-eth0 type ifb");
         assert_eq!(remedy(&command, "RTNETLINK answers: File exists"), None);
     }

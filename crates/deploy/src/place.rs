@@ -10,7 +10,7 @@ pub struct QueuePlace {
     pub dev: Device,
     /// Parent of the queue.
     pub parent: Parent,
-    /// Major number of the queue's handle, 1 to 0x7ff0; the next fifteen numbers may be used for its children, and for a
+    /// Major number of the queue's handle, 1 to 0x7ffd; the next two numbers may be used for its children, and for a
     /// shaper one more.
     pub handle: u16,
     /// Link of the device.
@@ -41,7 +41,7 @@ pub(crate) const CLSACT_PREFERENCE: u16 = 0xffff;
 /// Preference of gentle's filter in an `ingress` qdisc: the first.
 pub(crate) const INGRESS_PREFERENCE: u16 = 1;
 /// Largest major number for a queue and its children.
-pub(crate) const MAX_HANDLE: u16 = 0x7ff0;
+pub(crate) const MAX_HANDLE: u16 = 0x7ffd;
 
 impl QueuePlace {
     /// Command that adds a queue to a class, or replaces the root qdisc, which always exists.

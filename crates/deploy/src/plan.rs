@@ -1,10 +1,8 @@
 //! Plans: the commands for a setup. Pure functions; the system is not queried.
 
-use crate::ages;
 use crate::command::Command;
 use crate::device::Device;
 use crate::error::PlanError;
-use crate::file::PlanFile;
 use crate::intermediate::{IFB, IngressOf};
 use crate::native;
 use crate::place::{
@@ -15,13 +13,12 @@ use crate::setup::{Backing, Direction, Setup};
 use crate::shaped;
 use crate::shaper::ShaperKind;
 use crate::stock;
-use gentle_aqm::{Origin, Spec, StockParts, Value};
+use gentle_aqm::{Origin, Spec, StockParts};
+use std::mem::discriminant;
 
 /// Commands in order of execution, with notes for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Files that the commands read.
-    pub files: Vec<PlanFile>,
     /// Commands to run.
     pub commands: Vec<Command>,
     /// Sentences about what the stock parts of the commands do differently from the scheme.
@@ -39,7 +36,6 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
         return Err(PlanError::Handle(at.handle));
     }
     let mut differences = Vec::new();
-    let mut files = Vec::new();
     let scheme = spec.scheme().name;
     let syntax = spec.scheme().linux;
     let syntax = syntax.ok_or(PlanError::NotOnLinux { scheme })?;
@@ -57,15 +53,9 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     commands.extend(match (syntax.qdisc.origin, syntax.stock) {
         _ if native => native::plan(at, spec, &syntax)?,
         (_, Some(StockParts::HandshakeFilters)) => priority::plan(at, spec, &mut differences)?,
-        (_, Some(StockParts::AgeClassifier)) => {
-            let (commands, classifier) = ages::plan(at, spec)?;
-            files.push(classifier);
-            commands
-        }
-        (_, Some(StockParts::Near(other))) => {
-            let (other, note) = near(spec, other)?;
+        (_, Some(StockParts::Near { spec: other, lacks })) => {
+            let (other, note) = near(spec, other, lacks)?;
             let plan = plan_at(at, &other, backing)?;
-            files = plan.files;
             differences.push(note);
             differences.extend(plan.differences);
             plan.commands
@@ -80,7 +70,6 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
         (Origin::Gentle, None) => return Err(PlanError::NeedsModule { scheme }),
     });
     Ok(Plan {
-        files,
         commands,
         differences,
         notes: Vec::new(),
@@ -88,28 +77,30 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
 }
 
 /// The specification `other`, which comes near `spec`, with the options of `spec` that it has too, and a note for the user.
-fn near(spec: &Spec, other: &'static str) -> Result<(Spec, String), PlanError> {
+fn near(
+    spec: &Spec,
+    other: &'static str,
+    lacks: &'static str,
+) -> Result<(Spec, String), PlanError> {
     let mut found: Spec = other.parse()?;
-    let (mut kept, mut lost) = (Vec::new(), Vec::new());
+    let mut lost = Vec::new();
     for (name, value) in spec.options().given() {
-        let own = found.options().specs().iter().any(|own| own.name == name);
-        // A flag is the same option wherever it is; the limit of a child is none of the whole.
-        if own || matches!(value, Value::Flag(_)) {
-            kept.push((name, value));
-        } else {
-            lost.push(name);
+        // A limit in time is another option than one in packets.
+        let kind = |of: &Spec| {
+            let option = of.options().specs().iter().find(|own| own.name == name);
+            option.map(|option| discriminant(&option.kind))
+        };
+        match found.with_all([(name, value)]) {
+            Ok(with) if kind(&found) == kind(spec) => found = with,
+            _ => lost.push(name),
         }
     }
-    found = found.with_all(kept)?;
     let without = match lost.as_slice() {
         [] => String::new(),
-        lost => format!(", without {}", lost.join(", ")),
+        lost => format!("; options without effect: {}", lost.join(", ")),
     };
     let scheme = spec.scheme().name;
-    let note = format!(
-        "{scheme} is set up as '{found}'{without}: gentle schemes {} says what that lacks",
-        found.scheme().name
-    );
+    let note = format!("{scheme} is set up as '{found}', which lacks {lacks}{without}");
     Ok((found, note))
 }
 
@@ -224,7 +215,6 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         });
     }
     let queue = plan_at(&at, &spec, backing)?;
-    plan.files.extend(queue.files);
     plan.commands.extend(queue.commands);
     plan.differences.extend(queue.differences);
     Ok(())

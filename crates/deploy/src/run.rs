@@ -33,19 +33,6 @@ pub enum RunError {
     },
 }
 
-/// Lines of a program's output that are not empty, without the kernel's report on the instructions of a classifier.
-fn words(text: &str) -> Vec<&str> {
-    let mut report = false;
-    let mut lines: Vec<&str> = text.lines().map(str::trim).collect();
-    lines.retain(|line| {
-        report |= line.ends_with("-- BEGIN PROG LOAD LOG --");
-        let kept = !report && !line.is_empty();
-        report &= !line.starts_with("-- END PROG LOAD LOG --");
-        kept
-    });
-    lines
-}
-
 /// Programs that change devices.
 ///
 /// They keep the lock of the state directory until they have ended, as their standard input, which they do not read: a
@@ -96,7 +83,8 @@ fn outcome(command: &Command, output: process::Output) -> Result<(), RunError> {
     let text = [output.stderr, output.stdout].concat();
     let text = String::from_utf8_lossy(&text);
     let remedy = packages::remedy(command, &text);
-    let lines = words(&text);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
     Err(RunError::Failed {
         command: command.to_string(),
         output: match lines.is_empty() {
@@ -105,19 +93,4 @@ fn outcome(command: &Command, output: process::Output) -> Result<(), RunError> {
         },
         remedy,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn reports_on_instructions_are_left_out() {
-        let text = "libbpf: load failed\nlibbpf: prog: -- BEGIN PROG LOAD LOG --\n0: (bf) r6 = r1\n\
-                    -- END PROG LOAD LOG --\n\n  Unable to load program\n";
-        assert_eq!(
-            words(text),
-            ["libbpf: load failed", "Unable to load program"]
-        );
-    }
 }

@@ -62,7 +62,6 @@ pub(crate) fn plan(
     let child = spec.beneath().expect("a shaper has a child");
     let child = plan_at(&below, &child, backing)?;
     Ok(Plan {
-        files: child.files,
         commands: commands.into_iter().chain(child.commands).collect(),
         differences: child.differences,
         notes: child.notes,

@@ -310,7 +310,8 @@ impl StateDir {
 
     /// Deletes files that certainly serve nothing, as far as this user may: those of earlier boots, of network namespaces
     /// whose inode number this one has now, and of devices whose interface index another one has; what interrupted
-    /// processes have not written to the end; and classifiers that no record or journal names. The caller has the lock.
+    /// processes have not written to the end; and compiled classifiers that no record or journal names:
+    /// earlier versions wrote them for setups that may still be in place. The caller has the lock.
     pub(crate) fn sweep(&self, existing: &[Interface]) {
         let paths = self.paths().unwrap_or_default();
         let (saved, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| is_saved(path));

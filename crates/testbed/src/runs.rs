@@ -267,7 +267,7 @@ fn backing_note<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) ->
     own.dedup();
     let parts = match backing {
         Backing::Native => "from gentle's own kernel modules",
-        Backing::Stock => "from stock parts of Linux (prio, its children and filters)",
+        Backing::Stock => "from stock parts of Linux",
     };
     (!own.is_empty()).then(|| format!("Made {parts}: {}.", own.join(", ")))
 }

@@ -26,7 +26,7 @@ const OLDEST: u32 = 1 << 21;
 
 pub(crate) const BANDS: OptionSpec = OptionSpec {
     name: "bands",
-    // One band would be a FIFO, and Linux's prio has two at least.
+    // One band would be a FIFO.
     kind: Kind::Count(2, 15),
     default: Some("10"),
     help: "number of bands",

@@ -197,10 +197,13 @@ impl TcSyntax {
 pub enum StockParts {
     /// `prio` with two children, and filters for the options `fin`, `maxlen` and `share`.
     HandshakeFilters,
-    /// `prio` with a child for each of its `bands`, and a classifier in BPF for the options `first` and `forgive`.
-    AgeClassifier,
-    /// A specification that comes near, with the given options that it has too.
-    Near(&'static str),
+    /// Another scheme of Linux that comes near, with the given options that it has too.
+    Near {
+        /// Its specification.
+        spec: &'static str,
+        /// Noun phrase for the part of the scheme that it lacks.
+        lacks: &'static str,
+    },
 }
 
 /// Origin of a qdisc's kernel module.

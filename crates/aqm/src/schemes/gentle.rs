@@ -73,8 +73,10 @@ pub static SCHEME: Scheme = Scheme {
         ..Order::FIFO
     },
     linux: Some(TcSyntax {
-        // A target of 20 ms: docs/gentle.md has the measurements.
-        stock: Some(StockParts::Near("age_prio target=20ms ecn")),
+        stock: Some(StockParts::Near {
+            spec: "fq_codel",
+            lacks: "the privilege of young flows",
+        }),
         negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),

@@ -48,7 +48,6 @@ schemes! {
     spa,
     gsp,
     gentle,
-    age_prio,
     las,
     srpt,
     tbf,

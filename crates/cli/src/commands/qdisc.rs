@@ -99,9 +99,6 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
         warn(note);
     }
     let mut text = String::new();
-    for file in &plan.files {
-        writeln!(text, "{file}")?;
-    }
     for command in &plan.commands {
         writeln!(text, "{command}")?;
     }

@@ -4,15 +4,14 @@
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
 
 use crate::kernel::{kernel, machine};
-use crate::modules::{NOT_STOPPED, kernel_folder, only_here};
+use crate::modules::{NOT_STOPPED, kernel_folder};
 use assert_cmd::cargo::cargo_bin;
 use gentle_aqm::registry::SCHEMES;
 use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::conformance::{
-    Call, CaptureArrivals, Case, Pattern, Tally, Traffic, Transport, generate, run_case_here,
-    run_cases,
+    CaptureArrivals, Case, Pattern, Tally, Traffic, generate, run_cases,
 };
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
@@ -408,60 +407,6 @@ fn bands_by_age_of_each_host() {
     );
 }
 
-#[test]
-fn bands_by_age_from_stock_parts() {
-    equal(
-        &[
-            "age_prio",
-            "age_prio target=20ms ecn",
-            "age_prio bands=2 first=64 forgive=0 child=pfifo limit=5",
-            "age_prio bands=15 first=100 forgive=300 child=bfifo limit=6000",
-            "htb rate=2mbit child=age_prio limit=20",
-        ],
-        |_| {},
-    );
-}
-
-/// The qdisc in BPF. User-mode Linux cannot run it; `kernel/testing/bpf/run` starts this test on Debian's kernel.
-#[test]
-#[ignore = "runs within a machine"]
-fn bands_by_age_in_bpf() {
-    only_here();
-    let spec: Spec = "gentle noecn".parse().unwrap();
-    let mut total = Tally::default();
-    let mut number = 0;
-    for link in LINKS {
-        for pattern in Pattern::ALL {
-            // With hashes of flows from the schedule; then with the qdisc's own, of flows few enough for its table not to
-            // fill up, so that the hashes have no effect.
-            for given in [true, false] {
-                if !given && matches!(pattern, Pattern::SynFlood | Pattern::Fins) {
-                    continue;
-                }
-                let traffic = traffic(pattern, link, true);
-                let mut schedule = generate(&traffic, number);
-                for step in &mut schedule.steps {
-                    if let Call::Enqueue(offer) = &mut step.call
-                        && given
-                    {
-                        offer.headers.transport = Transport::Other;
-                    }
-                }
-                let case = Case::new(&spec, number, schedule);
-                let commands: [&[&str]; 1] = [&["gentle-bpf", "start", "replay0"]];
-                let compared = run_case_here(&case, &commands).unwrap();
-                total += compared.unwrap_or_else(|error| {
-                    panic!("schedule {number}, {pattern:?}, {link:?}, given {given}: {error}")
-                });
-                number += 1;
-            }
-        }
-    }
-    assert_eq!(total.steps, STEPS * number as usize);
-    assert!(total.sent > 10_000 && total.dropped > 1000, "{total:?}");
-    println!("{number} schedules: {total:?}");
-}
-
 /// As with RED, setting options again resets the average.
 #[test]
 fn redfavor() {
@@ -520,7 +465,6 @@ fn specs_for_captures() -> Vec<String> {
         "spa",
         "gsp",
         "gentle memory_limit=6kb",
-        "age_prio limit=3",
         "redfavor limit=30000 probability=0.2",
         "syn_prio limit=5",
         "syn_fin_prio limit=5",

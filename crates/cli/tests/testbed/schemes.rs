@@ -59,12 +59,13 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
     assert!(number(drops, "/early") > 0.0, "{drops}");
     let stock = run(&["--backing=stock"]);
     assert_eq!(stock["results"].as_array().unwrap().len(), 2);
-    // The CoDel queues that gentle then consists of drop packets on departure; the module pushes them out.
+    // FQ-CoDel, which takes the place of gentle, drops packets on departure; the module pushes them out.
     let drops = result(&stock, "gentle").pointer("/drops").unwrap();
     assert!(number(drops, "/aqm") > 0.0, "{drops}");
     assert!(drops.get("push-out").is_none(), "{drops}");
     let said = assumptions(&stock);
     assert!(said.contains("from stock parts of Linux"), "{said}");
+    assert!(said.contains("gentle is set up as 'fq_codel'"), "{said}");
     assert!(said.contains("Not run: gsp"), "{said}");
 }
 

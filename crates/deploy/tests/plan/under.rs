@@ -1,7 +1,7 @@
 //! Schemes under a class.
 
 use super::{script, under};
-use gentle_deploy::{Backing, Plan};
+use gentle_deploy::Backing;
 
 #[test]
 fn schemes_that_linux_has() {
@@ -76,22 +76,23 @@ fn priority_from_stock_parts() {
 }
 
 #[test]
-fn priority_by_age_from_stock_parts() {
-    for (name, spec) in [
-        ("gentle_stock", "gentle bands=3 limit=50ms"),
-        ("age_prio", "age_prio bands=2 child=fq_codel quantum=300"),
-    ] {
-        let plan = under(spec, Backing::Stock, None).unwrap();
-        insta::assert_snapshot!(name, masked(&plan));
-    }
-}
-
-/// Plan as a shell script, with the name of its file, which follows the bytes of the classifier, masked.
-fn masked(plan: &Plan) -> String {
-    let [file] = plan.files.as_slice() else {
-        panic!("{:?}", plan.files)
-    };
-    script(plan).replace(&file.path, "/run/gentle/ages-HASH.o")
+fn gentle_from_stock_parts() {
+    let scripts: String = [
+        "gentle",
+        "gentle noecn flows=64 memory_limit=4mb",
+        // Linux's limit is one of packets.
+        "gentle limit=50ms hosts=dst",
+        "htb rate=20mbit child=gentle",
+    ]
+    .into_iter()
+    .map(|spec| {
+        format!(
+            "# {spec}\n{}",
+            script(&under(spec, Backing::Stock, None).unwrap())
+        )
+    })
+    .collect();
+    insta::assert_snapshot!(scripts);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::record::{self, EventError};
 use super::schedule::Schedule;
 use crate::job::{DEVICE, Replay, ReplayFiles};
 use gentle_aqm::Spec;
-use gentle_deploy::{Backing, Device, Link, Parent, PlanError, PlanFile, QueuePlace, plan_at};
+use gentle_deploy::{Backing, Device, Link, Parent, PlanError, QueuePlace, plan_at};
 use gentle_units::Rate;
 use std::fs;
 use std::io;
@@ -55,16 +55,6 @@ impl Case {
 
     /// Writes the requests to `folder`, in files named after `number`.
     pub(super) fn prepare(&self, folder: &Path, number: usize) -> Result<Replay, CaseError> {
-        self.prepare_with(folder, number, self.commands()?)
-    }
-
-    /// [`Case::prepare`] with other commands that set up the qdisc.
-    pub(super) fn prepare_with(
-        &self,
-        folder: &Path,
-        number: usize,
-        commands: Vec<Vec<String>>,
-    ) -> Result<Replay, CaseError> {
         let files = ReplayFiles::of(folder, number);
         let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(file_error(path));
         write(&files.preamble, &record::preamble(&self.model, self.seed))?;
@@ -76,7 +66,10 @@ impl Case {
         };
         write(&files.requests[0], &requests[..half])?;
         write(&files.requests[1], &requests[half..])?;
-        Ok(Replay { number, commands })
+        Ok(Replay {
+            number,
+            commands: self.commands()?,
+        })
     }
 
     /// Compares the events that the machine left in `folder` with the decisions of the model.
@@ -105,13 +98,12 @@ impl Case {
             link_rate: None,
         };
         let plan = plan_at(&place, &self.kernel, Backing::Native)?;
-        let files = plan.files.iter().map(PlanFile::argv);
-        let commands = plan.commands.into_iter().map(|command| {
+        let argv = plan.commands.into_iter().map(|command| {
             let mut argv = vec![command.program.name().to_owned()];
             argv.extend(command.args);
             argv
         });
-        Ok(files.chain(commands).collect())
+        Ok(argv.collect())
     }
 }
 

@@ -25,5 +25,5 @@ pub use case::{Case, CaseError};
 pub use compare::{Difference, Tally};
 pub use generate::{Pattern, Traffic, generate};
 pub use record::EventError;
-pub use run::{CaseResults, ConformanceError, run_case_here, run_cases};
+pub use run::{CaseResults, ConformanceError, run_cases};
 pub use schedule::{Acknowledgment, Call, Headers, Ip, Offer, Schedule, Step, Tag, Transport};

@@ -12,9 +12,6 @@ pub(super) const REQUEST: usize = 80;
 /// Length of an event, bytes.
 const EVENT: usize = 32;
 
-/// Number of a protocol for experiments (RFC 3692).
-const EXPERIMENTAL: u8 = 253;
-
 /// Operations of requests.
 const BEGIN: u8 = 0;
 const SEED: u8 = 1;
@@ -69,7 +66,6 @@ pub(super) fn requests(spec: &Spec, seed: u64, schedule: &Schedule) -> Vec<u8> {
                 let (ip_protocol, tcp_flags) = match offer.headers.transport {
                     Transport::Tcp(flags) => (protocol::TCP, flags),
                     Transport::Udp => (protocol::UDP, 0),
-                    Transport::Other => (EXPERIMENTAL, 0),
                 };
                 let request = Request {
                     version: match offer.headers.ip {

@@ -2,7 +2,6 @@
 
 use super::case::{Case, CaseError};
 use super::compare::Tally;
-use crate::guest::replay_one;
 use crate::job::ReplayJob;
 use crate::machine::{Machine, MachineError};
 use std::io;
@@ -33,9 +32,6 @@ pub enum ConformanceError {
     /// The machine failed.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A case cannot be replayed on the kernel of this computer.
-    #[error("{0}")]
-    Replay(String),
 }
 
 /// Replays `cases` in `machine`, one after the other, and compares the decisions of each with the model.
@@ -51,7 +47,10 @@ pub fn run_cases(
     stop: &AtomicBool,
     progress: &dyn Fn(f64),
 ) -> Result<CaseResults, ConformanceError> {
-    let folder = folder()?;
+    let folder = tempfile::Builder::new()
+        .prefix("gentle-decisions-")
+        .tempdir()
+        .map_err(|source| ConformanceError::Folder { source })?;
     let replays = cases
         .iter()
         .enumerate()
@@ -64,33 +63,4 @@ pub fn run_cases(
         cases: cases.iter().enumerate().map(check).collect(),
         complaints: outcome.complaints(),
     })
-}
-
-/// Replays `case` on the running kernel, through the qdisc that `commands` (programs with arguments) set up at the root of
-/// the device `replay0`, and compares the decisions with the model. The case's own scheme for the kernel is not used.
-///
-/// This is for qdiscs in BPF, which Linux in virtual time cannot run. The kernel needs the module `gentle_replay`, which
-/// gives such a qdisc the time of the schedule. A device `replay0` must not exist; it is created, and deleted at the end.
-///
-/// # Errors
-/// The files cannot be written, a command fails, or the module is missing. A difference between the queues is no error but a
-/// result.
-pub fn run_case_here(
-    case: &Case,
-    commands: &[&[&str]],
-) -> Result<Result<Tally, CaseError>, ConformanceError> {
-    let folder = folder()?;
-    let owned = |words: &&[&str]| words.iter().map(|&word| word.to_owned()).collect();
-    let commands = commands.iter().map(owned).collect();
-    let replay = case.prepare_with(folder.path(), 0, commands)?;
-    replay_one(&replay, folder.path())
-        .map_err(|error| ConformanceError::Replay(error.to_string()))?;
-    Ok(case.check(folder.path(), 0))
-}
-
-fn folder() -> Result<tempfile::TempDir, ConformanceError> {
-    tempfile::Builder::new()
-        .prefix("gentle-decisions-")
-        .tempdir()
-        .map_err(|source| ConformanceError::Folder { source })
 }

@@ -99,7 +99,7 @@ impl Offer {
     pub fn shortest(&self) -> u32 {
         let transport = match self.headers.transport {
             Transport::Tcp(_) => 20 + self.acknowledgment.options_len(),
-            Transport::Udp | Transport::Other => 8,
+            Transport::Udp => 8,
         };
         self.bytes_before_transport() + transport
     }
@@ -129,7 +129,7 @@ impl Offer {
                 syn: flags & Transport::SYN != 0,
                 fin: flags & Transport::FIN != 0,
             },
-            Transport::Udp | Transport::Other => Handshake::default(),
+            Transport::Udp => Handshake::default(),
         }
     }
 }
@@ -173,9 +173,6 @@ pub enum Transport {
     Tcp(u8),
     /// UDP, whose bytes must not be read as flags.
     Udp,
-    /// A protocol without ports that queues know (253, RFC 3692): the hash of its flow is that of the schedule even for a
-    /// qdisc that hashes TCP and UDP itself.
-    Other,
 }
 
 impl Transport {

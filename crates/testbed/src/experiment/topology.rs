@@ -332,10 +332,6 @@ impl Network<'_> {
             spec,
             backing,
         )?;
-        steps.extend(queue.files.iter().map(|file| Step::Run {
-            namespace: None,
-            argv: file.argv(),
-        }));
         steps.extend(queue.commands.into_iter().map(|command| {
             let in_namespace = ["-n".to_owned(), router.clone()];
             let name = match command.program {

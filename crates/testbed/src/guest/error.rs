@@ -95,7 +95,7 @@ pub(super) enum JobError {
 
 /// A program could not be run.
 #[derive(Debug, Error)]
-pub(crate) enum CommandError {
+pub(super) enum CommandError {
     #[error("no program was named")]
     NoProgram,
     #[error("{program}: cannot be run in the machine: {source}")]
@@ -104,7 +104,7 @@ pub(crate) enum CommandError {
 
 /// A schedule could not be replayed to its end.
 #[derive(Debug, Error)]
-pub(crate) enum ReplayError {
+pub(super) enum ReplayError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -122,7 +122,7 @@ pub(crate) enum ReplayError {
 /// A file of the machine cannot be used.
 #[derive(Debug, Error)]
 #[error("{}: {source}", path.display())]
-pub(crate) struct FileError {
+pub(super) struct FileError {
     path: PathBuf,
     source: io::Error,
 }

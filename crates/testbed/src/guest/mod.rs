@@ -15,7 +15,6 @@ mod launch;
 mod replay;
 
 pub use context::JobContext;
-pub(crate) use replay::run_one as replay_one;
 
 use crate::job::Job;
 use crate::protocol::{SHARE, share};

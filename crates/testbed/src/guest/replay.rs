@@ -29,7 +29,7 @@ pub(super) fn run(job: &ReplayJob, context: &JobContext) -> Result<Replayed, Job
 }
 
 /// Replays one schedule, whose files are in `folder`, on a new device.
-pub(crate) fn run_one(replay: &Replay, folder: &Path) -> Result<(), ReplayError> {
+fn run_one(replay: &Replay, folder: &Path) -> Result<(), ReplayError> {
     let files = ReplayFiles::of(folder, replay.number);
     execute(&["ip", "link", "add", DEVICE, "type", "dummy"])?;
     feed(&files.preamble)?;

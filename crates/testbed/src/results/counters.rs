@@ -74,7 +74,7 @@ impl QueueCounters {
 /// The scheme that took the place of `spec` on a kernel without its module; `None`: its own qdisc was there.
 fn near(observations: &Observations, direction: Direction, spec: &Spec) -> Option<Spec> {
     let syntax = spec.unshaped().scheme().linux?;
-    let Some(StockParts::Near(other)) = syntax.stock else {
+    let Some(StockParts::Near { spec: other, .. }) = syntax.stock else {
         return None;
     };
     let last = observations.samples.last()?;

@@ -331,18 +331,39 @@ fn what_cannot_be_written_down_is_not_put_aside() {
     );
 }
 
-/// The classifier is needed as long as the setup may have to be made again.
+/// Earlier versions set `gentle` up with a classifier in BPF, whose file is needed as long as a record names it.
 #[test]
-fn a_classifier_is_deleted_with_its_setup() {
+fn a_setup_of_an_earlier_version_is_replaced_and_removed() {
     runs(
         r#"
-        count() { test $(ls /run/gentle | grep -c 'ages-.*[.]o') = $1; }
-        gentle qdisc apply wan age_prio --rate 20mbit
-        count 1
-        gentle qdisc apply wan 'age_prio bands=5' --rate 20mbit
-        count 1
+        former() {
+            foreign
+            look >/run/before
+            gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit --replace
+            tc qdisc del dev wan parent 5a0:1
+            tc qdisc add dev wan parent 5a0:1 handle 5a1: prio bands 2
+            for band in 1 2; do tc qdisc add dev wan parent 5a1:$band handle 5a$((band + 1)): codel; done
+            tc filter add dev wan parent 5a1: protocol all pref 1 bpf bytecode '1,6 0 0 1'
+            touch /run/gentle/ages-00000001.o
+            command='{"program":"tc","args":["filter","add","dev","wan","bpf","object-file","/run/gentle/ages-00000001.o"]}'
+            sed -i "s|\"commands\":\[|&$command,|" /run/gentle/*.json
+            grep -q ages- /run/gentle/*.json
+            gentle qdisc show wan | grep -q prio
+        }
+        gone() {
+            ! ls /run/gentle | grep ages-
+            ! { tc qdisc show dev wan; tc filter show dev wan parent 5a1: 2>/dev/null; } | grep -e prio -e bpf
+        }
+        former
+        gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit | grep 'set up'
+        gone
         gentle qdisc remove wan
-        count 0
+        look >/run/after; same 'an upgrade'
+        tc qdisc del dev wan root
+        former
+        gentle qdisc remove wan
+        gone
+        look >/run/after; same 'the removal'
         "#,
     );
 }

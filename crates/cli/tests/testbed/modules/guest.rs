@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::process::{Command, Output};
 
 /// Checks that the test runs within a machine; to be called first, as on a host it would change the host's network.
-pub(crate) fn only_here() {
+pub(super) fn only_here() {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     assert_eq!(
         name.trim(),

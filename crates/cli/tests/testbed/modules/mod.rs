@@ -23,5 +23,4 @@ mod selftests;
 mod smp;
 mod table;
 
-pub(crate) use guest::only_here;
 pub(crate) use laboratory::{NOT_STOPPED, kernel_folder};
