@@ -127,12 +127,11 @@ test-kernel-debug:
 	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug $(CARGO) test -p gentle --locked --test testbed -- modules:: decisions::
 
 # The modules on Debian's own kernels 6.1, 6.12 and 7.2, with two processors each, in qemu: options, malformed messages,
-# changes and dumps while packets pass, set-ups of other origin that gentle qdisc replaces. On 7.2 also the BPF qdisc.
+# changes and dumps while packets pass, set-ups of other origin that gentle qdisc replaces.
 .PHONY: test-kernel-smp
 test-kernel-smp:
 	scripts/bootstrap test-kernel-smp
 	kernel/testing/smp/run
-	kernel/testing/bpf/run
 
 # The pages in Chromium, alone; needs no other part of make test.
 .PHONY: test-pages

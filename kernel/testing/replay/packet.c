@@ -70,7 +70,7 @@ static void put_ipv6(struct sk_buff *skb, const struct replay_request *request, 
 {
 	struct ipv6hdr *ip6h = skb_put_zero(skb, sizeof(*ip6h));
 
-	ip6_flow_hdr(ip6h, request->ds, htonl(replay_flow_label(request)));
+	ip6_flow_hdr(ip6h, request->ds, 0);
 	ip6h->payload_len = htons(len - sizeof(*ip6h));
 	ip6h->hop_limit = 64;
 	ip6h->nexthdr = request->protocol;

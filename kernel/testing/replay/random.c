@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Inputs of a qdisc of user-mode Linux: random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the
- * schedule, those of flows for SFQ and those of hosts for CAKE. The time is the kernel's own, which is virtual.
+ * schedule, those of flows for SFQ and those of hosts for CAKE.
  *
  * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
  * The first instructions of functions of the kernel become a jump. User-mode Linux is an ordinary process of its
@@ -9,11 +9,9 @@
  *
  * The numbers are xoshiro256++ (Blackman and Vigna 2018), its state filled by SplitMix64.
  */
-#include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
-#include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <net/flow_dissector.h>
@@ -109,12 +107,6 @@ static u32 given_hash_of_bytes(const void *data, size_t len, const hsiphash_key_
 	return asked_by_qdisc ? flow_hash : jhash(data, len, 0);
 }
 
-/* For classifiers, which clear the hash of a packet to have it computed. */
-static void set_given_hash(const struct net *net, struct sk_buff *skb)
-{
-	__skb_set_sw_hash(skb, flow_hash, true);
-}
-
 /* For hosts, CAKE and sch_gentle leave only one of the addresses in the keys. */
 static u32 given_hash_of_keys(struct flow_keys *keys)
 {
@@ -144,7 +136,6 @@ static struct redirection redirections[] = {
 	{ .from = __hsiphash_aligned, .to = given_hash_of_bytes },
 #endif
 	{ .from = __hsiphash_unaligned, .to = given_hash_of_bytes },
-	{ .from = __skb_get_hash_net, .to = set_given_hash },
 	{ .from = flow_hash_from_keys, .to = given_hash_of_keys },
 };
 
@@ -217,28 +208,6 @@ void replay_hashes(const struct replay_request *request)
 	flow_hash = request->hash;
 	source_hash = request->source_hash;
 	destination_hash = request->destination_hash;
-}
-
-/* None: the classifier of gentle hashes packets with a label itself. */
-u32 replay_flow_label(const struct replay_request *request)
-{
-	return 0;
-}
-
-ktime_t replay_now(void)
-{
-	return ktime_get();
-}
-
-int replay_sleep_until(ktime_t due)
-{
-	while (ktime_before(ktime_get(), due)) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
-		if (signal_pending(current))
-			return -EINTR;
-	}
-	return 0;
 }
 
 void replay_enter(void)

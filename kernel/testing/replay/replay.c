@@ -6,7 +6,7 @@
  * The device stays down, so that only this module uses the qdisc, which tc configures as on any device. Requests
  * (struct replay_request) are written to /proc/gentle_replay; the writer sleeps until each is due, and in user-mode
  * Linux with time-travel=inf-cpu the clock then shows that very nanosecond. Events (struct replay_event) are read from
- * the same file. On other kernels, only a qdisc in BPF can be replayed (bpf.c).
+ * the same file.
  */
 #include <linux/hrtimer.h>
 #include <linux/lcm.h>
@@ -68,7 +68,7 @@ static void add(struct replay_event event)
 {
 	if (WARN_ONCE(count == room, "more was dropped than was queued\n"))
 		return;
-	event.at = ktime_to_ns(ktime_sub(replay_now(), start));
+	event.at = ktime_to_ns(ktime_sub(ktime_get(), start));
 	events[count++] = event;
 }
 
@@ -83,6 +83,17 @@ static void freed(struct sk_buff *skb)
 	});
 }
 
+static int sleep_until(ktime_t due)
+{
+	while (ktime_before(ktime_get(), due)) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
+		if (signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
 /*
  * Units that qdiscs count time in: 1024 ns in CoDel, 64 ns in PIE, jiffies in timers, whose wheel rounds to eight of
  * them. A schedule starts where all of these start, so that its own times and the clock's round alike.
@@ -93,7 +104,7 @@ static int replay_begin(void)
 {
 	u64 unit = lcm(REPLAY_CODEL_TICK, 8 * TICK_NSEC);
 
-	start = ns_to_ktime(roundup(ktime_to_ns(replay_now()) + 1, unit));
+	start = ns_to_ktime(roundup(ktime_get_ns() + 1, unit));
 	count = 0;
 	seen = NULL;
 	if (make_room(0))
@@ -102,7 +113,7 @@ static int replay_begin(void)
 		.kind = REPLAY_BEGUN,
 		.backlog = ktime_to_ns(start),
 	});
-	return replay_sleep_until(ktime_add_us(start, 1));
+	return sleep_until(ktime_add_us(start, 1));
 }
 
 /* As __dev_xmit_skb() does. */
@@ -215,8 +226,8 @@ static int sleep_clear_of_timer(ktime_t due)
 	int err = 0;
 
 	while (!err && timer && ktime_before(expires = hrtimer_get_expires(timer), ktime_add_us(due, 2)))
-		err = replay_sleep_until(ktime_add_us(expires, 1));
-	return err ?: replay_sleep_until(due);
+		err = sleep_until(ktime_add_us(expires, 1));
+	return err ?: sleep_until(due);
 }
 
 /* One call of the qdisc, under its lock and with what was dropped freed afterwards, as in net/core/dev.c. */

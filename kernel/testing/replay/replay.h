@@ -6,7 +6,6 @@
 #ifndef GENTLE_REPLAY_H
 #define GENTLE_REPLAY_H
 
-#include <linux/ktime.h>
 #include <linux/types.h>
 
 struct net_device;
@@ -79,18 +78,12 @@ struct sk_buff *replay_packet(struct net_device *dev, const struct replay_reques
 bool replay_packet_damaged(const struct sk_buff *skb);
 u8 replay_packet_ds(const struct sk_buff *skb);
 
-/* Time, hashes and random numbers from the schedule: random.c for user-mode Linux, bpf.c for other kernels. */
+/* Hashes and random numbers from the schedule. */
 int replay_redirect(void);
 void replay_restore(void);
 void replay_seed(u64 seed, u32 skip);
 /* Hashes of flows and hosts are those of @request, until the next one. */
 void replay_hashes(const struct replay_request *request);
-/* The flow label of its packet. */
-u32 replay_flow_label(const struct replay_request *request);
-/* The time that the qdisc sees. */
-ktime_t replay_now(void);
-/* Returns when that is @due, or -EINTR. */
-int replay_sleep_until(ktime_t due);
 /* Between these two, the qdisc sees what it is given. */
 void replay_enter(void);
 void replay_leave(void);
