@@ -83,8 +83,8 @@ fn outcome(command: &Command, output: process::Output) -> Result<(), RunError> {
     let text = [output.stderr, output.stdout].concat();
     let text = String::from_utf8_lossy(&text);
     let remedy = packages::remedy(command, &text);
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    let lines = text.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     Err(RunError::Failed {
         command: command.to_string(),
         output: match lines.is_empty() {
