@@ -341,8 +341,8 @@ fn a_setup_of_an_earlier_version_is_replaced_and_removed() {
             look >/run/before
             gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit --replace
             tc qdisc del dev wan parent 5a0:1
-            tc qdisc add dev wan parent 5a0:1 handle 5a1: prio bands 2
-            for band in 1 2; do tc qdisc add dev wan parent 5a1:$band handle 5a$((band + 1)): codel; done
+            tc qdisc add dev wan parent 5a0:1 handle 5a1: prio bands 3
+            for band in 1 2 3; do tc qdisc add dev wan parent 5a1:$band handle 5a$((band + 1)): codel; done
             tc filter add dev wan parent 5a1: protocol all pref 1 bpf bytecode '1,6 0 0 1'
             touch /run/gentle/ages-00000001.o
             command='{"program":"tc","args":["filter","add","dev","wan","bpf","object-file","/run/gentle/ages-00000001.o"]}'
