@@ -13,7 +13,7 @@ from brief import brief
 from results import from_table, read, save, to_table
 from runs import HERE, SETS, Runs, scenarios
 
-SCHEMES = ("gentle", "age_prio target=20ms ecn", "cake")
+SCHEMES = ("gentle", "cake")
 # Scenarios that are run on Linux, where a run takes a hundred times as long: links of at most 100 Mb/s, one TCP for all hosts.
 LINUX = (
     "sizes-9", "elephants-2", "bursts-3", "streams-1", "many-0", "splitters-4", "hopping-1", "calls-3",
