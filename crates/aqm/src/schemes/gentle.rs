@@ -1,82 +1,71 @@
-//! `gentle`: bands by age. A flow's packets go to ever older bands the more it has sent; young bands are served first.
-//! `docs/gentle.md` explains the design and what it was compared with.
+//! `gentle`: FQ-CoDel in which young flows go first. `docs/gentle.md` explains the design and what it was compared with.
 //!
-//! * **Age** is what a flow has sent, less what it has been forgiven (`laws/flow_ages.rs`): least
-//!   attained service (Rai, Urvoy-Keller, Biersack, SIGMETRICS 2003) in bands whose bounds double.
-//! * **Service**: the youngest waiting band, but the oldest one has a guaranteed share.
-//! * **Limit**: the bytes that the link sends in the time `limit`, by a rate that the queue measures. Beyond it the first
-//!   packet of the oldest band is dropped. The limit shrinks while drops do not empty the queue, and grows when they do.
+//! * A queue for each flow under CoDel, as in FQ-CoDel, in a table that keeps flows apart (`laws/flow_places.rs`).
+//! * **Age** is what a flow has sent beyond its fair share (`laws/flow_ages.rs`).
+//! * **Young** are flows of up to 12 kB, and further ones where the sizes that the queue sees say that age predicts the end
+//!   (`laws/flow_sizes.rs`).
+//! * **Service**: the young first, for a bounded share of the link; the others by deficit round robin
+//!   (`laws/young_first.rs`).
+//! * **Drops**: by CoDel, but not of a young flow's last two packets; beyond the limit, from the flow with most bytes.
+//! * In a **crowd**, from 64 flows that wait, all of this is FQ-CoDel.
 
-use crate::laws::flow_ages::{self, FlowAges};
+use crate::laws::codel::{self as codel_law, Config as CodelConfig};
+use crate::laws::flow_ages::{FlowAges, level};
+use crate::laws::flow_places::FlowPlaces;
+use crate::laws::flow_queues::{FLOWS, LIMIT};
+use crate::laws::flow_sizes::{FlowSizes, Size};
 use crate::laws::host_turns::{self, HostTurns};
-use crate::laws::link_rate::LinkRate;
-use crate::laws::room::Room;
+use crate::laws::young_first::{self, Turn, YoungFirst};
+use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
+use crate::plumbing::linux::truesize;
 use crate::plumbing::options::{Kind, OptionSpec};
-use crate::plumbing::packet::{Ecn, Packet};
-use crate::plumbing::packet_queue::PacketQueue;
-use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
+use crate::plumbing::packet::Packet;
+use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Order, Scheme, Statistics, StockParts, TcSyntax,
+    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, StockParts,
+    TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
-use gentle_units::{Instant, Nanos};
+use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Age bands.
+/// FQ-CoDel with young flows first.
 pub static SCHEME: Scheme = Scheme {
     name: "gentle",
-    summary: "flows that have sent little go first, in bands by age; the oldest band loses packets when the queue is too long",
-    source: "docs/gentle.md; least attained service: Rai, Urvoy-Keller and Biersack 2003",
+    summary: "FQ-CoDel in which flows that have sent little go first, for a bounded share of the link",
+    source: "docs/gentle.md; RFC 8290; two-level processor sharing: Aalto and Ayesta 2006",
     options: &[
         OptionSpec {
-            name: "limit",
-            kind: Kind::Time(Nanos::from_millis(1), Nanos::from_secs(10)),
-            default: Some("140ms"),
-            help: "longest queue, in time of the link; shrinks down to a tenth of it while a shorter one keeps the link busy",
+            help: "packets in all queues together; beyond it packets of the fattest queue are dropped",
+            ..LIMIT
         },
+        OptionSpec {
+            kind: Kind::Count(8, 32_768),
+            help: "places for flows, in sets of eight",
+            ..FLOWS
+        },
+        codel_law::TARGET,
+        codel_law::INTERVAL,
         OptionSpec {
             name: "memory_limit",
-            kind: Kind::Size(1514, 1 << 31),
+            kind: Kind::Size(0, 1 << 31),
             default: Some("32mb"),
-            help: "bytes of all packets together, whatever the rate of the link",
-        },
-        flow_ages::BANDS,
-        flow_ages::FIRST,
-        OptionSpec {
-            name: "weight",
-            kind: Kind::Count(1, 1000),
-            default: Some("16"),
-            help: "bytes that younger bands send for each byte of the oldest waiting one, which no load of young flows can stop",
-        },
-        flow_ages::FORGIVE,
-        OptionSpec {
-            name: "flows",
-            kind: Kind::Count(8, 65_536),
-            default: Some("512"),
-            help: "flows whose ages are known, 8 bytes each; beyond it the youngest are forgotten",
+            help: "memory of all packets together, overhead included; beyond it packets of the fattest queue are dropped",
         },
         host_turns::OPTION,
         OptionSpec {
             name: "ecn",
             kind: Kind::Flag,
             default: Some("on"),
-            help: "mark ECN-capable packets instead of dropping them, up to twice the limit",
+            help: "mark ECN-capable packets instead of dropping them",
         },
     ],
-    drops: &[DropReason::PushOut],
+    drops: &[DropReason::Aqm, DropReason::Overlimit],
     marks: &[MarkReason::Aqm],
-    // A flow that has been forgiven may overtake what it sent before.
-    order: |_| Order {
-        fifo: false,
-        ..Order::FIFO
-    },
     linux: Some(TcSyntax {
-        stock: Some(StockParts::Near {
-            spec: "fq_codel",
-            lacks: "the privilege of young flows",
-        }),
+        stock: Some(StockParts::Near("fq_codel")),
         negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
@@ -85,11 +74,10 @@ pub static SCHEME: Scheme = Scheme {
         ..Conformance::EXACT
     },
     samples: &[
-        "limit=1ms memory_limit=20kb flows=8",
-        "bands=2 first=64 weight=1",
-        "bands=3 forgive=0 noecn",
+        "limit=10 flows=8 target=1ms interval=10ms",
+        "memory_limit=20kb noecn",
         "hosts=src",
-        "hosts=dst limit=5ms memory_limit=20kb bands=3",
+        "hosts=dst limit=20 memory_limit=20kb flows=16",
     ],
     ..Scheme::PLAIN
 };
@@ -97,269 +85,310 @@ pub static SCHEME: Scheme = Scheme {
 /// Statistics: `struct tc_gentle_xstats` (`kernel/include/uapi/pkt_sch_gentle.h`).
 static QDISC: KernelQdisc = KernelQdisc {
     statistics: Statistics::Struct(&[
-        Field::U64("push_out"),
+        Field::U64("drop_overlimit"),
         Field::U64("ecn_mark"),
-        Field::U64("rate"),
-        Field::U64("room_ns"),
-        Field::U32("limit_bytes"),
-        Field::U32("share"),
+        Field::U32("flows_len"),
+        Field::U32("young_levels"),
+        Field::U32("memory_usage_bytes"),
+        Field::U32("allowance_bytes"),
     ]),
-    drops: &[("/push_out", DropReason::PushOut)],
+    drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
+    target: Some(TimeAttribute::Micros(3)),
+    rounded_times: Some(RoundedTimes {
+        attributes: &[3, 4],
+        tick_ns: codel_law::TICK_NS,
+    }),
     ..KernelQdisc::of_gentle("gentle")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
-    let bands = options.count(flow_ages::BANDS.name) as usize;
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    let places = FlowPlaces::new(options.count("flows") as u32, hash);
     let turns = HostTurns::new(options, hash);
     let hosts = if turns.is_some() {
         host_turns::HOSTS
     } else {
         1
     };
-    let mut queue = Gentle {
-        hosts: (0..hosts).map(|_| Bands::new(bands)).collect(),
-        turns,
-        serving: 0,
-        ages: FlowAges::new(options.count("flows") as u32, options, hash),
-        weight: options.count("weight") as i64,
-        rate: LinkRate::default(),
-        room: Room::new(options.time("limit")),
+    let flows = places.len();
+    Box::new(Gentle {
+        limit: options.count("limit") as usize,
         memory_limit: options.size("memory_limit"),
-        limit: 0,
-        guaranteed: 0,
-        ecn: options.flag("ecn"),
+        params: CodelConfig {
+            target: options.time(codel_law::TARGET.name),
+            interval: options.time(codel_law::INTERVAL.name),
+            ce_threshold: None,
+            ecn: options.flag("ecn"),
+        }
+        .into(),
+        places,
+        ages: FlowAges::new(flows),
+        sizes: FlowSizes::default(),
+        flows: (0..flows).map(|_| Flow::default()).collect(),
+        turns: vec![Turn::default(); flows].into_boxed_slice(),
+        hosts: (0..hosts).map(|_| Host::default()).collect(),
+        host_turns: turns,
+        waiting: 0,
+        arena: Arena::default(),
         packets: 0,
-        backlog: 0,
-    };
-    queue.update_limit();
-    Box::new(queue)
+        bytes: 0,
+        memory: 0,
+        held: None,
+    })
 }
 
-/// A full frame, bytes.
-const FRAME: u64 = 1514;
+/// Packets of a flow that are in its queue beyond which CoDel may drop one although the flow is young.
+const SPARED: u32 = 1;
 
-/// Smallest limit in bytes: on a slow link, a window of a few packets has to fit.
-const LEAST_LIMIT: u64 = 5 * FRAME;
+/// Maximum number of packets dropped from the fattest queue at once.
+const DROP_BATCH: u32 = 64;
 
-/// Packets of a host, in bands by age.
-#[derive(Debug)]
-struct Bands<P> {
-    /// From the youngest to the oldest.
-    bands: Box<[PacketQueue<P>]>,
-    /// Bit i is set if band i holds packets.
-    waiting: u32,
-    /// Bytes that younger bands have sent while the oldest waited, less `weight` times those that it has sent.
-    due: i64,
+/// Packets of one flow, and the state of their control law.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    chain: Chain,
+    law: codel_law::Codel,
+    bytes: u64,
+    packets: u32,
+    size: Size,
+}
+
+/// Flows and bytes of one host, or of all hosts together.
+#[derive(Debug, Default)]
+struct Host {
+    order: YoungFirst,
     bytes: u64,
 }
 
-impl<P: Packet> Bands<P> {
-    fn new(bands: usize) -> Bands<P> {
-        Bands {
-            bands: (0..bands).map(|_| PacketQueue::default()).collect(),
-            waiting: 0,
-            due: 0,
-            bytes: 0,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.waiting == 0
-    }
-
-    /// The oldest band that holds packets; some band must.
-    fn oldest(&self) -> usize {
-        self.waiting.ilog2() as usize
-    }
-
-    /// Whether packets of the two oldest bands wait: their flows last long enough to react to drops.
-    fn has_long_flows(&self) -> bool {
-        self.waiting >> (self.bands.len() - 2) != 0
-    }
-
-    /// The band to serve; some band must hold packets.
-    fn next(&self, weight: i64) -> usize {
-        if self.due >= weight * FRAME as i64 {
-            self.oldest()
-        } else {
-            self.waiting.trailing_zeros() as usize
-        }
-    }
-
-    fn push(&mut self, band: usize, packet: P) {
-        self.bytes += u64::from(packet.bytes());
-        self.bands[band].push_back(packet);
-        self.waiting |= 1 << band;
-    }
-
-    fn pop(&mut self, band: usize) -> Option<P> {
-        let packet = self.bands[band].pop_front()?;
-        if self.bands[band].is_empty() {
-            self.waiting &= !(1 << band);
-        }
-        self.bytes -= u64::from(packet.bytes());
-        Some(packet)
-    }
-
-    /// The band that loses its first packet: the oldest one, unless it has a single packet or no more than `guaranteed`
-    /// bytes; a flood of new flows could else take its packets before they are served.
-    fn victim(&self, guaranteed: u64) -> usize {
-        let oldest = self.oldest();
-        let younger = self.waiting & !(1 << oldest);
-        let queue = &self.bands[oldest];
-        if younger != 0 && (queue.len() == 1 || queue.bytes() <= guaranteed) {
-            younger.ilog2() as usize
-        } else {
-            oldest
-        }
-    }
-}
-
-/// The host that holds most bytes, which is the one to lose packets.
-fn heaviest<P>(hosts: &[Bands<P>]) -> usize {
-    let mut found = 0;
-    for (host, bands) in hosts.iter().enumerate() {
-        if bands.bytes > hosts[found].bytes {
-            found = host;
-        }
-    }
-    found
-}
-
-/// Bands by age, of all hosts together or of each.
+/// A queue for each flow, the young first.
 #[derive(Debug)]
 struct Gentle<P> {
-    /// One without the option `hosts`.
-    hosts: Box<[Bands<P>]>,
-    turns: Option<HostTurns>,
-    /// The host to serve, if any has packets.
-    serving: usize,
-    ages: FlowAges,
-    weight: i64,
-    rate: LinkRate,
-    room: Room,
+    limit: usize,
     memory_limit: u64,
-    /// Current limit, bytes.
-    limit: u64,
-    /// Bytes that younger packets cannot take from the oldest band.
-    guaranteed: u64,
-    ecn: bool,
+    params: codel_law::Params,
+    places: FlowPlaces,
+    ages: FlowAges,
+    sizes: FlowSizes,
+    flows: Box<[Flow]>,
+    turns: Box<[Turn]>,
+    /// One without the option `hosts`.
+    hosts: Box<[Host]>,
+    host_turns: Option<HostTurns>,
+    /// Flows of all hosts that are in lists.
+    waiting: u32,
+    arena: Arena<P>,
     packets: usize,
-    backlog: u64,
+    bytes: u64,
+    memory: u64,
+    /// Length in bytes of a packet that a shaper above holds and that counts as queued.
+    held: Option<u32>,
+}
+
+/// What CoDel sees of one flow's queue.
+struct FlowQueue<'a, P> {
+    arena: &'a mut Arena<P>,
+    flow: &'a mut Flow,
+    host_bytes: &'a mut u64,
+    packets: &'a mut usize,
+    bytes: &'a mut u64,
+    memory: &'a mut u64,
+    /// Whether the flow is young: its last packets are no standing queue, however long they wait for other flows.
+    young: bool,
+}
+
+impl<P: Packet> FlowQueue<'_, P> {
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        let packet = self.arena.pop_front(&mut self.flow.chain)?;
+        let bytes = u64::from(packet.bytes());
+        self.flow.packets -= 1;
+        self.flow.bytes -= bytes;
+        *self.host_bytes -= bytes;
+        *self.packets -= 1;
+        *self.bytes -= bytes;
+        *self.memory -= truesize(packet.bytes());
+        Some(packet)
+    }
+}
+
+impl<P: Packet> codel_law::Source<P> for FlowQueue<'_, P> {
+    #[inline]
+    fn pop(&mut self) -> Option<P> {
+        FlowQueue::pop(self)
+    }
+
+    #[inline]
+    fn backlog(&self) -> u64 {
+        if self.young && self.flow.packets <= SPARED {
+            0
+        } else {
+            *self.bytes
+        }
+    }
 }
 
 impl<P: Packet> Gentle<P> {
-    fn pop(&mut self, host: usize, band: usize) -> Option<P> {
-        let packet = self.hosts[host].pop(band)?;
-        self.packets -= 1;
-        self.backlog -= u64::from(packet.bytes());
-        Some(packet)
-    }
-
-    /// Drops packets until the rest fits.
-    fn make_room(&mut self, now: Instant, signals: &mut Signals<P>) {
-        while self.backlog > self.limit {
-            self.room.overflowed(now);
-            let host = heaviest(&self.hosts);
-            let bands = &self.hosts[host];
-            let band = bands.victim(self.guaranteed);
-            // A packet that can be marked is, when it leaves.
-            let spared = self.ecn
-                && self.backlog <= (2 * self.limit).min(self.memory_limit)
-                && bands.bands[band]
-                    .front()
-                    .is_some_and(|packet| packet.ecn() != Ecn::NotEct);
-            if spared {
-                return;
-            }
-            if let Some(packet) = self.pop(host, band) {
-                self.rate.dropped(packet.bytes());
-                signals.dropped(packet, DropReason::PushOut);
-            }
+    /// The queue of a flow, apart from the state of its control law.
+    #[inline]
+    fn queue(&mut self, index: usize, young: bool) -> FlowQueue<'_, P> {
+        let host = usize::from(self.turns[index].host);
+        FlowQueue {
+            arena: &mut self.arena,
+            flow: &mut self.flows[index],
+            host_bytes: &mut self.hosts[host].bytes,
+            packets: &mut self.packets,
+            bytes: &mut self.bytes,
+            memory: &mut self.memory,
+            young,
         }
     }
 
-    /// Finds the host whose turn it is.
-    fn pass_turn(&mut self) {
-        if let Some(turns) = &mut self.turns
-            && let Some(host) = turns.current(|host| !self.hosts[host].is_empty())
-        {
-            self.serving = host;
+    /// The place of a packet. A flow that has just got it is new.
+    #[inline]
+    fn place(&mut self, packet: &P) -> usize {
+        let (flows, turns, ages) = (&self.flows, &self.turns, &self.ages);
+        let idle = |index: usize| {
+            let idle = flows[index].chain.is_empty() && !turns[index].is_listed();
+            idle.then(|| ages.of_idle(index))
+        };
+        let crowd = self.waiting >= young_first::CROWD;
+        let place = self.places.place(packet.flow(), crowd, idle);
+        if place.new {
+            self.ages.forget(place.index);
+            self.flows[place.index].size = Size::default();
         }
+        place.index
     }
 
-    /// Bytes that the queue may hold if it may be this long in time.
-    fn bytes(&self, time: Nanos) -> u64 {
-        self.rate.get().map_or(self.memory_limit, |rate| {
-            let bytes = u128::from(rate) * u128::from(time.0) / 1_000_000_000;
-            (bytes as u64).max(LEAST_LIMIT).min(self.memory_limit)
-        })
+    /// No packet of the flow waits any more.
+    #[inline]
+    fn emptied(&mut self, index: usize) {
+        self.ages.stop_waiting(index);
+        self.places.emptied(index);
     }
 
-    /// Applies a new rate or a new limit in time. Guaranteed is a share of the longest queue: a flood, which no drop ends,
-    /// shrinks the limit, and a share of that can be less than a packet, which TCP cannot use; but the young keep two
-    /// thirds of what is left.
+    /// Drops half of the fattest queue, or a batch, from its head, and counts the drops in its CoDel (Linux:
+    /// `fq_codel_drop`). It is a queue of the host that holds most.
     #[cold]
-    fn update_limit(&mut self) {
-        let parts = self.weight as u64 + 1;
-        self.limit = self.bytes(self.room.time());
-        self.guaranteed = (self.bytes(self.room.most()) / parts).min(self.limit / parts.min(3));
+    fn drop_from_fattest(&mut self, signals: &mut Signals<P>) {
+        let most = |found: usize, (index, bytes): (usize, u64), best: u64| {
+            if bytes > best { index } else { found }
+        };
+        let mut host = 0;
+        for (index, other) in self.hosts.iter().enumerate() {
+            host = most(host, (index, other.bytes), self.hosts[host].bytes);
+        }
+        let mut fattest = None;
+        for (index, flow) in self.flows.iter().enumerate() {
+            let best = fattest.map_or(0, |found: usize| self.flows[found].bytes);
+            if usize::from(self.turns[index].host) == host && flow.bytes > best {
+                fattest = Some(index);
+            }
+        }
+        let Some(fattest) = fattest else {
+            return;
+        };
+        let half = self.flows[fattest].bytes / 2;
+        let (mut dropped, mut bytes) = (0, 0);
+        while let Some(packet) = self.queue(fattest, false).pop() {
+            dropped += 1;
+            bytes += u64::from(packet.bytes());
+            signals.dropped(packet, DropReason::Overlimit);
+            if dropped >= DROP_BATCH || bytes >= half {
+                break;
+            }
+        }
+        self.flows[fattest].law.count_overlimit_drops(dropped);
+        if self.flows[fattest].chain.is_empty() {
+            self.emptied(fattest);
+        }
+    }
+
+    /// The host whose turn it is.
+    fn turn(&mut self) -> Option<usize> {
+        match &mut self.host_turns {
+            None => Some(0),
+            Some(turns) => turns.current(|host| self.hosts[host].order.len() != 0),
+        }
     }
 }
 
 impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
-        packet.set_arrived(now);
-        let bytes = packet.bytes();
-        let host = (self.turns.as_mut()).map_or(0, |turns| turns.enter(&packet));
-        let band = self.ages.band(now, packet.flow(), bytes, self.rate.get());
-        self.hosts[host].push(band, packet);
-        self.packets += 1;
-        self.backlog += u64::from(bytes);
-        let hosts = &self.hosts;
-        if (self.room).judge(now, || hosts[heaviest(hosts)].has_long_flows()) {
-            self.update_limit();
+        let index = self.place(&packet);
+        let turn = &mut self.turns[index];
+        let listed = turn.is_listed();
+        // Packets that share a place share its host while any of them waits.
+        if let Some(turns) = &mut self.host_turns
+            && !listed
+        {
+            turn.host = turns.enter(&packet) as u8;
         }
-        self.make_room(now, signals);
-        self.pass_turn();
+        let host = &mut self.hosts[usize::from(turn.host)];
+        let bytes = packet.bytes();
+        packet.set_arrived(now);
+        let flow = &mut self.flows[index];
+        if flow.chain.is_empty() {
+            self.ages.begin_to_wait(index);
+            if !listed {
+                let age = self.ages.of_waiting(index);
+                (host.order).activate(&mut self.turns, index, age, self.sizes.young_levels());
+                self.waiting += 1;
+            }
+        }
+        self.arena.push_back(&mut flow.chain, packet);
+        flow.bytes += u64::from(bytes);
+        flow.packets += 1;
+        host.bytes += u64::from(bytes);
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+        self.memory += truesize(bytes);
+        let packets = self.packets + usize::from(self.held.is_some());
+        if packets > self.limit || self.memory > self.memory_limit {
+            self.drop_from_fattest(signals);
+        }
     }
 
     fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
-        if self.packets == 0 {
-            return Dequeue::Empty;
+        while let Some(host) = self.turn() {
+            let levels = self.sizes.young_levels();
+            let order = &mut self.hosts[host].order;
+            let crowd = order.is_crowd();
+            let Some(index) = order.current(&mut self.turns, &self.ages, levels) else {
+                return Dequeue::Empty;
+            };
+            let waited = !self.flows[index].chain.is_empty();
+            let young = !crowd && level(self.ages.of_waiting(index)) <= levels;
+            let mut law = self.flows[index].law;
+            let params = self.params;
+            let sent = law.dequeue(now, &params, &mut self.queue(index, young), signals);
+            self.flows[index].law = law;
+            if let Some(packet) = &sent {
+                let bytes = packet.bytes();
+                self.ages.sent(index, bytes, self.hosts[host].order.len());
+                self.sizes.sent(&mut self.flows[index].size, bytes);
+                let order = &mut self.hosts[host].order;
+                order.sent(&mut self.turns, index, bytes, levels);
+                if let Some(turns) = &mut self.host_turns {
+                    turns.sent(host, bytes);
+                }
+            }
+            if waited && self.flows[index].chain.is_empty() {
+                self.emptied(index);
+            }
+            match sent {
+                Some(packet) => return Dequeue::Packet(packet),
+                None => {
+                    let order = &mut self.hosts[host].order;
+                    let before = order.len();
+                    order.deactivate(&mut self.turns, index);
+                    self.waiting -= before - order.len();
+                }
+            }
         }
-        let host = self.serving;
-        let bands = &self.hosts[host];
-        let (band, oldest) = (bands.next(self.weight), bands.oldest());
-        let backlog = self.backlog;
-        let marks =
-            self.ecn && band == oldest && backlog > self.limit && host == heaviest(&self.hosts);
-        let Some(mut packet) = self.pop(host, band) else {
-            return Dequeue::Empty;
-        };
-        let bytes = packet.bytes();
-        let due = &mut self.hosts[host].due;
-        if band < oldest {
-            *due += i64::from(bytes);
-        } else {
-            *due = (*due - self.weight * i64::from(bytes)).max(0);
-        }
-        if marks && packet.mark() {
-            signals.marked(&packet, MarkReason::Aqm);
-        }
-        if let Some(turns) = &mut self.turns {
-            turns.sent(host, bytes);
-        }
-        self.pass_turn();
-        let measured = self.rate.observe(now, bytes, backlog);
-        let resized = self.backlog == 0 && self.room.emptied();
-        if measured || resized {
-            self.update_limit();
-        }
-        Dequeue::Packet(packet)
+        Dequeue::Empty
     }
 
     fn len(&self) -> usize {
@@ -367,22 +396,24 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     }
 
     fn backlog(&self) -> u64 {
-        self.backlog
+        self.bytes
     }
 
-    fn head(&self) -> Head {
-        if self.packets == 0 {
-            return Head::Empty;
-        }
-        let bands = &self.hosts[self.serving];
-        bands.bands[bands.next(self.weight)].front().into()
+    fn mark_departed(&mut self, packet: &mut P, signals: &mut Signals<P>) -> bool {
+        self.params.mark_departed(packet, signals)
+    }
+
+    fn hold(&mut self, bytes: Option<u32>) {
+        self.held = bytes;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plumbing::packet::Ecn;
     use crate::testing::{TestPacket, build};
+    use std::collections::HashMap;
 
     fn ms(n: u64) -> Instant {
         Instant::from_millis(n)
@@ -407,81 +438,190 @@ mod tests {
         (sent, dropped, marked)
     }
 
+    /// Packets by flow.
+    fn by_flow(sent: &[TestPacket]) -> HashMap<u64, u32> {
+        let mut found = HashMap::new();
+        for packet in sent {
+            *found.entry(packet.flow).or_default() += 1;
+        }
+        found
+    }
+
+    fn jain(shares: impl Iterator<Item = u32> + Clone) -> f64 {
+        let n = shares.clone().count() as f64;
+        let sum: f64 = shares.clone().map(f64::from).sum();
+        let squares: f64 = shares.map(|share| f64::from(share).powi(2)).sum();
+        sum * sum / (n * squares)
+    }
+
+    fn frames(flow: u64, count: usize) -> Vec<TestPacket> {
+        vec![TestPacket::data(flow, 1514); count]
+    }
+
     #[test]
     fn flows_that_have_sent_less_go_first() {
         let mut queue = build("gentle");
-        let mut drops = Signals::new();
-        for _ in 0..20 {
-            queue.enqueue(ms(0), TestPacket::data(1, 1514), &mut drops);
-        }
-        queue.enqueue(ms(0), TestPacket::data(2, 1514), &mut drops);
-        queue.enqueue(ms(0), TestPacket::data(2, 1514), &mut drops);
-        // Of either flow two packets are in the youngest band: at their arrival the flow had sent less than 2 kB.
-        let order: Vec<u64> = (0..5)
-            .filter_map(|_| queue.dequeue(ms(1), &mut drops).packet())
-            .map(|packet| packet.flow)
-            .collect();
-        assert_eq!(order, [1, 1, 2, 2, 1]);
+        // An old flow: it has sent 100 frames, and has more.
+        run(&mut *queue, 0..100, |t| {
+            frames(1, if t == 0 { 120 } else { 0 })
+        });
+        let (sent, _, _) = run(&mut *queue, 100..112, |t| match t {
+            100 => frames(2, 10),
+            104 => frames(3, 2),
+            _ => Vec::new(),
+        });
+        let order: Vec<u64> = sent.iter().map(|packet| packet.flow).collect();
+        // Eight frames of the second flow are young, and the two of the third are younger than those it still has.
+        assert_eq!(order[..10], [2, 2, 2, 2, 3, 3, 2, 2, 2, 2]);
+        assert!(order[10..].contains(&1));
     }
 
     #[test]
-    fn no_syn_is_lost_while_data_waits() {
-        let mut queue = build("gentle limit=20ms");
+    fn no_syn_is_lost_or_waits_while_data_waits() {
+        let mut queue = build("gentle");
         let (sent, dropped, _) = run(&mut *queue, 0..5000, |t| {
-            let data = TestPacket::data(t % 3, 1514);
-            let mut packets = vec![data, data];
+            let mut packets = vec![TestPacket::data(t % 3, 1514); 2];
             if t % 10 == 0 {
-                packets.push(TestPacket::syn(1000 + t));
+                packets.push(TestPacket::syn(1000 + t).numbered(t as u32));
             }
             packets
         });
-        assert!(dropped.len() > 4000);
+        assert!(dropped.len() > 100);
         assert!(dropped.iter().all(|(packet, _)| !packet.flags.syn));
-        let syns = sent.iter().filter(|packet| packet.flags.syn);
-        assert_eq!(syns.count(), 500);
+        let late =
+            |(t, packet): &(usize, &TestPacket)| packet.flags.syn && *t as u32 > packet.id + 2;
+        assert_eq!(sent.iter().enumerate().filter(late).count(), 0);
+    }
+
+    /// Jain's index of flows that have five frames in the queue at all times: a closed loop.
+    fn jain_of(scheme: &str, flows: u64) -> f64 {
+        let mut queue = build(scheme);
+        let mut waiting: Vec<_> = (0..flows).flat_map(|flow| frames(flow, 5)).collect();
+        let mut signals = Signals::new();
+        let mut sent = Vec::new();
+        for t in 0..flows * 40 {
+            for packet in waiting.drain(..) {
+                queue.enqueue(ms(t), packet, &mut signals);
+            }
+            let packet = queue.dequeue(ms(t), &mut signals).packet().unwrap();
+            sent.push(packet);
+            waiting.push(packet);
+            waiting.extend(signals.drain().map(|(packet, _)| packet));
+        }
+        let shares = by_flow(&sent[sent.len() / 3..]);
+        jain((0..flows).map(|flow| shares.get(&flow).copied().unwrap_or(0)))
     }
 
     #[test]
-    fn the_oldest_band_keeps_its_share_under_a_flood_of_new_flows() {
-        let mut queue = build("gentle");
-        let bulk = |_| vec![TestPacket::data(1, 1514), TestPacket::data(1, 1514)];
-        run(&mut *queue, 0..2000, bulk);
+    fn equal_flows_send_as_equally_as_under_fq_codel_however_many_they_are() {
+        for flows in [2, 9, 50, 63, 64, 65, 100, 200, 250, 300, 600, 1000, 2000] {
+            let (gentle, fq_codel) = (jain_of("gentle", flows), jain_of("fq_codel", flows));
+            assert!(
+                gentle >= 0.95 * fq_codel,
+                "{flows} flows: Jain {gentle} and {fq_codel}"
+            );
+        }
+    }
+
+    /// Frames that a long flow sends in ten seconds beside others, which `arrivals` offers.
+    fn beside(scheme: &str, arrivals: impl Fn(u64) -> Vec<TestPacket>) -> u32 {
+        let mut queue = build(scheme);
+        run(&mut *queue, 0..2000, |_| frames(1, 2));
         let (sent, _, _) = run(&mut *queue, 2000..12_000, |t| {
-            vec![
-                TestPacket::data(1, 1514),
-                TestPacket::data(10_000 + t, 1514),
-                TestPacket::data(30_000 + t, 1514),
-            ]
+            let mut packets = frames(1, 1);
+            packets.extend(arrivals(t));
+            packets
         });
-        let old = sent.iter().filter(|packet| packet.flow == 1).count();
-        assert!((560..640).contains(&old), "{old} of {}", sent.len());
+        by_flow(&sent)[&1]
     }
 
     #[test]
-    fn a_flood_of_new_flows_takes_no_packet_of_a_small_window() {
-        let mut queue = build("gentle");
-        // The limit shrinks to 14 frames, of which a seventeenth is less than one.
-        let bulk = |_| vec![TestPacket::data(1, 1514), TestPacket::data(1, 1514)];
-        run(&mut *queue, 0..20_000, bulk);
-        let (sent, dropped, _) = run(&mut *queue, 20_000..30_000, |t| {
-            let flood = [40_000, 60_000].map(|base| TestPacket::data(base + t, 1514));
-            // Less than a seventeenth of the link, in bursts of four.
-            let window = if t % 100 == 0 { 4 } else { 0 };
-            let old = std::iter::repeat_n(TestPacket::data(1, 1514).numbered(t as u32), window);
-            old.chain(flood).collect()
-        });
-        let late = |packet: &&TestPacket| packet.flow == 1 && packet.id >= 21_000;
-        assert_eq!(sent.iter().filter(late).count(), 4 * 90);
-        let lost = dropped.iter().map(|(packet, _)| packet);
-        assert_eq!(lost.filter(late).count(), 0);
+    fn what_goes_first_takes_a_bounded_share() {
+        // Connections of so many frames, one every so many milliseconds: a quarter to nine tenths of the link.
+        for (size, gap) in [
+            (1, 4),
+            (1, 2),
+            (8, 32),
+            (8, 16),
+            (8, 10),
+            (20, 40),
+            (100, 200),
+            (100, 111),
+            (700, 1000),
+        ] {
+            let arrivals = |t| {
+                if t % gap == 0 {
+                    frames(10_000 + t, size)
+                } else {
+                    Vec::new()
+                }
+            };
+            let (gentle, fq_codel) = (beside("gentle", arrivals), beside("fq_codel", arrivals));
+            assert!(
+                gentle * 100 >= fq_codel * 85,
+                "{size} per {gap} ms: {gentle} and {fq_codel}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flood_of_new_flows_takes_no_more_than_under_fq_codel() {
+        for each in 1..4 {
+            let flood = |t| {
+                (0..each)
+                    .flat_map(|n| frames(10_000 * (n + 1) + t, 1))
+                    .collect()
+            };
+            let (gentle, fq_codel) = (beside("gentle", flood), beside("fq_codel", flood));
+            assert!(
+                gentle * 100 >= fq_codel * 95,
+                "{each}: {gentle} and {fq_codel}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_alone_in_the_queue_is_never_dropped() {
+        // 64 kB on a link of 100 kb/s takes five seconds.
+        let mut queue = build("gentle limit=10 memory_limit=200kb");
+        let mut signals = Signals::new();
+        for second in 0..200 {
+            let at = Instant::from_secs(40_000 + 6 * second);
+            queue.enqueue(at, TestPacket::data(second % 3, 65_535), &mut signals);
+            assert!(queue.dequeue(at, &mut signals).packet().is_some());
+        }
+        assert_eq!(signals.drain().count(), 0);
+    }
+
+    #[test]
+    fn a_flow_below_its_share_does_not_wait_for_long_ones_after_days() {
+        for start in [0, 32_700_000, 40_000_000, 4_294_967_000] {
+            let mut queue = build("gentle");
+            // Two downloads and a call, which sends a tenth of a frame every ten milliseconds.
+            let (sent, dropped, _) = run(&mut *queue, start..start + 60_000, |t| {
+                let mut packets = vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)];
+                if t % 10 == 0 {
+                    packets.push(TestPacket::data(3, 150).numbered((t - start) as u32));
+                }
+                packets
+            });
+            assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
+            let late = |(at, packet): &(usize, &TestPacket)| {
+                packet.flow == 3 && *at as u32 > packet.id + 2
+            };
+            assert_eq!(
+                sent.iter().enumerate().filter(late).count(),
+                0,
+                "from {start} ms"
+            );
+        }
     }
 
     #[test]
     fn a_host_that_floods_takes_its_share_and_no_more() {
         let mut queue = build("gentle hosts=src");
         let of = |host: u64, flow| TestPacket::data(flow, 1514).between(host, 0);
-        let bulk = |_| vec![of(1, 1), of(1, 1)];
-        run(&mut *queue, 0..2000, bulk);
+        run(&mut *queue, 0..2000, |_| vec![of(1, 1), of(1, 1)]);
         // A host with a download, one that opens three flows for each packet of the link, and one with a call.
         let (sent, dropped, _) = run(&mut *queue, 2000..12_000, |t| {
             let mut packets = vec![of(1, 1)];
@@ -491,118 +631,44 @@ mod tests {
             }
             packets
         });
-        let download = sent.iter().filter(|packet| packet.flow == 1).count();
-        assert!((4400..4600).contains(&download), "{download}");
+        let download = by_flow(&sent)[&1];
+        assert!((4400..5000).contains(&download), "{download}");
         assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
         let calls = (2000..).zip(&sent).filter(|(_, packet)| packet.flow == 3);
         let longest = calls.map(|(at, packet)| at - packet.id).max();
-        assert!(longest <= Some(2), "{longest:?}");
+        assert!(longest <= Some(3), "{longest:?}");
     }
 
     #[test]
-    fn flows_of_a_host_go_by_age() {
-        let mut queue = build("gentle hosts=dst");
-        let mut drops = Signals::new();
-        for (flow, host, packets) in [(1, 1, 5), (2, 2, 5), (3, 1, 2)] {
-            for _ in 0..packets {
-                let packet = TestPacket::data(flow, 1514).between(0, host);
-                queue.enqueue(ms(0), packet, &mut drops);
-            }
-        }
-        let order: Vec<u64> = (0..12)
-            .filter_map(|_| queue.dequeue(ms(1), &mut drops).packet())
-            .map(|packet| packet.flow)
-            .collect();
-        // Hosts take turns, and the third flow goes before what the first sent when it was old.
-        assert_eq!(order, [1, 2, 1, 2, 3, 2, 3, 2, 1, 2, 1, 1]);
-    }
-
-    #[test]
-    fn the_host_that_holds_most_loses_packets_and_is_marked() {
+    fn beyond_the_limit_the_host_that_holds_most_loses() {
         let of = |host, flow| TestPacket::data(flow, 1514).between(host, 0);
-        for ecn in [false, true] {
-            let mut queue = build("gentle hosts=src limit=50ms");
-            let (sent, dropped, marked) = run(&mut *queue, 0..1000, |t| {
-                let mut packets = vec![of(1, 1); 2];
-                if t % 4 == 0 {
-                    packets.push(of(2, 2).of_bytes(300));
-                }
-                if ecn {
-                    packets = packets.into_iter().map(TestPacket::ecn_capable).collect();
-                }
-                packets
-            });
-            assert_eq!(marked > 100, ecn);
-            assert!(dropped.len() > 500);
-            assert!(dropped.iter().all(|(packet, _)| packet.flow == 1));
-            let light = sent.iter().filter(|packet| packet.flow == 2);
-            assert!(light.clone().count() >= 248);
-            assert!(light.clone().all(|packet| packet.ecn != Ecn::Ce));
-        }
-    }
-
-    #[test]
-    fn a_flow_that_sends_less_than_its_share_stays_young() {
-        let mut queue = build("gentle");
-        // Two downloads and a call, which sends a tenth of a frame every ten milliseconds.
-        let (sent, dropped, _) = run(&mut *queue, 0..60_000, |t| {
-            let mut packets = vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)];
-            if t % 10 == 0 {
-                packets.push(TestPacket::data(3, 150).numbered(t as u32));
-            }
-            packets
-        });
-        assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
-        // After the first periods, in which the rate and the number of flows are not known yet.
-        let late = sent
-            .iter()
-            .enumerate()
-            .filter(|(at, packet)| packet.flow == 3 && *at > 3000 && *at as u32 > packet.id + 2);
-        assert_eq!(late.count(), 0);
-    }
-
-    #[test]
-    fn the_queue_is_as_long_as_its_limit_allows_at_the_rate_of_the_link() {
-        let mut queue = build("gentle limit=50ms");
-        let (_, dropped, _) = run(&mut *queue, 0..3000, |_| {
-            vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)]
-        });
-        // The flows never react, so that it shrinks from 50 frames at the link's rate.
-        assert!(dropped.iter().all(|(_, why)| *why == DropReason::PushOut));
-        assert!((20..50).contains(&queue.len()), "{}", queue.len());
-        run(&mut *queue, 3000..60_000, |_| {
-            vec![TestPacket::data(1, 1514), TestPacket::data(2, 1514)]
-        });
-        assert_eq!(queue.len(), 4);
-    }
-
-    #[test]
-    fn a_slow_link_has_a_limit_in_time_too() {
-        let mut queue = build("gentle limit=500ms");
-        // A frame each 50 ms: 240 kb/s.
+        let mut queue = build("gentle hosts=src limit=100");
+        // Sixty flows of a packet each, and one flow of another host with forty-five.
         let mut signals = Signals::new();
-        for t in 0..400 {
-            for flow in 0..2 {
-                queue.enqueue(ms(50 * t), TestPacket::data(flow, 1514), &mut signals);
-            }
-            queue.dequeue(ms(50 * t), &mut signals);
+        for flow in 0..60 {
+            queue.enqueue(ms(0), of(1, 100 + flow), &mut signals);
         }
-        assert!(queue.len() <= 11, "{}", queue.len());
+        for _ in 0..45 {
+            queue.enqueue(ms(0), of(2, 1), &mut signals);
+        }
+        let lost: Vec<u64> = signals.drain().map(|(packet, _)| packet.flow).collect();
+        assert_eq!(lost.len(), 5);
+        assert!(lost.iter().all(|flow| *flow >= 100), "{lost:?}");
     }
 
     #[test]
-    fn packets_that_can_be_marked_are_not_dropped_below_twice_the_limit() {
-        for (spec, marks) in [
-            ("gentle limit=50ms", true),
-            ("gentle limit=50ms noecn", false),
-        ] {
-            let mut queue = build(spec);
-            let fill = |_| vec![TestPacket::data(1, 1514).ecn_capable(); 2];
-            run(&mut *queue, 0..300, fill);
-            // At the link's rate, the queue stays where it is: above its limit, if packets are marked.
-            let keep = |_| vec![TestPacket::data(1, 1514).ecn_capable()];
-            let (_, dropped, marked) = run(&mut *queue, 300..400, keep);
-            assert_eq!((dropped.len(), marked > 90), (0, marks), "{spec}");
+    fn long_flows_are_marked_instead_of_dropped() {
+        for ecn in [true, false] {
+            let mut queue = build(if ecn { "gentle" } else { "gentle noecn" });
+            let (sent, dropped, marked) = run(&mut *queue, 0..2000, |t| {
+                let count = if t % 5 == 0 { 6 } else { 1 };
+                vec![TestPacket::data(1, 1514).ecn_capable(); count]
+            });
+            assert_eq!((marked > 10, dropped.len() > 10), (ecn, !ecn));
+            assert_eq!(
+                sent.iter().filter(|packet| packet.ecn == Ecn::Ce).count(),
+                marked
+            );
         }
     }
 }

@@ -1,0 +1,167 @@
+//! Sizes of the flows that a queue sees, and what they tell of the bytes that a flow has still to send.
+//!
+//! Serving the young first helps where a flow that has sent little is likely to end soon, and only there (Aalto and Ayesta,
+//! Queueing Systems 53, 2006): where sizes have a decreasing hazard rate. So the queue counts how many flows reach each level,
+//! and for a level compares the flows that end in it, for each byte that they take there, with those that end later, for each
+//! byte that is sent later. Levels count as young as long as the first is [`RATIO`] times the second.
+
+use crate::laws::flow_ages::{LEVELS, QUANTUM, level};
+
+/// Levels that are young whatever the sizes: 12 kB.
+pub(crate) const ALWAYS: usize = 4;
+
+/// By how many times more flows have to end in a level, for each byte, than later.
+const RATIO: u64 = 3;
+
+/// Flows that reach a level, below which it tells nothing.
+const FEWEST: u32 = 8;
+
+/// New flows after which the counts are halved.
+const MEMORY: u32 = 512;
+
+/// New flows after which the levels are judged anew.
+const EACH: u32 = 16;
+
+/// Unit of [`Size`], bytes.
+const UNIT: u32 = 32;
+
+/// Largest count of bytes.
+const MOST: u64 = 1 << 40;
+
+/// What a flow has sent so far, in units of 32 bytes: up to 2 MB, and no more than that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Size(u16);
+
+impl Size {
+    fn bytes(self) -> u64 {
+        u64::from(self.0) * u64::from(UNIT)
+    }
+}
+
+/// Counts of flows by the level that they reach.
+#[derive(Debug)]
+pub(crate) struct FlowSizes {
+    /// By level, from 1: flows that have reached it.
+    reached: [u32; LEVELS + 2],
+    /// Bytes sent by flows that are older than the last level.
+    older: u64,
+    young: usize,
+}
+
+impl Default for FlowSizes {
+    fn default() -> FlowSizes {
+        FlowSizes {
+            reached: [0; LEVELS + 2],
+            older: 0,
+            young: ALWAYS,
+        }
+    }
+}
+
+impl FlowSizes {
+    /// The number of levels that are young: [`ALWAYS`] to [`LEVELS`].
+    #[inline]
+    pub(crate) fn young_levels(&self) -> usize {
+        self.young
+    }
+
+    /// A flow of this size sends a packet of `bytes`.
+    #[inline]
+    pub(crate) fn sent(&mut self, size: &mut Size, bytes: u32) {
+        let new = size.0 == 0;
+        let from = if new { 0 } else { level(size.bytes()) };
+        size.0 = size
+            .0
+            .saturating_add(bytes.div_ceil(UNIT).try_into().unwrap_or(u16::MAX));
+        let to = level(size.bytes());
+        for reached in &mut self.reached[from + 1..=to] {
+            *reached += 1;
+        }
+        if to > LEVELS {
+            self.older = (self.older + u64::from(bytes)).min(MOST);
+        }
+        if new && self.reached[1].is_multiple_of(EACH) {
+            self.judge();
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self) {
+        // Flows that end in a level, and bytes that are sent in it: half of the level by those that end there.
+        let count = |level: usize| u64::from(self.reached[level]);
+        let ends = |level| count(level).saturating_sub(count(level + 1));
+        let bytes = |level: usize| {
+            (u64::from(QUANTUM) << (level - 2)) * (count(level) + count(level + 1)) / 2
+        };
+        let mut later = self.older + (ALWAYS + 1..=LEVELS).map(bytes).sum::<u64>();
+        self.young = ALWAYS;
+        for level in ALWAYS + 1..=LEVELS {
+            later -= bytes(level);
+            let ended = ends(level);
+            let few = self.reached[level] < FEWEST || ended == 0;
+            if few || ended * later < RATIO * count(level + 1) * bytes(level) {
+                break;
+            }
+            self.young = level;
+        }
+        if self.reached[1] >= MEMORY {
+            self.older /= 2;
+            for reached in &mut self.reached {
+                *reached /= 2;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Levels that are young after flows of these sizes.
+    fn young(sizes: impl Iterator<Item = u64>) -> usize {
+        let mut counts = FlowSizes::default();
+        for bytes in sizes {
+            let mut size = Size::default();
+            let mut left = bytes;
+            while left > 0 {
+                let packet = left.min(1514);
+                counts.sent(&mut size, packet as u32);
+                left -= packet;
+            }
+        }
+        counts.young_levels()
+    }
+
+    fn pareto(rng: &mut impl Rng, shape: f64, least: f64) -> u64 {
+        let u: f64 = rng.random_range(1e-9..1.0);
+        (least * u.powf(-1.0 / shape)).min(1e9) as u64
+    }
+
+    #[test]
+    fn heavy_tails_make_more_levels_young_and_equal_sizes_none() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let heavy = young((0..4000).map(|_| pareto(&mut rng, 0.9, 1500.0)));
+        assert!(heavy >= 7, "{heavy}");
+        assert_eq!(young(std::iter::repeat_n(200_000, 2000)), ALWAYS);
+        assert_eq!(
+            young((0..2000).map(|n| if n % 10 == 0 { 400_000 } else { 3000 })),
+            ALWAYS
+        );
+        // The exponential distribution has no memory: age tells nothing.
+        let exponential = (0..4000).map(|_| {
+            let u: f64 = rng.random_range(1e-9..1.0);
+            (-40_000.0 * u.ln()) as u64 + 1
+        });
+        assert_eq!(young(exponential), ALWAYS);
+    }
+
+    #[test]
+    fn a_few_flows_tell_nothing() {
+        assert_eq!(
+            young(std::iter::repeat_n(1 << 30, 20).map(|bytes| bytes >> 12)),
+            ALWAYS
+        );
+    }
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ages of flows, and what they are good for: levels, the clock that forgives,
+ * and how many levels count as young.
+ *
+ * The age of a flow is what it has sent beyond its fair share. While packets of
+ * it wait, what it sends makes it older. While none wait, it grows younger by
+ * what a flow in round robin with all that wait would have sent: a clock in
+ * bytes, which each packet moves on by its length divided by the number of
+ * flows that wait.
+ *
+ * Serving the young first helps where a flow that has sent little is likely to
+ * end soon, and only there. So the queue counts how many flows reach each
+ * level, and compares the flows that end in a level, for each byte that is sent
+ * in it, with those that end later.
+ */
+#ifndef YOUNG_H
+#define YOUNG_H
+
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/* A full frame: where the first level ends, and what a flow sends in a turn. */
+#define GENTLE_QUANTUM	1514
+
+/* Each level but the first begins at twice the bytes of the one before. */
+#define GENTLE_LEVELS	11
+#define GENTLE_OLDEST	(GENTLE_QUANTUM << GENTLE_LEVELS)
+
+/* Levels that are young whatever the sizes: 12 kB. */
+#define GENTLE_ALWAYS	4
+
+/* The clock's units of a byte. */
+#define GENTLE_FRACTIONS 16
+
+/* Counts of sizes: by how many times more flows have to end in a level than
+ * later, for each byte; flows that reach a level, below which it tells nothing;
+ * new flows after which counts are halved, and levels judged.
+ */
+#define GENTLE_RATIO	3
+#define GENTLE_FEWEST	8
+#define GENTLE_MEMORY	512
+#define GENTLE_EACH	16
+#define GENTLE_SIZE_UNIT 32
+#define GENTLE_SIZE_MOST (1ULL << 40)
+
+struct gentle_sizes {
+	u64	older;		/* bytes of flows beyond the last level */
+	u32	reached[GENTLE_LEVELS + 2];	/* by level, from 1 */
+	u32	young;		/* levels */
+};
+
+/* The level of a flow that has sent so many bytes, from 1. */
+static inline u32 gentle_level(u32 bytes)
+{
+	u32 quanta = bytes / GENTLE_QUANTUM;
+
+	return quanta ? min(ilog2(quanta) + 2, GENTLE_LEVELS + 1) : 1;
+}
+
+/* Bytes that a young flow sends in a turn: no more than a frame, and none
+ * beyond its level.
+ */
+static inline u32 gentle_turn_in_level(u32 age)
+{
+	u32 end = GENTLE_QUANTUM << (gentle_level(age) - 1);
+
+	return min(end - age, (u32)GENTLE_QUANTUM);
+}
+
+static noinline void gentle_judge_sizes(struct gentle_sizes *s)
+{
+	u64 bytes[GENTLE_LEVELS + 1], later = s->older;
+	int level;
+
+	/* Those that end in a level send half of it. */
+	for (level = GENTLE_ALWAYS + 1; level <= GENTLE_LEVELS; level++) {
+		bytes[level] = ((u64)GENTLE_QUANTUM << (level - 2)) *
+			       (s->reached[level] + s->reached[level + 1]) / 2;
+		later += bytes[level];
+	}
+	s->young = GENTLE_ALWAYS;
+	for (level = GENTLE_ALWAYS + 1; level <= GENTLE_LEVELS; level++) {
+		u32 on = s->reached[level + 1];
+		u32 ended = s->reached[level] > on ? s->reached[level] - on : 0;
+
+		later -= bytes[level];
+		if (s->reached[level] < GENTLE_FEWEST || !ended ||
+		    ended * later < (u64)GENTLE_RATIO * on * bytes[level])
+			break;
+		s->young = level;
+	}
+	if (s->reached[1] >= GENTLE_MEMORY) {
+		s->older /= 2;
+		for (level = 1; level <= GENTLE_LEVELS + 1; level++)
+			s->reached[level] /= 2;
+	}
+}
+
+/* A flow, which has sent *size units, sends a packet. */
+static inline void gentle_count_size(struct gentle_sizes *s, u16 *size,
+				     u32 bytes)
+{
+	bool new = !*size;
+	u32 from = new ? 0 : gentle_level(*size * GENTLE_SIZE_UNIT);
+	u32 to;
+
+	*size = min_t(u32, *size + DIV_ROUND_UP(bytes, GENTLE_SIZE_UNIT),
+		      U16_MAX);
+	to = gentle_level(*size * GENTLE_SIZE_UNIT);
+	while (from < to)
+		s->reached[++from]++;
+	if (to > GENTLE_LEVELS)
+		s->older = min(s->older + bytes, GENTLE_SIZE_MOST);
+	if (new && s->reached[1] % GENTLE_EACH == 0)
+		gentle_judge_sizes(s);
+}
+
+#endif
