@@ -1,128 +1,135 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gentle: bands by age
+ * gentle: FQ-CoDel in which young flows go first
  *
- * A flow's age is the number of bytes that it has sent, less what it has been
- * forgiven. Its packets go to one of several FIFOs, whose bounds of age double.
- * The youngest band that has packets is served, but the oldest one is sure of
- * a share. This is least attained service in coarse steps (Rai, Urvoy-Keller
- * and Biersack, SIGMETRICS 2003): short connections, and flows that send less
- * than their share, do not wait for long ones.
+ * As in fq_codel, each flow has a queue under CoDel, and flows take turns by
+ * deficit round robin. There a flow that begins to wait goes first for one
+ * packet. Here it goes first while it is young, the youngest before others, and
+ * what goes first takes no more than a share of the link from those that wait.
+ * young.h says what young is.
  *
- * ages.h says how ages are counted and forgiven.
+ * Flows have places in sets of eight, so that two flows share a queue only
+ * where all eight of a set have packets. A flow whose packets wait never moves:
+ * its packets stay in order.
  *
- * The queue may hold what the link sends in a certain time, by a rate that is
- * measured while packets wait. Beyond that the oldest band loses its first
- * packet. If the queue does not run empty within half a second after a drop,
- * it is longer than the flows need, and the time shrinks; else it grows.
+ * CoDel drops none of the last two packets of a young flow: they are no
+ * standing queue, however long they wait for others. If many flows wait, none
+ * goes first, and all of this is fq_codel.
  *
- * With the option hosts, each host has bands of its own. Hosts send by deficit
- * round robin, and the one that holds most loses packets.
+ * With the option hosts, hosts send by deficit round robin, and flows only
+ * within a host; the host that holds most loses packets beyond the limit.
  */
 
 #include <linux/bitops.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 #include <linux/list.h>
-#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/codel.h>
+#include <net/codel_impl.h>
+#include <net/codel_qdisc.h>
 #include <net/flow_dissector.h>
-#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-#include "ages.h"
 #include "compat.h"
 #include "pkt_sch_gentle.h"
+#include "young.h"
 
-#define GENTLE_FRAME		1514
-#define GENTLE_LEAST_LIMIT	(5 * GENTLE_FRAME)
+#define GENTLE_WAYS		8
 
 /* Hosts that may have packets at the same time; more share entries. */
 #define GENTLE_HOSTS		64
 
-/* Measurement of the link's rate: neither a burst nor a few packets. It ends
- * when it is long enough and has enough bytes, or when the link may go idle.
- */
-#define GENTLE_PROBE_SHORTEST	NSEC_PER_MSEC
-#define GENTLE_PROBE_ENOUGH	(100 * NSEC_PER_MSEC)
-#define GENTLE_PROBE_LEAST	(10 * GENTLE_FRAME)
+/* Flows that wait from which on none goes first. */
+#define GENTLE_CROWD		64
 
-/* Time in which a drop has its effect on the queue. */
-#define GENTLE_REACTION		(500 * NSEC_PER_MSEC)
+/* What goes first has an allowance: largest one, bytes, and what it earns of
+ * the bytes that others send, in parts of 256.
+ */
+#define GENTLE_ALLOWANCE	(1 << 18)
+#define GENTLE_SHARE		26
+#define GENTLE_WIDE_SHARE	84
+
+#define GENTLE_DROP_BATCH	64
+
+/* Lists of flows: those that are not young and have just begun to wait, each
+ * level of young flows, and all others.
+ */
+#define GENTLE_NEW		0
+#define GENTLE_OLD		(GENTLE_LEVELS + 1)
+#define GENTLE_LISTS		(GENTLE_LEVELS + 2)
+#define GENTLE_OTHERS		(BIT(GENTLE_NEW) | BIT(GENTLE_OLD))
+#define GENTLE_UNLISTED		U8_MAX
+#define GENTLE_NONE		U16_MAX
 
 struct gentle_params {
-	u64	limit;		/* ns */
+	u32	limit;		/* packets */
 	u32	memory_limit;	/* bytes */
-	u32	bands;
-	u32	first;		/* bytes */
-	u32	weight;
-	u32	forgive;	/* percent */
 	u32	flows;
 	u32	hosts;		/* enum gentle_hosts */
-	bool	ecn;
 };
 
-struct gentle_set {
-	struct gentle_entry	way[GENTLE_WAYS];
-} ____cacheline_aligned;
-
-struct gentle_band {
-	struct sk_buff	*head;
-	struct sk_buff	*tail;
-	u32		bytes;
+/* Please keep it at 64 bytes. */
+struct gentle_flow {
+	struct sk_buff		*head;
+	struct sk_buff		*tail;
+	struct codel_vars	cvars;
+	/* Age while packets wait, else the clock's bytes when it will be 0. */
+	u64			age;
+	s32			deficit;
+	u32			backlog;
+	u16			next;	/* in a list */
+	u16			size;	/* sent so far, in units */
+	u16			tag;
+	u8			list;
+	u8			host : 7;
+	u8			shared : 1; /* packets of others wait, too */
 };
 
-/* Packets of a host, or of all hosts. */
+struct gentle_list {
+	u16	head;
+	u16	tail;
+};
+
 struct gentle_host {
-	struct gentle_band	bands[GENTLE_MAX_BANDS];
-	u32			waiting;	/* bit i: band i has packets */
-	u32			bytes;
-	/* Bytes that younger bands have sent while the oldest waited, less
-	 * weight times those that it has sent.
-	 */
-	s64			due;
+	struct gentle_list	lists[GENTLE_LISTS];
+	u32			waiting;	/* bit i: list i has flows */
+	u32			flows;		/* in all lists */
+	s32			allowance;
+	u32			backlog;
 
 	u32			tag;		/* hash of the address */
-	s32			deficit;	/* bytes left to send in this turn */
+	s32			deficit;	/* bytes left in this turn */
 	struct list_head	turn;		/* in new_hosts or old_hosts */
 };
 
 struct gentle_sched_data {
 	hsiphash_key_t		keys[2];	/* for hashes of TCP, UDP */
-	struct gentle_set	*sets;
-	u32			n_sets;
-	struct gentle_ages	ages;
+	struct gentle_flow	*flows;
+	u64			clock;		/* fractions of bytes */
+	u32			waiting;	/* flows in lists */
+	u32			memory;
+	struct gentle_sizes	sizes;
 
-	u32			limit_bytes;
-	u32			guaranteed;	/* bytes of the oldest band */
-
-	u64			rate;		/* bytes per second, 0: unknown */
-	bool			probing;
-	u64			probe_since;
-	u64			probe_sent;	/* bytes that have left since */
-	u64			probe_waited;	/* bytes that waited then */
-
-	u64			room;		/* ns */
-	u64			verdict;	/* time; 0: none is due */
+	struct codel_params	cparams;
+	struct codel_stats	cstats;
+	u32			standing;	/* what CoDel sees */
+	bool			spare;		/* the flow is young */
 
 	struct gentle_params	params;
+	u64			drop_overlimit;
 
-	u64			push_out;
-	u64			ecn_mark;
-
-	struct gentle_host	*serving;	/* whose turn it is */
-	struct gentle_host	*hosts;		/* NULL: never told apart */
+	struct gentle_host	*hosts;		/* one, or GENTLE_HOSTS */
+	u32			n_hosts;
 	struct list_head	new_hosts;
 	struct list_head	old_hosts;
-	struct gentle_host	all;		/* if hosts are not told apart */
 };
 
 /* Flows */
@@ -143,7 +150,7 @@ static noinline u32 gentle_dissect(const struct sk_buff *skb)
  * TCP and UDP are read here, because the dissector takes longer than all the
  * rest of the queue.
  */
-static u32 gentle_flow(const struct gentle_sched_data *q,
+static u32 gentle_flow_hash(const struct gentle_sched_data *q,
 		       const struct sk_buff *skb)
 {
 	int at_hand = skb_tail_pointer(skb) - skb_network_header(skb);
@@ -179,16 +186,210 @@ static u32 gentle_flow(const struct gentle_sched_data *q,
 	return gentle_dissect(skb);
 }
 
-/* Returns the age of the packet's flow before it, and adds the packet. */
-static u32 gentle_count(struct gentle_sched_data *q, const struct sk_buff *skb,
-			u64 now)
-{
-	u32 hash = gentle_flow(q, skb);
-	struct gentle_set *set = &q->sets[reciprocal_scale(hash, q->n_sets)];
+/* Ages */
 
-	if (gentle_period_is_over(&q->ages, now))
-		gentle_end_period(&q->ages, now, q->rate, q->params.forgive);
-	return gentle_charge(&q->ages, set->way, hash, qdisc_pkt_len(skb));
+static u64 gentle_clock(const struct gentle_sched_data *q)
+{
+	return q->clock / GENTLE_FRACTIONS;
+}
+
+static u64 gentle_idle_age(const struct gentle_sched_data *q,
+			   const struct gentle_flow *flow)
+{
+	return flow->age > gentle_clock(q) ? flow->age - gentle_clock(q) : 0;
+}
+
+/* No packet of the flow waits any more. */
+static void gentle_emptied(struct gentle_sched_data *q,
+			   struct gentle_flow *flow)
+{
+	flow->age += gentle_clock(q);
+	flow->shared = 0;
+}
+
+/* Places */
+
+static bool gentle_is_idle(const struct gentle_flow *flow)
+{
+	return !flow->head && flow->list == GENTLE_UNLISTED;
+}
+
+/* The place of the flow with this hash. In a crowd a flow takes only the one
+ * for which its hash stands: else many flows of a packet each would use all.
+ */
+static struct gentle_flow *gentle_place(struct gentle_sched_data *q, u32 hash)
+{
+	u32 home = reciprocal_scale(hash, q->params.flows);
+	struct gentle_flow *set = q->flows + round_down(home, GENTLE_WAYS);
+	struct gentle_flow *own = q->flows + home, *found = NULL;
+	int ways = q->waiting < GENTLE_CROWD ? GENTLE_WAYS : 1;
+	u16 tag = hash;
+	u64 least = 0;
+
+	if (own->tag == tag)
+		return own;
+	for (int i = 0; i < GENTLE_WAYS; i++)
+		if (set[i].tag == tag)
+			return &set[i];
+	if (own->shared)
+		return own;
+	for (int i = 0; i < ways; i++) {
+		struct gentle_flow *flow = &set[(home + i) % GENTLE_WAYS];
+		u64 age;
+
+		if (!gentle_is_idle(flow))
+			continue;
+		age = gentle_idle_age(q, flow);
+		if (!found || age < least) {
+			found = flow;
+			least = age;
+		}
+	}
+	if (!found) {
+		own->shared = 1;
+		return own;
+	}
+	found->tag = tag;
+	found->age = 0;
+	found->size = 0;
+	return found;
+}
+
+/* Lists */
+
+static void gentle_append(struct gentle_sched_data *q, struct gentle_host *host,
+			  u32 list, struct gentle_flow *flow)
+{
+	struct gentle_list *l = &host->lists[list];
+	u16 index = flow - q->flows;
+
+	flow->next = GENTLE_NONE;
+	flow->list = list;
+	if (host->waiting & BIT(list))
+		q->flows[l->tail].next = index;
+	else
+		l->head = index;
+	l->tail = index;
+	host->waiting |= BIT(list);
+}
+
+/* Removes the first flow of a list that has one. */
+static struct gentle_flow *gentle_take(struct gentle_sched_data *q,
+				       struct gentle_host *host, u32 list)
+{
+	struct gentle_flow *flow = &q->flows[host->lists[list].head];
+
+	host->lists[list].head = flow->next;
+	if (flow->next == GENTLE_NONE)
+		host->waiting &= ~BIT(list);
+	return flow;
+}
+
+static bool gentle_is_crowd(const struct gentle_host *host)
+{
+	return host->flows >= GENTLE_CROWD;
+}
+
+static void gentle_activate(struct gentle_sched_data *q,
+			    struct gentle_host *host, struct gentle_flow *flow)
+{
+	u32 level = gentle_level(flow->age);
+
+	if (level > q->sizes.young || gentle_is_crowd(host)) {
+		flow->deficit = GENTLE_QUANTUM;
+		level = GENTLE_NEW;
+	} else {
+		flow->deficit = gentle_turn_in_level(flow->age);
+	}
+	gentle_append(q, host, level, flow);
+	host->flows++;
+	q->waiting++;
+}
+
+/* The list to serve; some list must have flows. Young flows for which the
+ * allowance does not suffice go to the new ones first: no more than a crowd.
+ */
+static u32 gentle_list(struct gentle_sched_data *q, struct gentle_host *host)
+{
+	for (;;) {
+		u32 levels = host->waiting & ~GENTLE_OTHERS, level;
+		struct gentle_flow *flow;
+
+		if (!levels)
+			return __ffs(host->waiting);
+		level = __ffs(levels);
+		if (!(host->waiting & GENTLE_OTHERS) ||
+		    (s64)host->allowance * q->sizes.young >
+		    (s64)GENTLE_ALLOWANCE * (level - 1))
+			return level;
+		flow = gentle_take(q, host, level);
+		flow->deficit = GENTLE_QUANTUM;
+		gentle_append(q, host, GENTLE_NEW, flow);
+	}
+}
+
+/* The flow to serve; some list must have flows. */
+static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
+					  struct gentle_host *host)
+{
+	for (;;) {
+		u32 list = gentle_list(q, host);
+		struct gentle_flow *flow = &q->flows[host->lists[list].head];
+		u32 level;
+
+		if (flow->deficit > 0)
+			return flow;
+		gentle_take(q, host, list);
+		level = gentle_level(flow->age);
+		if (list == GENTLE_OLD || list == GENTLE_NEW ||
+		    level > q->sizes.young) {
+			flow->deficit += GENTLE_QUANTUM;
+			gentle_append(q, host, GENTLE_OLD, flow);
+		} else {
+			flow->deficit = gentle_turn_in_level(flow->age);
+			gentle_append(q, host, level, flow);
+		}
+	}
+}
+
+/* The current flow has no packet. As in fq_codel, a new one first goes to the
+ * end of the others: it could else return at once and starve them.
+ */
+static void gentle_deactivate(struct gentle_sched_data *q,
+			      struct gentle_host *host,
+			      struct gentle_flow *flow)
+{
+	u32 list = flow->list;
+
+	gentle_take(q, host, list);
+	if (list == GENTLE_NEW && (host->waiting & BIT(GENTLE_OLD))) {
+		gentle_append(q, host, GENTLE_OLD, flow);
+	} else {
+		flow->list = GENTLE_UNLISTED;
+		host->flows--;
+		q->waiting--;
+	}
+}
+
+/* The current flow sends a packet. */
+static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
+			  struct gentle_flow *flow, u32 bytes)
+{
+	s32 share = q->sizes.young > GENTLE_ALWAYS ? GENTLE_WIDE_SHARE :
+						     GENTLE_SHARE;
+
+	flow->deficit -= bytes;
+	if (flow->list == GENTLE_NEW)
+		/* As in fq_codel: it neither pays nor lets others earn. */;
+	else if (flow->list == GENTLE_OLD || !(host->waiting & GENTLE_OTHERS))
+		host->allowance = min_t(s32, GENTLE_ALLOWANCE, host->allowance +
+					(s32)bytes * share / 256);
+	else
+		host->allowance -= (s32)bytes * (256 - share) / 256;
+
+	q->clock += bytes * GENTLE_FRACTIONS / host->flows;
+	flow->age = min_t(u64, flow->age + bytes, GENTLE_OLDEST);
+	gentle_count_size(&q->sizes, &flow->size, bytes);
 }
 
 /* Hosts */
@@ -241,31 +442,27 @@ static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
 	return host;
 }
 
-/* A host without a turn is served before all that have had theirs. */
-static void gentle_give_turn(struct gentle_sched_data *q,
-			     struct gentle_host *host)
-{
-	if (list_empty(&host->turn)) {
-		host->deficit = GENTLE_FRAME;
-		list_add_tail(&host->turn, &q->new_hosts);
-	}
-}
-
+/* The host of a flow that begins to wait. One without a turn is served before
+ * all that have had theirs.
+ */
 static struct gentle_host *gentle_classify(struct gentle_sched_data *q,
 					   const struct sk_buff *skb)
 {
-	struct gentle_host *host = &q->all;
+	struct gentle_host *host = q->hosts;
 
-	if (!q->hosts)
-		return host;
 	if (q->params.hosts)
 		host = gentle_find_host(q, gentle_host_hash(q, skb));
-	gentle_give_turn(q, host);
+	if (list_empty(&host->turn)) {
+		host->deficit = GENTLE_QUANTUM;
+		list_add_tail(&host->turn, &q->new_hosts);
+	}
 	return host;
 }
 
-/* Finds the host whose turn it is, as fq_codel finds the flow. */
-static void gentle_pass_turn(struct gentle_sched_data *q)
+/* The host whose turn it is, found as fq_codel finds the flow; NULL: none has
+ * flows.
+ */
+static struct gentle_host *gentle_turn(struct gentle_sched_data *q)
 {
 	while (!list_empty(&q->new_hosts) || !list_empty(&q->old_hosts)) {
 		bool new = !list_empty(&q->new_hosts);
@@ -273,12 +470,11 @@ static void gentle_pass_turn(struct gentle_sched_data *q)
 		struct gentle_host *host =
 			list_first_entry(hosts, struct gentle_host, turn);
 
-		if (host->deficit <= 0) {
-			host->deficit += GENTLE_FRAME;
+		if (q->n_hosts > 1 && host->deficit <= 0) {
+			host->deficit += GENTLE_QUANTUM;
 			list_move_tail(&host->turn, &q->old_hosts);
 		} else if (host->waiting) {
-			q->serving = host;
-			return;
+			return host;
 		} else if (new && !list_empty(&q->old_hosts)) {
 			/* Else it could starve old hosts by being new again. */
 			list_move_tail(&host->turn, &q->old_hosts);
@@ -286,356 +482,251 @@ static void gentle_pass_turn(struct gentle_sched_data *q)
 			list_del_init(&host->turn);
 		}
 	}
-	q->serving = &q->all;
+	return NULL;
 }
 
-/* The host that holds most bytes, which is the one to lose packets. */
-static struct gentle_host *gentle_heaviest(struct gentle_sched_data *q)
-{
-	struct gentle_host *found = &q->all;
+/* Queues */
 
-	if (!q->hosts)
-		return found;
-	for (int i = 0; i < GENTLE_HOSTS; i++)
-		if (q->hosts[i].bytes > found->bytes)
-			found = &q->hosts[i];
-	return found;
+static void gentle_push(struct Qdisc *sch, struct gentle_flow *flow,
+			struct sk_buff *skb)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	skb->next = NULL;
+	if (flow->head)
+		flow->tail->next = skb;
+	else
+		flow->head = skb;
+	flow->tail = skb;
+	flow->backlog += qdisc_pkt_len(skb);
+	q->hosts[flow->host].backlog += qdisc_pkt_len(skb);
+	q->memory += get_codel_cb(skb)->mem_usage;
+	qdisc_qlen_inc(sch);
+	qdisc_qstats_backlog_inc(sch, skb);
 }
 
-/* Rate of the link, and limit */
-
-/* Bytes that the queue may hold if it may be this long in time. */
-static u32 gentle_bytes(const struct gentle_sched_data *q, u64 time)
+static struct sk_buff *gentle_pop(struct Qdisc *sch, struct gentle_flow *flow)
 {
-	u64 bytes;
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = flow->head;
 
-	if (!q->rate)
-		return q->params.memory_limit;
-	bytes = mul_u64_u64_div_u64(q->rate, time, NSEC_PER_SEC);
-	return min_t(u64, max_t(u64, bytes, GENTLE_LEAST_LIMIT),
-		     q->params.memory_limit);
-}
-
-/* Younger packets cannot take from the oldest band its share of the longest
- * queue. A flood, which no drop ends, shrinks the limit, and a share of that
- * can be less than a packet, which TCP cannot use; but the young keep two
- * thirds of what is left.
- */
-static void gentle_update_limit(struct gentle_sched_data *q)
-{
-	u32 parts = q->params.weight + 1;
-
-	q->limit_bytes = gentle_bytes(q, q->room);
-	q->guaranteed = min(gentle_bytes(q, q->params.limit) / parts,
-			    q->limit_bytes / min_t(u32, parts, 3));
-}
-
-/* Returns true if the rate changes. The clock is read only where it counts. */
-static bool gentle_measure(struct gentle_sched_data *q, u32 bytes, u32 backlog)
-{
-	u64 time, rate;
-
-	if (!q->probing) {
-		if (backlog > GENTLE_PROBE_LEAST) {
-			q->probing = true;
-			q->probe_since = ktime_get_ns();
-			q->probe_sent = bytes;
-			q->probe_waited = backlog;
-		}
-		return false;
-	}
-	time = ktime_get_ns() - q->probe_since;
-	if (q->probe_sent + bytes < q->probe_waited &&
-	    (time < GENTLE_PROBE_ENOUGH ||
-	     q->probe_sent < GENTLE_PROBE_LEAST)) {
-		q->probe_sent += bytes;
-		return false;
-	}
-
-	q->probing = false;
-	if (q->probe_sent < GENTLE_PROBE_LEAST || time < GENTLE_PROBE_SHORTEST)
-		return false;
-	rate = mul_u64_u64_div_u64(q->probe_sent, NSEC_PER_SEC, time);
-	q->rate = q->rate ? q->rate - q->rate / 4 + rate / 4 : rate;
-	return true;
-}
-
-static bool gentle_grow(struct gentle_sched_data *q)
-{
-	u64 before = q->room;
-
-	q->room = min(before + before / 2, q->params.limit);
-	return q->room != before;
-}
-
-/* Judges the effect of a drop half a second ago. Returns true if the limit
- * changes.
- */
-static bool gentle_judge(struct gentle_sched_data *q, u64 now)
-{
-	u64 before = q->room;
-
-	if (!q->verdict || now < q->verdict)
-		return false;
-	q->verdict = 0;
-	/* Flows of the two oldest bands last long enough to react. */
-	if (!(gentle_heaviest(q)->waiting >> (q->params.bands - 2)))
-		return gentle_grow(q);
-	q->room = max(before - before / 8, div_u64(q->params.limit, 10));
-	return q->room != before;
-}
-
-/* Bands */
-
-static inline struct sk_buff *gentle_pop(struct Qdisc *sch,
-					 struct gentle_host *host, int band)
-{
-	struct gentle_band *b = &host->bands[band];
-	struct sk_buff *skb = b->head;
-	u32 bytes = qdisc_pkt_len(skb);
-
-	b->head = skb->next;
-	if (!b->head)
-		host->waiting &= ~BIT(band);
+	flow->head = skb->next;
 	skb_mark_not_on_list(skb);
-	b->bytes -= bytes;
-	host->bytes -= bytes;
+	flow->backlog -= qdisc_pkt_len(skb);
+	q->hosts[flow->host].backlog -= qdisc_pkt_len(skb);
+	q->memory -= get_codel_cb(skb)->mem_usage;
 	qdisc_qlen_dec(sch);
 	qdisc_qstats_backlog_dec(sch, skb);
 	return skb;
 }
 
-static void gentle_push(struct Qdisc *sch, struct gentle_host *host, int band,
-			struct sk_buff *skb)
+/* For CoDel: the queue's next packet, and the bytes that stand behind it. */
+static struct sk_buff *gentle_next(struct codel_vars *vars, void *ctx)
 {
-	struct gentle_band *b = &host->bands[band];
-	u32 bytes = qdisc_pkt_len(skb);
+	struct gentle_flow *flow = container_of(vars, struct gentle_flow,
+						cvars);
+	struct Qdisc *sch = ctx;
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = NULL;
 
-	skb->next = NULL;
-	if (b->head)
-		b->tail->next = skb;
+	if (flow->head)
+		skb = gentle_pop(sch, flow);
+	if (q->spare && (!flow->head || flow->head == flow->tail))
+		q->standing = 0;
 	else
-		b->head = skb;
-	b->tail = skb;
-	host->waiting |= BIT(band);
-	b->bytes += bytes;
-	host->bytes += bytes;
-	qdisc_qlen_inc(sch);
-	qdisc_qstats_backlog_inc(sch, skb);
+		q->standing = sch->qstats.backlog;
+	return skb;
 }
 
-/* The band to serve; some band must have packets. */
-static int gentle_next(const struct gentle_sched_data *q,
-		       const struct gentle_host *host)
+static void gentle_drop(struct sk_buff *skb, void *ctx)
 {
-	if (host->due >= (s64)q->params.weight * GENTLE_FRAME)
-		return __fls(host->waiting);
-	return __ffs(host->waiting);
+	struct Qdisc *sch = ctx;
+
+	qdisc_dequeue_drop(sch, skb, QDISC_DROP_CONGESTED);
+	qdisc_qstats_drop(sch);
 }
 
-/* The band that loses its first packet: the oldest one, unless it has a single
- * packet or no more than is guaranteed; a flood of new flows could else take
- * its packets before they are served.
+/* Drops half of the fattest queue, or a batch, from its head. It is a queue of
+ * the host that holds most.
  */
-static int gentle_victim(const struct gentle_sched_data *q,
-			 const struct gentle_host *host)
-{
-	int oldest = __fls(host->waiting);
-	u32 younger = host->waiting & ~BIT(oldest);
-	const struct gentle_band *b = &host->bands[oldest];
-
-	if (younger && (b->head == b->tail ||
-			b->bytes <= q->guaranteed))
-		return __fls(younger);
-	return oldest;
-}
-
-static bool gentle_can_mark(struct sk_buff *skb)
-{
-	int dsfield = skb_get_dsfield(skb);
-
-	return dsfield >= 0 && INET_ECN_is_not_ect(dsfield) == 0;
-}
-
-/* Drops packets until the rest fits. Returns true if new, which may be NULL, is
- * one of them: that the parent does not count.
- */
-static noinline bool gentle_make_room(struct Qdisc *sch, struct sk_buff *new,
-				      struct sk_buff **to_free, u64 now)
+static noinline struct gentle_flow *gentle_drop_fattest(struct Qdisc *sch,
+							struct sk_buff **to_free)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	u32 packets = 0, bytes = 0;
-	bool lost = false;
+	struct gentle_flow *fattest = q->flows;
+	u32 host = 0, most = 0, dropped = 0, bytes = 0;
 
-	while (sch->qstats.backlog > q->limit_bytes && sch->q.qlen) {
-		u64 twice = min_t(u64, 2ULL * q->limit_bytes,
-				  q->params.memory_limit);
-		struct gentle_host *host = gentle_heaviest(q);
-		int band = gentle_victim(q, host);
-		struct sk_buff *skb = host->bands[band].head;
+	for (u32 i = 1; i < q->n_hosts; i++)
+		if (q->hosts[i].backlog > q->hosts[host].backlog)
+			host = i;
+	for (u32 i = 0; i < q->params.flows; i++) {
+		struct gentle_flow *flow = &q->flows[i];
 
-		if (!q->verdict)
-			q->verdict = now + GENTLE_REACTION;
-		/* A packet that can be marked is, when it leaves. */
-		if (q->params.ecn && sch->qstats.backlog <= twice &&
-		    gentle_can_mark(skb))
-			break;
-		gentle_pop(sch, host, band);
-		/* A measurement under way has counted on it. */
-		q->probe_waited -= min_t(u64, qdisc_pkt_len(skb),
-					 q->probe_waited);
-		q->push_out++;
-		if (skb == new) {
-			lost = true;
-		} else {
-			packets++;
-			bytes += qdisc_pkt_len(skb);
+		if (flow->host == host && flow->backlog > most) {
+			most = flow->backlog;
+			fattest = flow;
 		}
+	}
+	while (fattest->head && dropped < GENTLE_DROP_BATCH &&
+	       (!dropped || bytes < most / 2)) {
+		struct sk_buff *skb = gentle_pop(sch, fattest);
+
+		bytes += qdisc_pkt_len(skb);
+		dropped++;
 		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
 	}
-	qdisc_tree_reduce_backlog(sch, packets, bytes);
-	return lost;
+	fattest->cvars.count += dropped;
+	q->drop_overlimit += dropped;
+	if (dropped && !fattest->head)
+		gentle_emptied(q, fattest);
+	return fattest;
+}
+
+static bool gentle_is_full(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	return sch->q.qlen > q->params.limit ||
+	       q->memory > q->params.memory_limit;
 }
 
 static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_host *host = gentle_classify(q, skb);
-	u64 now = ktime_get_ns();
-	bool lost = false;
-	int band;
+	struct gentle_flow *flow = gentle_place(q, gentle_flow_hash(q, skb));
+	u32 len = qdisc_pkt_len(skb), packets, bytes;
 
-	band = gentle_band(gentle_count(q, skb, now), q->params.first,
-			   q->params.bands);
-	gentle_push(sch, host, band, skb);
+	/* Packets that share a place share its host while any of them waits. */
+	if (flow->list == GENTLE_UNLISTED)
+		flow->host = gentle_classify(q, skb) - q->hosts;
+	if (!flow->head) {
+		flow->age = gentle_idle_age(q, flow);
+		if (flow->list == GENTLE_UNLISTED)
+			gentle_activate(q, &q->hosts[flow->host], flow);
+	}
+	codel_set_enqueue_time(skb);
+	get_codel_cb(skb)->mem_usage = skb->truesize;
+	gentle_push(sch, flow, skb);
+	if (likely(!gentle_is_full(sch)))
+		return NET_XMIT_SUCCESS;
 
-	if (gentle_judge(q, now))
-		gentle_update_limit(q);
-	if (unlikely(sch->qstats.backlog > q->limit_bytes))
-		lost = gentle_make_room(sch, skb, to_free, now);
-	if (q->hosts)
-		gentle_pass_turn(q);
-	return lost ? NET_XMIT_CN : NET_XMIT_SUCCESS;
-}
-
-/* Marks a packet of the host that is over the limit, in its oldest band. */
-static noinline void gentle_mark(struct gentle_sched_data *q,
-				 const struct gentle_host *host, int band)
-{
-	if (q->params.ecn && band == __fls(host->waiting) &&
-	    host == gentle_heaviest(q) &&
-	    INET_ECN_set_ce(host->bands[band].head))
-		q->ecn_mark++;
+	packets = sch->q.qlen;
+	bytes = sch->qstats.backlog;
+	if (gentle_drop_fattest(sch, to_free) == flow) {
+		/* The parent does not count the packet that is told lost. */
+		qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen - 1,
+					  bytes - sch->qstats.backlog - len);
+		return NET_XMIT_CN;
+	}
+	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
+				  bytes - sch->qstats.backlog);
+	return NET_XMIT_SUCCESS;
 }
 
 static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_host *host = q->serving;
-	u32 backlog, bytes;
-	struct sk_buff *skb;
-	bool changed;
-	int band;
+	struct sk_buff *skb = NULL;
+	struct gentle_host *host;
 
-	if (!host->waiting)
-		return NULL;
-	backlog = sch->qstats.backlog;
-	band = gentle_next(q, host);
-	if (unlikely(backlog > q->limit_bytes))
-		gentle_mark(q, host, band);
+	while (!skb && (host = gentle_turn(q))) {
+		struct gentle_flow *flow = gentle_current(q, host);
+		bool waited = flow->head;
 
-	bytes = qdisc_pkt_len(host->bands[band].head);
-	if (band < __fls(host->waiting))
-		host->due += bytes;
-	else
-		host->due -= min_t(s64, host->due,
-				   (s64)q->params.weight * bytes);
-	skb = gentle_pop(sch, host, band);
-	if (q->hosts) {
-		host->deficit -= bytes;
-		gentle_pass_turn(q);
+		q->spare = !gentle_is_crowd(host) &&
+			   gentle_level(flow->age) <= q->sizes.young;
+		skb = codel_dequeue(sch, &q->standing, &q->cparams,
+				    &flow->cvars, &q->cstats, qdisc_pkt_len,
+				    codel_get_enqueue_time, gentle_drop,
+				    gentle_next);
+		if (skb) {
+			gentle_charge(q, host, flow, qdisc_pkt_len(skb));
+			host->deficit -= qdisc_pkt_len(skb);
+		}
+		if (waited && !flow->head)
+			gentle_emptied(q, flow);
+		if (!skb)
+			gentle_deactivate(q, host, flow);
 	}
-
-	changed = gentle_measure(q, bytes, backlog);
-	if (!sch->q.qlen && q->verdict) {
-		q->verdict = 0;
-		changed |= gentle_grow(q);
+	if (q->cstats.drop_count) {
+		qdisc_tree_reduce_backlog(sch, q->cstats.drop_count,
+					  q->cstats.drop_len);
+		q->cstats.drop_count = 0;
+		q->cstats.drop_len = 0;
 	}
-	if (changed)
-		gentle_update_limit(q);
-	qdisc_bstats_update(sch, skb);
+	if (skb)
+		qdisc_bstats_update(sch, skb);
 	return skb;
-}
-
-static struct sk_buff *gentle_peek(struct Qdisc *sch)
-{
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	const struct gentle_host *host = q->serving;
-
-	return host->waiting ? host->bands[gentle_next(q, host)].head : NULL;
 }
 
 static void gentle_reset_host(struct gentle_host *host)
 {
-	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
-		rtnl_kfree_skbs(host->bands[i].head, host->bands[i].tail);
 	memset(host, 0, sizeof(*host));
+	host->allowance = GENTLE_ALLOWANCE;
 	INIT_LIST_HEAD(&host->turn);
+}
+
+static void gentle_reset_state(struct gentle_sched_data *q)
+{
+	for (u32 i = 0; i < q->params.flows; i++) {
+		struct gentle_flow *flow = &q->flows[i];
+
+		memset(flow, 0, sizeof(*flow));
+		flow->list = GENTLE_UNLISTED;
+		codel_vars_init(&flow->cvars);
+	}
+	for (u32 i = 0; i < q->n_hosts; i++)
+		gentle_reset_host(&q->hosts[i]);
+	INIT_LIST_HEAD(&q->new_hosts);
+	INIT_LIST_HEAD(&q->old_hosts);
+	memset(&q->sizes, 0, sizeof(q->sizes));
+	q->sizes.young = GENTLE_ALWAYS;
+	q->clock = 0;
+	q->waiting = 0;
+	q->memory = 0;
 }
 
 static void gentle_reset(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 
-	gentle_reset_host(&q->all);
-	for (int i = 0; q->hosts && i < GENTLE_HOSTS; i++)
-		gentle_reset_host(&q->hosts[i]);
-	INIT_LIST_HEAD(&q->new_hosts);
-	INIT_LIST_HEAD(&q->old_hosts);
-	q->serving = &q->all;
-	q->probing = false;
-	q->verdict = 0;
-	memset(q->sets, 0, q->n_sets * sizeof(*q->sets));
+	if (!q->flows || !q->hosts)
+		return;
+	for (u32 i = 0; i < q->params.flows; i++)
+		rtnl_kfree_skbs(q->flows[i].head, q->flows[i].tail);
+	gentle_reset_state(q);
 }
 
 /* Options */
 
 static struct netlink_range_validation gentle_limit_range = {
-	.min = NSEC_PER_MSEC,
-	.max = 10ULL * NSEC_PER_SEC,
+	.min = 1,
+	.max = U32_MAX,
 };
 
 static struct netlink_range_validation gentle_memory_range = {
-	.min = GENTLE_FRAME,
 	.max = 1U << 31,
 };
 
-static struct netlink_range_validation gentle_first_range = {
-	.min = 64,
-	.max = 65536,
-};
-
-static struct netlink_range_validation gentle_flows_range = {
-	.min = GENTLE_WAYS,
-	.max = 65536,
-};
-
 static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
-	[TCA_GENTLE_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U64, &gentle_limit_range),
+	[TCA_GENTLE_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_limit_range),
+	[TCA_GENTLE_FLOWS] = NLA_POLICY_RANGE(NLA_U32, GENTLE_WAYS, 32767),
+	[TCA_GENTLE_TARGET] = { .type = NLA_U32 },
+	[TCA_GENTLE_INTERVAL] = { .type = NLA_U32 },
 	[TCA_GENTLE_MEMORY_LIMIT] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_memory_range),
-	[TCA_GENTLE_BANDS] = NLA_POLICY_RANGE(NLA_U32, 2, GENTLE_MAX_BANDS),
-	[TCA_GENTLE_FIRST] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_first_range),
-	[TCA_GENTLE_WEIGHT] = NLA_POLICY_RANGE(NLA_U32, 1, 1000),
-	[TCA_GENTLE_FORGIVE] = NLA_POLICY_MAX(NLA_U32, 1000),
-	[TCA_GENTLE_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
 	[TCA_GENTLE_ECN] = NLA_POLICY_MAX(NLA_U32, 1),
 	[TCA_GENTLE_HOSTS] = NLA_POLICY_MAX(NLA_U32, GENTLE_HOSTS_DST),
 };
 
-static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
-			struct netlink_ext_ack *extack)
+static codel_time_t gentle_codel_time(u32 us)
+{
+	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
+}
+
+static int gentle_parse(struct gentle_params *p, struct codel_params *c,
+			struct nlattr *opt, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_GENTLE_MAX + 1];
 	int err;
@@ -645,95 +736,88 @@ static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
 		return err;
 
 	if (tb[TCA_GENTLE_LIMIT])
-		p->limit = nla_get_u64(tb[TCA_GENTLE_LIMIT]);
+		p->limit = nla_get_u32(tb[TCA_GENTLE_LIMIT]);
+	if (tb[TCA_GENTLE_FLOWS])
+		p->flows = round_up(nla_get_u32(tb[TCA_GENTLE_FLOWS]),
+				    GENTLE_WAYS);
+	if (tb[TCA_GENTLE_TARGET])
+		c->target = gentle_codel_time(nla_get_u32(tb[TCA_GENTLE_TARGET]));
+	if (tb[TCA_GENTLE_INTERVAL])
+		c->interval =
+			gentle_codel_time(nla_get_u32(tb[TCA_GENTLE_INTERVAL]));
 	if (tb[TCA_GENTLE_MEMORY_LIMIT])
 		p->memory_limit = nla_get_u32(tb[TCA_GENTLE_MEMORY_LIMIT]);
-	if (tb[TCA_GENTLE_BANDS])
-		p->bands = nla_get_u32(tb[TCA_GENTLE_BANDS]);
-	if (tb[TCA_GENTLE_FIRST])
-		p->first = nla_get_u32(tb[TCA_GENTLE_FIRST]);
-	if (tb[TCA_GENTLE_WEIGHT])
-		p->weight = nla_get_u32(tb[TCA_GENTLE_WEIGHT]);
-	if (tb[TCA_GENTLE_FORGIVE])
-		p->forgive = nla_get_u32(tb[TCA_GENTLE_FORGIVE]);
-	if (tb[TCA_GENTLE_FLOWS])
-		p->flows = nla_get_u32(tb[TCA_GENTLE_FLOWS]);
 	if (tb[TCA_GENTLE_ECN])
-		p->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
+		c->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
 	if (tb[TCA_GENTLE_HOSTS])
 		p->hosts = nla_get_u32(tb[TCA_GENTLE_HOSTS]);
 	return 0;
 }
 
-/* Installs new parameters. A change of the limit starts its adaptation anew. */
-static void gentle_adopt(struct gentle_sched_data *q,
-			 const struct gentle_params *new)
-{
-	if (q->params.limit != new->limit) {
-		q->room = new->limit;
-		q->verdict = 0;
-	}
-	q->params = *new;
-	q->ages.oldest = min_t(u64, (u64)new->first << new->bands,
-			       GENTLE_OLDEST);
-	gentle_update_limit(q);
-}
-
+/* Hosts beside the first, with which all packets so far are. */
 static struct gentle_host *gentle_alloc_hosts(void)
 {
 	struct gentle_host *hosts = kvcalloc(GENTLE_HOSTS, sizeof(*hosts),
 					     GFP_KERNEL);
 
 	for (int i = 0; hosts && i < GENTLE_HOSTS; i++)
-		INIT_LIST_HEAD(&hosts[i].turn);
+		gentle_reset_host(&hosts[i]);
 	return hosts;
+}
+
+static void gentle_adopt_hosts(struct gentle_sched_data *q,
+			       struct gentle_host *hosts)
+{
+	bool turn = !list_empty(&q->hosts[0].turn);
+
+	hosts[0] = q->hosts[0];
+	INIT_LIST_HEAD(&hosts[0].turn);
+	INIT_LIST_HEAD(&q->new_hosts);
+	INIT_LIST_HEAD(&q->old_hosts);
+	if (turn)
+		list_add_tail(&hosts[0].turn, &q->old_hosts);
+	swap(q->hosts, hosts);
+	q->n_hosts = GENTLE_HOSTS;
+	kvfree(hosts);
 }
 
 static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 			 struct netlink_ext_ack *extack)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct codel_params codel = q->cparams;
 	struct gentle_params new = q->params;
-	struct sk_buff *to_free = NULL;
 	struct gentle_host *hosts = NULL;
-	struct gentle_set *sets = NULL;
-	u32 n_sets;
+	struct sk_buff *to_free = NULL;
+	u32 packets, bytes;
 	int err;
 
-	err = gentle_parse(&new, opt, extack);
+	err = gentle_parse(&new, &codel, opt, extack);
 	if (err)
 		return err;
-	n_sets = DIV_ROUND_UP(new.flows, GENTLE_WAYS);
-	if (n_sets != q->n_sets) {
-		sets = kvcalloc(n_sets, sizeof(*sets), GFP_KERNEL);
-		if (!sets)
-			return -ENOMEM;
+	if (new.flows != q->params.flows) {
+		NL_SET_ERR_MSG(extack, "The number of flows cannot change");
+		return -EINVAL;
 	}
-	if (new.hosts && !q->hosts) {
+	if (new.hosts && q->n_hosts == 1) {
 		hosts = gentle_alloc_hosts();
-		if (!hosts) {
-			kvfree(sets);
+		if (!hosts)
 			return -ENOMEM;
-		}
 	}
 
 	sch_tree_lock(sch);
-	if (sets) {
-		swap(sets, q->sets);
-		q->n_sets = n_sets;
-	}
-	if (hosts) {
-		q->hosts = hosts;
-		/* What waits takes turns with them. */
-		if (q->all.waiting)
-			gentle_give_turn(q, &q->all);
-	}
-	gentle_adopt(q, &new);
-	gentle_make_room(sch, NULL, &to_free, ktime_get_ns());
-	gentle_pass_turn(q);
+	if (hosts)
+		gentle_adopt_hosts(q, hosts);
+	q->params = new;
+	q->cparams = codel;
+	packets = sch->q.qlen;
+	bytes = sch->qstats.backlog;
+	while (sch->q.qlen && gentle_is_full(sch))
+		gentle_drop_fattest(sch, &to_free);
+	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
+				  bytes - sch->qstats.backlog);
 	sch_tree_unlock(sch);
 	kfree_skb_list(to_free);
-	kvfree(sets);
 	return 0;
 }
 
@@ -741,38 +825,33 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_params params = {
-		.limit		= 140 * NSEC_PER_MSEC,
-		.memory_limit	= 32 << 20,
-		.bands		= 10,
-		.first		= 2048,
-		.weight		= 16,
-		.forgive	= 75,
-		.flows		= 512,
-		.ecn		= true,
-	};
 
+	q->params.limit = 10240;
+	q->params.flows = 1024;
+	q->params.memory_limit = 32 << 20;
+	q->n_hosts = 1;
+	INIT_LIST_HEAD(&q->new_hosts);
+	INIT_LIST_HEAD(&q->old_hosts);
+	codel_params_init(&q->cparams);
+	codel_stats_init(&q->cstats);
+	q->cparams.ecn = true;
+	q->cparams.mtu = psched_mtu(qdisc_dev(sch));
 	if (opt) {
-		int err = gentle_parse(&params, opt, extack);
+		int err = gentle_parse(&q->params, &q->cparams, opt, extack);
 
 		if (err)
 			return err;
 	}
-	INIT_LIST_HEAD(&q->all.turn);
-	INIT_LIST_HEAD(&q->new_hosts);
-	INIT_LIST_HEAD(&q->old_hosts);
-	q->serving = &q->all;
 	get_random_bytes(q->keys, sizeof(q->keys));
-	q->n_sets = DIV_ROUND_UP(params.flows, GENTLE_WAYS);
-	q->sets = kvcalloc(q->n_sets, sizeof(*q->sets), GFP_KERNEL);
-	if (!q->sets)
+	if (q->params.hosts)
+		q->n_hosts = GENTLE_HOSTS;
+	q->flows = kvcalloc(q->params.flows, sizeof(*q->flows), GFP_KERNEL);
+	q->hosts = kvcalloc(q->n_hosts, sizeof(*q->hosts), GFP_KERNEL);
+	/* destroy() follows a failure. */
+	if (!q->flows || !q->hosts)
 		return -ENOMEM;
-	if (params.hosts) {
-		q->hosts = gentle_alloc_hosts();
-		if (!q->hosts)
-			return -ENOMEM;
-	}
-	gentle_adopt(q, &params);
+	gentle_reset_state(q);
+	sch->flags |= TCQ_F_DEQUEUE_DROPS;
 	return 0;
 }
 
@@ -780,7 +859,7 @@ static void gentle_destroy(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 
-	kvfree(q->sets);
+	kvfree(q->flows);
 	kvfree(q->hosts);
 }
 
@@ -788,23 +867,24 @@ static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_params p;
+	struct codel_params c;
 	struct nlattr *opts;
 
 	sch_tree_lock(sch);
 	p = q->params;
+	c = q->cparams;
 	sch_tree_unlock(sch);
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
-	if (nla_put_u64_64bit(skb, TCA_GENTLE_LIMIT, p.limit, TCA_GENTLE_PAD) ||
-	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT, p.memory_limit) ||
-	    nla_put_u32(skb, TCA_GENTLE_BANDS, p.bands) ||
-	    nla_put_u32(skb, TCA_GENTLE_FIRST, p.first) ||
-	    nla_put_u32(skb, TCA_GENTLE_WEIGHT, p.weight) ||
-	    nla_put_u32(skb, TCA_GENTLE_FORGIVE, p.forgive) ||
+	if (nla_put_u32(skb, TCA_GENTLE_LIMIT, p.limit) ||
 	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p.flows) ||
-	    nla_put_u32(skb, TCA_GENTLE_ECN, p.ecn) ||
+	    nla_put_u32(skb, TCA_GENTLE_TARGET, codel_time_to_us(c.target)) ||
+	    nla_put_u32(skb, TCA_GENTLE_INTERVAL,
+			codel_time_to_us(c.interval)) ||
+	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT, p.memory_limit) ||
+	    nla_put_u32(skb, TCA_GENTLE_ECN, c.ecn) ||
 	    nla_put_u32(skb, TCA_GENTLE_HOSTS, p.hosts)) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
@@ -818,17 +898,12 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct tc_gentle_xstats st = {};
 
 	sch_tree_lock(sch);
-	st.push_out = q->push_out;
-	st.ecn_mark = q->ecn_mark;
-	st.rate = q->rate;
-	st.room_ns = q->room;
-	st.limit_bytes = q->limit_bytes;
-	st.share = q->ages.share;
-	for (int i = 0; i < GENTLE_MAX_BANDS; i++) {
-		st.backlog[i] = q->all.bands[i].bytes;
-		for (int j = 0; q->hosts && j < GENTLE_HOSTS; j++)
-			st.backlog[i] += q->hosts[j].bands[i].bytes;
-	}
+	st.drop_overlimit = q->drop_overlimit;
+	st.ecn_mark = q->cstats.ecn_mark;
+	st.flows_len = q->waiting;
+	st.young_levels = q->sizes.young;
+	st.memory_usage = q->memory;
+	st.allowance = max(q->hosts[0].allowance, 0);
 	sch_tree_unlock(sch);
 
 	return gnet_stats_copy_app(d, &st, sizeof(st));
@@ -839,7 +914,7 @@ static struct Qdisc_ops gentle_qdisc_ops __read_mostly = {
 	.priv_size	= sizeof(struct gentle_sched_data),
 	.enqueue	= gentle_enqueue,
 	.dequeue	= gentle_dequeue,
-	.peek		= gentle_peek,
+	.peek		= qdisc_peek_dequeued,
 	.init		= gentle_init,
 	.reset		= gentle_reset,
 	.destroy	= gentle_destroy,
@@ -852,6 +927,7 @@ MODULE_ALIAS_NET_SCH("gentle");
 
 static int __init gentle_module_init(void)
 {
+	BUILD_BUG_ON(sizeof(struct gentle_flow) > 64);
 	return register_qdisc(&gentle_qdisc_ops);
 }
 
@@ -864,4 +940,4 @@ module_init(gentle_module_init)
 module_exit(gentle_module_exit)
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Bands by age (gentle) qdisc");
+MODULE_DESCRIPTION("FQ-CoDel in which young flows go first (gentle)");

@@ -7,9 +7,6 @@
 #include "iproute2.h"
 #include "pkt_sch_gentle.h"
 
-#define MS 1000000LL
-#define S (1000LL * MS)
-
 /* enum gentle_hosts */
 static const char *const hosts_words[] = { "none", "src", "dst" };
 #define HOSTS_WORDS (sizeof(hosts_words) / sizeof(*hosts_words))
@@ -17,9 +14,9 @@ static const char *const hosts_words[] = { "none", "src", "dst" };
 static void explain(void)
 {
 	fprintf(stderr,
-		"Usage: ... gentle [ limit TIME ] [ memory_limit BYTES ]\n"
-		"                  [ bands NUMBER ] [ first BYTES ] [ weight NUMBER ]\n"
-		"                  [ forgive PERCENT ] [ flows NUMBER ] [ ecn | noecn ]\n"
+		"Usage: ... gentle [ limit PACKETS ] [ flows NUMBER ]\n"
+		"                  [ target TIME ] [ interval TIME ]\n"
+		"                  [ memory_limit BYTES ] [ ecn | noecn ]\n"
 		"                  [ hosts { none | src | dst } ]\n");
 }
 
@@ -49,17 +46,14 @@ static int put_bytes(struct nlmsghdr *n, int attr, const char *option,
 	return expected("gentle", option, what, arg);
 }
 
-static int put_limit(struct nlmsghdr *n, const char *arg)
+static int put_time(struct nlmsghdr *n, int attr, const char *option,
+		    const char *arg)
 {
-	__s64 ns;
+	unsigned int us;
 
-	if (!get_time64(&ns, arg) && ns >= MS && ns <= 10 * S) {
-		__u64 value = ns;
-
-		return addattr_l(n, MAX_MSG, TCA_GENTLE_LIMIT, &value,
-				 sizeof(value));
-	}
-	return expected("gentle", "limit", "a time, 1ms to 10s", arg);
+	if (*arg != '-' && !get_time(&us, arg))
+		return put_u32(n, attr, us);
+	return expected("gentle", option, "a time", arg);
 }
 
 static int put_hosts(struct nlmsghdr *n, const char *arg)
@@ -74,21 +68,16 @@ static int put_hosts(struct nlmsghdr *n, const char *arg)
 static int put_option(struct nlmsghdr *n, const char *option, const char *arg)
 {
 	if (!strcmp(option, "limit"))
-		return put_limit(n, arg);
-	if (!strcmp(option, "memory_limit"))
-		return put_bytes(n, TCA_GENTLE_MEMORY_LIMIT, option, arg, 1514,
-				 1U << 31);
-	if (!strcmp(option, "bands"))
-		return put_number(n, TCA_GENTLE_BANDS, option, arg, 2,
-				  GENTLE_MAX_BANDS);
-	if (!strcmp(option, "first"))
-		return put_bytes(n, TCA_GENTLE_FIRST, option, arg, 64, 65536);
-	if (!strcmp(option, "weight"))
-		return put_number(n, TCA_GENTLE_WEIGHT, option, arg, 1, 1000);
-	if (!strcmp(option, "forgive"))
-		return put_number(n, TCA_GENTLE_FORGIVE, option, arg, 0, 1000);
+		return put_number(n, TCA_GENTLE_LIMIT, option, arg, 1, -1U);
 	if (!strcmp(option, "flows"))
-		return put_number(n, TCA_GENTLE_FLOWS, option, arg, 8, 65536);
+		return put_number(n, TCA_GENTLE_FLOWS, option, arg, 8, 32768);
+	if (!strcmp(option, "target"))
+		return put_time(n, TCA_GENTLE_TARGET, option, arg);
+	if (!strcmp(option, "interval"))
+		return put_time(n, TCA_GENTLE_INTERVAL, option, arg);
+	if (!strcmp(option, "memory_limit"))
+		return put_bytes(n, TCA_GENTLE_MEMORY_LIMIT, option, arg, 0,
+				 1U << 31);
 	if (!strcmp(option, "hosts"))
 		return put_hosts(n, arg);
 	return 1;
@@ -126,19 +115,12 @@ static int gentle_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	parse_rtattr_flags(tb, TCA_GENTLE_MAX, RTA_DATA(opt), RTA_PAYLOAD(opt),
 			   NLA_F_NESTED);
 
-	if (tb[TCA_GENTLE_LIMIT]) {
-		__u64 ns = get_u64_attr(tb[TCA_GENTLE_LIMIT]);
-
-		print_u64(PRINT_JSON, "limit_ns", NULL, ns);
-		print_u64(PRINT_FP, NULL, "limit %lluus ", ns / 1000);
-	}
+	print_u32_attr(tb[TCA_GENTLE_LIMIT], "limit", "limit %up ");
+	print_u32_attr(tb[TCA_GENTLE_FLOWS], "flows", "flows %u ");
+	print_u32_attr(tb[TCA_GENTLE_TARGET], "target", "target %uus ");
+	print_u32_attr(tb[TCA_GENTLE_INTERVAL], "interval", "interval %uus ");
 	print_u32_attr(tb[TCA_GENTLE_MEMORY_LIMIT], "memory_limit",
 		       "memory_limit %ub ");
-	print_u32_attr(tb[TCA_GENTLE_BANDS], "bands", "bands %u ");
-	print_u32_attr(tb[TCA_GENTLE_FIRST], "first", "first %ub ");
-	print_u32_attr(tb[TCA_GENTLE_WEIGHT], "weight", "weight %u ");
-	print_u32_attr(tb[TCA_GENTLE_FORGIVE], "forgive", "forgive %u ");
-	print_u32_attr(tb[TCA_GENTLE_FLOWS], "flows", "flows %u ");
 	if (tb[TCA_GENTLE_ECN]) {
 		bool ecn = get_u32_attr(tb[TCA_GENTLE_ECN]);
 
@@ -164,18 +146,15 @@ static int gentle_print_xstats(struct qdisc_util *qu, FILE *f,
 	if (!xstats)
 		return 0;
 	copy_attr(&st, sizeof(st), xstats);
-	print_u64(PRINT_ANY, "push_out", "  push_out %llu", st.push_out);
+	print_u64(PRINT_ANY, "drop_overlimit", "  drop_overlimit %llu",
+		  st.drop_overlimit);
 	print_u64(PRINT_ANY, "ecn_mark", " ecn_mark %llu", st.ecn_mark);
-	print_u64(PRINT_ANY, "rate", " rate %llu", st.rate);
-	print_u64(PRINT_ANY, "room_ns", " room_ns %llu", st.room_ns);
-	print_uint(PRINT_ANY, "limit_bytes", " limit_bytes %u", st.limit_bytes);
-	print_uint(PRINT_ANY, "share", " share %u", st.share);
-	print_nl();
-	print_string(PRINT_FP, NULL, "  %s", "bytes in bands:");
-	open_json_array(PRINT_JSON, "bytes_in_bands");
-	for (int i = 0; i < GENTLE_MAX_BANDS; i++)
-		print_uint(PRINT_ANY, NULL, " %u", st.backlog[i]);
-	close_json_array(PRINT_JSON, NULL);
+	print_uint(PRINT_ANY, "flows_len", " flows_len %u", st.flows_len);
+	print_uint(PRINT_ANY, "young_levels", " young_levels %u",
+		   st.young_levels);
+	print_uint(PRINT_ANY, "memory_used", " memory_used %u",
+		   st.memory_usage);
+	print_uint(PRINT_ANY, "allowance", " allowance %u", st.allowance);
 	return 0;
 }
 
