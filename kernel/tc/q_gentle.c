@@ -49,10 +49,10 @@ static int put_bytes(struct nlmsghdr *n, int attr, const char *option,
 static int put_time(struct nlmsghdr *n, int attr, const char *option,
 		    const char *arg)
 {
-	unsigned int us;
+	__s64 ns;
 
-	if (*arg != '-' && !get_time(&us, arg))
-		return put_u32(n, attr, us);
+	if (!get_time64(&ns, arg) && ns >= 0 && ns / 1000 <= (__u32)-1)
+		return put_u32(n, attr, ns / 1000);
 	return expected("gentle", option, "a time", arg);
 }
 
