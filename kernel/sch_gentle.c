@@ -114,7 +114,6 @@ struct gentle_sched_data {
 	hsiphash_key_t		keys[2];	/* for hashes of TCP, UDP */
 	struct gentle_flow	*flows;
 	u64			clock;		/* fractions of bytes */
-	u32			waiting;	/* flows in lists */
 	u32			memory;
 	struct gentle_sizes	sizes;
 
@@ -214,15 +213,26 @@ static bool gentle_is_idle(const struct gentle_flow *flow)
 	return !flow->head && flow->list == GENTLE_UNLISTED;
 }
 
+static bool gentle_is_crowd(const struct gentle_host *host)
+{
+	return host->flows >= GENTLE_CROWD;
+}
+
 /* The place of the flow with this hash. In a crowd a flow takes only the one
  * for which its hash stands: else many flows of a packet each would use all.
+ * If there are hosts, hashes stand for half of the places, and a host in a crowd
+ * leaves the others to other hosts.
  */
-static struct gentle_flow *gentle_place(struct gentle_sched_data *q, u32 hash)
+static struct gentle_flow *gentle_place(struct gentle_sched_data *q,
+					const struct gentle_host *host,
+					u32 hash)
 {
-	u32 home = reciprocal_scale(hash, q->params.flows);
+	u32 index = reciprocal_scale(hash, q->params.flows);
+	u32 homes = q->n_hosts > 1 ? GENTLE_WAYS / 2 : GENTLE_WAYS;
+	u32 home = round_down(index, GENTLE_WAYS) + index % homes;
 	struct gentle_flow *set = q->flows + round_down(home, GENTLE_WAYS);
 	struct gentle_flow *own = q->flows + home, *found = NULL;
-	int ways = q->waiting < GENTLE_CROWD ? GENTLE_WAYS : 1;
+	int ways = gentle_is_crowd(host) ? 1 : GENTLE_WAYS;
 	u16 tag = hash;
 	u64 least = 0;
 
@@ -285,11 +295,6 @@ static struct gentle_flow *gentle_take(struct gentle_sched_data *q,
 	return flow;
 }
 
-static bool gentle_is_crowd(const struct gentle_host *host)
-{
-	return host->flows >= GENTLE_CROWD;
-}
-
 static void gentle_activate(struct gentle_sched_data *q,
 			    struct gentle_host *host, struct gentle_flow *flow)
 {
@@ -303,7 +308,6 @@ static void gentle_activate(struct gentle_sched_data *q,
 	}
 	gentle_append(q, host, level, flow);
 	host->flows++;
-	q->waiting++;
 }
 
 /* The list to serve; some list must have flows. Young flows for which the
@@ -367,7 +371,6 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 	} else {
 		flow->list = GENTLE_UNLISTED;
 		host->flows--;
-		q->waiting--;
 	}
 }
 
@@ -442,21 +445,22 @@ static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
 	return host;
 }
 
-/* The host of a flow that begins to wait. One without a turn is served before
- * all that have had theirs.
- */
 static struct gentle_host *gentle_classify(struct gentle_sched_data *q,
 					   const struct sk_buff *skb)
 {
-	struct gentle_host *host = q->hosts;
+	if (!q->params.hosts)
+		return q->hosts;
+	return gentle_find_host(q, gentle_host_hash(q, skb));
+}
 
-	if (q->params.hosts)
-		host = gentle_find_host(q, gentle_host_hash(q, skb));
+/* A host without a turn is served before all that have had theirs. */
+static void gentle_give_turn(struct gentle_sched_data *q,
+			     struct gentle_host *host)
+{
 	if (list_empty(&host->turn)) {
 		host->deficit = GENTLE_QUANTUM;
 		list_add_tail(&host->turn, &q->new_hosts);
 	}
-	return host;
 }
 
 /* The host whose turn it is, found as fq_codel finds the flow; NULL: none has
@@ -594,12 +598,16 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			  struct sk_buff **to_free)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_flow *flow = gentle_place(q, gentle_flow_hash(q, skb));
+	struct gentle_host *host = gentle_classify(q, skb);
+	struct gentle_flow *flow = gentle_place(q, host,
+						gentle_flow_hash(q, skb));
 	u32 len = qdisc_pkt_len(skb), packets, bytes;
 
 	/* Packets that share a place share its host while any of them waits. */
-	if (flow->list == GENTLE_UNLISTED)
-		flow->host = gentle_classify(q, skb) - q->hosts;
+	if (flow->list == GENTLE_UNLISTED) {
+		flow->host = host - q->hosts;
+		gentle_give_turn(q, host);
+	}
 	if (!flow->head) {
 		flow->age = gentle_idle_age(q, flow);
 		if (flow->list == GENTLE_UNLISTED)
@@ -683,7 +691,6 @@ static void gentle_reset_state(struct gentle_sched_data *q)
 	memset(&q->sizes, 0, sizeof(q->sizes));
 	q->sizes.young = GENTLE_ALWAYS;
 	q->clock = 0;
-	q->waiting = 0;
 	q->memory = 0;
 }
 
@@ -900,7 +907,8 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	sch_tree_lock(sch);
 	st.drop_overlimit = q->drop_overlimit;
 	st.ecn_mark = q->cstats.ecn_mark;
-	st.flows_len = q->waiting;
+	for (u32 i = 0; i < q->n_hosts; i++)
+		st.flows_len += q->hosts[i].flows;
 	st.young_levels = q->sizes.young;
 	st.memory_usage = q->memory;
 	st.allowance = max(q->hosts[0].allowance, 0);

@@ -26,14 +26,18 @@ struct Slot {
 pub(crate) struct FlowPlaces {
     hash: FlowHash,
     slots: Box<[Slot]>,
+    /// Places of a set for which hashes stand.
+    homes: usize,
 }
 
 impl FlowPlaces {
-    /// A table for `flows` flows, at least one, rounded up to whole sets.
-    pub(crate) fn new(flows: u32, hash: FlowHash) -> FlowPlaces {
+    /// A table for `flows` flows, at least one, rounded up to whole sets. If there are `hosts`, hashes stand for half of the
+    /// places: a host in a crowd leaves the others to other hosts.
+    pub(crate) fn new(flows: u32, hosts: bool, hash: FlowHash) -> FlowPlaces {
         let flows = (flows as usize).max(1).next_multiple_of(WAYS);
         FlowPlaces {
             hash,
+            homes: if hosts { WAYS / 2 } else { WAYS },
             slots: vec![Slot::default(); flows].into_boxed_slice(),
         }
     }
@@ -54,7 +58,8 @@ impl FlowPlaces {
         age_if_idle: impl Fn(usize) -> Option<u64>,
     ) -> Place {
         let hash = self.hash.value(flow);
-        let home = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        let index = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        let home = index - index % WAYS + index % self.homes;
         let tag = hash as u16;
         let known = |index| Place { index, new: false };
         if self.slots[home].tag == tag {
@@ -104,7 +109,7 @@ mod tests {
     use super::*;
 
     fn places() -> FlowPlaces {
-        FlowPlaces::new(64, FlowHash::seeded(1))
+        FlowPlaces::new(64, false, FlowHash::seeded(1))
     }
 
     /// Flows whose hash stands for the first place, with different tags.

@@ -46,9 +46,9 @@ impl HostTurns {
         })
     }
 
-    /// The place of the host of `packet`, which is about to be queued. A host without a place gets one that no host uses
-    /// or, if there is none in its set, shares the one that its hash stands for.
-    pub(crate) fn enter<P: Packet>(&mut self, packet: &P) -> usize {
+    /// The place of the host of `packet`. A host without a place gets one that no host uses or, if there is none in its set,
+    /// shares the one that its hash stands for.
+    pub(crate) fn find<P: Packet>(&mut self, packet: &P) -> usize {
         let hosts = packet.hosts();
         let host = match self.by_source {
             true => hosts.source,
@@ -58,14 +58,17 @@ impl HostTurns {
         let own = hash as usize % HOSTS;
         let set = own - own % WAYS..own - own % WAYS + WAYS;
         let known = set.clone().find(|place| self.tags[*place] == hash);
-        let place = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let free = set.clone().find(|place| !self.drr.is_listed(*place));
             let place = free.unwrap_or(own);
             self.tags[place] = hash;
             place
-        });
+        })
+    }
+
+    /// Gives the host at `place` a turn: a packet of it is queued.
+    pub(crate) fn activate(&mut self, place: usize) {
         self.drr.activate(place);
-        place
     }
 
     /// The place of the host whose turn it is, if any has packets: `has_packets` says so for a place.
@@ -91,6 +94,13 @@ mod tests {
     use crate::plumbing::spec::Spec;
     use crate::testing::TestPacket;
 
+    /// The place of the host of a packet that is queued.
+    fn enter(turns: &mut HostTurns, packet: &TestPacket) -> usize {
+        let place = turns.find(packet);
+        turns.activate(place);
+        place
+    }
+
     fn turns(spec: &str) -> HostTurns {
         let spec: Spec = spec.parse().unwrap();
         HostTurns::new(spec.options(), FlowHash::seeded(1)).unwrap()
@@ -102,10 +112,10 @@ mod tests {
             TestPacket::data(source, 100).between(source, destination)
         });
         let mut by_source = turns("gentle hosts=src");
-        let [a, b, c] = packets.map(|packet| by_source.enter(&packet));
+        let [a, b, c] = packets.map(|packet| enter(&mut by_source, &packet));
         assert!(a != b && a == c);
         let mut by_destination = turns("gentle hosts=dst");
-        let [a, b, c] = packets.map(|packet| by_destination.enter(&packet));
+        let [a, b, c] = packets.map(|packet| enter(&mut by_destination, &packet));
         assert!(a == b && a != c);
     }
 
@@ -113,7 +123,7 @@ mod tests {
     fn a_host_keeps_its_place_while_it_has_packets_and_a_full_set_is_shared() {
         let mut turns = turns("gentle hosts=src");
         let mut places: Vec<usize> = (0..400)
-            .map(|host| turns.enter(&TestPacket::data(0, 100).between(host, 0)))
+            .map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)))
             .collect();
         places.sort_unstable();
         places.dedup();
@@ -123,7 +133,7 @@ mod tests {
         let hash = turns.hash;
         let of_first_set = (0..).filter(|host| hash.value(*host) as usize % HOSTS < WAYS);
         let hosts: Vec<u64> = of_first_set.take(WAYS + 1).collect();
-        let mut enter = |host| turns.enter(&TestPacket::data(0, 100).between(host, 0));
+        let mut enter = |host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0));
         let places: Vec<usize> = hosts.iter().map(|host| enter(*host)).collect();
         assert_eq!(places[..WAYS], [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(places[WAYS], hash.value(hosts[WAYS]) as usize % HOSTS);
@@ -132,7 +142,7 @@ mod tests {
     #[test]
     fn hosts_send_equal_bytes_in_turn() {
         let mut turns = turns("gentle hosts=src");
-        let places = [1, 2].map(|host| turns.enter(&TestPacket::data(0, 100).between(host, 0)));
+        let places = [1, 2].map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)));
         let mut sent = [0; 2];
         for _ in 0..10_000 {
             let place = turns.current(|_| true).unwrap();

@@ -10,7 +10,7 @@ use crate::laws::flow_ages::{FlowAges, LEVELS, QUANTUM, left_in_level, level};
 use crate::laws::flow_sizes::ALWAYS;
 
 /// Flows that wait from which on none goes first: the privilege would be that of many, and worth nothing.
-pub(crate) const CROWD: u32 = 64;
+const CROWD: u32 = 64;
 
 /// Largest allowance, bytes.
 const ALLOWANCE: i64 = 1 << 18;

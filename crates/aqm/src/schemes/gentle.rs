@@ -15,7 +15,7 @@ use crate::laws::flow_places::FlowPlaces;
 use crate::laws::flow_queues::{FLOWS, LIMIT};
 use crate::laws::flow_sizes::{FlowSizes, Size};
 use crate::laws::host_turns::{self, HostTurns};
-use crate::laws::young_first::{self, Turn, YoungFirst};
+use crate::laws::young_first::{Turn, YoungFirst};
 use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::linux::truesize;
@@ -105,8 +105,8 @@ static QDISC: KernelQdisc = KernelQdisc {
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    let places = FlowPlaces::new(options.count("flows") as u32, hash);
     let turns = HostTurns::new(options, hash);
+    let places = FlowPlaces::new(options.count("flows") as u32, turns.is_some(), hash);
     let hosts = if turns.is_some() {
         host_turns::HOSTS
     } else {
@@ -130,7 +130,6 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         turns: vec![Turn::default(); flows].into_boxed_slice(),
         hosts: (0..hosts).map(|_| Host::default()).collect(),
         host_turns: turns,
-        waiting: 0,
         arena: Arena::default(),
         packets: 0,
         bytes: 0,
@@ -176,8 +175,6 @@ struct Gentle<P> {
     /// One without the option `hosts`.
     hosts: Box<[Host]>,
     host_turns: Option<HostTurns>,
-    /// Flows of all hosts that are in lists.
-    waiting: u32,
     arena: Arena<P>,
     packets: usize,
     bytes: u64,
@@ -245,15 +242,15 @@ impl<P: Packet> Gentle<P> {
         }
     }
 
-    /// The place of a packet. A flow that has just got it is new.
+    /// The place of a packet of `host`. A flow that has just got it is new.
     #[inline]
-    fn place(&mut self, packet: &P) -> usize {
+    fn place(&mut self, packet: &P, host: usize) -> usize {
         let (flows, turns, ages) = (&self.flows, &self.turns, &self.ages);
         let idle = |index: usize| {
             let idle = flows[index].chain.is_empty() && !turns[index].is_listed();
             idle.then(|| ages.of_idle(index))
         };
-        let crowd = self.waiting >= young_first::CROWD;
+        let crowd = self.hosts[host].order.is_crowd();
         let place = self.places.place(packet.flow(), crowd, idle);
         if place.new {
             self.ages.forget(place.index);
@@ -317,14 +314,16 @@ impl<P: Packet> Gentle<P> {
 
 impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
-        let index = self.place(&packet);
+        let host = (self.host_turns.as_mut()).map_or(0, |turns| turns.find(&packet));
+        let index = self.place(&packet, host);
         let turn = &mut self.turns[index];
         let listed = turn.is_listed();
         // Packets that share a place share its host while any of them waits.
-        if let Some(turns) = &mut self.host_turns
-            && !listed
-        {
-            turn.host = turns.enter(&packet) as u8;
+        if !listed {
+            turn.host = host as u8;
+            if let Some(turns) = &mut self.host_turns {
+                turns.activate(host);
+            }
         }
         let host = &mut self.hosts[usize::from(turn.host)];
         let bytes = packet.bytes();
@@ -335,7 +334,6 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
             if !listed {
                 let age = self.ages.of_waiting(index);
                 (host.order).activate(&mut self.turns, index, age, self.sizes.young_levels());
-                self.waiting += 1;
             }
         }
         self.arena.push_back(&mut flow.chain, packet);
@@ -382,9 +380,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
                 Some(packet) => return Dequeue::Packet(packet),
                 None => {
                     let order = &mut self.hosts[host].order;
-                    let before = order.len();
                     order.deactivate(&mut self.turns, index);
-                    self.waiting -= before - order.len();
                 }
             }
         }
