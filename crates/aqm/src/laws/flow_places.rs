@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(found[8..], [(0, false), (0, false)]);
         // One that shares stays where it is, though a place has become free, until no packet waits there.
         waiting[3] = false;
-        let mut again = |places: &mut FlowPlaces| {
+        let again = |places: &mut FlowPlaces| {
             let place = places.place(flows[9], false, |index| (!waiting[index]).then_some(0));
             (place.index, place.new)
         };
