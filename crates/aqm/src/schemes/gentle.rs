@@ -65,7 +65,10 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Aqm, DropReason::Overlimit],
     marks: &[MarkReason::Aqm],
     linux: Some(TcSyntax {
-        stock: Some(StockParts::Near("fq_codel")),
+        stock: Some(StockParts::Near {
+            spec: "fq_codel",
+            lacks: "the privilege of young flows",
+        }),
         negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
