@@ -21,7 +21,8 @@ LINUX = (
 )  # fmt: skip
 
 
-def main(words: list[str]) -> None:
+def main(words: list[str]) -> bool:
+    """The command; whether the results in evaluation/results are new."""
     parser = argparse.ArgumentParser(prog="evaluation/run regret", description=__doc__)
     parser.add_argument("--families", help="train, validation, cases, families or scenarios, with commas between (default: all three sets)")
     parser.add_argument("--schemes", action="append", metavar="SPEC", help=f"scheme to judge; may be repeated (default: {', '.join(SCHEMES)})")
@@ -43,7 +44,7 @@ def main(words: list[str]) -> None:
     path = HERE / "results" / f"regret-{options.on}.csv"
     if options.tables:
         print(report.report(*from_table(read(path))))
-        return
+        return False
     if options.quick:
         options.number, options.seeds = options.number or 1, options.seeds or 2
     linux = options.on == "linux"
@@ -59,7 +60,7 @@ def main(words: list[str]) -> None:
     if options.brief:
         for line in brief(runs, schemes, names, seeds, options.threads):
             print(line)
-        return
+        return False
     made = runs.all(names, seeds, schemes, options.threads)
     rows = [row for name, measured in made.items() for row in judge.rows(name, measured, schemes)]
     uncertain = {row.scenario for row in rows if judge.is_uncertain(row.to_fq_codel)}
@@ -71,5 +72,7 @@ def main(words: list[str]) -> None:
     # As from the file.
     table = to_table(rows, f"{number} to {len(seeds)}" if len(seeds) > number else f"{number}")
     print(report.report(*from_table(table)))
-    if not (options.quick or options.families or options.schemes or options.number or options.first_number):
+    whole = not (options.quick or options.families or options.schemes or options.number or options.first_number)
+    if whole:
         save(table, path)
+    return whole

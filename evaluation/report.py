@@ -26,9 +26,17 @@ def report(rows: list[Row], seeds: str) -> str:
     return "\n\n".join([*(section([row for row in rows if row.scheme == scheme]) for scheme in schemes), foot(seeds)])
 
 
+def page(rows: list[Row], seeds: str) -> str:
+    """All tables of `gentle`, and the verdicts on the others."""
+    schemes = list(dict.fromkeys(row.scheme for row in rows))
+    of = {scheme: [row for row in rows if row.scheme == scheme] for scheme in schemes}
+    others = [f"### `{scheme}`\n\n{goals(of[scheme])}" for scheme in schemes if scheme != "gentle"]
+    return "\n\n".join([section(of["gentle"]), foot(seeds), *others])
+
+
 def section(rows: list[Row]) -> str:
     judged = [row for row in rows if row.quantity != judge.UTILIZATION]
-    parts = [goals(rows, judged), families(judged), quantities(judged), failures(judged)]
+    parts = [goals(rows), families(judged), quantities(judged), failures(judged)]
     return "\n\n".join([f"### `{rows[0].scheme}`", *parts])
 
 
@@ -64,9 +72,9 @@ def without(rows: list[Row], fault: Callable[[Row], bool]) -> tuple[int, int]:
 # ---- tables -----------------------------------------------------------------------------------------------------------
 
 
-def goals(rows: list[Row], judged: list[Row]) -> str:
+def goals(rows: list[Row]) -> str:
     """Verdicts on the goals and the invariants."""
-    scopes = scoped(judged)
+    scopes = scoped([row for row in rows if row.quantity != judge.UTILIZATION])
     lines = [
         ["no class more than 10 % worse than under `fq_codel`", *(no_failure(of) for of in scopes.values())],
         ["95 % of scenarios: no class worse than under `fq_codel`", *(none_worse(of) for of in scopes.values())],

@@ -10,8 +10,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation")
 }
 
-/// Downloads survive a flood of new flows under `gentle`, by the guaranteed share of the oldest band; where hosts are told
-/// apart, each of the two has nearly a third of the link.
+/// Attackers leave downloads what they leave them under FQ-CoDel; where hosts are told apart, nearly a host's third of the link.
 #[test]
 fn downloads_go_on_under_attack() {
     let attacks = folder().join("attacks");
@@ -35,9 +34,7 @@ fn downloads_go_on_under_attack() {
             found.and_then(Value::as_f64).unwrap()
         };
         let (fq_codel, gentle, by_host) = (goodput(0), goodput(1), goodput(2));
-        // 95 % of the oldest band's share, 0.56 Mb/s.
-        assert!(gentle > 530_000.0, "{name}: {gentle}");
-        assert!(gentle > fq_codel / 2.0, "{name}: {gentle}, {fq_codel}");
+        assert!(gentle >= 0.95 * fq_codel, "{name}: {gentle}, {fq_codel}");
         assert!(by_host > 2_700_000.0, "{name}: {by_host}");
     }
 }
@@ -60,24 +57,18 @@ fn every_table_is_made_by_one_command() {
     let args = ["--quick", "--threads=2", "--store", text(temporary.path())];
     let made = stdout(&mut run(&args));
     for title in [
-        "goal-1",
-        "goal-2",
-        "frontier",
-        "frontier-call",
-        "frontier-reverse",
-        "frontier-tunnels",
-        "goal-3",
+        "sizes",
+        "home-evening",
         "confucius",
         "tunnels",
-        "goal-4",
-        "design",
+        "attacks",
     ] {
         let table = made.split(&format!("{title} on simulator\n\n| ")).nth(1);
         let table = table.unwrap_or_else(|| panic!("no table of {title}: {made}"));
         assert!(table.contains("gentle"), "{title}: {made}");
     }
     assert!(
-        made.contains("| 1–3 segments faster than under every scheme | "),
+        made.contains("| 1–3 segments no slower than under `fq_codel` | "),
         "{made}"
     );
     // The second time all runs are there, and the tables are the same.
@@ -148,7 +139,7 @@ fn the_page_has_the_tables_of_the_results() {
 #[test]
 fn mistakes_are_told() {
     let error = stderr(&mut run(&["goal-7"]), 2);
-    assert!(error.contains("expected goal-1, goal-2"), "{error}");
+    assert!(error.contains("expected regret, sizes"), "{error}");
     let error = stderr(&mut run(&["regret", "--families=size"]), 1);
     assert!(
         error.contains("unknown family size; expected cases, train"),
