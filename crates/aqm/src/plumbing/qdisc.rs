@@ -14,11 +14,10 @@ pub enum DropReason {
     /// The packet was dropped on dequeue because sojourn times were too long (CoDel), or at random because its flow does
     /// not respond (BLUE in COBALT).
     Aqm,
-    /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop,
-    /// the oldest band of `gentle`).
+    /// The queued packet was removed to make room for another (REDFavor, a match in CHOKe, SFQ's head drop).
     PushOut,
-    /// The queued packet was removed because the qdisc exceeded its limit (FQ-CoDel's fattest flow, SFQ's longest
-    /// slot).
+    /// The queued packet was removed because the qdisc exceeded its limit (the fattest flow of FQ-CoDel and
+    /// `gentle`, SFQ's longest slot).
     Overlimit,
     /// The queued TCP ACK was removed because a later one of its flow makes it redundant (cake's ACK filter).
     AckFilter,

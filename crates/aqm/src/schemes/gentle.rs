@@ -63,7 +63,8 @@ pub static SCHEME: Scheme = Scheme {
         },
     ],
     drops: &[DropReason::Aqm, DropReason::Overlimit],
-    marks: &[MarkReason::Aqm],
+    // A packet that has waited for 37 minutes exceeds even the threshold that is off, as in Linux.
+    marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
         stock: Some(StockParts::Near {
             spec: "fq_codel",

@@ -228,7 +228,7 @@ fn table_of_schemes() -> String {
     table
 }
 
-/// `UPDATE_DOCS=1 cargo test -p gentle-aqm --test specification` writes the table.
+/// `UPDATE_DOCS=1 cargo test -p gentle-aqm --test aqm specification` writes the table.
 #[test]
 fn the_readme_lists_every_scheme() {
     const BEGIN: &str = "<!-- table: schemes -->\n";

@@ -312,23 +312,16 @@ fn scaled(draw: &mut Draw, case: &Case) -> Checked {
 
 /// Schemes with a queue for each flow. Hashing lets flows share one in a few of many: the number of queues is much greater
 /// than that of flows.
-const FAIR: [&str; 4] = [
+const FAIR: [&str; 5] = [
     "fq_codel flows=32768",
+    "gentle flows=32768",
     "fq",
     "fq_pie flows=32768",
     "sfq divisor=65536",
 ];
 
-/// Schemes with one queue, and `gentle`, which guarantees a flow three quarters of its share and no equality.
-const SHARED: [&str; 7] = [
-    "pfifo",
-    "bfifo",
-    "codel",
-    "pie",
-    "red",
-    "spa",
-    "gentle flows=4096",
-];
+/// Schemes with one queue.
+const SHARED: [&str; 6] = ["pfifo", "bfifo", "codel", "pie", "red", "spa"];
 
 /// Long-lived flows of the same kind get the same rate, under schemes with a queue for each as nearly as its quantum and
 /// TCP's window allow. With one queue, a flow's rate varies with its luck, and the run has to be long enough to even it out.

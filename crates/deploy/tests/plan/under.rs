@@ -80,8 +80,7 @@ fn gentle_from_stock_parts() {
     let scripts: String = [
         "gentle",
         "gentle noecn flows=64 memory_limit=4mb",
-        // Linux's limit is one of packets.
-        "gentle limit=50ms hosts=dst",
+        "gentle limit=500 target=10ms hosts=dst",
         "htb rate=20mbit child=gentle",
     ]
     .into_iter()
