@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn hosts_send_equal_bytes_in_turn() {
         let mut turns = turns("gentle hosts=src");
-        let places = [1, 2].map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)));
+        let places =
+            [1, 2].map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)));
         let mut sent = [0; 2];
         for _ in 0..10_000 {
             let place = turns.current(|_| true).unwrap();

@@ -10,9 +10,10 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluation")
 }
 
-/// Attackers leave downloads what they leave them under FQ-CoDel; where hosts are told apart, nearly a host's third of the link.
+/// Under attack, downloads get from `gentle` what they get from `fq_codel`, which is nothing in a flood of new flows; where
+/// hosts are told apart, their host has nearly a third of the link.
 #[test]
-fn downloads_go_on_under_attack() {
+fn downloads_under_attack_have_their_hosts_share() {
     let attacks = folder().join("attacks");
     assert_eq!(names(&attacks).len(), 4);
     for name in names(&attacks) {
