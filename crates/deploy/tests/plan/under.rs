@@ -103,6 +103,7 @@ fn native_modules() {
         "syn_prio limit=50",
         "syn_fin_prio child=gsp threshold=5ms",
         "gsp threshold=10p interval=100ms mode=basic",
+        "gentle noecn limit=500 flows=64 target=10ms interval=50ms memory_limit=4mb hosts=dst",
         "redfavor limit=75kb min=5kb max=15kb",
     ]
     .into_iter()
