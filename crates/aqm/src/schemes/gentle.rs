@@ -450,7 +450,7 @@ mod tests {
     fn jain(shares: impl Iterator<Item = u32> + Clone) -> f64 {
         let n = shares.clone().count() as f64;
         let sum: f64 = shares.clone().map(f64::from).sum();
-        let squares: f64 = shares.map(|share| f64::from(share).powi(2)).sum();
+        let squares: f64 = shares.map(f64::from).map(|share| share * share).sum();
         sum * sum / (n * squares)
     }
 
