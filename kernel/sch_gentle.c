@@ -150,7 +150,7 @@ static noinline u32 gentle_dissect(const struct sk_buff *skb)
  * rest of the queue.
  */
 static u32 gentle_flow_hash(const struct gentle_sched_data *q,
-		       const struct sk_buff *skb)
+			    const struct sk_buff *skb)
 {
 	int at_hand = skb_tail_pointer(skb) - skb_network_header(skb);
 
@@ -557,7 +557,7 @@ static noinline struct gentle_flow *gentle_drop_fattest(struct Qdisc *sch,
 							struct sk_buff **to_free)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_flow *fattest = q->flows;
+	struct gentle_flow *fattest = NULL;
 	u32 host = 0, most = 0, dropped = 0, bytes = 0;
 
 	for (u32 i = 1; i < q->n_hosts; i++)
@@ -566,22 +566,22 @@ static noinline struct gentle_flow *gentle_drop_fattest(struct Qdisc *sch,
 	for (u32 i = 0; i < q->params.flows; i++) {
 		struct gentle_flow *flow = &q->flows[i];
 
-		if (flow->host == host && flow->backlog > most) {
+		if (flow->backlog > most && flow->host == host) {
 			most = flow->backlog;
 			fattest = flow;
 		}
 	}
-	while (fattest->head && dropped < GENTLE_DROP_BATCH &&
-	       (!dropped || bytes < most / 2)) {
+	if (!fattest)
+		return NULL;
+	do {
 		struct sk_buff *skb = gentle_pop(sch, fattest);
 
 		bytes += qdisc_pkt_len(skb);
-		dropped++;
 		qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_OVERLIMIT);
-	}
+	} while (++dropped < GENTLE_DROP_BATCH && bytes < most / 2);
 	fattest->cvars.count += dropped;
 	q->drop_overlimit += dropped;
-	if (dropped && !fattest->head)
+	if (!fattest->head)
 		gentle_emptied(q, fattest);
 	return fattest;
 }
@@ -632,6 +632,22 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
+/* Tells the parents what CoDel has dropped, as if the packet to send were still
+ * here: before Linux 6.15 and its stable branches, a parent must not remove a
+ * class from its lists while it serves it. CoDel never drops the last packet.
+ */
+static noinline void gentle_report_drops(struct Qdisc *sch)
+{
+	struct gentle_sched_data *q = qdisc_priv(sch);
+
+	qdisc_qlen_inc(sch);
+	qdisc_tree_reduce_backlog(sch, q->cstats.drop_count,
+				  q->cstats.drop_len);
+	qdisc_qlen_dec(sch);
+	q->cstats.drop_count = 0;
+	q->cstats.drop_len = 0;
+}
+
 static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
@@ -657,12 +673,8 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 		if (!skb)
 			gentle_deactivate(q, host, flow);
 	}
-	if (q->cstats.drop_count) {
-		qdisc_tree_reduce_backlog(sch, q->cstats.drop_count,
-					  q->cstats.drop_len);
-		q->cstats.drop_count = 0;
-		q->cstats.drop_len = 0;
-	}
+	if (q->cstats.drop_count)
+		gentle_report_drops(sch);
 	if (skb)
 		qdisc_bstats_update(sch, skb);
 	return skb;
@@ -712,13 +724,18 @@ static struct netlink_range_validation gentle_limit_range = {
 	.max = U32_MAX,
 };
 
+static struct netlink_range_validation gentle_flows_range = {
+	.min = GENTLE_WAYS,
+	.max = 32768,
+};
+
 static struct netlink_range_validation gentle_memory_range = {
 	.max = 1U << 31,
 };
 
 static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
 	[TCA_GENTLE_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_limit_range),
-	[TCA_GENTLE_FLOWS] = NLA_POLICY_RANGE(NLA_U32, GENTLE_WAYS, 32767),
+	[TCA_GENTLE_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
 	[TCA_GENTLE_TARGET] = { .type = NLA_U32 },
 	[TCA_GENTLE_INTERVAL] = { .type = NLA_U32 },
 	[TCA_GENTLE_MEMORY_LIMIT] =
@@ -761,31 +778,45 @@ static int gentle_parse(struct gentle_params *p, struct codel_params *c,
 	return 0;
 }
 
-/* Hosts beside the first, with which all packets so far are. */
-static struct gentle_host *gentle_alloc_hosts(void)
+/* Packets that wait stay with the first host. */
+static void gentle_add_hosts(struct gentle_sched_data *q,
+			     struct gentle_host *hosts)
 {
-	struct gentle_host *hosts = kvcalloc(GENTLE_HOSTS, sizeof(*hosts),
-					     GFP_KERNEL);
+	struct gentle_host *first = q->hosts;
+	bool turn = !list_empty(&first->turn);
 
-	for (int i = 0; hosts && i < GENTLE_HOSTS; i++)
+	list_del_init(&first->turn);
+	hosts[0] = *first;
+	INIT_LIST_HEAD(&hosts[0].turn);
+	if (turn)
+		gentle_give_turn(q, &hosts[0]);
+	for (int i = 1; i < GENTLE_HOSTS; i++)
 		gentle_reset_host(&hosts[i]);
-	return hosts;
+	q->hosts = hosts;
+	q->n_hosts = GENTLE_HOSTS;
+	kvfree(first);
 }
 
-static void gentle_adopt_hosts(struct gentle_sched_data *q,
-			       struct gentle_host *hosts)
+/* Not the fattest first: that would take long, and all locks are held. */
+static void gentle_trim(struct Qdisc *sch)
 {
-	bool turn = !list_empty(&q->hosts[0].turn);
+	struct gentle_sched_data *q = qdisc_priv(sch);
+	u32 packets = sch->q.qlen, bytes = sch->qstats.backlog;
 
-	hosts[0] = q->hosts[0];
-	INIT_LIST_HEAD(&hosts[0].turn);
-	INIT_LIST_HEAD(&q->new_hosts);
-	INIT_LIST_HEAD(&q->old_hosts);
-	if (turn)
-		list_add_tail(&hosts[0].turn, &q->old_hosts);
-	swap(q->hosts, hosts);
-	q->n_hosts = GENTLE_HOSTS;
-	kvfree(hosts);
+	for (u32 i = 0; i < q->params.flows && gentle_is_full(sch); i++) {
+		struct gentle_flow *flow = &q->flows[i];
+
+		if (!flow->head)
+			continue;
+		while (flow->head && gentle_is_full(sch)) {
+			rtnl_qdisc_drop(gentle_pop(sch, flow), sch);
+			q->drop_overlimit++;
+		}
+		if (!flow->head)
+			gentle_emptied(q, flow);
+	}
+	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
+				  bytes - sch->qstats.backlog);
 }
 
 static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
@@ -795,8 +826,6 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 	struct codel_params codel = q->cparams;
 	struct gentle_params new = q->params;
 	struct gentle_host *hosts = NULL;
-	struct sk_buff *to_free = NULL;
-	u32 packets, bytes;
 	int err;
 
 	err = gentle_parse(&new, &codel, opt, extack);
@@ -807,24 +836,18 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 		return -EINVAL;
 	}
 	if (new.hosts && q->n_hosts == 1) {
-		hosts = gentle_alloc_hosts();
+		hosts = kvcalloc(GENTLE_HOSTS, sizeof(*hosts), GFP_KERNEL);
 		if (!hosts)
 			return -ENOMEM;
 	}
 
 	sch_tree_lock(sch);
 	if (hosts)
-		gentle_adopt_hosts(q, hosts);
+		gentle_add_hosts(q, hosts);
 	q->params = new;
 	q->cparams = codel;
-	packets = sch->q.qlen;
-	bytes = sch->qstats.backlog;
-	while (sch->q.qlen && gentle_is_full(sch))
-		gentle_drop_fattest(sch, &to_free);
-	qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen,
-				  bytes - sch->qstats.backlog);
+	gentle_trim(sch);
 	sch_tree_unlock(sch);
-	kfree_skb_list(to_free);
 	return 0;
 }
 
@@ -872,27 +895,24 @@ static void gentle_destroy(struct Qdisc *sch)
 
 static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct gentle_params p;
-	struct codel_params c;
+	const struct gentle_sched_data *q = qdisc_priv(sch);
+	const struct gentle_params *p = &q->params;
+	const struct codel_params *c = &q->cparams;
 	struct nlattr *opts;
-
-	sch_tree_lock(sch);
-	p = q->params;
-	c = q->cparams;
-	sch_tree_unlock(sch);
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_GENTLE_LIMIT, p.limit) ||
-	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p.flows) ||
-	    nla_put_u32(skb, TCA_GENTLE_TARGET, codel_time_to_us(c.target)) ||
+	if (nla_put_u32(skb, TCA_GENTLE_LIMIT, READ_ONCE(p->limit)) ||
+	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p->flows) ||
+	    nla_put_u32(skb, TCA_GENTLE_TARGET,
+			codel_time_to_us(READ_ONCE(c->target))) ||
 	    nla_put_u32(skb, TCA_GENTLE_INTERVAL,
-			codel_time_to_us(c.interval)) ||
-	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT, p.memory_limit) ||
-	    nla_put_u32(skb, TCA_GENTLE_ECN, c.ecn) ||
-	    nla_put_u32(skb, TCA_GENTLE_HOSTS, p.hosts)) {
+			codel_time_to_us(READ_ONCE(c->interval))) ||
+	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT,
+			READ_ONCE(p->memory_limit)) ||
+	    nla_put_u32(skb, TCA_GENTLE_ECN, READ_ONCE(c->ecn)) ||
+	    nla_put_u32(skb, TCA_GENTLE_HOSTS, READ_ONCE(p->hosts))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}

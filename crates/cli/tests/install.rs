@@ -63,7 +63,7 @@ fn what_is_installed_is_complete_and_goes_again() {
         "share/doc/gentle/docs/qdisc.md",
         "share/gentle/deploy/openwrt/spa.qos",
         "share/gentle/kernel/Kbuild",
-        "share/gentle/kernel/ages.h",
+        "share/gentle/kernel/young.h",
         "share/gentle/kernel/dkms.conf",
         "share/gentle/kernel/man/tc-spa.8",
         "share/gentle/kernel/sch_spa.c",

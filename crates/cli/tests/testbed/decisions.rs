@@ -11,7 +11,7 @@ use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::conformance::{
-    CaptureArrivals, Case, Pattern, Tally, Traffic, generate, run_cases,
+    Call, CaptureArrivals, Case, Offer, Pattern, Schedule, Tally, Traffic, generate, run_cases,
 };
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
@@ -247,8 +247,12 @@ fn more_flows_and_hosts_than_queues() {
         "cake besteffort dual-srchost bandwidth=100mbit",
         "cake besteffort hosts",
         "cake diffserv4 dual-dsthost memlimit=4mb",
+        "gentle",
+        "gentle limit=3000 flows=32768 noecn",
+        "gentle limit=900 flows=64",
         "gentle hosts=src",
         "gentle hosts=src memory_limit=100kb noecn",
+        "gentle hosts=dst limit=2000 flows=256",
     ];
     let cases: Vec<Case> = (0..)
         .zip(specs)
@@ -353,8 +357,9 @@ fn token_buckets() {
             "htb rate=2mbit child=fq maxrate=300kbit flow_limit=8",
             "htb rate=2mbit child=spa limit=60",
             "htb rate=2mbit child=gsp limit=20",
-            "htb rate=2mbit child=gentle limit=20ms",
-            "htb rate=2mbit child=gentle hosts=src limit=20ms",
+            "htb rate=2mbit child=gentle limit=30",
+            "htb rate=2mbit child=gentle hosts=src memory_limit=40kb",
+            "tbf rate=2mbit burst=2000 child=gentle limit=40 target=2ms interval=20ms",
         ],
         |_| {},
     );
@@ -380,31 +385,112 @@ fn schemes_of_our_own() {
 }
 
 #[test]
-fn bands_by_age() {
+fn young_flows_first() {
     equal(
         &[
             "gentle",
-            "gentle limit=20ms noecn",
-            "gentle limit=5ms memory_limit=20kb flows=8 forgive=300",
-            "gentle bands=3 first=100 weight=2 flows=16",
-            "gentle bands=15 first=64 forgive=0",
+            "gentle noecn",
+            "gentle flows=8",
+            "gentle flows=13 noecn",
+            "gentle limit=1",
+            "gentle limit=7 flows=8",
+            "gentle limit=40 flows=32768",
+            "gentle memory_limit=0",
+            "gentle memory_limit=20kb noecn",
+            "gentle memory_limit=60kb flows=16",
+            "gentle target=1ms interval=10ms",
+            "gentle target=0 interval=0 noecn",
+            "gentle target=50ms interval=1s limit=200",
         ],
-        // Packets beyond the limit that wait to be marked go on waiting when the same options are set again.
         |case| case.set_again = true,
     );
 }
 
 #[test]
-fn bands_by_age_of_each_host() {
+fn young_flows_of_each_host_first() {
     equal(
         &[
             "gentle hosts=src",
-            "gentle hosts=dst limit=20ms",
-            "gentle hosts=src limit=5ms memory_limit=20kb flows=8 noecn",
-            "gentle hosts=dst bands=3 first=100 weight=2 forgive=0",
+            "gentle hosts=dst",
+            "gentle hosts=src flows=8 noecn",
+            "gentle hosts=src limit=1",
+            "gentle hosts=dst limit=20 flows=8",
+            "gentle hosts=src memory_limit=20kb noecn",
+            "gentle hosts=dst memory_limit=60kb flows=16 target=1ms interval=10ms",
         ],
         |case| case.set_again = true,
     );
+}
+
+/// Options that the tests below combine with unusual packets.
+const GENTLE: [&str; 5] = [
+    "gentle",
+    "gentle noecn target=1ms interval=10ms",
+    "gentle memory_limit=100kb flows=8",
+    "gentle limit=12 hosts=src",
+    "gentle hosts=dst memory_limit=300kb",
+];
+
+fn offers(schedule: &mut Schedule) -> impl Iterator<Item = &mut Offer> {
+    schedule.steps.iter_mut().filter_map(|step| match &mut step.call {
+        Call::Enqueue(offer) => Some(offer),
+        Call::Dequeue | Call::PeekDequeue => None,
+    })
+}
+
+#[test]
+fn young_flows_that_send_merged_packets() {
+    equal(&GENTLE, |case| {
+        for (number, offer) in (0..).zip(offers(&mut case.schedule)) {
+            if offer.flow % 3 == 0 || number % 7 == 0 {
+                offer.bytes = 1514 + number * 7919 % 64_022;
+            }
+        }
+    });
+}
+
+/// A day, with pauses longer than CoDel's clock of 73 minutes and than nine hours.
+#[test]
+fn young_flows_after_long_pauses() {
+    equal(&["gentle", "gentle limit=12 hosts=src"], |case| {
+        let mut pause = Nanos::ZERO;
+        for (number, step) in case.schedule.steps.iter_mut().enumerate() {
+            pause = pause
+                + match number {
+                    500 => Nanos::from_secs(4_400),
+                    1000 => Nanos::from_secs(32_769),
+                    1500 => Nanos::from_secs(40_000),
+                    _ => Nanos::ZERO,
+                };
+            step.at = step.at + pause;
+        }
+    });
+}
+
+/// More bytes than 32 bits count, and a packet every twenty seconds.
+#[test]
+fn young_flows_after_four_gigabytes_and_on_a_slow_link() {
+    let Some(kernel) = kernel() else { return };
+    let traffic = |service, steps| Traffic {
+        pattern: Pattern::Poisson,
+        steps,
+        service,
+        flows: 4,
+        ecn: 0.5,
+        tags: false,
+    };
+    let mut cases = Vec::new();
+    for spec in ["gentle", "gentle hosts=src"] {
+        let mut long = generate(&traffic(Nanos::from_micros(500), 160_000), 1);
+        offers(&mut long).for_each(|offer| offer.bytes = 65_535);
+        let mut slow = generate(&traffic(Nanos::from_secs(20), 2000), 2);
+        offers(&mut slow).for_each(|offer| offer.bytes = 65_535 - offer.bytes);
+        let spec = spec.parse().unwrap();
+        cases.extend([long, slow].map(|schedule| Case::new(&spec, 1, schedule)));
+    }
+    let tally = compare(kernel, &cases);
+    assert!(tally.sent > 100_000 && tally.dropped > 0, "{tally:?}");
+    eprintln!("{tally:?}");
 }
 
 /// As with RED, setting options again resets the average.
