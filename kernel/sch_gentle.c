@@ -73,7 +73,10 @@ struct gentle_params {
 	u32	limit;		/* packets */
 	u32	memory_limit;	/* bytes */
 	u32	flows;
+	u32	target;		/* us */
+	u32	interval;	/* us */
 	u32	hosts;		/* enum gentle_hosts */
+	bool	ecn;
 };
 
 /* Please keep it at 64 bytes. */
@@ -744,13 +747,8 @@ static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
 	[TCA_GENTLE_HOSTS] = NLA_POLICY_MAX(NLA_U32, GENTLE_HOSTS_DST),
 };
 
-static codel_time_t gentle_codel_time(u32 us)
-{
-	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
-}
-
-static int gentle_parse(struct gentle_params *p, struct codel_params *c,
-			struct nlattr *opt, struct netlink_ext_ack *extack)
+static int gentle_parse(struct gentle_params *p, struct nlattr *opt,
+			struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_GENTLE_MAX + 1];
 	int err;
@@ -765,17 +763,30 @@ static int gentle_parse(struct gentle_params *p, struct codel_params *c,
 		p->flows = round_up(nla_get_u32(tb[TCA_GENTLE_FLOWS]),
 				    GENTLE_WAYS);
 	if (tb[TCA_GENTLE_TARGET])
-		c->target = gentle_codel_time(nla_get_u32(tb[TCA_GENTLE_TARGET]));
+		p->target = nla_get_u32(tb[TCA_GENTLE_TARGET]);
 	if (tb[TCA_GENTLE_INTERVAL])
-		c->interval =
-			gentle_codel_time(nla_get_u32(tb[TCA_GENTLE_INTERVAL]));
+		p->interval = nla_get_u32(tb[TCA_GENTLE_INTERVAL]);
 	if (tb[TCA_GENTLE_MEMORY_LIMIT])
 		p->memory_limit = nla_get_u32(tb[TCA_GENTLE_MEMORY_LIMIT]);
 	if (tb[TCA_GENTLE_ECN])
-		c->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
+		p->ecn = nla_get_u32(tb[TCA_GENTLE_ECN]);
 	if (tb[TCA_GENTLE_HOSTS])
 		p->hosts = nla_get_u32(tb[TCA_GENTLE_HOSTS]);
 	return 0;
+}
+
+static codel_time_t gentle_codel_time(u32 us)
+{
+	return ((u64)us * NSEC_PER_USEC) >> CODEL_SHIFT;
+}
+
+static void gentle_set_params(struct gentle_sched_data *q,
+			      const struct gentle_params *p)
+{
+	q->params = *p;
+	q->cparams.target = gentle_codel_time(p->target);
+	q->cparams.interval = gentle_codel_time(p->interval);
+	q->cparams.ecn = p->ecn;
 }
 
 /* Packets that wait stay with the first host. */
@@ -823,12 +834,11 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 			 struct netlink_ext_ack *extack)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct codel_params codel = q->cparams;
 	struct gentle_params new = q->params;
 	struct gentle_host *hosts = NULL;
 	int err;
 
-	err = gentle_parse(&new, &codel, opt, extack);
+	err = gentle_parse(&new, opt, extack);
 	if (err)
 		return err;
 	if (new.flows != q->params.flows) {
@@ -844,8 +854,7 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	if (hosts)
 		gentle_add_hosts(q, hosts);
-	q->params = new;
-	q->cparams = codel;
+	gentle_set_params(q, &new);
 	gentle_trim(sch);
 	sch_tree_unlock(sch);
 	return 0;
@@ -855,27 +864,29 @@ static int gentle_init(struct Qdisc *sch, struct nlattr *opt,
 		       struct netlink_ext_ack *extack)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
+	struct gentle_params params = {
+		.limit		= 10240,
+		.memory_limit	= 32 << 20,
+		.flows		= 1024,
+		.target		= 5 * USEC_PER_MSEC,
+		.interval	= 100 * USEC_PER_MSEC,
+		.ecn		= true,
+	};
 
-	q->params.limit = 10240;
-	q->params.flows = 1024;
-	q->params.memory_limit = 32 << 20;
-	q->n_hosts = 1;
-	INIT_LIST_HEAD(&q->new_hosts);
-	INIT_LIST_HEAD(&q->old_hosts);
-	codel_params_init(&q->cparams);
-	codel_stats_init(&q->cstats);
-	q->cparams.ecn = true;
-	q->cparams.mtu = psched_mtu(qdisc_dev(sch));
 	if (opt) {
-		int err = gentle_parse(&q->params, &q->cparams, opt, extack);
+		int err = gentle_parse(&params, opt, extack);
 
 		if (err)
 			return err;
 	}
+	codel_params_init(&q->cparams);
+	q->cparams.mtu = psched_mtu(qdisc_dev(sch));
+	codel_stats_init(&q->cstats);
+	gentle_set_params(q, &params);
 	get_random_bytes(q->keys, sizeof(q->keys));
-	if (q->params.hosts)
-		q->n_hosts = GENTLE_HOSTS;
-	q->flows = kvcalloc(q->params.flows, sizeof(*q->flows), GFP_KERNEL);
+
+	q->n_hosts = params.hosts ? GENTLE_HOSTS : 1;
+	q->flows = kvcalloc(params.flows, sizeof(*q->flows), GFP_KERNEL);
 	q->hosts = kvcalloc(q->n_hosts, sizeof(*q->hosts), GFP_KERNEL);
 	/* destroy() follows a failure. */
 	if (!q->flows || !q->hosts)
@@ -897,7 +908,6 @@ static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct gentle_sched_data *q = qdisc_priv(sch);
 	const struct gentle_params *p = &q->params;
-	const struct codel_params *c = &q->cparams;
 	struct nlattr *opts;
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
@@ -905,13 +915,11 @@ static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_GENTLE_LIMIT, READ_ONCE(p->limit)) ||
 	    nla_put_u32(skb, TCA_GENTLE_FLOWS, p->flows) ||
-	    nla_put_u32(skb, TCA_GENTLE_TARGET,
-			codel_time_to_us(READ_ONCE(c->target))) ||
-	    nla_put_u32(skb, TCA_GENTLE_INTERVAL,
-			codel_time_to_us(READ_ONCE(c->interval))) ||
+	    nla_put_u32(skb, TCA_GENTLE_TARGET, READ_ONCE(p->target)) ||
+	    nla_put_u32(skb, TCA_GENTLE_INTERVAL, READ_ONCE(p->interval)) ||
 	    nla_put_u32(skb, TCA_GENTLE_MEMORY_LIMIT,
 			READ_ONCE(p->memory_limit)) ||
-	    nla_put_u32(skb, TCA_GENTLE_ECN, READ_ONCE(c->ecn)) ||
+	    nla_put_u32(skb, TCA_GENTLE_ECN, READ_ONCE(p->ecn)) ||
 	    nla_put_u32(skb, TCA_GENTLE_HOSTS, READ_ONCE(p->hosts))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;

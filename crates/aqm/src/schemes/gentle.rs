@@ -23,7 +23,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, StockParts,
+    Conformance, Field, Hashing, KernelQdisc, Scheme, Statistics, StockParts,
     TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
@@ -99,10 +99,6 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(3)),
-    rounded_times: Some(RoundedTimes {
-        attributes: &[3, 4],
-        tick_ns: codel_law::TICK_NS,
-    }),
     ..KernelQdisc::of_gentle("gentle")
 };
 

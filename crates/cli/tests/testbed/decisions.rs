@@ -432,10 +432,13 @@ const GENTLE: [&str; 5] = [
 ];
 
 fn offers(schedule: &mut Schedule) -> impl Iterator<Item = &mut Offer> {
-    schedule.steps.iter_mut().filter_map(|step| match &mut step.call {
-        Call::Enqueue(offer) => Some(offer),
-        Call::Dequeue | Call::PeekDequeue => None,
-    })
+    schedule
+        .steps
+        .iter_mut()
+        .filter_map(|step| match &mut step.call {
+            Call::Enqueue(offer) => Some(offer),
+            Call::Dequeue | Call::PeekDequeue => None,
+        })
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Classes of spa, and spa as a class of other qdiscs.
+//! Classes of spa, and the modules as classes of other qdiscs.
 
 use super::guest::{dummy, only_here, qdiscs, refused, run};
 use super::laboratory::{Laboratory, number};
@@ -176,7 +176,12 @@ fn under_others(sender: &mut Sender) {
             }
             _ => {}
         }
-        for (handle, kind, limit) in [(20, "spa", 2), (30, "gsp", 2), (40, "redfavor", 3000)] {
+        for (handle, kind, limit) in [
+            (20, "spa", 2),
+            (30, "gsp", 2),
+            (40, "redfavor", 3000),
+            (50, "gentle", 2),
+        ] {
             run(&format!(
                 "tc qdisc replace dev d0 parent 10:1 handle {handle}: {kind}"
             ));

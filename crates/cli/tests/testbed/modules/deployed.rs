@@ -17,8 +17,13 @@ const SCHEMES: [(&str, &str, &str, u64); 10] = [
     ("syn_prio", "spa", "maxlen", 127),
     ("gsp", "gsp", "alpha", 2),
     ("gsp threshold=12p limit=40", "gsp", "threshold_packets", 12),
-    ("gentle", "gentle", "bands", 10),
-    ("gentle limit=20ms noecn weight=4", "gentle", "weight", 4),
+    ("gentle", "gentle", "flows", 1024),
+    (
+        "gentle target=2ms noecn limit=400",
+        "gentle",
+        "target",
+        2000,
+    ),
     ("redfavor", "redfavor", "limit", 75_000),
     ("redfavor limit=30000 ecn", "redfavor", "limit", 30_000),
 ];
@@ -199,7 +204,7 @@ fn moved(kind: &str) -> &'static [&'static [&'static str]] {
             &["data_bytes"],
         ],
         "gsp" => &[&["early_drop", "tail_drop"], &["interval_ns"]],
-        "gentle" => &[&["rate"], &["limit_bytes"], &["push_out"]],
+        "gentle" => &[&["young_levels"], &["flows_len"], &["memory_usage_bytes"]],
         "redfavor" => &[
             &["prob_drop", "forced_drop"],
             &["syn_queued"],
@@ -231,6 +236,8 @@ fn of_tc(told: &Value, name: &str) -> Value {
         };
     }
     match name {
+        "memory_usage_bytes" => told["memory_used"].clone(),
+        "allowance_bytes" => told["allowance"].clone(),
         "held_bytes" => told["held_backlog"].clone(),
         "qavg_bytes" => told["qavg"].clone(),
         "syn_backlog_bytes" => told["syn_backlog"].clone(),

@@ -36,6 +36,15 @@ impl Laboratory {
         Some(Laboratory { machine })
     }
 
+    /// The machine with the modules of another folder of `kernel/`, too.
+    pub(super) fn with_modules(mut self, folder: &str) -> Laboratory {
+        let sources = kernel_folder().join(folder);
+        let cache = Cache::of_user().unwrap();
+        let more = modules(&self.machine.kernel, &sources, &cache, &NOT_STOPPED).unwrap();
+        self.machine.modules.extend(more);
+        self
+    }
+
     /// Runs the ignored test `name` of this program within the machine; returns its output. The test must succeed
     /// without warnings of the kernel.
     pub(super) fn run(&self, name: &str) -> String {

@@ -217,11 +217,8 @@ impl Changes {
     fn replace(&mut self, place: &str) -> &'static Module {
         const ALL: &[Module] = &MODULES;
         let module = ALL.choose(&mut self.random).expect("modules");
-        let words = module
-            .settings
-            .choose(&mut self.random)
-            .expect("settings")
-            .words;
+        let settings: Vec<_> = module.settings.iter().chain(module.fixed).collect();
+        let words = settings.choose(&mut self.random).expect("settings").words;
         self.handle = if self.handle == 20 { 30 } else { 20 };
         self.tc.line(&format!(
             "qdisc replace dev d0 {place} handle {}: {} {words}",

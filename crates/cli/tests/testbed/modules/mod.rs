@@ -4,14 +4,15 @@
 //! there by name by a test outside. Any warning of the kernel fails the test. The kernel is the plain one, or with
 //! GENTLE_TESTBED_KERNEL=debug the one that checks memory and locks.
 
-mod ages;
 mod bands;
 mod beside;
 mod classes;
 mod deployed;
 mod far;
 mod faults;
+mod flows;
 mod foreign;
+mod gentle;
 mod guest;
 mod laboratory;
 mod load;

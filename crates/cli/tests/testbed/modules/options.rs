@@ -13,7 +13,8 @@ fn every_option_is_set_shown_changed_and_refused() {
         return;
     };
     let printed = laboratory.run("modules::options::within");
-    let settings: usize = MODULES.iter().map(|module| module.settings.len()).sum();
+    let settings = |module: &Module| module.settings.len() + module.fixed.len();
+    let settings: usize = MODULES.iter().map(settings).sum();
     let refused: usize = MODULES.iter().map(|module| module.refused.len()).sum();
     assert_eq!(number(&printed, "settings"), settings as u64);
     assert_eq!(number(&printed, "refused"), refused as u64);
@@ -70,7 +71,18 @@ fn every_setting(module: &Module) -> usize {
         );
         run("tc qdisc del dev d0 root");
     }
-    module.settings.len()
+    for setting in module.fixed {
+        let words = setting.words;
+        run(&format!("tc qdisc add dev d0 root handle 1: {kind}"));
+        refused(&format!("tc qdisc change dev d0 root {kind} {words}"), "");
+        assert_eq!(shown(), module.with_defaults(), "change {kind} {words}");
+        run(&format!(
+            "tc qdisc replace dev d0 root handle 2: {kind} {words}"
+        ));
+        assert_eq!(shown(), module.added(setting), "replace {kind} {words}");
+        run("tc qdisc del dev d0 root");
+    }
+    module.settings.len() + module.fixed.len()
 }
 
 /// Replaces a qdisc under its own and another handle, and deletes it.

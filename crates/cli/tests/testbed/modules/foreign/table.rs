@@ -511,6 +511,6 @@ pub(super) const TABLE: &[Row] = &[
     // gentle's modules, set up by somebody else.
     row("spa", EGRESS, Restored, "tc qdisc add dev wan root handle 9: spa limit 77 target 7ms"),
     row("gsp", EGRESS, Restored, "tc qdisc add dev wan root handle 9: gsp limit 77"),
-    row("gentle", EGRESS, Restored, "tc qdisc add dev wan root handle 9: gentle bands 7 limit 33ms"),
+    row("gentle", EGRESS, Restored, "tc qdisc add dev wan root handle 9: gentle flows 64 target 3ms hosts src"),
     row("redfavor", EGRESS, Refused("redfavor 9:"), "tc qdisc add dev wan root handle 9: redfavor limit 75000"),
 ];

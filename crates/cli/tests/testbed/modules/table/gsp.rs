@@ -7,6 +7,7 @@ pub(super) const GSP: Module = Module {
     defaults: r#"{"threshold_ns": 10000000, "interval_ns": 200000000, "mode": "adaptive", "alpha": 2,
         "tau_ns": 1000000000, "maxtime_ns": 99000000000, "limit": 1000, "limit_bytes": 1073741824}"#,
     settings: SETTINGS,
+    fixed: &[],
     refused: REFUSED,
     refused_by_kernel: 3,
     first_case: 0x5b00,

@@ -19,6 +19,8 @@ pub(super) struct Module {
     pub(super) defaults: &'static str,
     /// Settings of each option at both ends of its range and in between, and combinations.
     pub(super) settings: &'static [Setting],
+    /// Settings of options that only a new qdisc accepts.
+    pub(super) fixed: &'static [Setting],
     /// Rejected arguments, each with a part of the error message.
     pub(super) refused: &'static [(&'static str, &'static str)],
     /// Number of entries at the end of `refused` that are rejected by the module and not by its plug-in.

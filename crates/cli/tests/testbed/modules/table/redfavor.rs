@@ -7,6 +7,7 @@ pub(super) const REDFAVOR: Module = Module {
     defaults: r#"{"limit": 75000, "min": 6250, "max": 18750, "ewma": 3, "probability": 0.02, "scell_log": 13,
         "ecn": false, "harddrop": false, "nodrop": false, "adaptive": false, "maxlen": 127, "share": 25}"#,
     settings: SETTINGS,
+    fixed: &[],
     refused: REFUSED,
     refused_by_kernel: 1,
     first_case: 0x5c00,

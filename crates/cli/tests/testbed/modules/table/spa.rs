@@ -7,6 +7,7 @@ pub(super) const SPA: Module = Module {
     defaults: r#"{"target": 5000, "interval": 100000, "limit": 1000, "ecn": false, "fin": "inorder", "maxlen": 127,
         "held": 1000, "share": 25, "memory": 33554432}"#,
     settings: SETTINGS,
+    fixed: &[],
     refused: REFUSED,
     refused_by_kernel: 0,
     first_case: 0x5a00,

@@ -17,6 +17,10 @@ pub(in super::super) fn cases(module: &Module) -> Value {
         list.push(added(module, setting));
         list.push(changed(module, setting));
     }
+    for setting in module.fixed {
+        list.push(added(module, setting));
+        list.push(kept(module, setting));
+    }
     let by_tc = module.refused.len() - module.refused_by_kernel;
     for (place, (words, said)) in module.refused.iter().enumerate() {
         let code = match *said {
@@ -80,6 +84,18 @@ fn changed(module: &Module, setting: &Setting) -> Value {
         &command("change", module.kind, setting.words),
         "0",
         &Shown::Options(module.changed(setting)),
+        &[&delete()],
+    )
+}
+
+fn kept(module: &Module, setting: &Setting) -> Value {
+    case(
+        module.kind,
+        &format!("is not changed with: {}", setting.words),
+        &[&add(module.kind, "")],
+        &command("change", module.kind, setting.words),
+        REFUSED,
+        &Shown::Options(module.with_defaults()),
         &[&delete()],
     )
 }
