@@ -348,7 +348,7 @@ static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
 			return flow;
 		gentle_take(q, host, list);
 		level = gentle_level(flow->age);
-		if (list == GENTLE_OLD || list == GENTLE_NEW ||
+		if (list == GENTLE_OLD || list == GENTLE_NEW || !flow->head ||
 		    level > q->sizes.young) {
 			flow->deficit += GENTLE_QUANTUM;
 			gentle_append(q, host, GENTLE_OLD, flow);

@@ -53,9 +53,9 @@ struct gentle_sizes {
 };
 
 /* The level of a flow that has sent so many bytes, from 1. */
-static inline u32 gentle_level(u64 bytes)
+static inline u32 gentle_level(u32 bytes)
 {
-	u32 quanta = (u32)min_t(u64, bytes, GENTLE_OLDEST) / GENTLE_QUANTUM;
+	u32 quanta = bytes / GENTLE_QUANTUM;
 
 	return quanta ? min(ilog2(quanta) + 2, GENTLE_LEVELS + 1) : 1;
 }

@@ -4,8 +4,8 @@
  *
  *	echo N > /proc/gentle_nomem
  *
- * makes the Nth from now on fail. Reading the file tells which function has
- * asked for the last one that failed.
+ * makes the Nth from now on fail, and 0 none. Reading the file tells which
+ * function has asked for the one that failed.
  *
  * The first instructions of the kernel's function become a jump. User-mode Linux
  * is an ordinary process of its host, so that its text is made writable by the
@@ -73,7 +73,8 @@ static ssize_t nomem_write(struct file *file, const char __user *from,
 {
 	int err = kstrtouint_from_user(from, len, 10, &left);
 
-	asked = NULL;
+	if (left)
+		asked = NULL;
 	return err ?: len;
 }
 

@@ -118,12 +118,14 @@ impl YoungFirst {
     }
 
     /// The flow to serve, if any waits: the same until [`YoungFirst::sent`] or [`YoungFirst::deactivate`] is called.
+    /// `has_packets`: whether a flow has any. One that has none when its turn is over goes to the others, as in FQ-CoDel.
     #[inline]
     pub(crate) fn current(
         &mut self,
         turns: &mut [Turn],
         ages: &FlowAges,
         young: usize,
+        has_packets: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         loop {
             let list = self.list(turns, young)?;
@@ -134,7 +136,7 @@ impl YoungFirst {
             self.pop(turns, list);
             let age = ages.of_waiting(flow);
             let level = level(age);
-            if list == OLD || list == NEW || level > young {
+            if list == OLD || list == NEW || !has_packets(flow) || level > young {
                 turns[flow].deficit += QUANTUM as i32;
                 self.push(turns, OLD, flow);
             } else {
@@ -227,4 +229,27 @@ impl YoungFirst {
 /// Bytes that a young flow sends in a turn: no more than a frame, and none beyond its level.
 fn turn_in_level(age: u64) -> u32 {
     left_in_level(age).min(QUANTUM.into()) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_runs_empty_waits_for_the_others_however_long_the_queue_has_run() {
+        let mut turns = vec![Turn::default(); 2];
+        let mut ages = FlowAges::new(2);
+        let mut order = YoungFirst::default();
+        order.activate(&mut turns, 0, u64::from(QUANTUM) << 8, ALWAYS);
+        order.activate(&mut turns, 1, 0, ALWAYS);
+        assert_eq!(order.current(&mut turns, &ages, ALWAYS, |_| true), Some(1));
+        ages.sent(1, QUANTUM, order.len());
+        order.sent(&mut turns, 1, QUANTUM, ALWAYS);
+        ages.stop_waiting(1);
+        let has_packets = |flow| flow == 0;
+        assert_eq!(
+            order.current(&mut turns, &ages, ALWAYS, has_packets),
+            Some(0)
+        );
+    }
 }

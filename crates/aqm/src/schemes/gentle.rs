@@ -354,7 +354,9 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
             let levels = self.sizes.young_levels();
             let order = &mut self.hosts[host].order;
             let crowd = order.is_crowd();
-            let Some(index) = order.current(&mut self.turns, &self.ages, levels) else {
+            let has_packets = |index: usize| !self.flows[index].chain.is_empty();
+            let Some(index) = order.current(&mut self.turns, &self.ages, levels, has_packets)
+            else {
                 return Dequeue::Empty;
             };
             let waited = !self.flows[index].chain.is_empty();

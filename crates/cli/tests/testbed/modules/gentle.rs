@@ -62,7 +62,8 @@ fn changed_while_packets_wait((words, most): (&str, u64)) {
     assert!(count(&gentle, "qlen") <= most + 1, "{words}: {gentle}");
     // CoDel has dropped some before.
     let dropped = count(&gentle, "drop_overlimit");
-    assert!(dropped <= count(&gentle, "drops") && (dropped > 0) == (most < WAITING));
+    assert!(dropped <= count(&gentle, "drops"), "{words}: {gentle}");
+    assert_eq!(dropped > 0, most < WAITING, "{words}: {gentle}");
     for name in ["qlen", "backlog"] {
         assert_eq!(shaper[name], gentle[name], "{words}: {shaper}");
     }
@@ -128,8 +129,8 @@ fn failures(line: &str, undo: &str, function: &str) -> usize {
     for number in 1..20 {
         std::fs::write(NOMEM, number.to_string()).expect("the module is there");
         let succeeded = attempt(line).status.success();
-        let asked = std::fs::read_to_string(NOMEM).expect("it is there");
         std::fs::write(NOMEM, "0").expect("it is there");
+        let asked = std::fs::read_to_string(NOMEM).expect("it is there");
         if asked.trim() == function {
             found += 1;
             // Where no default qdisc can be made, a device does without.
