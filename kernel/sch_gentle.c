@@ -3,10 +3,10 @@
  * gentle: FQ-CoDel in which young flows go first
  *
  * As in fq_codel, each flow has a queue under CoDel, and flows take turns by
- * deficit round robin. There a flow that begins to wait goes first for one
- * packet. Here it goes first while it is young, the youngest before others, and
- * what goes first takes no more than a share of the link from those that wait.
- * young.h says what young is.
+ * deficit round robin, and one that begins to wait goes first for one packet.
+ * Here a young flow then goes on before the others while it is young, the
+ * youngest first, and takes no more than a share of the link from those that
+ * wait. young.h says what young is.
  *
  * Flows have places in sets of eight, so that two flows share a queue only
  * where all eight of a set have packets. A flow whose packets wait never moves:
@@ -54,15 +54,17 @@
  * the bytes that others send, in parts of 256.
  */
 #define GENTLE_ALLOWANCE	(1 << 18)
-#define GENTLE_SHARE		26
+#define GENTLE_SHARE		20
 #define GENTLE_WIDE_SHARE	84
 
 #define GENTLE_DROP_BATCH	64
 
-/* Lists of flows: those that are not young and have just begun to wait, each
- * level of young flows, and all others.
+/* Lists of flows, in the order in which they are served: the young and the
+ * others in the first turn since they began to wait, each level of young flows
+ * from the second, and all others.
  */
-#define GENTLE_NEW		0
+#define GENTLE_FIRST		0
+#define GENTLE_NEW		1
 #define GENTLE_OLD		(GENTLE_LEVELS + 1)
 #define GENTLE_LISTS		(GENTLE_LEVELS + 2)
 #define GENTLE_OTHERS		(BIT(GENTLE_NEW) | BIT(GENTLE_OLD))
@@ -301,37 +303,33 @@ static struct gentle_flow *gentle_take(struct gentle_sched_data *q,
 static void gentle_activate(struct gentle_sched_data *q,
 			    struct gentle_host *host, struct gentle_flow *flow)
 {
-	u32 level = gentle_level(flow->age);
+	bool first = gentle_level(flow->age) <= q->sizes.young &&
+		     !gentle_is_crowd(host);
 
-	if (level > q->sizes.young || gentle_is_crowd(host)) {
-		flow->deficit = GENTLE_QUANTUM;
-		level = GENTLE_NEW;
-	} else {
-		flow->deficit = gentle_turn_in_level(flow->age);
-	}
-	gentle_append(q, host, level, flow);
+	flow->deficit = GENTLE_QUANTUM;
+	gentle_append(q, host, first ? GENTLE_FIRST : GENTLE_NEW, flow);
 	host->flows++;
 }
 
 /* The list to serve; some list must have flows. Young flows for which the
- * allowance does not suffice go to the new ones first: no more than a crowd.
+ * allowance does not suffice go to the others first: no more than a crowd.
  */
 static u32 gentle_list(struct gentle_sched_data *q, struct gentle_host *host)
 {
 	for (;;) {
-		u32 levels = host->waiting & ~GENTLE_OTHERS, level;
+		u32 list = __ffs(host->waiting);
+		u32 older = list == GENTLE_FIRST ? 0 : list - 1;
 		struct gentle_flow *flow;
 
-		if (!levels)
-			return __ffs(host->waiting);
-		level = __ffs(levels);
-		if (!(host->waiting & GENTLE_OTHERS) ||
+		if (BIT(list) & GENTLE_OTHERS ||
+		    !(host->waiting & GENTLE_OTHERS) ||
 		    (s64)host->allowance * q->sizes.young >
-		    (s64)GENTLE_ALLOWANCE * (level - 1))
-			return level;
-		flow = gentle_take(q, host, level);
+		    (s64)GENTLE_ALLOWANCE * older)
+			return list;
+		flow = gentle_take(q, host, list);
 		flow->deficit = GENTLE_QUANTUM;
-		gentle_append(q, host, GENTLE_NEW, flow);
+		gentle_append(q, host, list == GENTLE_FIRST ? GENTLE_NEW :
+							      GENTLE_OLD, flow);
 	}
 }
 
@@ -354,7 +352,7 @@ static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
 			gentle_append(q, host, GENTLE_OLD, flow);
 		} else {
 			flow->deficit = gentle_turn_in_level(flow->age);
-			gentle_append(q, host, level, flow);
+			gentle_append(q, host, max(level, 2U), flow);
 		}
 	}
 }
@@ -381,7 +379,7 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
 			  struct gentle_flow *flow, u32 bytes)
 {
-	s32 share = q->sizes.young > GENTLE_ALWAYS ? GENTLE_WIDE_SHARE :
+	s32 share = q->sizes.young > GENTLE_SHORT ? GENTLE_WIDE_SHARE :
 						     GENTLE_SHARE;
 
 	flow->deficit -= bytes;
@@ -704,7 +702,7 @@ static void gentle_reset_state(struct gentle_sched_data *q)
 	INIT_LIST_HEAD(&q->new_hosts);
 	INIT_LIST_HEAD(&q->old_hosts);
 	memset(&q->sizes, 0, sizeof(q->sizes));
-	q->sizes.young = GENTLE_ALWAYS;
+	q->sizes.young = GENTLE_SHORT;
 	q->clock = 0;
 	q->memory = 0;
 }

@@ -11,8 +11,9 @@
  *
  * Serving the young first helps where a flow that has sent little is likely to
  * end soon, and only there. So the queue counts how many flows reach each
- * level, and compares the flows that end in a level, for each byte that is sent
- * in it, with those that end later.
+ * level. The levels of short flows are young as long as some of the flows that
+ * reach them end there. For an older level the flows that end in it, for each
+ * byte that is sent in it, are compared with those that end later.
  */
 #ifndef YOUNG_H
 #define YOUNG_H
@@ -29,8 +30,12 @@
 #define GENTLE_LEVELS	11
 #define GENTLE_OLDEST	(GENTLE_QUANTUM << GENTLE_LEVELS)
 
-/* Levels that are young whatever the sizes: 12 kB. */
-#define GENTLE_ALWAYS	4
+/* Levels of short flows, 12 kB. They are young until sizes tell otherwise: of
+ * this many flows at least, less than one in GENTLE_PART ends there.
+ */
+#define GENTLE_SHORT	4
+#define GENTLE_ENOUGH	64
+#define GENTLE_PART	16
 
 /* The clock's units of a byte. */
 #define GENTLE_FRACTIONS 16
@@ -76,20 +81,28 @@ static noinline void gentle_judge_sizes(struct gentle_sizes *s)
 	int level;
 
 	/* Those that end in a level send half of it. */
-	for (level = GENTLE_ALWAYS + 1; level <= GENTLE_LEVELS; level++) {
+	for (level = GENTLE_SHORT + 1; level <= GENTLE_LEVELS; level++) {
 		bytes[level] = ((u64)GENTLE_QUANTUM << (level - 2)) *
 			       (s->reached[level] + s->reached[level + 1]) / 2;
 		later += bytes[level];
 	}
-	s->young = GENTLE_ALWAYS;
-	for (level = GENTLE_ALWAYS + 1; level <= GENTLE_LEVELS; level++) {
-		u32 on = s->reached[level + 1];
+	s->young = 1;
+	for (level = 2; level <= GENTLE_LEVELS; level++) {
+		u32 on = s->reached[level <= GENTLE_SHORT ? GENTLE_SHORT + 1 :
+				    level + 1];
 		u32 ended = s->reached[level] > on ? s->reached[level] - on : 0;
 
-		later -= bytes[level];
-		if (s->reached[level] < GENTLE_FEWEST || !ended ||
-		    ended * later < (u64)GENTLE_RATIO * on * bytes[level])
-			break;
+		if (level <= GENTLE_SHORT) {
+			if (s->reached[1] >= GENTLE_ENOUGH &&
+			    ended * GENTLE_PART < s->reached[level])
+				break;
+		} else {
+			later -= bytes[level];
+			if (s->reached[level] < GENTLE_FEWEST || !ended ||
+			    ended * later <
+			    (u64)GENTLE_RATIO * on * bytes[level])
+				break;
+		}
 		s->young = level;
 	}
 	if (s->reached[1] >= GENTLE_MEMORY) {

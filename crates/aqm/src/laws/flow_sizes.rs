@@ -1,14 +1,21 @@
 //! Sizes of the flows that a queue sees, and what they tell of the bytes that a flow has still to send.
 //!
 //! Serving the young first helps where a flow that has sent little is likely to end soon, and only there (Aalto and Ayesta,
-//! Queueing Systems 53, 2006): where sizes have a decreasing hazard rate. So the queue counts how many flows reach each level,
-//! and for a level compares the flows that end in it, for each byte that they take there, with those that end later, for each
-//! byte that is sent later. Levels count as young as long as the first is [`RATIO`] times the second.
+//! Queueing Systems 53, 2006): where sizes have a decreasing hazard rate. So the queue counts how many flows reach each level.
+//! The levels of short flows, up to 12 kB, are young as long as at least a [`PART`]th of the flows that reach them end
+//! in these levels. For an older level the flows that end in it, for each byte that they take there, are compared with those
+//! that end later, for each byte that is sent later: it is young as long as the first is [`RATIO`] times the second.
 
 use crate::laws::flow_ages::{LEVELS, QUANTUM, level};
 
-/// Levels that are young whatever the sizes: 12 kB.
-pub(crate) const ALWAYS: usize = 4;
+/// Levels of short flows: 12 kB. They are young until sizes tell otherwise.
+pub(crate) const SHORT: usize = 4;
+
+/// What part of the flows that reach a level of short flows has to end in these.
+const PART: u64 = 16;
+
+/// Flows below which sizes do not tell that short flows are none.
+const ENOUGH: u32 = 64;
 
 /// By how many times more flows have to end in a level, for each byte, than later.
 const RATIO: u64 = 3;
@@ -53,13 +60,13 @@ impl Default for FlowSizes {
         FlowSizes {
             reached: [0; LEVELS + 2],
             older: 0,
-            young: ALWAYS,
+            young: SHORT,
         }
     }
 }
 
 impl FlowSizes {
-    /// The number of levels that are young: [`ALWAYS`] to [`LEVELS`].
+    /// The number of levels that are young: 1 to [`LEVELS`].
     #[inline]
     pub(crate) fn young_levels(&self) -> usize {
         self.young
@@ -93,13 +100,20 @@ impl FlowSizes {
         let bytes = |level: usize| {
             (u64::from(QUANTUM) << (level - 2)) * (count(level) + count(level + 1)) / 2
         };
-        let mut later = self.older + (ALWAYS + 1..=LEVELS).map(bytes).sum::<u64>();
-        self.young = ALWAYS;
-        for level in ALWAYS + 1..=LEVELS {
-            later -= bytes(level);
-            let ended = ends(level);
-            let few = self.reached[level] < FEWEST || ended == 0;
-            if few || ended * later < RATIO * count(level + 1) * bytes(level) {
+        let mut later = self.older + (SHORT + 1..=LEVELS).map(bytes).sum::<u64>();
+        let told = self.reached[1] >= ENOUGH;
+        self.young = 1;
+        for level in 2..=LEVELS {
+            let young = if level <= SHORT {
+                let short = count(level).saturating_sub(count(SHORT + 1));
+                !told || short * PART >= count(level)
+            } else {
+                later -= bytes(level);
+                let ended = ends(level);
+                let enough = self.reached[level] >= FEWEST && ended != 0;
+                enough && ended * later >= RATIO * count(level + 1) * bytes(level)
+            };
+            if !young {
                 break;
             }
             self.young = level;
@@ -140,28 +154,35 @@ mod tests {
     }
 
     #[test]
-    fn heavy_tails_make_more_levels_young_and_equal_sizes_none() {
+    fn heavy_tails_make_more_levels_young() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let heavy = young((0..4000).map(|_| pareto(&mut rng, 0.9, 1500.0)));
         assert!(heavy >= 7, "{heavy}");
-        assert_eq!(young(std::iter::repeat_n(200_000, 2000)), ALWAYS);
-        assert_eq!(
-            young((0..2000).map(|n| if n % 10 == 0 { 400_000 } else { 3000 })),
-            ALWAYS
-        );
         // The exponential distribution has no memory: age tells nothing.
         let exponential = (0..4000).map(|_| {
             let u: f64 = rng.random_range(1e-9..1.0);
             (-40_000.0 * libm::log(u)) as u64 + 1
         });
-        assert_eq!(young(exponential), ALWAYS);
+        assert_eq!(young(exponential), SHORT);
+    }
+
+    #[test]
+    fn no_level_is_young_where_no_flow_is_short() {
+        for bytes in [13_000, 17_000, 200_000] {
+            assert_eq!(young(std::iter::repeat_n(bytes, 2000)), 1, "{bytes}");
+        }
+        // All are short, and end in the third level.
+        assert!(young(std::iter::repeat_n(6000, 2000)) >= 3);
+        // Nine in ten are, and those that send more than these send much more.
+        let most = (0..2000).map(|n| if n % 10 == 0 { 400_000 } else { 3000 });
+        assert_eq!(young(most), 3);
     }
 
     #[test]
     fn a_few_flows_tell_nothing() {
         assert_eq!(
             young(std::iter::repeat_n(1 << 30, 20).map(|bytes| bytes >> 12)),
-            ALWAYS
+            SHORT
         );
     }
 }

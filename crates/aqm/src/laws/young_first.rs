@@ -1,13 +1,14 @@
 //! Deficit round robin in which young flows go first, for a bounded share of the link.
 //!
-//! FQ-CoDel lets a flow that begins to wait go first for one packet (RFC 8290, section 4.1). Here it goes first until it
-//! leaves the levels of age that are young, the youngest level before the others. What goes first takes from the flows that
-//! have to wait for it, so that it has an allowance: it earns a share of what these send, and pays for what it sends
-//! while they wait. The older a level, the more of the allowance has to be left. A flow that has none left is treated as
-//! FQ-CoDel treats it. So flows in round robin lose no more than that share, whatever arrives.
+//! FQ-CoDel lets a flow that begins to wait go first for one packet (RFC 8290, section 4.1). So does this, for any flow, and of
+//! these flows the young are served before the others. A young flow then goes on before all others as long as it is young, the
+//! youngest level first. What goes first takes from the flows that have to wait for it, so that it has an allowance: it earns
+//! a share of what these send, and pays for what it sends while they wait. The older a level, the more of the allowance has to
+//! be left. A flow that has none left is treated as FQ-CoDel treats it. So flows in round robin lose no more than that share,
+//! whatever arrives.
 
 use crate::laws::flow_ages::{FlowAges, LEVELS, QUANTUM, left_in_level, level};
-use crate::laws::flow_sizes::ALWAYS;
+use crate::laws::flow_sizes::SHORT;
 
 /// Flows that wait from which on none goes first: the privilege would be that of many, and worth nothing.
 const CROWD: u32 = 64;
@@ -15,16 +16,21 @@ const CROWD: u32 = 64;
 /// Largest allowance, bytes.
 const ALLOWANCE: i64 = 1 << 18;
 
-/// What young flows may take of the link while others wait, in parts of 256: a tenth while only the levels that are always
-/// young are, a third where sizes tell more.
-const SHARE: i64 = 26;
+/// What young flows may take of the link while others wait, in parts of 256: a thirteenth while no more levels are young than
+/// those of short flows, a third where sizes tell more.
+const SHARE: i64 = 20;
 const WIDE_SHARE: i64 = 84;
 const WHOLE: i64 = 256;
 
-/// Lists of flows: those that are not young and have just begun to wait, each level of young flows, and all others.
-const NEW: usize = 0;
+/// Lists of flows, in the order in which they are served: the young and the others in the first turn since they began to wait,
+/// each level of young flows from the second, and all others.
+const FIRST: usize = 0;
+const NEW: usize = 1;
 const OLD: usize = LEVELS + 1;
 const LISTS: usize = LEVELS + 2;
+
+/// Bits of the lists of flows that do not go first.
+const OTHERS: u16 = 1 << NEW | 1 << OLD;
 
 const NONE: u16 = u16::MAX;
 const UNLISTED: u8 = u8::MAX;
@@ -106,15 +112,10 @@ impl YoungFirst {
     /// Adds `flow`, which is in no list, of this age.
     #[inline]
     pub(crate) fn activate(&mut self, turns: &mut [Turn], flow: usize, age: u64, young: usize) {
-        let level = level(age);
-        let (list, deficit) = if level > young || self.is_crowd() {
-            (NEW, QUANTUM)
-        } else {
-            (level, turn_in_level(age))
-        };
-        turns[flow].deficit = deficit as i32;
+        let goes_first = level(age) <= young && !self.is_crowd();
+        turns[flow].deficit = QUANTUM as i32;
         self.flows += 1;
-        self.push(turns, list, flow);
+        self.push(turns, if goes_first { FIRST } else { NEW }, flow);
     }
 
     /// The flow to serve, if any waits: the same until [`YoungFirst::sent`] or [`YoungFirst::deactivate`] is called.
@@ -141,30 +142,31 @@ impl YoungFirst {
                 self.push(turns, OLD, flow);
             } else {
                 turns[flow].deficit = turn_in_level(age) as i32;
-                self.push(turns, level, flow);
+                self.push(turns, level.max(2), flow);
             }
         }
     }
 
-    /// The list to serve. Young flows for which the allowance does not suffice go to the new ones first.
+    /// The list to serve. Young flows for which the allowance does not suffice go to the others first.
     #[inline]
     fn list(&mut self, turns: &mut [Turn], young: usize) -> Option<usize> {
-        const OTHERS: u16 = 1 << NEW | 1 << OLD;
-        loop {
-            let levels = self.waiting & !OTHERS;
-            let others = self.waiting & OTHERS;
-            if levels == 0 {
-                return (others != 0).then(|| others.trailing_zeros() as usize);
+        while self.waiting != 0 {
+            let list = self.waiting.trailing_zeros() as usize;
+            if matches!(list, NEW | OLD) || self.waiting & OTHERS == 0 {
+                return Some(list);
             }
-            let level = levels.trailing_zeros() as usize;
-            let suffices = self.allowance * young as i64 > ALLOWANCE * (level as i64 - 1);
-            if others == 0 || suffices {
-                return Some(level);
+            let (older, instead) = match list {
+                FIRST => (0, NEW),
+                level => (level - 1, OLD),
+            };
+            if self.allowance * young as i64 > ALLOWANCE * older as i64 {
+                return Some(list);
             }
-            let flow = self.pop(turns, level);
+            let flow = self.pop(turns, list);
             turns[flow].deficit = QUANTUM as i32;
-            self.push(turns, NEW, flow);
+            self.push(turns, instead, flow);
         }
+        None
     }
 
     /// The current flow, `flow`, sends a packet of `bytes`.
@@ -172,10 +174,10 @@ impl YoungFirst {
     pub(crate) fn sent(&mut self, turns: &mut [Turn], flow: usize, bytes: u32, young: usize) {
         let turn = &mut turns[flow];
         turn.deficit -= bytes as i32;
-        let share = if young > ALWAYS { WIDE_SHARE } else { SHARE };
+        let share = if young > SHORT { WIDE_SHARE } else { SHARE };
         let list = usize::from(turn.list);
         let bytes = i64::from(bytes);
-        let others = self.waiting & (1 << NEW | 1 << OLD) != 0;
+        let others = self.waiting & OTHERS != 0;
         if list == NEW {
             // As in FQ-CoDel: neither takes from others nor is taken from.
         } else if list == OLD || !others {
@@ -240,15 +242,15 @@ mod tests {
         let mut turns = vec![Turn::default(); 2];
         let mut ages = FlowAges::new(2);
         let mut order = YoungFirst::default();
-        order.activate(&mut turns, 0, u64::from(QUANTUM) << 8, ALWAYS);
-        order.activate(&mut turns, 1, 0, ALWAYS);
-        assert_eq!(order.current(&mut turns, &ages, ALWAYS, |_| true), Some(1));
+        order.activate(&mut turns, 0, u64::from(QUANTUM) << 8, SHORT);
+        order.activate(&mut turns, 1, 0, SHORT);
+        assert_eq!(order.current(&mut turns, &ages, SHORT, |_| true), Some(1));
         ages.sent(1, QUANTUM, order.len());
-        order.sent(&mut turns, 1, QUANTUM, ALWAYS);
+        order.sent(&mut turns, 1, QUANTUM, SHORT);
         ages.stop_waiting(1);
         let has_packets = |flow| flow == 0;
         assert_eq!(
-            order.current(&mut turns, &ages, ALWAYS, has_packets),
+            order.current(&mut turns, &ages, SHORT, has_packets),
             Some(0)
         );
     }

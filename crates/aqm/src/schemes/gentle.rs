@@ -23,8 +23,8 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Scheme, Statistics, StockParts,
-    TcSyntax, TimeAttribute,
+    Conformance, Field, Hashing, KernelQdisc, Scheme, Statistics, StockParts, TcSyntax,
+    TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
 use gentle_units::Instant;

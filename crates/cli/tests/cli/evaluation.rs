@@ -57,13 +57,7 @@ fn every_table_is_made_by_one_command() {
     let temporary = TempDir::new().unwrap();
     let args = ["--quick", "--threads=2", "--store", text(temporary.path())];
     let made = stdout(&mut run(&args));
-    for title in [
-        "sizes",
-        "home-evening",
-        "confucius",
-        "tunnels",
-        "attacks",
-    ] {
+    for title in ["sizes", "home-evening", "confucius", "tunnels", "attacks"] {
         let table = made.split(&format!("{title} on simulator\n\n| ")).nth(1);
         let table = table.unwrap_or_else(|| panic!("no table of {title}: {made}"));
         assert!(table.contains("gentle"), "{title}: {made}");
