@@ -11,7 +11,8 @@ use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::conformance::{
-    Call, CaptureArrivals, Case, Offer, Pattern, Schedule, Tally, Traffic, generate, run_cases,
+    Call, CaptureArrivals, Case, Offer, Pattern, Schedule, Step, Tally, Traffic, generate,
+    run_cases,
 };
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
@@ -450,6 +451,47 @@ fn young_flows_that_send_merged_packets() {
             }
         }
     });
+}
+
+#[test]
+fn a_packet_that_is_alone_in_the_queue_is_never_dropped() {
+    let Some(kernel) = kernel() else { return };
+    let traffic = traffic(Pattern::Poisson, LINKS[0], false);
+    let mut steps = Vec::new();
+    for (number, mut offer) in (0..).zip(generate(&traffic, 1).offers().copied()) {
+        offer.bytes = 65_535 - number % 3 * 20_000;
+        let at = Schedule::FIRST + Nanos::from_secs(6 * u64::from(number));
+        let [arrival, departure] = [Call::Enqueue(offer), Call::Dequeue];
+        // Five seconds at 100 kb/s.
+        let later = at + Nanos::from_secs(5);
+        steps.push(Step { at, call: arrival });
+        let departure = Step {
+            at: later,
+            call: departure,
+        };
+        steps.push(departure);
+    }
+    let packets = steps.len() / 2;
+    let specs = [
+        "gentle",
+        "gentle limit=1 flows=8",
+        "gentle memory_limit=200kb hosts=src",
+    ];
+    let case = |spec: &str| {
+        Case::new(
+            &spec.parse().unwrap(),
+            1,
+            Schedule {
+                steps: steps.clone(),
+            },
+        )
+    };
+    let tally = compare(kernel, &specs.map(case));
+    assert_eq!(
+        (tally.sent, tally.dropped),
+        (specs.len() * packets, 0),
+        "{tally:?}"
+    );
 }
 
 /// A day, with pauses longer than CoDel's clock of 73 minutes and than nine hours.
