@@ -125,7 +125,7 @@ struct gentle_sched_data {
 	struct codel_params	cparams;
 	struct codel_stats	cstats;
 	u32			standing;	/* what CoDel sees */
-	bool			spare;		/* the flow is young */
+	bool			crowd;		/* no flow is young */
 
 	struct gentle_params	params;
 	u64			drop_overlimit;
@@ -234,7 +234,7 @@ static struct gentle_flow *gentle_place(struct gentle_sched_data *q,
 {
 	u32 index = reciprocal_scale(hash, q->params.flows);
 	u32 homes = q->n_hosts > 1 ? GENTLE_WAYS / 2 : GENTLE_WAYS;
-	u32 home = round_down(index, GENTLE_WAYS) + index % homes;
+	u32 home = round_down(index, GENTLE_WAYS) + (index & (homes - 1));
 	struct gentle_flow *set = q->flows + round_down(home, GENTLE_WAYS);
 	struct gentle_flow *own = q->flows + home, *found = NULL;
 	int ways = gentle_is_crowd(host) ? 1 : GENTLE_WAYS;
@@ -345,15 +345,17 @@ static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
 		if (flow->deficit > 0)
 			return flow;
 		gentle_take(q, host, list);
-		level = gentle_level(flow->age);
-		if (list == GENTLE_OLD || list == GENTLE_NEW || !flow->head ||
-		    level > q->sizes.young) {
-			flow->deficit += GENTLE_QUANTUM;
-			gentle_append(q, host, GENTLE_OLD, flow);
+		if (list == GENTLE_OLD || list == GENTLE_NEW || !flow->head) {
+			level = GENTLE_OLD;
 		} else {
-			flow->deficit = gentle_turn_in_level(flow->age);
-			gentle_append(q, host, max(level, 2U), flow);
+			level = gentle_level(flow->age);
+			level = level > q->sizes.young ? GENTLE_OLD : max(level, 2U);
 		}
+		if (level == GENTLE_OLD)
+			flow->deficit += GENTLE_QUANTUM;
+		else
+			flow->deficit = gentle_turn_in_level(flow->age);
+		gentle_append(q, host, level, flow);
 	}
 }
 
@@ -379,7 +381,7 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
 			  struct gentle_flow *flow, u32 bytes)
 {
-	s32 share = q->sizes.young > GENTLE_SHORT ? GENTLE_WIDE_SHARE :
+	u32 share = q->sizes.young > GENTLE_SHORT ? GENTLE_WIDE_SHARE :
 						     GENTLE_SHARE;
 
 	flow->deficit -= bytes;
@@ -387,9 +389,9 @@ static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
 		/* As in fq_codel: it neither pays nor lets others earn. */;
 	else if (flow->list == GENTLE_OLD || !(host->waiting & GENTLE_OTHERS))
 		host->allowance = min_t(s32, GENTLE_ALLOWANCE, host->allowance +
-					(s32)bytes * share / 256);
+					bytes * share / 256);
 	else
-		host->allowance -= (s32)bytes * (256 - share) / 256;
+		host->allowance -= bytes * (256 - share) / 256;
 
 	q->clock += bytes * GENTLE_FRACTIONS / host->flows;
 	flow->age = min_t(u64, flow->age + bytes, GENTLE_OLDEST);
@@ -469,13 +471,15 @@ static void gentle_give_turn(struct gentle_sched_data *q,
  */
 static struct gentle_host *gentle_turn(struct gentle_sched_data *q)
 {
+	if (q->n_hosts == 1)
+		return q->hosts->waiting ? q->hosts : NULL;
 	while (!list_empty(&q->new_hosts) || !list_empty(&q->old_hosts)) {
 		bool new = !list_empty(&q->new_hosts);
 		struct list_head *hosts = new ? &q->new_hosts : &q->old_hosts;
 		struct gentle_host *host =
 			list_first_entry(hosts, struct gentle_host, turn);
 
-		if (q->n_hosts > 1 && host->deficit <= 0) {
+		if (host->deficit <= 0) {
 			host->deficit += GENTLE_QUANTUM;
 			list_move_tail(&host->turn, &q->old_hosts);
 		} else if (host->waiting) {
@@ -536,10 +540,10 @@ static struct sk_buff *gentle_next(struct codel_vars *vars, void *ctx)
 
 	if (flow->head)
 		skb = gentle_pop(sch, flow);
-	if (q->spare && (!flow->head || flow->head == flow->tail))
+	q->standing = sch->qstats.backlog;
+	if ((!flow->head || flow->head == flow->tail) && !q->crowd &&
+	    gentle_level(flow->age) <= q->sizes.young)
 		q->standing = 0;
-	else
-		q->standing = sch->qstats.backlog;
 	return skb;
 }
 
@@ -607,7 +611,8 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	/* Packets that share a place share its host while any of them waits. */
 	if (flow->list == GENTLE_UNLISTED) {
 		flow->host = host - q->hosts;
-		gentle_give_turn(q, host);
+		if (q->n_hosts > 1)
+			gentle_give_turn(q, host);
 	}
 	if (!flow->head) {
 		flow->age = gentle_idle_age(q, flow);
@@ -657,10 +662,14 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 
 	while (!skb && (host = gentle_turn(q))) {
 		struct gentle_flow *flow = gentle_current(q, host);
-		bool waited = flow->head;
 
-		q->spare = !gentle_is_crowd(host) &&
-			   gentle_level(flow->age) <= q->sizes.young;
+		if (!flow->head) {
+			flow->cvars.first_above_time = 0;
+			flow->cvars.dropping = false;
+			gentle_deactivate(q, host, flow);
+			continue;
+		}
+		q->crowd = gentle_is_crowd(host);
 		skb = codel_dequeue(sch, &q->standing, &q->cparams,
 				    &flow->cvars, &q->cstats, qdisc_pkt_len,
 				    codel_get_enqueue_time, gentle_drop,
@@ -669,7 +678,7 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 			gentle_charge(q, host, flow, qdisc_pkt_len(skb));
 			host->deficit -= qdisc_pkt_len(skb);
 		}
-		if (waited && !flow->head)
+		if (!flow->head)
 			gentle_emptied(q, flow);
 		if (!skb)
 			gentle_deactivate(q, host, flow);
@@ -792,12 +801,10 @@ static void gentle_add_hosts(struct gentle_sched_data *q,
 			     struct gentle_host *hosts)
 {
 	struct gentle_host *first = q->hosts;
-	bool turn = !list_empty(&first->turn);
 
-	list_del_init(&first->turn);
 	hosts[0] = *first;
 	INIT_LIST_HEAD(&hosts[0].turn);
-	if (turn)
+	if (hosts[0].waiting)
 		gentle_give_turn(q, &hosts[0]);
 	for (int i = 1; i < GENTLE_HOSTS; i++)
 		gentle_reset_host(&hosts[i]);

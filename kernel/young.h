@@ -117,8 +117,13 @@ static inline void gentle_count_size(struct gentle_sizes *s, u16 *size,
 				     u32 bytes)
 {
 	bool new = !*size;
-	u32 from = new ? 0 : gentle_level(*size * GENTLE_SIZE_UNIT);
-	u32 to;
+	u32 from, to;
+
+	if (*size == U16_MAX) {
+		s->older = min(s->older + bytes, GENTLE_SIZE_MOST);
+		return;
+	}
+	from = new ? 0 : gentle_level(*size * GENTLE_SIZE_UNIT);
 
 	*size = min_t(u32, *size + DIV_ROUND_UP(bytes, GENTLE_SIZE_UNIT),
 		      U16_MAX);
