@@ -43,8 +43,9 @@ fn within() {
     load.end();
 }
 
-/// Errors of gsp and redfavor for options that depend on each other.
-const DEPENDENT: [&str; 3] = [
+/// Errors of gentle, gsp and redfavor for options that depend on others or on the past.
+const DEPENDENT: [&str; 4] = [
+    "The number of flows cannot change",
     "threshold in packets is not below limit",
     "threshold in bytes is not below limit_bytes",
     "nodrop mode is only meaningful with ECN",
