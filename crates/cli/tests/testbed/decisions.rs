@@ -500,14 +500,13 @@ fn young_flows_after_long_pauses() {
     equal(&["gentle", "gentle limit=12 hosts=src"], |case| {
         let mut pause = Nanos::ZERO;
         for (number, step) in case.schedule.steps.iter_mut().enumerate() {
-            pause = pause
-                + match number {
-                    500 => Nanos::from_secs(4_400),
-                    1000 => Nanos::from_secs(32_769),
-                    1500 => Nanos::from_secs(40_000),
-                    _ => Nanos::ZERO,
-                };
-            step.at = step.at + pause;
+            pause += match number {
+                500 => Nanos::from_secs(4_400),
+                1000 => Nanos::from_secs(32_769),
+                1500 => Nanos::from_secs(40_000),
+                _ => Nanos::ZERO,
+            };
+            step.at += pause;
         }
     });
 }
