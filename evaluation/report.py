@@ -10,7 +10,7 @@ from judge import Row
 from markdown import table
 from paired import SEVERITY, geometric_mean, percentile
 
-# Failures that are listed.
+# Classes that are listed.
 LISTED = 40
 
 SCOPES: dict[str, Callable[[str], bool]] = {
@@ -36,7 +36,7 @@ def page(rows: list[Row], seeds: str) -> str:
 
 def section(rows: list[Row]) -> str:
     judged = [row for row in rows if row.quantity != judge.UTILIZATION]
-    parts = [goals(rows), families(judged), quantities(judged), failures(judged)]
+    parts = [goals(rows), families(judged), quantities(judged), losses(judged)]
     return "\n\n".join([f"### `{rows[0].scheme}`", *parts])
 
 
@@ -163,11 +163,15 @@ def quantities(rows: list[Row]) -> str:
     return table(heading, lines)
 
 
-def failures(rows: list[Row]) -> str:
-    """The classes that are more than 10 % worse than under `fq_codel`, the surest first."""
-    failed = sorted((row for row in rows if judge.is_failure(row.to_fq_codel)), key=lambda row: -row.to_fq_codel.low)
-    if not failed:
-        return "No failures."
-    listed = [[row.scenario, row.name, str(row.to_fq_codel)] for row in failed[:LISTED]]
-    rest = f"\n\n{len(failed) - LISTED} failures are not listed." if len(failed) > LISTED else ""
-    return table(["failure", "class", "to `fq_codel`"], listed) + rest
+def losses(rows: list[Row]) -> str:
+    """The classes that are worse than under `fq_codel`, the surest first."""
+    worse = [row for row in rows if judge.is_worse(row.to_fq_codel) or judge.is_failure(row.to_fq_codel)]
+    if not worse:
+        return "No class is worse."
+    worse.sort(key=lambda row: -row.to_fq_codel.low)
+    lines = []
+    for row in worse[:LISTED]:
+        estimate = str(row.to_fq_codel)
+        lines.append([row.scenario, row.name, f"**{estimate}**" if judge.is_failure(row.to_fq_codel) else estimate])
+    rest = f"\n\n{len(worse) - LISTED} more are not listed." if len(worse) > LISTED else ""
+    return table(["worse, **failures** in bold", "class", "to `fq_codel`"], lines) + rest

@@ -188,7 +188,7 @@ class Tables(unittest.TestCase):
         self.assertIn("**does not hold**: 1 of 2 classes, in 1 of 2 scenarios", text)
         self.assertIn("| **does not hold**: 50 % of 2 |", text)
         self.assertIn("| holds: 100 % of 1 |", text)
-        self.assertIn("| sizes-1 | all: over 100 segments, mean | 2.00 (1.50 to 3.00) |", text)
+        self.assertIn("| sizes-1 | all: over 100 segments, mean | **2.00 (1.50 to 3.00)** |", text)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.csv"
             results.save(results.to_table(rows, "5"), path)
