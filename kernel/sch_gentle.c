@@ -349,7 +349,8 @@ static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
 			level = GENTLE_OLD;
 		} else {
 			level = gentle_level(flow->age);
-			level = level > q->sizes.young ? GENTLE_OLD : max(level, 2U);
+			level = level <= q->sizes.young ? max(level, 2U) :
+							  GENTLE_OLD;
 		}
 		if (level == GENTLE_OLD)
 			flow->deficit += GENTLE_QUANTUM;
