@@ -2,8 +2,8 @@
 //!
 //! * A queue for each flow under CoDel, as in FQ-CoDel, in a table that keeps flows apart (`laws/flow_places.rs`).
 //! * **Age** is what a flow has sent beyond its fair share (`laws/flow_ages.rs`).
-//! * **Young** are flows of up to 12 kB, and further ones where the sizes that the queue sees say that age predicts the end
-//!   (`laws/flow_sizes.rs`).
+//! * **Young** are flows of up to 12 kB where some end there, and further ones where the sizes that the queue sees say that age
+//!   predicts the end (`laws/flow_sizes.rs`).
 //! * **Service**: the young first, for a bounded share of the link; the others by deficit round robin
 //!   (`laws/young_first.rs`).
 //! * **Drops**: by CoDel, but not of a young flow's last two packets; beyond the limit, from the flow with most bytes.
