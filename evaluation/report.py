@@ -165,7 +165,7 @@ def quantities(rows: list[Row]) -> str:
 
 def losses(rows: list[Row]) -> str:
     """The classes that are worse than under `fq_codel`, the surest first."""
-    worse = [row for row in rows if judge.is_worse(row.to_fq_codel) or judge.is_failure(row.to_fq_codel)]
+    worse = [row for row in rows if judge.is_worse(row.to_fq_codel)]
     if not worse:
         return "No class is worse."
     worse.sort(key=lambda row: -row.to_fq_codel.low)

@@ -50,8 +50,8 @@
 /* Flows that wait from which on none goes first. */
 #define GENTLE_CROWD		64
 
-/* What goes first has an allowance: largest one, bytes, and what it earns of
- * the bytes that others send, in parts of 256.
+/* The allowance of flows that go first: its largest value in bytes, and the part
+ * of the link that it lets them take, in parts of 256.
  */
 #define GENTLE_ALLOWANCE	(1 << 18)
 #define GENTLE_SHARE		20

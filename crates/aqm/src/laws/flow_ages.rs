@@ -7,7 +7,7 @@
 //! that has more to send than its share is not.
 
 /// Bytes after which a flow is as old as it can get.
-pub(crate) const OLDEST: u64 = (QUANTUM as u64) << LEVELS;
+const OLDEST: u64 = (QUANTUM as u64) << LEVELS;
 
 /// Bytes of a full frame: where the first level ends, and what a flow sends in a turn.
 pub(crate) const QUANTUM: u32 = 1514;
@@ -27,7 +27,7 @@ pub(crate) fn level(bytes: u64) -> usize {
     }
 }
 
-/// Bytes until a flow of this age leaves its level, which is none of the oldest.
+/// Bytes until a flow of this age leaves its level. The age is at most that of level [`LEVELS`].
 #[inline]
 pub(crate) fn left_in_level(age: u64) -> u64 {
     (u64::from(QUANTUM) << (level(age) - 1)) - age
@@ -123,7 +123,7 @@ mod tests {
         ages.sent(0, 60_000, 1);
         assert_eq!(ages.of_waiting(0), 60_000);
         ages.stop_waiting(0);
-        // What leaves while two flows wait is worth half of it to one that does not.
+        // Of the bytes that leave while two flows wait, an idle flow is forgiven half.
         ages.begin_to_wait(1);
         ages.begin_to_wait(2);
         for flow in [1, 2] {

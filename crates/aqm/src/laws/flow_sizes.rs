@@ -11,7 +11,7 @@ use crate::laws::flow_ages::{LEVELS, QUANTUM, level};
 /// Levels of short flows: 12 kB. They are young until sizes tell otherwise.
 pub(crate) const SHORT: usize = 4;
 
-/// What part of the flows that reach a level of short flows has to end in these.
+/// Least part of the flows that reach a level of short flows to end in these levels: one in so many.
 const PART: u64 = 16;
 
 /// Flows below which sizes do not tell that short flows are none.
@@ -26,7 +26,7 @@ const FEWEST: u32 = 8;
 /// New flows after which the counts are halved.
 const MEMORY: u32 = 512;
 
-/// New flows after which the levels are judged anew.
+/// New flows after which the levels are judged again.
 const EACH: u32 = 16;
 
 /// Unit of [`Size`], bytes.
@@ -35,7 +35,7 @@ const UNIT: u32 = 32;
 /// Largest count of bytes.
 const MOST: u64 = 1 << 40;
 
-/// What a flow has sent so far, in units of 32 bytes: up to 2 MB, and no more than that.
+/// Bytes that a flow has sent so far, in units of 32 bytes, up to 2 MB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Size(u16);
 

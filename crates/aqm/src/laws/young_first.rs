@@ -16,8 +16,8 @@ const CROWD: u32 = 64;
 /// Largest allowance, bytes.
 const ALLOWANCE: i64 = 1 << 18;
 
-/// What young flows may take of the link while others wait, in parts of 256: a thirteenth while no more levels are young than
-/// those of short flows, a third where sizes tell more.
+/// Share of the link that young flows may take while others wait, in parts of 256: a thirteenth while only the levels of short
+/// flows are young, a third where sizes tell more.
 const SHARE: i64 = 20;
 const WIDE_SHARE: i64 = 84;
 const WHOLE: i64 = 256;

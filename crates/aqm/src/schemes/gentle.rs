@@ -30,6 +30,7 @@ use crate::plumbing::spec::Spec;
 use gentle_units::Instant;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cmp::Reverse;
 
 /// FQ-CoDel with young flows first.
 pub static SCHEME: Scheme = Scheme {
@@ -138,7 +139,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     })
 }
 
-/// Packets of a flow that are in its queue beyond which CoDel may drop one although the flow is young.
+/// Packets behind the one that is sent up to which CoDel drops none of a young flow.
 const SPARED: u32 = 1;
 
 /// Maximum number of packets dropped from the fattest queue at once.
@@ -183,7 +184,7 @@ struct Gentle<P> {
     held: Option<u32>,
 }
 
-/// What CoDel sees of one flow's queue.
+/// One flow's queue, for CoDel.
 struct FlowQueue<'a, P> {
     arena: &'a mut Arena<P>,
     flow: &'a mut Flow,
@@ -266,25 +267,20 @@ impl<P: Packet> Gentle<P> {
         self.places.emptied(index);
     }
 
+    /// The flow with most bytes, of the host with most bytes, if any packet waits.
+    fn fattest(&self) -> Option<usize> {
+        let host = first_of_most(self.hosts.iter().map(|host| host.bytes))?;
+        first_of_most(self.flows.iter().zip(&self.turns).map(|(flow, turn)| {
+            let of_host = usize::from(turn.host) == host;
+            if of_host { flow.bytes } else { 0 }
+        }))
+    }
+
     /// Drops half of the fattest queue, or a batch, from its head, and counts the drops in its CoDel (Linux:
-    /// `fq_codel_drop`). It is a queue of the host that holds most.
+    /// `fq_codel_drop`).
     #[cold]
     fn drop_from_fattest(&mut self, signals: &mut Signals<P>) {
-        let most = |found: usize, (index, bytes): (usize, u64), best: u64| {
-            if bytes > best { index } else { found }
-        };
-        let mut host = 0;
-        for (index, other) in self.hosts.iter().enumerate() {
-            host = most(host, (index, other.bytes), self.hosts[host].bytes);
-        }
-        let mut fattest = None;
-        for (index, flow) in self.flows.iter().enumerate() {
-            let best = fattest.map_or(0, |found: usize| self.flows[found].bytes);
-            if usize::from(self.turns[index].host) == host && flow.bytes > best {
-                fattest = Some(index);
-            }
-        }
-        let Some(fattest) = fattest else {
+        let Some(fattest) = self.fattest() else {
             return;
         };
         let half = self.flows[fattest].bytes / 2;
@@ -310,6 +306,13 @@ impl<P: Packet> Gentle<P> {
             Some(turns) => turns.current(|host| self.hosts[host].order.len() != 0),
         }
     }
+}
+
+/// Index of the greatest number above zero, the first of equals.
+fn first_of_most(numbers: impl Iterator<Item = u64>) -> Option<usize> {
+    let above_zero = numbers.enumerate().filter(|(_, number)| *number > 0);
+    let (index, _) = above_zero.max_by_key(|(index, number)| (*number, Reverse(*index)))?;
+    Some(index)
 }
 
 impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
