@@ -67,7 +67,6 @@
 #define GENTLE_NEW		1
 #define GENTLE_OLD		(GENTLE_LEVELS + 1)
 #define GENTLE_LISTS		(GENTLE_LEVELS + 2)
-#define GENTLE_OTHERS		(BIT(GENTLE_NEW) | BIT(GENTLE_OLD))
 #define GENTLE_UNLISTED		U8_MAX
 #define GENTLE_NONE		U16_MAX
 
@@ -311,6 +310,15 @@ static void gentle_activate(struct gentle_sched_data *q,
 	host->flows++;
 }
 
+/* The lists whose flows wait for those of a list, which pay for that: young flows
+ * in their first turn pay to all others, those of a level to all not young.
+ */
+static u32 gentle_passed(const struct gentle_host *host, u32 list)
+{
+	return host->waiting & (list == GENTLE_FIRST ? ~BIT(GENTLE_FIRST) :
+				BIT(GENTLE_NEW) | BIT(GENTLE_OLD));
+}
+
 /* The list to serve; some list must have flows. Young flows for which the
  * allowance does not suffice go to the others first: no more than a crowd.
  */
@@ -321,8 +329,8 @@ static u32 gentle_list(struct gentle_sched_data *q, struct gentle_host *host)
 		u32 older = list == GENTLE_FIRST ? 0 : list - 1;
 		struct gentle_flow *flow;
 
-		if (BIT(list) & GENTLE_OTHERS ||
-		    !(host->waiting & GENTLE_OTHERS) ||
+		if (list == GENTLE_NEW || list == GENTLE_OLD ||
+		    !gentle_passed(host, list) ||
 		    (s64)host->allowance * q->sizes.young >
 		    (s64)GENTLE_ALLOWANCE * older)
 			return list;
@@ -370,7 +378,8 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 	u32 list = flow->list;
 
 	gentle_take(q, host, list);
-	if (list == GENTLE_NEW && (host->waiting & BIT(GENTLE_OLD))) {
+	if (list == GENTLE_NEW &&
+	    host->waiting & ~(BIT(GENTLE_FIRST) | BIT(GENTLE_NEW))) {
 		gentle_append(q, host, GENTLE_OLD, flow);
 	} else {
 		flow->list = GENTLE_UNLISTED;
@@ -388,7 +397,7 @@ static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
 	flow->deficit -= bytes;
 	if (flow->list == GENTLE_NEW)
 		/* As in fq_codel: it neither pays nor lets others earn. */;
-	else if (flow->list == GENTLE_OLD || !(host->waiting & GENTLE_OTHERS))
+	else if (flow->list == GENTLE_OLD || !gentle_passed(host, flow->list))
 		host->allowance = min_t(s32, GENTLE_ALLOWANCE, host->allowance +
 					bytes * share / 256);
 	else

@@ -29,8 +29,14 @@ const NEW: usize = 1;
 const OLD: usize = LEVELS + 1;
 const LISTS: usize = LEVELS + 2;
 
-/// Bits of the lists of flows that do not go first.
-const OTHERS: u16 = 1 << NEW | 1 << OLD;
+/// Bits of the lists whose flows wait for those of `list`, which pay for that: young flows in their first turn pay to all
+/// others, and those of a level to all that are not young.
+const fn passed(list: usize) -> u16 {
+    match list {
+        FIRST => !(1 << FIRST),
+        _ => 1 << NEW | 1 << OLD,
+    }
+}
 
 const NONE: u16 = u16::MAX;
 const UNLISTED: u8 = u8::MAX;
@@ -152,7 +158,7 @@ impl YoungFirst {
     fn list(&mut self, turns: &mut [Turn], young: usize) -> Option<usize> {
         while self.waiting != 0 {
             let list = self.waiting.trailing_zeros() as usize;
-            if matches!(list, NEW | OLD) || self.waiting & OTHERS == 0 {
+            if matches!(list, NEW | OLD) || self.waiting & passed(list) == 0 {
                 return Some(list);
             }
             let (older, instead) = match list {
@@ -177,7 +183,7 @@ impl YoungFirst {
         let share = if young > SHORT { WIDE_SHARE } else { SHARE };
         let list = usize::from(turn.list);
         let bytes = i64::from(bytes);
-        let others = self.waiting & OTHERS != 0;
+        let others = self.waiting & passed(list) != 0;
         if list == NEW {
             // As in FQ-CoDel: neither takes from others nor is taken from.
         } else if list == OLD || !others {
@@ -193,7 +199,7 @@ impl YoungFirst {
     pub(crate) fn deactivate(&mut self, turns: &mut [Turn], flow: usize) {
         let list = usize::from(turns[flow].list);
         self.pop(turns, list);
-        if list == NEW && self.waiting & 1 << OLD != 0 {
+        if list == NEW && self.waiting & !(1 << FIRST | 1 << NEW) != 0 {
             self.push(turns, OLD, flow);
         } else {
             turns[flow].list = UNLISTED;

@@ -566,6 +566,42 @@ mod tests {
     }
 
     #[test]
+    fn flows_whose_packets_come_one_by_one_do_not_hold_back_another_one() {
+        // Two flows that are old, or young, alternate: the packet of one comes as that of the other leaves.
+        for old in [true, false] {
+            for bytes in [100, 1000, 1492] {
+                let served = |scheme: &str| {
+                    let mut queue = build(scheme);
+                    if old {
+                        run(&mut *queue, 0..200, |t| {
+                            let mut packets = vec![];
+                            if t < 100 {
+                                packets = frames(1, 1);
+                                packets.extend(frames(2, 1));
+                            }
+                            packets
+                        });
+                    }
+                    let (sent, _, _) = run(&mut *queue, 200..3200, |t| {
+                        let mut packets = vec![TestPacket::data(1 + t % 2, bytes)];
+                        if t == 200 {
+                            packets = vec![TestPacket::data(1, bytes); 2];
+                            packets.extend(frames(3, 700));
+                        }
+                        packets
+                    });
+                    by_flow(&sent).get(&3).copied().unwrap_or_default()
+                };
+                let (gentle, fq_codel) = (served("gentle"), served("fq_codel"));
+                assert!(
+                    gentle * 10 >= fq_codel * 8,
+                    "{old} {bytes}: {gentle} and {fq_codel}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_flood_of_new_flows_takes_no_more_than_under_fq_codel() {
         for each in 1..4 {
             let flood = |t| {
