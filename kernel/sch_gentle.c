@@ -5,8 +5,8 @@
  * As in fq_codel, each flow has a queue under CoDel, and flows take turns by
  * deficit round robin, and one that begins to wait goes first for one packet.
  * Here a young flow then goes on before the others while it is young, the
- * youngest first, and takes no more than a share of the link from those that
- * wait. young.h says what young is.
+ * youngest first. It owes those that wait the time that it takes: at most CoDel's
+ * interval at once, and a share of the link. young.h says what young is.
  *
  * Flows have places in sets of eight, so that two flows share a queue only
  * where all eight of a set have packets. A flow whose packets wait never moves:
@@ -50,12 +50,10 @@
 /* Flows that wait from which on none goes first. */
 #define GENTLE_CROWD		64
 
-/* The allowance of flows that go first: its largest value in bytes, and the part
- * of the link that it lets them take, in parts of 256.
- */
-#define GENTLE_ALLOWANCE	(1 << 18)
+/* What flows that go first may take of the link in the long run. */
 #define GENTLE_SHARE		20
 #define GENTLE_WIDE_SHARE	84
+#define GENTLE_WHOLE		256
 
 #define GENTLE_DROP_BATCH	64
 
@@ -106,7 +104,11 @@ struct gentle_host {
 	struct gentle_list	lists[GENTLE_LISTS];
 	u32			waiting;	/* bit i: list i has flows */
 	u32			flows;		/* in all lists */
-	s32			allowance;
+	/* Time of the link that flows which went first owe to those that
+	 * waited: in parts of 256 of CoDel's unit.
+	 */
+	s64			debt;
+	s32			adds;		/* a unit of time, to the debt */
 	u32			backlog;
 
 	u32			tag;		/* hash of the address */
@@ -125,6 +127,8 @@ struct gentle_sched_data {
 	struct codel_stats	cstats;
 	u32			standing;	/* what CoDel sees */
 	bool			crowd;		/* no flow is young */
+	codel_time_t		sent_at;	/* time of the last packet */
+	struct gentle_host	*sender;	/* of the last packet */
 
 	struct gentle_params	params;
 	u64			drop_overlimit;
@@ -319,20 +323,22 @@ static u32 gentle_passed(const struct gentle_host *host, u32 list)
 				BIT(GENTLE_NEW) | BIT(GENTLE_OLD));
 }
 
-/* The list to serve; some list must have flows. Young flows for which the
- * allowance does not suffice go to the others first: no more than a crowd.
+/* The list to serve; some list must have flows. Young flows that would owe too
+ * much go to the others first: no more than a crowd.
  */
 static u32 gentle_list(struct gentle_sched_data *q, struct gentle_host *host)
 {
+	s64 most = (s64)q->cparams.interval * GENTLE_WHOLE;
+	s64 young = q->sizes.young;
+
 	for (;;) {
 		u32 list = __ffs(host->waiting);
-		u32 older = list == GENTLE_FIRST ? 0 : list - 1;
+		s64 older = list == GENTLE_FIRST ? 0 : list - 1;
 		struct gentle_flow *flow;
 
 		if (list == GENTLE_NEW || list == GENTLE_OLD ||
 		    !gentle_passed(host, list) ||
-		    (s64)host->allowance * q->sizes.young >
-		    (s64)GENTLE_ALLOWANCE * older)
+		    host->debt * young < most * (young - older))
 			return list;
 		flow = gentle_take(q, host, list);
 		flow->deficit = GENTLE_QUANTUM;
@@ -353,7 +359,8 @@ static struct gentle_flow *gentle_current(struct gentle_sched_data *q,
 		if (flow->deficit > 0)
 			return flow;
 		gentle_take(q, host, list);
-		if (list == GENTLE_OLD || list == GENTLE_NEW || !flow->head) {
+		if (list == GENTLE_OLD || list == GENTLE_NEW || !flow->head ||
+		    gentle_is_crowd(host)) {
 			level = GENTLE_OLD;
 		} else {
 			level = gentle_level(flow->age);
@@ -384,24 +391,41 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 	} else {
 		flow->list = GENTLE_UNLISTED;
 		host->flows--;
+		if (!host->flows) {
+			/* None waits to whom anything is owed. */
+			host->debt = 0;
+			host->adds = 0;
+		}
 	}
+}
+
+/* The link has sent the last packet. It may have stood still: no packet owes more
+ * than the interval.
+ */
+static void gentle_pass(struct gentle_sched_data *q, codel_time_t now)
+{
+	struct gentle_host *host = q->sender;
+	s64 time = min(now - q->sent_at, q->cparams.interval);
+
+	host->debt = max_t(s64, host->debt + time * host->adds, 0);
+	q->sent_at = now;
 }
 
 /* The current flow sends a packet. */
 static void gentle_charge(struct gentle_sched_data *q, struct gentle_host *host,
 			  struct gentle_flow *flow, u32 bytes)
 {
-	u32 share = q->sizes.young > GENTLE_SHORT ? GENTLE_WIDE_SHARE :
+	s32 share = q->sizes.young > GENTLE_SHORT ? GENTLE_WIDE_SHARE :
 						     GENTLE_SHARE;
 
+	q->sender = host;
 	flow->deficit -= bytes;
 	if (flow->list == GENTLE_NEW)
-		/* As in fq_codel: it neither pays nor lets others earn. */;
+		host->adds = 0;	/* as in fq_codel */
 	else if (flow->list == GENTLE_OLD || !gentle_passed(host, flow->list))
-		host->allowance = min_t(s32, GENTLE_ALLOWANCE, host->allowance +
-					bytes * share / 256);
+		host->adds = -share;
 	else
-		host->allowance -= bytes * (256 - share) / 256;
+		host->adds = GENTLE_WHOLE - share;
 
 	q->clock += bytes * GENTLE_FRACTIONS / host->flows;
 	flow->age = min_t(u64, flow->age + bytes, GENTLE_OLDEST);
@@ -437,25 +461,24 @@ static u32 gentle_host_hash(const struct gentle_sched_data *q,
 
 /* The entry with this hash. A host without one gets one that nobody uses or, if
  * there is none in its set, shares the one that its hash stands for.
+ * That stays the entry of the host that has packets there.
  */
 static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
 					    u32 hash)
 {
 	u32 own = hash % GENTLE_HOSTS;
 	struct gentle_host *set = q->hosts + round_down(own, GENTLE_WAYS);
-	struct gentle_host *host = q->hosts + own;
 
 	for (int i = 0; i < GENTLE_WAYS; i++)
 		if (set[i].tag == hash)
 			return &set[i];
 	for (int i = 0; i < GENTLE_WAYS; i++) {
 		if (list_empty(&set[i].turn)) {
-			host = &set[i];
-			break;
+			set[i].tag = hash;
+			return &set[i];
 		}
 	}
-	host->tag = hash;
-	return host;
+	return q->hosts + own;
 }
 
 static struct gentle_host *gentle_classify(struct gentle_sched_data *q,
@@ -685,6 +708,9 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 				    codel_get_enqueue_time, gentle_drop,
 				    gentle_next);
 		if (skb) {
+			/* The time that codel_dequeue() has read. */
+			gentle_pass(q, codel_get_enqueue_time(skb) +
+				       flow->cvars.ldelay);
 			gentle_charge(q, host, flow, qdisc_pkt_len(skb));
 			host->deficit -= qdisc_pkt_len(skb);
 		}
@@ -703,7 +729,6 @@ static struct sk_buff *gentle_dequeue(struct Qdisc *sch)
 static void gentle_reset_host(struct gentle_host *host)
 {
 	memset(host, 0, sizeof(*host));
-	host->allowance = GENTLE_ALLOWANCE;
 	INIT_LIST_HEAD(&host->turn);
 }
 
@@ -720,6 +745,7 @@ static void gentle_reset_state(struct gentle_sched_data *q)
 		gentle_reset_host(&q->hosts[i]);
 	INIT_LIST_HEAD(&q->new_hosts);
 	INIT_LIST_HEAD(&q->old_hosts);
+	q->sender = q->hosts;
 	memset(&q->sizes, 0, sizeof(q->sizes));
 	q->sizes.young = GENTLE_SHORT;
 	q->clock = 0;
@@ -810,9 +836,7 @@ static void gentle_set_params(struct gentle_sched_data *q,
 static void gentle_add_hosts(struct gentle_sched_data *q,
 			     struct gentle_host *hosts)
 {
-	struct gentle_host *first = q->hosts;
-
-	hosts[0] = *first;
+	hosts[0] = *q->hosts;
 	INIT_LIST_HEAD(&hosts[0].turn);
 	if (hosts[0].waiting)
 		gentle_give_turn(q, &hosts[0]);
@@ -820,7 +844,7 @@ static void gentle_add_hosts(struct gentle_sched_data *q,
 		gentle_reset_host(&hosts[i]);
 	q->hosts = hosts;
 	q->n_hosts = GENTLE_HOSTS;
-	kvfree(first);
+	q->sender = hosts;
 }
 
 /* Not the fattest first: that would take long, and all locks are held. */
@@ -850,7 +874,7 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct gentle_params new = q->params;
-	struct gentle_host *hosts = NULL;
+	struct gentle_host *hosts = NULL, *first = NULL;
 	int err;
 
 	err = gentle_parse(&new, opt, extack);
@@ -867,11 +891,14 @@ static int gentle_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 
 	sch_tree_lock(sch);
-	if (hosts)
+	if (hosts) {
+		first = q->hosts;
 		gentle_add_hosts(q, hosts);
+	}
 	gentle_set_params(q, &new);
 	gentle_trim(sch);
 	sch_tree_unlock(sch);
+	kvfree(first);
 	return 0;
 }
 
@@ -946,15 +973,18 @@ static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct gentle_sched_data *q = qdisc_priv(sch);
 	struct tc_gentle_xstats st = {};
+	s64 debt = 0;
 
 	sch_tree_lock(sch);
 	st.drop_overlimit = q->drop_overlimit;
 	st.ecn_mark = q->cstats.ecn_mark;
-	for (u32 i = 0; i < q->n_hosts; i++)
+	for (u32 i = 0; i < q->n_hosts; i++) {
 		st.flows_len += q->hosts[i].flows;
+		debt = max(debt, q->hosts[i].debt);
+	}
 	st.young_levels = q->sizes.young;
 	st.memory_usage = q->memory;
-	st.allowance = max(q->hosts[0].allowance, 0);
+	st.debt = codel_time_to_us(debt / GENTLE_WHOLE);
 	sch_tree_unlock(sch);
 
 	return gnet_stats_copy_app(d, &st, sizeof(st));

@@ -154,7 +154,7 @@ static int gentle_print_xstats(struct qdisc_util *qu, FILE *f,
 		   st.young_levels);
 	print_uint(PRINT_ANY, "memory_used", " memory_used %u",
 		   st.memory_usage);
-	print_uint(PRINT_ANY, "allowance", " allowance %u", st.allowance);
+	print_uint(PRINT_ANY, "debt", " debt %uus", st.debt);
 	return 0;
 }
 

@@ -37,7 +37,7 @@ struct tc_gentle_xstats {
 	__u32	flows_len;	/* flows that wait */
 	__u32	young_levels;	/* levels of age that go first */
 	__u32	memory_usage;	/* bytes */
-	__u32	allowance;	/* bytes that young flows may send first */
+	__u32	debt;		/* us that young flows owe to others */
 };
 
 #endif

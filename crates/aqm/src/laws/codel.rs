@@ -65,7 +65,7 @@ impl Config {
 pub(crate) const TICK_NS: u64 = 1024;
 
 /// Converts to units of 1024 ns, modulo 2^32 (Linux: `codel_time_t`).
-fn codel_time(t: Nanos) -> u32 {
+pub(crate) fn codel_time(t: Nanos) -> u32 {
     (t.0 / TICK_NS) as u32
 }
 
@@ -91,6 +91,11 @@ pub(crate) struct Params {
 }
 
 impl Params {
+    /// [`Config::interval`] in units of [`TICK_NS`].
+    pub(crate) fn interval(&self) -> u32 {
+        self.interval
+    }
+
     /// Marks a packet that has left the queue: see [`Qdisc::mark_departed`](crate::Qdisc::mark_departed).
     pub(crate) fn mark_departed<P: Packet>(
         &self,

@@ -47,7 +47,7 @@ impl HostTurns {
     }
 
     /// The place of the host of `packet`. A host without a place gets one that no host uses or, if there is none in its set,
-    /// shares the one that its hash stands for.
+    /// shares the one that its hash stands for, which stays that of the host that has packets there.
     pub(crate) fn find<P: Packet>(&mut self, packet: &P) -> usize {
         let hosts = packet.hosts();
         let host = match self.by_source {
@@ -60,9 +60,10 @@ impl HostTurns {
         let known = set.clone().find(|place| self.tags[*place] == hash);
         known.unwrap_or_else(|| {
             let free = set.clone().find(|place| !self.drr.is_listed(*place));
-            let place = free.unwrap_or(own);
-            self.tags[place] = hash;
-            place
+            if let Some(place) = free {
+                self.tags[place] = hash;
+            }
+            free.unwrap_or(own)
         })
     }
 
@@ -136,7 +137,9 @@ mod tests {
         let mut enter = |host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0));
         let places: Vec<usize> = hosts.iter().map(|host| enter(*host)).collect();
         assert_eq!(places[..WAYS], [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(places[WAYS], hash.value(hosts[WAYS]) as usize % HOSTS);
+        let shared = hash.value(hosts[WAYS]) as usize % HOSTS;
+        assert_eq!(places[WAYS], shared);
+        assert_eq!(enter(hosts[shared]), shared, "a host keeps its place");
     }
 
     #[test]

@@ -2,19 +2,16 @@
 //!
 //! FQ-CoDel lets a flow that begins to wait go first for one packet (RFC 8290, section 4.1). So does this, for any flow, and of
 //! these flows the young are served before the others. A young flow then goes on before all others as long as it is young, the
-//! youngest level first. What goes first takes from the flows that have to wait for it, so that it has an allowance: it earns
-//! a share of what these send, and pays for what it sends while they wait. The older a level, the more of the allowance has to
-//! be left. A flow that has none left is treated as FQ-CoDel treats it. So flows in round robin lose no more than that share,
-//! whatever arrives.
+//! youngest level first. What goes first takes time of the link from the flows that have to wait for it, and owes it to them: at
+//! most CoDel's interval at once, and no more than a share of the link in the long run. The older a level, the sooner it has to
+//! stop. Flows that may owe no more are treated as FQ-CoDel treats them. So flows in round robin are delayed by no more than
+//! that interval, and lose no more than that share, whatever arrives and whatever the rate.
 
 use crate::laws::flow_ages::{FlowAges, LEVELS, QUANTUM, left_in_level, level};
 use crate::laws::flow_sizes::SHORT;
 
 /// Flows that wait from which on none goes first: the privilege would be that of many, and worth nothing.
 const CROWD: u32 = 64;
-
-/// Largest allowance, bytes.
-const ALLOWANCE: i64 = 1 << 18;
 
 /// Share of the link that young flows may take while others wait, in parts of 256: a thirteenth while only the levels of short
 /// flows are young, a third where sizes tell more.
@@ -85,11 +82,17 @@ pub(crate) struct YoungFirst {
     waiting: u16,
     /// Number of flows in all lists.
     flows: u32,
-    allowance: i64,
+    /// What flows that go first may owe to those that wait for them, in units of CoDel's time.
+    interval: i64,
+    /// What they owe, in parts of 256 of a unit.
+    debt: i64,
+    /// What a unit of time adds to it until the next packet is sent.
+    adds: i64,
 }
 
-impl Default for YoungFirst {
-    fn default() -> YoungFirst {
+impl YoungFirst {
+    /// No flows; what goes first may owe others one `interval`, in units of CoDel's time.
+    pub(crate) fn new(interval: u32) -> YoungFirst {
         YoungFirst {
             lists: [List {
                 head: NONE,
@@ -97,12 +100,12 @@ impl Default for YoungFirst {
             }; LISTS],
             waiting: 0,
             flows: 0,
-            allowance: ALLOWANCE,
+            interval: interval.into(),
+            debt: 0,
+            adds: 0,
         }
     }
-}
 
-impl YoungFirst {
     /// Number of flows that wait.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
@@ -125,7 +128,8 @@ impl YoungFirst {
     }
 
     /// The flow to serve, if any waits: the same until [`YoungFirst::sent`] or [`YoungFirst::deactivate`] is called.
-    /// `has_packets`: whether a flow has any. One that has none when its turn is over goes to the others, as in FQ-CoDel.
+    /// `has_packets`: whether a flow has any. One that has none when its turn is over goes to the others, as in FQ-CoDel, and in
+    /// a crowd every flow does.
     #[inline]
     pub(crate) fn current(
         &mut self,
@@ -143,7 +147,8 @@ impl YoungFirst {
             self.pop(turns, list);
             let age = ages.of_waiting(flow);
             let level = level(age);
-            if list == OLD || list == NEW || !has_packets(flow) || level > young {
+            let goes_on = list != OLD && list != NEW && level <= young && !self.is_crowd();
+            if !goes_on || !has_packets(flow) {
                 turns[flow].deficit += QUANTUM as i32;
                 self.push(turns, OLD, flow);
             } else {
@@ -153,7 +158,7 @@ impl YoungFirst {
         }
     }
 
-    /// The list to serve. Young flows for which the allowance does not suffice go to the others first.
+    /// The list to serve. Young flows that would owe too much go to the others first.
     #[inline]
     fn list(&mut self, turns: &mut [Turn], young: usize) -> Option<usize> {
         while self.waiting != 0 {
@@ -165,7 +170,8 @@ impl YoungFirst {
                 FIRST => (0, NEW),
                 level => (level - 1, OLD),
             };
-            if self.allowance * young as i64 > ALLOWANCE * older as i64 {
+            let (young, older) = (young as i64, older as i64);
+            if self.debt * young < self.interval * WHOLE * (young - older) {
                 return Some(list);
             }
             let flow = self.pop(turns, list);
@@ -182,15 +188,22 @@ impl YoungFirst {
         turn.deficit -= bytes as i32;
         let share = if young > SHORT { WIDE_SHARE } else { SHARE };
         let list = usize::from(turn.list);
-        let bytes = i64::from(bytes);
         let others = self.waiting & passed(list) != 0;
-        if list == NEW {
-            // As in FQ-CoDel: neither takes from others nor is taken from.
+        self.adds = if list == NEW {
+            0 // As in FQ-CoDel: neither takes from others nor is taken from.
         } else if list == OLD || !others {
-            self.allowance = (self.allowance + bytes * share / WHOLE).min(ALLOWANCE);
+            -share
         } else {
-            self.allowance -= bytes * (WHOLE - share) / WHOLE;
-        }
+            WHOLE - share
+        };
+    }
+
+    /// As much time, in units of CoDel's, has passed since the call of [`YoungFirst::sent`]. The link may have stood still:
+    /// no packet owes more than the interval.
+    #[inline]
+    pub(crate) fn pass(&mut self, time: u32) {
+        let time = self.interval.min(time.into());
+        self.debt = (self.debt + time * self.adds).max(0);
     }
 
     /// The current flow, `flow`, has no packet: it leaves its list. As in FQ-CoDel, a new one first goes to the end of the
@@ -204,6 +217,11 @@ impl YoungFirst {
         } else {
             turns[flow].list = UNLISTED;
             self.flows -= 1;
+            if self.flows == 0 {
+                // None waits to whom anything is owed.
+                self.debt = 0;
+                self.adds = 0;
+            }
         }
     }
 
@@ -247,7 +265,7 @@ mod tests {
     fn a_flow_that_runs_empty_waits_for_the_others_however_long_the_queue_has_run() {
         let mut turns = vec![Turn::default(); 2];
         let mut ages = FlowAges::new(2);
-        let mut order = YoungFirst::default();
+        let mut order = YoungFirst::new(100);
         order.activate(&mut turns, 0, u64::from(QUANTUM) << 8, SHORT);
         order.activate(&mut turns, 1, 0, SHORT);
         assert_eq!(order.current(&mut turns, &ages, SHORT, |_| true), Some(1));

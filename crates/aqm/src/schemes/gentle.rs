@@ -95,7 +95,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         Field::U32("flows_len"),
         Field::U32("young_levels"),
         Field::U32("memory_usage_bytes"),
-        Field::U32("allowance_bytes"),
+        Field::U32("debt_us"),
     ]),
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
@@ -114,23 +114,30 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         1
     };
     let flows = places.len();
+    let params: codel_law::Params = CodelConfig {
+        target: options.time(codel_law::TARGET.name),
+        interval: options.time(codel_law::INTERVAL.name),
+        ce_threshold: None,
+        ecn: options.flag("ecn"),
+    }
+    .into();
+    let host = || Host {
+        order: YoungFirst::new(params.interval()),
+        bytes: 0,
+    };
     Box::new(Gentle {
         limit: options.count("limit") as usize,
         memory_limit: options.size("memory_limit"),
-        params: CodelConfig {
-            target: options.time(codel_law::TARGET.name),
-            interval: options.time(codel_law::INTERVAL.name),
-            ce_threshold: None,
-            ecn: options.flag("ecn"),
-        }
-        .into(),
         places,
         ages: FlowAges::new(flows),
         sizes: FlowSizes::default(),
         flows: (0..flows).map(|_| Flow::default()).collect(),
         turns: vec![Turn::default(); flows].into_boxed_slice(),
-        hosts: (0..hosts).map(|_| Host::default()).collect(),
+        hosts: (0..hosts).map(|_| host()).collect(),
         host_turns: turns,
+        params,
+        sent_at: 0,
+        sender: 0,
         arena: Arena::default(),
         packets: 0,
         bytes: 0,
@@ -156,7 +163,7 @@ struct Flow {
 }
 
 /// Flows and bytes of one host, or of all hosts together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Host {
     order: YoungFirst,
     bytes: u64,
@@ -176,6 +183,9 @@ struct Gentle<P> {
     /// One without the option `hosts`.
     hosts: Box<[Host]>,
     host_turns: Option<HostTurns>,
+    /// When the last packet was sent, in CoDel's time, and the host that sent it.
+    sent_at: u32,
+    sender: usize,
     arena: Arena<P>,
     packets: usize,
     bytes: u64,
@@ -372,6 +382,10 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
                 let bytes = packet.bytes();
                 self.ages.sent(index, bytes, self.hosts[host].order.len());
                 self.sizes.sent(&mut self.flows[index].size, bytes);
+                let time = codel_law::codel_time(now.since_origin());
+                let passed = time.wrapping_sub(self.sent_at);
+                self.hosts[self.sender].order.pass(passed);
+                (self.sent_at, self.sender) = (time, host);
                 let order = &mut self.hosts[host].order;
                 order.sent(&mut self.turns, index, bytes, levels);
                 if let Some(turns) = &mut self.host_turns {
@@ -599,6 +613,38 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn young_flows_delay_another_one_by_no_more_than_the_interval() {
+        // Eight flows of eight frames each begin at once, while a flow in round robin always has frames, of which each takes 1 ms.
+        let longest_gap = |scheme: &str| {
+            let mut queue = build(scheme);
+            let (sent, _, _) = run(&mut *queue, 0..2000, |t| {
+                let mut packets = frames(1, if t == 0 { 50 } else { 1 });
+                if t >= 500 && t % 500 == 0 {
+                    packets.extend((0..8).flat_map(|flow| frames(100 + t + flow, 8)));
+                }
+                packets
+            });
+            let of_first = (0..sent.len()).filter(|at| sent[*at].flow == 1);
+            let of_first: Vec<usize> = of_first.collect();
+            let gaps = of_first.windows(2).map(|pair| pair[1] - pair[0]);
+            gaps.max().unwrap()
+        };
+        let fq_codel = longest_gap("fq_codel");
+        let gaps = [20, 50, 100, 200].map(|interval| {
+            let gap = longest_gap(&format!("gentle interval={interval}ms"));
+            assert!(
+                gap <= fq_codel + interval + 2,
+                "{interval}: {gap} and {fq_codel}"
+            );
+            gap
+        });
+        assert!(
+            gaps.is_sorted() && gaps[3] > fq_codel + 32,
+            "{gaps:?} and {fq_codel}"
+        );
     }
 
     #[test]

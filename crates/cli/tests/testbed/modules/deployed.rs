@@ -237,7 +237,7 @@ fn of_tc(told: &Value, name: &str) -> Value {
     }
     match name {
         "memory_usage_bytes" => told["memory_used"].clone(),
-        "allowance_bytes" => told["allowance"].clone(),
+        "debt_us" => told["debt"].clone(),
         "held_bytes" => told["held_backlog"].clone(),
         "qavg_bytes" => told["qavg"].clone(),
         "syn_backlog_bytes" => told["syn_backlog"].clone(),

@@ -17,7 +17,7 @@ pub(super) const GENTLE: Module = Module {
         "flows_len",
         "young_levels",
         "memory_used",
-        "allowance",
+        "debt",
     ],
 };
 
