@@ -164,14 +164,18 @@ def quantities(rows: list[Row]) -> str:
 
 
 def losses(rows: list[Row]) -> str:
-    """The classes that are worse than under `fq_codel`, the surest first."""
-    worse = [row for row in rows if judge.is_worse(row.to_fq_codel)]
+    """The classes that are worse than under `fq_codel`, or may be failures, the surest first."""
+    worse = [row for row in rows if judge.is_worse(row.to_fq_codel) or judge.is_uncertain(row.to_fq_codel)]
     if not worse:
-        return "No class is worse."
+        return "No class is worse or undecided."
     worse.sort(key=lambda row: -row.to_fq_codel.low)
     lines = []
     for row in worse[:LISTED]:
         estimate = str(row.to_fq_codel)
-        lines.append([row.scenario, row.name, f"**{estimate}**" if judge.is_failure(row.to_fq_codel) else estimate])
+        if judge.is_failure(row.to_fq_codel):
+            estimate = f"**{estimate}**"
+        elif judge.is_uncertain(row.to_fq_codel):
+            estimate += ", undecided"
+        lines.append([row.scenario, row.name, estimate])
     rest = f"\n\n{len(worse) - LISTED} more are not listed." if len(worse) > LISTED else ""
-    return table(["worse, **failures** in bold", "class", "to `fq_codel`"], lines) + rest
+    return table(["worse or undecided, **failures** in bold", "class", "to `fq_codel`"], lines) + rest

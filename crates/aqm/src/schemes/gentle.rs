@@ -48,7 +48,10 @@ pub static SCHEME: Scheme = Scheme {
             ..FLOWS
         },
         codel_law::TARGET,
-        codel_law::INTERVAL,
+        OptionSpec {
+            help: "time above target before the first drop: about a worst-case RTT; and what young flows may take at once from flows that wait",
+            ..codel_law::INTERVAL
+        },
         OptionSpec {
             name: "memory_limit",
             kind: Kind::Size(0, 1 << 31),
