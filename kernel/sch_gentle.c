@@ -5,8 +5,9 @@
  * As in fq_codel, each flow has a queue under CoDel, and flows take turns by
  * deficit round robin, and one that begins to wait goes first for one packet.
  * Here a young flow then goes on before the others while it is young, the
- * youngest first. It owes those that wait the time that it takes: at most CoDel's
- * interval at once, and a share of the link. young.h says what young is.
+ * youngest first. It owes those that wait the time that it takes: at most
+ * CoDel's interval at once, and a share of the link. young.h says what young
+ * is.
  *
  * Flows have places in sets of eight, so that two flows share a queue only
  * where all eight of a set have packets. A flow whose packets wait never moves:
@@ -50,7 +51,7 @@
 /* Flows that wait from which on none goes first. */
 #define GENTLE_CROWD		64
 
-/* What flows that go first may take of the link in the long run. */
+/* Parts of the link that flows which go first may take in the long run. */
 #define GENTLE_SHARE		20
 #define GENTLE_WIDE_SHARE	84
 #define GENTLE_WHOLE		256
@@ -108,7 +109,7 @@ struct gentle_host {
 	 * waited: in parts of 256 of CoDel's unit.
 	 */
 	s64			debt;
-	s32			adds;		/* a unit of time, to the debt */
+	s32			adds;		/* to debt, each unit of time */
 	u32			backlog;
 
 	u32			tag;		/* hash of the address */
@@ -314,8 +315,9 @@ static void gentle_activate(struct gentle_sched_data *q,
 	host->flows++;
 }
 
-/* The lists whose flows wait for those of a list, which pay for that: young flows
- * in their first turn pay to all others, those of a level to all not young.
+/* The lists whose flows wait for those of a list, which owe them that time:
+ * young flows in their first turn to all others, those of a level to the flows
+ * that are not young.
  */
 static u32 gentle_passed(const struct gentle_host *host, u32 list)
 {
@@ -399,8 +401,8 @@ static void gentle_deactivate(struct gentle_sched_data *q,
 	}
 }
 
-/* The link has sent the last packet. It may have stood still: no packet owes more
- * than the interval.
+/* The link has sent the last packet. It may have stood still: no packet owes
+ * more than the interval.
  */
 static void gentle_pass(struct gentle_sched_data *q, codel_time_t now)
 {
@@ -460,8 +462,8 @@ static u32 gentle_host_hash(const struct gentle_sched_data *q,
 }
 
 /* The entry with this hash. A host without one gets one that nobody uses or, if
- * there is none in its set, shares the one that its hash stands for.
- * That stays the entry of the host that has packets there.
+ * there is none in its set, shares the one that its hash stands for. A shared
+ * entry keeps the hash of the host that was there first.
  */
 static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
 					    u32 hash)

@@ -47,7 +47,7 @@ impl HostTurns {
     }
 
     /// The place of the host of `packet`. A host without a place gets one that no host uses or, if there is none in its set,
-    /// shares the one that its hash stands for, which stays that of the host that has packets there.
+    /// shares the one that its hash stands for. A shared place keeps the tag of the host that was there first.
     pub(crate) fn find<P: Packet>(&mut self, packet: &P) -> usize {
         let hosts = packet.hosts();
         let host = match self.by_source {

@@ -26,8 +26,8 @@ const NEW: usize = 1;
 const OLD: usize = LEVELS + 1;
 const LISTS: usize = LEVELS + 2;
 
-/// Bits of the lists whose flows wait for those of `list`, which pay for that: young flows in their first turn pay to all
-/// others, and those of a level to all that are not young.
+/// Bits of the lists whose flows wait for those of `list`, which owe them that time: young flows in their first turn to all
+/// others, those of a level to the flows that are not young.
 const fn passed(list: usize) -> u16 {
     match list {
         FIRST => !(1 << FIRST),
@@ -82,11 +82,11 @@ pub(crate) struct YoungFirst {
     waiting: u16,
     /// Number of flows in all lists.
     flows: u32,
-    /// What flows that go first may owe to those that wait for them, in units of CoDel's time.
+    /// Largest debt of the flows that go first to those that wait for them, in units of CoDel's time.
     interval: i64,
-    /// What they owe, in parts of 256 of a unit.
+    /// Debt, in parts of 256 of a unit.
     debt: i64,
-    /// What a unit of time adds to it until the next packet is sent.
+    /// Change of the debt with each unit of time until the next packet is sent.
     adds: i64,
 }
 
