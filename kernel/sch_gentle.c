@@ -92,8 +92,9 @@ struct gentle_flow {
 	u16			size;	/* sent so far, in units */
 	u16			tag;
 	u8			list;
-	u8			host : 7;
-	u8			shared : 1; /* packets of others wait, too */
+	u8			host : 6;
+	u8			shared : 1; /* packets of others wait, too, */
+	u8			mixed : 1;  /* also those of other hosts */
 };
 
 struct gentle_list {
@@ -213,6 +214,7 @@ static void gentle_emptied(struct gentle_sched_data *q,
 {
 	flow->age += gentle_clock(q);
 	flow->shared = 0;
+	flow->mixed = 0;
 }
 
 /* Places */
@@ -229,8 +231,8 @@ static bool gentle_is_crowd(const struct gentle_host *host)
 
 /* The place of the flow with this hash. In a crowd a flow takes only the one
  * for which its hash stands: else many flows of a packet each would use all.
- * If there are hosts, hashes stand for half of the places, and a host in a crowd
- * leaves the others to other hosts.
+ * If there are hosts, hashes stand for half of the places, and a host in a
+ * crowd leaves the others to other hosts.
  */
 static struct gentle_flow *gentle_place(struct gentle_sched_data *q,
 					const struct gentle_host *host,
@@ -250,7 +252,8 @@ static struct gentle_flow *gentle_place(struct gentle_sched_data *q,
 	for (int i = 0; i < GENTLE_WAYS; i++)
 		if (set[i].tag == tag)
 			return &set[i];
-	if (own->shared)
+	/* Packets of this flow may wait there. */
+	if (own->mixed || (own->shared && own->host == host - q->hosts))
 		return own;
 	for (int i = 0; i < ways; i++) {
 		struct gentle_flow *flow = &set[(home + i) % GENTLE_WAYS];
@@ -266,6 +269,8 @@ static struct gentle_flow *gentle_place(struct gentle_sched_data *q,
 	}
 	if (!found) {
 		own->shared = 1;
+		if (own->host != host - q->hosts)
+			own->mixed = 1;
 		return own;
 	}
 	found->tag = tag;

@@ -19,6 +19,8 @@ struct Slot {
     tag: u16,
     /// Packets of other flows wait there as well: of those whose hash stands for the place.
     shared: bool,
+    /// Some of these are of other hosts than that of the place.
+    mixed: bool,
 }
 
 /// Which flow has which place.
@@ -49,13 +51,15 @@ impl FlowPlaces {
 
     /// The place of a packet of `flow`. `age_if_idle` has the age of the flow at a place where no packet waits, and `None`
     /// for other places; a flow without a place takes the one that forgets least. In a crowd a flow takes only the place for
-    /// which its hash stands: else many flows of a packet each would use every place.
+    /// which its hash stands: else many flows of a packet each would use every place. `is_of_host` says whether the packets
+    /// that wait at a place are of the flow's host.
     #[inline]
     pub(crate) fn place(
         &mut self,
         flow: u64,
         crowd: bool,
         age_if_idle: impl Fn(usize) -> Option<u64>,
+        is_of_host: impl Fn(usize) -> bool,
     ) -> Place {
         let hash = self.hash.value(flow);
         let index = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
@@ -70,8 +74,9 @@ impl FlowPlaces {
         if let Some(way) = set.iter().position(|slot| slot.tag == tag) {
             return known(start + way);
         }
-        if set[home - start].shared {
-            return known(home);
+        let slot = set[home - start];
+        if slot.mixed || (slot.shared && is_of_host(home)) {
+            return known(home); // Packets of this flow may wait there.
         }
         let mut least = None;
         for way in 0..WAYS {
@@ -92,6 +97,7 @@ impl FlowPlaces {
             }
             None => {
                 self.slots[home].shared = true;
+                self.slots[home].mixed |= !is_of_host(home);
                 known(home)
             }
         }
@@ -101,6 +107,7 @@ impl FlowPlaces {
     #[inline]
     pub(crate) fn emptied(&mut self, index: usize) {
         self.slots[index].shared = false;
+        self.slots[index].mixed = false;
     }
 }
 
@@ -125,7 +132,12 @@ mod tests {
         let mut waiting = [false; 64];
         let mut found = Vec::new();
         for flow in &flows {
-            let place = places.place(*flow, false, |index| (!waiting[index]).then_some(0));
+            let place = places.place(
+                *flow,
+                false,
+                |index| (!waiting[index]).then_some(0),
+                |_| true,
+            );
             waiting[place.index] = true;
             found.push((place.index, place.new));
         }
@@ -135,7 +147,12 @@ mod tests {
         // One that shares stays where it is, though a place has become free, until no packet waits there.
         waiting[3] = false;
         let again = |places: &mut FlowPlaces| {
-            let place = places.place(flows[9], false, |index| (!waiting[index]).then_some(0));
+            let place = places.place(
+                flows[9],
+                false,
+                |index| (!waiting[index]).then_some(0),
+                |_| true,
+            );
             (place.index, place.new)
         };
         assert_eq!(again(&mut places), (0, false));
@@ -148,7 +165,7 @@ mod tests {
         let mut places = places();
         let flows = of_first_place(&places, 9);
         for (age, flow) in flows[..8].iter().enumerate() {
-            let index = places.place(*flow, false, |index| (index == age).then_some(0));
+            let index = places.place(*flow, false, |index| (index == age).then_some(0), |_| true);
             assert_eq!(
                 index,
                 Place {
@@ -158,7 +175,7 @@ mod tests {
             );
         }
         let ages = [50, 60, 40, 30, 10, 20, 70, 80];
-        let place = places.place(flows[8], false, |index| Some(ages[index]));
+        let place = places.place(flows[8], false, |index| Some(ages[index]), |_| true);
         assert_eq!(
             place,
             Place {
@@ -172,15 +189,54 @@ mod tests {
     fn in_a_crowd_a_flow_has_its_own_place_or_shares_it() {
         let mut places = places();
         let flows = of_first_place(&places, 2);
-        assert!(places.place(flows[0], true, |_| Some(0)).new);
+        assert!(places.place(flows[0], true, |_| Some(0), |_| true).new);
         let idle_but_first = |index| (index != 0).then_some(0);
-        let place = places.place(flows[1], true, idle_but_first);
+        let place = places.place(flows[1], true, idle_but_first, |_| true);
         assert_eq!(
             place,
             Place {
                 index: 0,
                 new: false
             }
+        );
+    }
+
+    #[test]
+    fn a_flow_does_not_share_what_flows_of_another_host_share() {
+        let mut places = FlowPlaces::new(64, true, FlowHash::seeded(1));
+        let flows = of_first_place(&places, 12);
+        // A host in a crowd, all of whose flows are at the first place.
+        for flow in &flows[..2] {
+            let place = places.place(*flow, true, |index| (index != 0).then_some(0), |_| true);
+            assert_eq!(place.index, 0);
+        }
+        // Flows of another have the others, and share only where there is none.
+        let mut waiting = [true, false, false, false, false, false, false, false];
+        for (number, flow) in flows[2..10].iter().enumerate() {
+            let place = places.place(
+                *flow,
+                false,
+                |index| (!waiting[index]).then_some(0),
+                |index| index != 0,
+            );
+            assert_eq!(place.index == 0, number == 7);
+            waiting[place.index] = true;
+        }
+        // The one that shares goes on to do so as long as packets wait there.
+        waiting[3] = false;
+        let free = |index: usize| (!waiting[index]).then_some(0);
+        assert_eq!(
+            places
+                .place(flows[9], false, free, |index| index != 0)
+                .index,
+            0
+        );
+        places.emptied(0);
+        assert_eq!(
+            places
+                .place(flows[9], false, free, |index| index != 0)
+                .index,
+            3
         );
     }
 }

@@ -265,7 +265,8 @@ impl<P: Packet> Gentle<P> {
             idle.then(|| ages.of_idle(index))
         };
         let crowd = self.hosts[host].order.is_crowd();
-        let place = self.places.place(packet.flow(), crowd, idle);
+        let of_host = |index: usize| usize::from(turns[index].host) == host;
+        let place = self.places.place(packet.flow(), crowd, idle, of_host);
         if place.new {
             self.ages.forget(place.index);
             self.flows[place.index].size = Size::default();
