@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Differences between the Linux versions that the modules support, 6.1 to 7.2,
- * in the interface of the latest. Included after the kernel's headers.
+ * in the interface of the latest. The build includes it in every file (Kbuild),
+ * so that the sources are those of the latest.
  */
 #ifndef COMPAT_H
 #define COMPAT_H
 
 #include <linux/timer.h>
 #include <linux/version.h>
+#include <net/netlink.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 
@@ -34,6 +36,16 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define timer_delete(timer) del_timer(timer)
 #define timer_delete_sync(timer) del_timer_sync(timer)
+#endif
+
+/* Ranges of netlink policies are constant from 6.7 on. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#undef NLA_POLICY_FULL_RANGE
+#define NLA_POLICY_FULL_RANGE(tp, _range) { \
+	.type = NLA_ENSURE_UINT_OR_BINARY_TYPE(tp), \
+	.validation_type = NLA_VALIDATE_RANGE_PTR, \
+	.range = (struct netlink_range_validation *)(_range), \
+}
 #endif
 
 #ifndef MODULE_ALIAS_NET_SCH

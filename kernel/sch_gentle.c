@@ -39,7 +39,6 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-#include "compat.h"
 #include "pkt_sch_gentle.h"
 #include "young.h"
 
@@ -772,23 +771,25 @@ static void gentle_reset(struct Qdisc *sch)
 
 /* Options */
 
-static struct netlink_range_validation gentle_limit_range = {
+static const struct netlink_range_validation gentle_limit_range = {
 	.min = 1,
 	.max = U32_MAX,
 };
 
-static struct netlink_range_validation gentle_flows_range = {
+static const struct netlink_range_validation gentle_flows_range = {
 	.min = GENTLE_WAYS,
 	.max = 32768,
 };
 
-static struct netlink_range_validation gentle_memory_range = {
+static const struct netlink_range_validation gentle_memory_range = {
 	.max = 1U << 31,
 };
 
 static const struct nla_policy gentle_policy[TCA_GENTLE_MAX + 1] = {
-	[TCA_GENTLE_LIMIT] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_limit_range),
-	[TCA_GENTLE_FLOWS] = NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
+	[TCA_GENTLE_LIMIT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_limit_range),
+	[TCA_GENTLE_FLOWS] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gentle_flows_range),
 	[TCA_GENTLE_TARGET] = { .type = NLA_U32 },
 	[TCA_GENTLE_INTERVAL] = { .type = NLA_U32 },
 	[TCA_GENTLE_MEMORY_LIMIT] =
@@ -976,25 +977,42 @@ static int gentle_dump(struct Qdisc *sch, struct sk_buff *skb)
 	return nla_nest_end(skb, opts);
 }
 
+/* Without the lock: hosts are only freed when the options change, and neither
+ * that nor a dump is concurrent with another.
+ */
 static int gentle_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
-	struct gentle_sched_data *q = qdisc_priv(sch);
-	struct tc_gentle_xstats st = {};
+	const struct gentle_sched_data *q = qdisc_priv(sch);
+	struct nlattr *nest;
+	u32 flows = 0;
 	s64 debt = 0;
 
-	sch_tree_lock(sch);
-	st.drop_overlimit = q->drop_overlimit;
-	st.ecn_mark = q->cstats.ecn_mark;
 	for (u32 i = 0; i < q->n_hosts; i++) {
-		st.flows_len += q->hosts[i].flows;
-		debt = max(debt, q->hosts[i].debt);
+		flows += READ_ONCE(q->hosts[i].flows);
+		debt = max(debt, READ_ONCE(q->hosts[i].debt));
 	}
-	st.young_levels = q->sizes.young;
-	st.memory_usage = q->memory;
-	st.debt = codel_time_to_us(debt / GENTLE_WHOLE);
-	sch_tree_unlock(sch);
+	debt = (debt / GENTLE_WHOLE << CODEL_SHIFT) / NSEC_PER_USEC;
 
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	nest = nla_nest_start(d->skb, TCA_STATS_APP);
+	if (!nest)
+		return -1;
+	if (nla_put_u64_64bit(d->skb, TCA_GENTLE_XSTATS_DROP_OVERLIMIT,
+			      READ_ONCE(q->drop_overlimit),
+			      TCA_GENTLE_XSTATS_PAD) ||
+	    nla_put_u64_64bit(d->skb, TCA_GENTLE_XSTATS_ECN_MARK,
+			      READ_ONCE(q->cstats.ecn_mark),
+			      TCA_GENTLE_XSTATS_PAD) ||
+	    nla_put_u32(d->skb, TCA_GENTLE_XSTATS_FLOWS, flows) ||
+	    nla_put_u32(d->skb, TCA_GENTLE_XSTATS_YOUNG_LEVELS,
+			READ_ONCE(q->sizes.young)) ||
+	    nla_put_u32(d->skb, TCA_GENTLE_XSTATS_MEMORY_USAGE,
+			READ_ONCE(q->memory)) ||
+	    nla_put_u32(d->skb, TCA_GENTLE_XSTATS_DEBT, debt)) {
+		nla_nest_cancel(d->skb, nest);
+		return -1;
+	}
+	nla_nest_end(d->skb, nest);
+	return 0;
 }
 
 static struct Qdisc_ops gentle_qdisc_ops __read_mostly = {
@@ -1027,5 +1045,6 @@ static void __exit gentle_module_exit(void)
 module_init(gentle_module_init)
 module_exit(gentle_module_exit)
 
+MODULE_AUTHOR("The gentle authors");
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("FQ-CoDel in which young flows go first (gentle)");

@@ -36,7 +36,6 @@
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 
-#include "compat.h"
 #include "pkt_sch_gsp.h"
 
 #define GSP_DEFAULT_DELAY	(10 * NSEC_PER_MSEC)
@@ -72,8 +71,8 @@ struct gsp_params {
 
 struct gsp_sched_data {
 	/* Queue length up to which an arrival needs no processing. */
-	u32			calm_packets;
-	u32			calm_bytes;
+	u32			fast_packets;
+	u32			fast_bytes;
 
 	/* The last packet that found the queue below a delay: until then time
 	 * below counts, but has not been counted.
@@ -151,27 +150,28 @@ static bool gsp_full(const struct sk_buff *skb, const struct Qdisc *sch,
 	       (u64)sch->qstats.backlog + qdisc_pkt_len(skb) > p->limit_bytes;
 }
 
-/* Adds a span above or below the threshold to the cumulated time. */
-static u64 gsp_cumul(const struct gsp_sched_data *q, u64 span, bool above)
+/* Adds a span above or below the threshold to cumulated time. */
+static u64 gsp_add_span(const struct gsp_sched_data *q, u64 cumul, u64 span,
+			bool above)
 {
 	const struct gsp_params *p = &q->params;
 
 	if (above) {
 		if (span >= p->maxtime)
 			return p->maxtime;
-		return min(q->cumul + span * p->alpha, p->maxtime);
+		return min(cumul + span * p->alpha, p->maxtime);
 	}
 	if (q->overflow != GSP_OVERFLOW_NONE)
-		return q->cumul;
-	return q->cumul - min(q->cumul, span);
+		return cumul;
+	return cumul - min(cumul, span);
 }
 
 /* Counts the time below that has been recorded but not counted. */
-static void gsp_catch_up(struct gsp_sched_data *q)
+static void gsp_catch_up(const struct gsp_sched_data *q, u64 *cumul, u64 *last)
 {
-	if (q->below > q->last) {
-		q->cumul = gsp_cumul(q, q->below - q->last, false);
-		q->last = q->below;
+	if (q->below > *last) {
+		*cumul = gsp_add_span(q, *cumul, q->below - *last, false);
+		*last = q->below;
 	}
 }
 
@@ -182,7 +182,7 @@ static void gsp_catch_up(struct gsp_sched_data *q)
  */
 static void gsp_observe(struct gsp_sched_data *q, u64 now, bool above)
 {
-	gsp_catch_up(q);
+	gsp_catch_up(q, &q->cumul, &q->last);
 	if (q->emptied) {
 		q->emptied = false;
 		above = false;
@@ -191,7 +191,7 @@ static void gsp_observe(struct gsp_sched_data *q, u64 now, bool above)
 	} else if (above && q->overflow == GSP_OVERFLOW_DRAINED) {
 		q->overflow = GSP_OVERFLOW_NONE;
 	}
-	q->cumul = gsp_cumul(q, now - q->last, above);
+	q->cumul = gsp_add_span(q, q->cumul, now - q->last, above);
 	q->last = now;
 }
 
@@ -263,9 +263,9 @@ static int gsp_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 {
 	const struct gsp_sched_data *q = qdisc_priv(sch);
 
-	if (likely(sch->q.qlen < q->calm_packets &&
+	if (likely(sch->q.qlen < q->fast_packets &&
 		   (u64)sch->qstats.backlog + qdisc_pkt_len(skb) <=
-			q->calm_bytes))
+			q->fast_bytes))
 		return qdisc_enqueue_tail(skb, sch);
 	if (q->params.unit == GSP_DELAY)
 		return gsp_enqueue_timed(skb, sch, to_free);
@@ -298,31 +298,31 @@ static void gsp_reset(struct Qdisc *sch)
 	gsp_restart(qdisc_priv(sch));
 }
 
-static struct netlink_range_validation gsp_delay_range = {
+static const struct netlink_range_validation gsp_delay_range = {
 	.min = NSEC_PER_USEC,
 	.max = 10ULL * NSEC_PER_SEC,
 };
 
-static struct netlink_range_validation gsp_interval_range = {
+static const struct netlink_range_validation gsp_interval_range = {
 	.min = NSEC_PER_USEC,
 	.max = 60ULL * NSEC_PER_SEC,
 };
 
-static struct netlink_range_validation gsp_tau_range = {
+static const struct netlink_range_validation gsp_tau_range = {
 	.min = NSEC_PER_USEC,
 	.max = 600ULL * NSEC_PER_SEC,
 };
 
-static struct netlink_range_validation gsp_maxtime_range = {
+static const struct netlink_range_validation gsp_maxtime_range = {
 	.max = 60000ULL * NSEC_PER_SEC,
 };
 
-static struct netlink_range_validation gsp_packets_range = {
+static const struct netlink_range_validation gsp_packets_range = {
 	.min = 1,
 	.max = GSP_MAX_PACKETS,
 };
 
-static struct netlink_range_validation gsp_bytes_range = {
+static const struct netlink_range_validation gsp_bytes_range = {
 	.min = 1,
 	.max = GSP_MAX_BYTES,
 };
@@ -391,7 +391,8 @@ static int gsp_parse(struct gsp_params *p, struct nlattr *opt,
 	if (tb[TCA_GSP_INTERVAL])
 		p->interval = nla_get_u64(tb[TCA_GSP_INTERVAL]);
 	if (tb[TCA_GSP_MODE])
-		p->adaptive = nla_get_u32(tb[TCA_GSP_MODE]) == GSP_MODE_ADAPTIVE;
+		p->adaptive = nla_get_u32(tb[TCA_GSP_MODE]) ==
+			      GSP_MODE_ADAPTIVE;
 	if (tb[TCA_GSP_ALPHA])
 		p->alpha = nla_get_u32(tb[TCA_GSP_ALPHA]);
 	if (tb[TCA_GSP_TAU]) {
@@ -422,7 +423,7 @@ static bool gsp_same_law(const struct gsp_params *a, const struct gsp_params *b)
 }
 
 /* Adapts the state to changed parameters. */
-static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
+static void gsp_update_state(struct Qdisc *sch, const struct gsp_params *new)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
 	u64 now = ktime_get_ns();
@@ -446,40 +447,52 @@ static void gsp_settle(struct Qdisc *sch, const struct gsp_params *new)
 }
 
 /* For gsp_enqueue(): thresholds are below the limits. */
-static void gsp_set_calm(struct gsp_sched_data *q)
+static void gsp_set_fast_path(struct gsp_sched_data *q)
 {
 	const struct gsp_params *p = &q->params;
 
 	switch (p->unit) {
 	case GSP_BYTES:
-		q->calm_packets = p->limit;
-		q->calm_bytes = p->threshold;
+		q->fast_packets = p->limit;
+		q->fast_bytes = p->threshold;
 		break;
 	case GSP_PACKETS:
-		q->calm_packets = p->threshold;
-		q->calm_bytes = p->limit_bytes;
+		q->fast_packets = p->threshold;
+		q->fast_bytes = p->limit_bytes;
 		break;
 	default:
 		/* The time of every arrival is needed. */
-		q->calm_packets = 0;
-		q->calm_bytes = 0;
+		q->fast_packets = 0;
+		q->fast_bytes = 0;
 	}
 }
 
+/* Dumps read single parameters without the lock. */
+static void gsp_store_params(struct gsp_params *p, const struct gsp_params *new)
+{
+	WRITE_ONCE(p->threshold, new->threshold);
+	WRITE_ONCE(p->interval, new->interval);
+	WRITE_ONCE(p->tau, new->tau);
+	WRITE_ONCE(p->maxtime, new->maxtime);
+	WRITE_ONCE(p->limit, new->limit);
+	WRITE_ONCE(p->limit_bytes, new->limit_bytes);
+	WRITE_ONCE(p->alpha, new->alpha);
+	WRITE_ONCE(p->unit, new->unit);
+	WRITE_ONCE(p->adaptive, new->adaptive);
+	p->tau_given = new->tau_given;
+	p->maxtime_given = new->maxtime_given;
+}
+
 /* Installs new parameters. Equal parameters have no effect. */
-static void gsp_adopt(struct Qdisc *sch, const struct gsp_params *new)
+static void gsp_set_params(struct Qdisc *sch, const struct gsp_params *new)
 {
 	struct gsp_sched_data *q = qdisc_priv(sch);
 
 	if (!gsp_same_law(&q->params, new))
-		gsp_settle(sch, new);
-	q->params = *new;
-	gsp_set_calm(q);
-	sch->limit = new->limit;
-	if (new->limit_bytes >= psched_mtu(qdisc_dev(sch)))
-		sch->flags |= TCQ_F_CAN_BYPASS;
-	else
-		sch->flags &= ~TCQ_F_CAN_BYPASS;
+		gsp_update_state(sch, new);
+	gsp_store_params(&q->params, new);
+	gsp_set_fast_path(q);
+	WRITE_ONCE(sch->limit, new->limit);
 }
 
 /* Drops packets beyond the limits from the head. */
@@ -515,7 +528,7 @@ static int gsp_change(struct Qdisc *sch, struct nlattr *opt,
 		return err;
 
 	sch_tree_lock(sch);
-	gsp_adopt(sch, &new);
+	gsp_set_params(sch, &new);
 	gsp_trim(sch);
 	sch_tree_unlock(sch);
 	return 0;
@@ -545,79 +558,121 @@ static int gsp_init(struct Qdisc *sch, struct nlattr *opt,
 		if (err)
 			return err;
 	}
-	gsp_adopt(sch, &params);
+	gsp_set_params(sch, &params);
+	/* An empty queue is not above the threshold. */
+	sch->flags |= TCQ_F_CAN_BYPASS;
 	return 0;
 }
 
 static int gsp_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct gsp_sched_data *q = qdisc_priv(sch);
-	struct gsp_params p;
+	const struct gsp_sched_data *q = qdisc_priv(sch);
+	const struct gsp_params *p = &q->params;
+	u64 threshold = READ_ONCE(p->threshold);
 	struct nlattr *opts;
 	int err;
-
-	sch_tree_lock(sch);
-	p = q->params;
-	sch_tree_unlock(sch);
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
 
-	switch (p.unit) {
+	switch (READ_ONCE(p->unit)) {
 	case GSP_BYTES:
-		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_BYTES, p.threshold);
+		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_BYTES, threshold);
 		break;
 	case GSP_PACKETS:
-		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_PACKETS, p.threshold);
+		err = nla_put_u32(skb, TCA_GSP_THRESHOLD_PACKETS, threshold);
 		break;
 	default:
 		err = nla_put_u64_64bit(skb, TCA_GSP_THRESHOLD_DELAY,
-					p.threshold, TCA_GSP_PAD);
+					threshold, TCA_GSP_PAD);
 	}
 	if (err ||
-	    nla_put_u64_64bit(skb, TCA_GSP_INTERVAL, p.interval, TCA_GSP_PAD) ||
-	    nla_put_u32(skb, TCA_GSP_MODE,
-			p.adaptive ? GSP_MODE_ADAPTIVE : GSP_MODE_BASIC) ||
-	    nla_put_u32(skb, TCA_GSP_ALPHA, p.alpha) ||
-	    nla_put_u64_64bit(skb, TCA_GSP_TAU, p.tau, TCA_GSP_PAD) ||
-	    nla_put_u64_64bit(skb, TCA_GSP_MAXTIME, p.maxtime, TCA_GSP_PAD) ||
-	    nla_put_u32(skb, TCA_GSP_LIMIT, p.limit) ||
-	    nla_put_u32(skb, TCA_GSP_LIMIT_BYTES, p.limit_bytes)) {
+	    nla_put_u64_64bit(skb, TCA_GSP_INTERVAL, READ_ONCE(p->interval),
+			      TCA_GSP_PAD) ||
+	    nla_put_u32(skb, TCA_GSP_MODE, READ_ONCE(p->adaptive) ?
+			GSP_MODE_ADAPTIVE : GSP_MODE_BASIC) ||
+	    nla_put_u32(skb, TCA_GSP_ALPHA, READ_ONCE(p->alpha)) ||
+	    nla_put_u64_64bit(skb, TCA_GSP_TAU, READ_ONCE(p->tau),
+			      TCA_GSP_PAD) ||
+	    nla_put_u64_64bit(skb, TCA_GSP_MAXTIME, READ_ONCE(p->maxtime),
+			      TCA_GSP_PAD) ||
+	    nla_put_u32(skb, TCA_GSP_LIMIT, READ_ONCE(p->limit)) ||
+	    nla_put_u32(skb, TCA_GSP_LIMIT_BYTES, READ_ONCE(p->limit_bytes))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
 	return nla_nest_end(skb, opts);
 }
 
-static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
-{
-	struct gsp_sched_data *q = qdisc_priv(sch);
-	struct tc_gsp_xstats st = {};
-	u64 now, cumul = 0;
-	bool above;
+/* State that the next arrival would find. */
+struct gsp_state {
+	u64	cumul;
+	u64	interval;
+	u64	expiry;
+	u64	delay;
+	u32	above;
+	u32	overflow;
+};
 
-	sch_tree_lock(sch);
-	now = ktime_get_ns();
-	above = gsp_above(sch, now, false);
-	gsp_catch_up(q);
-	/* State that the next arrival would find. */
-	if (q->params.adaptive)
-		cumul = gsp_cumul(q, now - q->last, above && !q->emptied);
-	st.early_drop = q->early_drop;
-	st.tail_drop = q->tail_drop;
-	st.cumul_ns = cumul;
-	st.interval_ns = gsp_interval(&q->params, cumul);
-	st.expiry_ns = q->expiry > now ? q->expiry - now : 0;
+static struct gsp_state gsp_state(struct Qdisc *sch)
+{
+	const struct gsp_sched_data *q = qdisc_priv(sch);
+	u64 now = ktime_get_ns(), cumul = q->cumul, last = q->last;
+	struct gsp_state st = {
+		.above		= gsp_above(sch, now, false),
+		.overflow	= q->overflow,
+	};
+
+	if (q->params.adaptive) {
+		gsp_catch_up(q, &cumul, &last);
+		st.cumul = gsp_add_span(q, cumul, now - last,
+					st.above && !q->emptied);
+	}
+	st.interval = gsp_interval(&q->params, st.cumul);
+	if (q->expiry > now)
+		st.expiry = q->expiry - now;
 	if (q->params.unit == GSP_DELAY)
-		st.delay_ns = gsp_head_delay(sch, now);
-	st.above = above;
-	st.overflow = q->overflow;
+		st.delay = gsp_head_delay(sch, now);
 	if (q->emptied && q->overflow == GSP_OVERFLOW_HAPPENED)
 		st.overflow = GSP_OVERFLOW_DRAINED;
+	return st;
+}
+
+static int gsp_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, TCA_GSP_XSTATS_PAD);
+}
+
+static int gsp_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
+{
+	const struct gsp_sched_data *q = qdisc_priv(sch);
+	u64 early_drop, tail_drop;
+	struct gsp_state st;
+	struct nlattr *nest;
+
+	sch_tree_lock(sch);
+	st = gsp_state(sch);
+	early_drop = q->early_drop;
+	tail_drop = q->tail_drop;
 	sch_tree_unlock(sch);
 
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	nest = nla_nest_start(d->skb, TCA_STATS_APP);
+	if (!nest)
+		return -1;
+	if (gsp_put_u64(d->skb, TCA_GSP_XSTATS_EARLY_DROP, early_drop) ||
+	    gsp_put_u64(d->skb, TCA_GSP_XSTATS_TAIL_DROP, tail_drop) ||
+	    gsp_put_u64(d->skb, TCA_GSP_XSTATS_INTERVAL, st.interval) ||
+	    gsp_put_u64(d->skb, TCA_GSP_XSTATS_CUMUL, st.cumul) ||
+	    gsp_put_u64(d->skb, TCA_GSP_XSTATS_EXPIRY, st.expiry) ||
+	    gsp_put_u64(d->skb, TCA_GSP_XSTATS_DELAY, st.delay) ||
+	    nla_put_u32(d->skb, TCA_GSP_XSTATS_ABOVE, st.above) ||
+	    nla_put_u32(d->skb, TCA_GSP_XSTATS_OVERFLOW, st.overflow)) {
+		nla_nest_cancel(d->skb, nest);
+		return -1;
+	}
+	nla_nest_end(d->skb, nest);
+	return 0;
 }
 
 static struct Qdisc_ops gsp_qdisc_ops __read_mostly = {
@@ -648,5 +703,6 @@ static void __exit gsp_module_exit(void)
 module_init(gsp_module_init)
 module_exit(gsp_module_exit)
 
-MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The gentle authors");
 MODULE_DESCRIPTION("Global synchronization protection (GSP) qdisc");
+MODULE_LICENSE("GPL");

@@ -16,13 +16,11 @@
  * pushes out nothing.
  *
  * Two limits are not in the paper; maxlen 0 share 100 turns them off. A SYN
- * that is longer than maxlen, or beyond the share of the bytes that SYNs may take
- * while other packets wait, is a standard packet. Both kinds share one buffer
- * and one average, so the share is charged on enqueue: if it were charged on
- * dequeue, a flood would still push out all other packets. For the same reason,
- * with a share below 100, a SYN that RED would drop pushes out a packet only if
- * the queue is full: a long data packet itself raises the average above max, so
- * that under a flood the next SYN would always find it last in the queue.
+ * that is longer than maxlen, or beyond the share of the bytes that SYNs may
+ * take while other packets wait, is a standard packet. With a share below 100,
+ * a SYN that RED would drop pushes out a packet only if the queue is full: a
+ * long data packet itself raises the average above max, so that under a flood
+ * the next SYN would always find it last in the queue.
  */
 
 #include <linux/jiffies.h>
@@ -35,7 +33,6 @@
 #include <net/pkt_sched.h>
 #include <net/red.h>
 
-#include "compat.h"
 #include "handshake.h"
 #include "pkt_sch_redfavor.h"
 #include "share.h"
@@ -59,7 +56,7 @@ struct redfavor_sched_data {
 	struct redfavor_queue	syns;
 	struct redfavor_queue	standard;
 	u32			limit;	/* bytes of both */
-	u32			maxlen;	/* IP length; HANDSHAKE_NO_MAXLEN: none */
+	u32			maxlen;	/* IP length; 0: no limit */
 	struct share		share;	/* of protected SYNs */
 	u8			flags;	/* TC_RED_* */
 	struct red_parms	parms;
@@ -157,11 +154,12 @@ static bool redfavor_protects(struct redfavor_sched_data *q,
 
 	if (likely(!(handshake_flags(skb, &len) & HANDSHAKE_SYN)))
 		return false;
-	if (len > q->maxlen) {
+	if (q->maxlen && len > q->maxlen) {
 		q->syn_toolong++;
 		return false;
 	}
-	if (share_is_used_up(&q->share)) {
+	if (share_admit(&q->share, qdisc_pkt_len(skb), redfavor_bytes(q)) !=
+	    SHARE_FIRST) {
 		q->syn_overshare++;
 		return false;
 	}
@@ -169,28 +167,30 @@ static bool redfavor_protects(struct redfavor_sched_data *q,
 }
 
 /*
- * Drops the last standard packet. Returns its length, or 0 if there is none.
- * The ancestors are updated only after the SYN is queued: they would remove an
- * empty queue from their lists.
+ * Drops the last standard packet and adds its length to @bytes. Returns false
+ * if there is none. The parent is told only after the SYN is queued: it would
+ * remove an empty class from its lists. (A class of hfsc with a qdisc between
+ * stalls nevertheless: hfsc does not activate it again.)
  */
-static unsigned int redfavor_push_out(struct Qdisc *sch,
-				      struct sk_buff **to_free)
+static bool redfavor_push_out(struct Qdisc *sch, struct sk_buff **to_free,
+			      unsigned int *bytes)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb = redfavor_take(sch, &q->standard, false);
 
 	if (!skb)
-		return 0;
+		return false;
 	q->push_out++;
+	*bytes += qdisc_pkt_len(skb);
 	qdisc_drop_reason(skb, sch, to_free, QDISC_DROP_CONGESTED);
-	return qdisc_pkt_len(skb);
+	return true;
 }
 
 static int redfavor_enqueue_syn(struct sk_buff *skb, struct Qdisc *sch,
 				struct sk_buff **to_free, bool early)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);
-	unsigned int packets = 0, bytes = 0, gone;
+	unsigned int packets = 0, bytes = 0;
 	u32 len = qdisc_pkt_len(skb);
 
 	early = early && q->share.percent == SHARE_NO_BOUND;
@@ -201,18 +201,14 @@ static int redfavor_enqueue_syn(struct sk_buff *skb, struct Qdisc *sch,
 	}
 	/* Terminates: without standard packets the SYN fits. */
 	while ((early && !packets) || redfavor_bytes(q) + len > q->limit) {
-		gone = redfavor_push_out(sch, to_free);
-		if (!gone) {
+		if (!redfavor_push_out(sch, to_free, &bytes)) {
 			q->syn_early_drop++;
 			qdisc_drop_reason(skb, sch, to_free,
 					  QDISC_DROP_CONGESTED);
 			return NET_XMIT_CN;
 		}
 		packets++;
-		bytes += gone;
 	}
-	if (redfavor_bytes(q))
-		share_charge(&q->share, len);
 	redfavor_append(sch, &q->syns, skb);
 	q->syn_queued++;
 	if (packets) {
@@ -255,15 +251,14 @@ static struct sk_buff *redfavor_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	skb = redfavor_take(sch, &q->syns, true);
-	if (!skb) {
+	if (!skb)
 		skb = redfavor_take(sch, &q->standard, true);
-		if (skb)
-			share_earn(&q->share, qdisc_pkt_len(skb));
-	}
-	if (skb)
+	if (skb) {
+		share_earn(&q->share, qdisc_pkt_len(skb));
 		qdisc_bstats_update(sch, skb);
-	else if (!red_is_idling(&q->vars))
+	} else if (!red_is_idling(&q->vars)) {
 		red_start_of_idle_period(&q->vars);
+	}
 	return skb;
 }
 
@@ -313,18 +308,18 @@ static void redfavor_adapt(struct timer_list *timer)
 	rcu_read_unlock();
 }
 
-static struct netlink_range_validation redfavor_limit_range = {
+static const struct netlink_range_validation redfavor_limit_range = {
 	.min = 1,
 	.max = REDFAVOR_MAX_LIMIT,
 };
 
-static struct netlink_range_validation redfavor_max_p_range = {
+static const struct netlink_range_validation redfavor_max_p_range = {
 	.min = 1,
 	.max = U32_MAX,
 };
 
-static struct netlink_range_validation redfavor_maxlen_range = {
-	.max = TC_REDFAVOR_MAXLEN_MAX,
+static const struct netlink_range_validation redfavor_maxlen_range = {
+	.max = HANDSHAKE_MAXLEN_MAX,
 };
 
 static const struct nla_policy redfavor_policy[TCA_REDFAVOR_MAX + 1] = {
@@ -343,7 +338,7 @@ static const struct nla_policy redfavor_policy[TCA_REDFAVOR_MAX + 1] = {
 	[TCA_REDFAVOR_FLAGS] = NLA_POLICY_BITFIELD32(TC_REDFAVOR_FLAGS),
 	[TCA_REDFAVOR_MAXLEN] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &redfavor_maxlen_range),
-	[TCA_REDFAVOR_SHARE] = NLA_POLICY_RANGE(NLA_U8, 1, 100),
+	[TCA_REDFAVOR_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 100),
 };
 
 static const u8 redfavor_average[] = {
@@ -466,17 +461,14 @@ static int redfavor_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 
 	sch_tree_lock(sch);
-	q->flags = flags;
+	WRITE_ONCE(q->flags, flags);
 	if (tb[TCA_REDFAVOR_LIMIT])
-		q->limit = nla_get_u32(tb[TCA_REDFAVOR_LIMIT]);
-	sch->limit = q->limit;
-	if (tb[TCA_REDFAVOR_MAXLEN]) {
-		u32 maxlen = nla_get_u32(tb[TCA_REDFAVOR_MAXLEN]);
-
-		q->maxlen = maxlen ? maxlen : HANDSHAKE_NO_MAXLEN;
-	}
+		WRITE_ONCE(q->limit, nla_get_u32(tb[TCA_REDFAVOR_LIMIT]));
+	WRITE_ONCE(sch->limit, q->limit);
+	if (tb[TCA_REDFAVOR_MAXLEN])
+		WRITE_ONCE(q->maxlen, nla_get_u32(tb[TCA_REDFAVOR_MAXLEN]));
 	if (tb[TCA_REDFAVOR_SHARE])
-		share_change(&q->share, nla_get_u8(tb[TCA_REDFAVOR_SHARE]));
+		share_change(&q->share, nla_get_u32(tb[TCA_REDFAVOR_SHARE]));
 	redfavor_set_red(q, tb, average);
 	redfavor_trim(sch);
 	if (!redfavor_bytes(q) && !red_is_idling(&q->vars))
@@ -515,72 +507,91 @@ static void redfavor_destroy(struct Qdisc *sch)
 	timer_delete_sync(&q->adapt_timer);
 }
 
+/* Without the lock: a change may be concurrent, as in red. */
 static int redfavor_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct redfavor_sched_data *q = qdisc_priv(sch);
-	struct red_parms p;
+	const struct redfavor_sched_data *q = qdisc_priv(sch);
+	const struct red_parms *p = &q->parms;
 	struct nlattr *opts;
-	u32 limit, maxlen;
-	u8 flags, share;
-
-	sch_tree_lock(sch);
-	p = q->parms;
-	limit = q->limit;
-	maxlen = q->maxlen;
-	share = q->share.percent;
-	flags = q->flags;
-	sch_tree_unlock(sch);
 
 	opts = nla_nest_start(skb, TCA_OPTIONS);
 	if (!opts)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_REDFAVOR_LIMIT, limit) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_QTH_MIN, p.qth_min >> p.Wlog) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_QTH_MAX, p.qth_max >> p.Wlog) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_WLOG, p.Wlog) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_SCELL_LOG, p.Scell_log) ||
-	    nla_put(skb, TCA_REDFAVOR_STAB, sizeof(p.Stab), p.Stab) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_MAX_P, p.max_P) ||
-	    nla_put_bitfield32(skb, TCA_REDFAVOR_FLAGS, flags,
+	if (nla_put_u32(skb, TCA_REDFAVOR_LIMIT, READ_ONCE(q->limit)) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_QTH_MIN, p->qth_min >> p->Wlog) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_QTH_MAX, p->qth_max >> p->Wlog) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_WLOG, p->Wlog) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_SCELL_LOG, p->Scell_log) ||
+	    nla_put(skb, TCA_REDFAVOR_STAB, sizeof(p->Stab), p->Stab) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_MAX_P, READ_ONCE(p->max_P)) ||
+	    nla_put_bitfield32(skb, TCA_REDFAVOR_FLAGS, READ_ONCE(q->flags),
 			       TC_REDFAVOR_FLAGS) ||
-	    nla_put_u32(skb, TCA_REDFAVOR_MAXLEN,
-			maxlen == HANDSHAKE_NO_MAXLEN ? 0 : maxlen) ||
-	    nla_put_u8(skb, TCA_REDFAVOR_SHARE, share)) {
+	    nla_put_u32(skb, TCA_REDFAVOR_MAXLEN, READ_ONCE(q->maxlen)) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_SHARE,
+			READ_ONCE(q->share.percent))) {
 		nla_nest_cancel(skb, opts);
 		return -EMSGSIZE;
 	}
 	return nla_nest_end(skb, opts);
 }
 
+/* Counters are read without the lock, as in red. */
+static int redfavor_put_u64(struct sk_buff *skb, int attr, const u64 *counter)
+{
+	return nla_put_u64_64bit(skb, attr, READ_ONCE(*counter),
+				 TCA_REDFAVOR_XSTATS_PAD);
+}
+
 static int redfavor_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);
-	struct tc_redfavor_xstats st = {};
-	unsigned long qavg;
+	unsigned long qavg = READ_ONCE(q->vars.qavg);
+	struct sk_buff *skb = d->skb;
+	struct nlattr *nest;
 
-	sch_tree_lock(sch);
-	qavg = q->vars.qavg;
 	if (red_is_idling(&q->vars))
 		qavg = red_calc_qavg_from_idle_time(&q->parms, &q->vars);
-	st.prob_drop = q->prob_drop;
-	st.forced_drop = q->forced_drop;
-	st.tail_drop = q->tail_drop;
-	st.push_out = q->push_out;
-	st.syn_queued = q->syn_queued;
-	st.syn_saved = q->syn_saved;
-	st.syn_early_drop = q->syn_early_drop;
-	st.syn_tail_drop = q->syn_tail_drop;
-	st.prob_mark = q->prob_mark;
-	st.forced_mark = q->forced_mark;
-	st.qavg = qavg >> q->parms.Wlog;
-	st.max_p = q->parms.max_P;
-	st.syn_qlen = skb_queue_len(&q->syns.packets);
-	st.syn_backlog = q->syns.bytes;
-	st.syn_toolong = q->syn_toolong;
-	st.syn_overshare = q->syn_overshare;
-	sch_tree_unlock(sch);
 
-	return gnet_stats_copy_app(d, &st, sizeof(st));
+	nest = nla_nest_start(skb, TCA_STATS_APP);
+	if (!nest)
+		return -1;
+	if (redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_PROB_DROP,
+			     &q->prob_drop) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_FORCED_DROP,
+			     &q->forced_drop) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_TAIL_DROP,
+			     &q->tail_drop) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_PUSH_OUT,
+			     &q->push_out) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_QUEUED,
+			     &q->syn_queued) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_SAVED,
+			     &q->syn_saved) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_EARLY_DROP,
+			     &q->syn_early_drop) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_TAIL_DROP,
+			     &q->syn_tail_drop) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_PROB_MARK,
+			     &q->prob_mark) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_FORCED_MARK,
+			     &q->forced_mark) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_TOOLONG,
+			     &q->syn_toolong) ||
+	    redfavor_put_u64(skb, TCA_REDFAVOR_XSTATS_SYN_OVERSHARE,
+			     &q->syn_overshare) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_XSTATS_QAVG,
+			qavg >> q->parms.Wlog) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_XSTATS_MAX_P,
+			READ_ONCE(q->parms.max_P)) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_XSTATS_SYN_QLEN,
+			skb_queue_len_lockless(&q->syns.packets)) ||
+	    nla_put_u32(skb, TCA_REDFAVOR_XSTATS_SYN_BACKLOG,
+			READ_ONCE(q->syns.bytes))) {
+		nla_nest_cancel(skb, nest);
+		return -1;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
 static struct Qdisc_ops redfavor_qdisc_ops __read_mostly = {
@@ -601,6 +612,7 @@ MODULE_ALIAS_NET_SCH("redfavor");
 
 static int __init redfavor_module_init(void)
 {
+	handshake_init();
 	return register_qdisc(&redfavor_qdisc_ops);
 }
 
@@ -612,5 +624,6 @@ static void __exit redfavor_module_exit(void)
 module_init(redfavor_module_init)
 module_exit(redfavor_module_exit)
 
-MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The gentle authors");
 MODULE_DESCRIPTION("RED that protects SYNs (REDFavor) qdisc");
+MODULE_LICENSE("GPL");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Limit on the share of bytes that priority packets may take from waiting data,
- * against floods of SYNs.
+/* Limits on the bytes that handshake packets may take from waiting data, against
+ * floods of SYNs.
  *
- * A token bucket: while data waits, a priority packet of L bytes costs
- * L * (100 - percent) tokens, and a data packet of L bytes earns L * percent.
- * Tokens are left as long as priority packets take at most percent of all bytes
- * plus one SHARE_BURST. Handshakes of real traffic never exhaust them.
+ * Two token buckets. Every packet of L bytes that is sent earns L * percent
+ * tokens, and a handshake packet of L bytes that finds packets waiting costs
+ * L * 100. As long as the first bucket has tokens, a handshake packet goes
+ * first. Beyond that it is data, and earns and costs in the second bucket, in
+ * which handshakes may have half of the rest. Beyond that it is refused.
+ * Handshakes of real traffic never empty the first bucket.
  */
 #ifndef GENTLE_SHARE_H
 #define GENTLE_SHARE_H
@@ -22,48 +24,71 @@
  */
 #define SHARE_BURST	15140
 
+/* Tokens for a byte: percentages come in halves. */
+#define SHARE_WHOLE	200
+#define SHARE_FULL	((s64)SHARE_BURST * SHARE_WHOLE)
+
+/* Where a handshake packet goes. */
+enum share_verdict {
+	SHARE_FIRST,
+	SHARE_AS_DATA,
+	SHARE_REFUSED,
+};
+
 /**
- * struct share - token bucket of priority packets
- * @credit: tokens, hundredths of a byte
- * @max_credit: maximum of @credit
+ * struct share - token buckets of handshake packets
+ * @first: tokens of packets that go first
+ * @all: tokens of all handshake packets
  * @percent: 1 to 100; 100: no limit
  */
 struct share {
-	s64	credit;
-	s64	max_credit;
-	u8	percent;
+	s64	first;
+	s64	all;
+	u32	percent;
 };
 
-/* Starts with a full bucket. */
-static inline void share_init(struct share *s, u8 percent)
+/* Starts with full buckets. */
+static inline void share_init(struct share *s, u32 percent)
 {
 	WRITE_ONCE(s->percent, percent);
-	s->max_credit = (s64)SHARE_BURST * (100 - percent);
-	s->credit = s->max_credit;
+	s->first = SHARE_FULL;
+	s->all = SHARE_FULL;
 }
 
-/* A new percentage fills the bucket; the current one has no effect. */
-static inline void share_change(struct share *s, u8 percent)
+/* A new percentage fills the buckets; the current one has no effect. */
+static inline void share_change(struct share *s, u32 percent)
 {
 	if (percent != s->percent)
 		share_init(s, percent);
 }
 
-static inline bool share_is_used_up(const struct share *s)
+/* For a handshake packet that finds packets waiting or not. */
+static inline enum share_verdict share_admit(struct share *s, unsigned int len,
+					     bool waiting)
 {
-	return s->credit <= 0 && s->percent < SHARE_NO_BOUND;
+	s64 cost = waiting ? (s64)len * SHARE_WHOLE : 0;
+
+	if (s->percent >= SHARE_NO_BOUND)
+		return SHARE_FIRST;
+	if (s->first > 0) {
+		s->first -= cost;
+		s->all -= cost;
+		return SHARE_FIRST;
+	}
+	if (s->all > 0) {
+		s->all -= cost;
+		return SHARE_AS_DATA;
+	}
+	return SHARE_REFUSED;
 }
 
-static inline void share_charge(struct share *s, unsigned int len)
-{
-	s->credit -= (s64)len * (100 - s->percent);
-}
-
+/* For every packet that is sent. */
 static inline void share_earn(struct share *s, unsigned int len)
 {
-	if (unlikely(s->credit < s->max_credit))
-		s->credit = min(s->max_credit,
-				s->credit + (s64)len * s->percent);
+	if (likely(s->first >= SHARE_FULL && s->all >= SHARE_FULL))
+		return;
+	s->first = min(SHARE_FULL, s->first + 2 * (s64)len * s->percent);
+	s->all = min(SHARE_FULL, s->all + (s64)len * (100 + s->percent));
 }
 
 #endif

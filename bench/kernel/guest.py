@@ -64,6 +64,12 @@ def pktgen(device: str, packets: int) -> dict[str, int]:
     return {"packets": packets, "nanoseconds": int(result[1]) * 1000}
 
 
+def adding(device: str, scheme: str) -> list[str]:
+    """Lines of tc that add a scheme: the root and, after semicolons, qdiscs of its classes."""
+    root, *children = scheme.split("; ")
+    return [f"qdisc add dev {device} root handle 1: {root}", *(f"qdisc add dev {device} parent 1:{child}" for child in children)]
+
+
 def free_bytes() -> int:
     # What the allocator keeps for later is free too.
     for cache in Path("/sys/kernel/slab").glob("kmalloc*/shrink"):
@@ -80,7 +86,7 @@ def memory(schemes: dict[str, str], instances: int) -> dict[str, float]:
     for _ in range(5):
         for name, scheme in schemes.items():
             before = free_bytes()
-            batch("tc", [f"qdisc add dev {device} root {scheme}" for device in devices])
+            batch("tc", [line for device in devices for line in adding(device, scheme)])
             taken[name].append((before - free_bytes()) / instances)
             batch("tc", [f"qdisc del dev {device} root" for device in devices])
             # They are freed after a grace period.
@@ -98,7 +104,7 @@ def main() -> None:
     Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1\n")
     devices = {name: f"cost{number}" for number, name in enumerate(job["schemes"])}
     batch("ip", [f"link add {device} type dummy" for device in devices.values()])
-    batch("tc", [f"qdisc add dev {devices[name]} root {scheme}" for name, scheme in job["schemes"].items()])
+    batch("tc", [line for name, scheme in job["schemes"].items() for line in adding(devices[name], scheme)])
 
     results = {name: {} for name in devices}
     for _ in range(job["rounds"]):

@@ -48,11 +48,19 @@ static inline __u64 get_u64_attr(const struct rtattr *attr)
 	return value;
 }
 
+/* An option or a counter, which a module of another version may lack. */
 static inline void print_u32_attr(const struct rtattr *attr, const char *key,
 				  const char *format)
 {
 	if (attr)
 		print_uint(PRINT_ANY, key, format, get_u32_attr(attr));
+}
+
+static inline void print_u64_attr(const struct rtattr *attr, const char *key,
+				  const char *format)
+{
+	if (attr)
+		print_u64(PRINT_ANY, key, format, get_u64_attr(attr));
 }
 
 /* Reports an invalid value; returns -1. */

@@ -139,22 +139,26 @@ static int gentle_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 static int gentle_print_xstats(struct qdisc_util *qu, FILE *f,
 			       struct rtattr *xstats)
 {
-	struct tc_gentle_xstats st;
+	struct rtattr *tb[TCA_GENTLE_XSTATS_MAX + 1];
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
-	copy_attr(&st, sizeof(st), xstats);
-	print_u64(PRINT_ANY, "drop_overlimit", "  drop_overlimit %llu",
-		  st.drop_overlimit);
-	print_u64(PRINT_ANY, "ecn_mark", " ecn_mark %llu", st.ecn_mark);
-	print_uint(PRINT_ANY, "flows_len", " flows_len %u", st.flows_len);
-	print_uint(PRINT_ANY, "young_levels", " young_levels %u",
-		   st.young_levels);
-	print_uint(PRINT_ANY, "memory_used", " memory_used %u",
-		   st.memory_usage);
-	print_uint(PRINT_ANY, "debt", " debt %uus", st.debt);
+	parse_rtattr_flags(tb, TCA_GENTLE_XSTATS_MAX, RTA_DATA(xstats),
+			   RTA_PAYLOAD(xstats), NLA_F_NESTED);
+
+	print_u64_attr(tb[TCA_GENTLE_XSTATS_DROP_OVERLIMIT], "drop_overlimit",
+		       "  drop_overlimit %llu");
+	print_u64_attr(tb[TCA_GENTLE_XSTATS_ECN_MARK], "ecn_mark",
+		       " ecn_mark %llu");
+	print_u32_attr(tb[TCA_GENTLE_XSTATS_FLOWS], "flows_len",
+		       " flows_len %u");
+	print_u32_attr(tb[TCA_GENTLE_XSTATS_YOUNG_LEVELS], "young_levels",
+		       " young_levels %u");
+	print_u32_attr(tb[TCA_GENTLE_XSTATS_MEMORY_USAGE], "memory_used",
+		       " memory_used %u");
+	print_u32_attr(tb[TCA_GENTLE_XSTATS_DEBT], "debt", " debt %uus");
 	return 0;
 }
 

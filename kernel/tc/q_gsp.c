@@ -217,26 +217,37 @@ static int gsp_print_xstats(struct qdisc_util *qu, FILE *f,
 		[GSP_OVERFLOW_HAPPENED] = "happened",
 		[GSP_OVERFLOW_DRAINED] = "drained",
 	};
-	struct tc_gsp_xstats st;
+	struct rtattr *tb[TCA_GSP_XSTATS_MAX + 1];
+	__u32 state;
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
-	copy_attr(&st, sizeof(st), xstats);
+	parse_rtattr_flags(tb, TCA_GSP_XSTATS_MAX, RTA_DATA(xstats),
+			   RTA_PAYLOAD(xstats), NLA_F_NESTED);
 
-	print_u64(PRINT_ANY, "early_drop", "  early_drop %llu", st.early_drop);
-	print_u64(PRINT_ANY, "tail_drop", " tail_drop %llu ", st.tail_drop);
-	print_ns("interval_ns", "interval %s", st.interval_ns);
-	print_ns("cumul_ns", "cumul %s", st.cumul_ns);
+	print_u64_attr(tb[TCA_GSP_XSTATS_EARLY_DROP], "early_drop",
+		       "  early_drop %llu");
+	print_u64_attr(tb[TCA_GSP_XSTATS_TAIL_DROP], "tail_drop",
+		       " tail_drop %llu ");
+	print_ns_attr(tb[TCA_GSP_XSTATS_INTERVAL], "interval_ns",
+		      "interval %s");
+	print_ns_attr(tb[TCA_GSP_XSTATS_CUMUL], "cumul_ns", "cumul %s");
 	print_nl();
-	print_ns("expiry_ns", "  expiry %s", st.expiry_ns);
-	print_ns("delay_ns", "delay %s", st.delay_ns);
-	print_bool(PRINT_JSON, "above", NULL, st.above);
-	print_string(PRINT_FP, NULL, "%s ", st.above ? "above" : "below");
-	print_string(PRINT_ANY, "overflow", "overflow %s",
-		     st.overflow <= GSP_OVERFLOW_DRAINED ? overflow[st.overflow] :
-							   "unknown");
+	print_ns_attr(tb[TCA_GSP_XSTATS_EXPIRY], "expiry_ns", "  expiry %s");
+	print_ns_attr(tb[TCA_GSP_XSTATS_DELAY], "delay_ns", "delay %s");
+	if (tb[TCA_GSP_XSTATS_ABOVE]) {
+		state = get_u32_attr(tb[TCA_GSP_XSTATS_ABOVE]);
+		print_bool(PRINT_JSON, "above", NULL, state);
+		print_string(PRINT_FP, NULL, "%s ", state ? "above" : "below");
+	}
+	if (tb[TCA_GSP_XSTATS_OVERFLOW]) {
+		state = get_u32_attr(tb[TCA_GSP_XSTATS_OVERFLOW]);
+		print_string(PRINT_ANY, "overflow", "overflow %s",
+			     state <= GSP_OVERFLOW_DRAINED ? overflow[state] :
+							     "unknown");
+	}
 	return 0;
 }
 

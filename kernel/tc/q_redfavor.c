@@ -111,7 +111,7 @@ static int read_bandwidth(__u64 *value, const char *arg)
 static int read_maxlen(struct redfavor_options *o, const char *arg)
 {
 	if (*arg != '-' && !get_unsigned(&o->maxlen, arg, 10) &&
-	    o->maxlen <= TC_REDFAVOR_MAXLEN_MAX) {
+	    o->maxlen <= 65535) {
 		o->maxlen_given = true;
 		return 0;
 	}
@@ -233,12 +233,8 @@ static int put_options(struct nlmsghdr *n, const struct redfavor_options *o)
 			  sizeof(o->flags));
 	if (o->maxlen_given)
 		put_u32(n, TCA_REDFAVOR_MAXLEN, o->maxlen);
-	if (o->share) {
-		__u8 share = o->share;
-
-		addattr_l(n, MAX_MSG, TCA_REDFAVOR_SHARE, &share,
-			  sizeof(share));
-	}
+	if (o->share)
+		put_u32(n, TCA_REDFAVOR_SHARE, o->share);
 	if (o->probability > 0) {
 		double max_p = o->probability * 4294967296.0;
 
@@ -310,47 +306,57 @@ static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt
 		print_flag(flags, TC_RED_ADAPTATIVE, "adaptive");
 	}
 	print_u32_attr(tb[TCA_REDFAVOR_MAXLEN], "maxlen", "maxlen %u ");
-	if (tb[TCA_REDFAVOR_SHARE] && RTA_PAYLOAD(tb[TCA_REDFAVOR_SHARE]))
-		print_uint(PRINT_ANY, "share", "share %u%% ",
-			   *(__u8 *)RTA_DATA(tb[TCA_REDFAVOR_SHARE]));
+	print_u32_attr(tb[TCA_REDFAVOR_SHARE], "share", "share %u%% ");
 	return 0;
 }
 
 static int redfavor_print_xstats(struct qdisc_util *qu, FILE *f,
 				 struct rtattr *xstats)
 {
-	struct tc_redfavor_xstats st;
+	struct rtattr *tb[TCA_REDFAVOR_XSTATS_MAX + 1];
 
 	(void)qu;
 	(void)f;
 	if (!xstats)
 		return 0;
-	copy_attr(&st, sizeof(st), xstats);
+	parse_rtattr_flags(tb, TCA_REDFAVOR_XSTATS_MAX, RTA_DATA(xstats),
+			   RTA_PAYLOAD(xstats), NLA_F_NESTED);
 
-	print_u64(PRINT_ANY, "prob_drop", "  prob_drop %llu", st.prob_drop);
-	print_u64(PRINT_ANY, "forced_drop", " forced_drop %llu",
-		  st.forced_drop);
-	print_u64(PRINT_ANY, "tail_drop", " tail_drop %llu", st.tail_drop);
-	print_u64(PRINT_ANY, "push_out", " push_out %llu", st.push_out);
-	print_u64(PRINT_ANY, "prob_mark", " prob_mark %llu", st.prob_mark);
-	print_u64(PRINT_ANY, "forced_mark", " forced_mark %llu",
-		  st.forced_mark);
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_PROB_DROP], "prob_drop",
+		       "  prob_drop %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_FORCED_DROP], "forced_drop",
+		       " forced_drop %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_TAIL_DROP], "tail_drop",
+		       " tail_drop %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_PUSH_OUT], "push_out",
+		       " push_out %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_PROB_MARK], "prob_mark",
+		       " prob_mark %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_FORCED_MARK], "forced_mark",
+		       " forced_mark %llu");
 	print_nl();
-	print_u64(PRINT_ANY, "syn_queued", "  syn_queued %llu", st.syn_queued);
-	print_u64(PRINT_ANY, "syn_saved", " syn_saved %llu", st.syn_saved);
-	print_u64(PRINT_ANY, "syn_early_drop", " syn_early_drop %llu",
-		  st.syn_early_drop);
-	print_u64(PRINT_ANY, "syn_tail_drop", " syn_tail_drop %llu",
-		  st.syn_tail_drop);
-	print_uint(PRINT_ANY, "syn_qlen", " syn_backlog %up", st.syn_qlen);
-	print_uint(PRINT_ANY, "syn_backlog", " %ub", st.syn_backlog);
-	print_u64(PRINT_ANY, "syn_toolong", " syn_toolong %llu",
-		  st.syn_toolong);
-	print_u64(PRINT_ANY, "syn_overshare", " syn_overshare %llu",
-		  st.syn_overshare);
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_QUEUED], "syn_queued",
+		       "  syn_queued %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_SAVED], "syn_saved",
+		       " syn_saved %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_EARLY_DROP], "syn_early_drop",
+		       " syn_early_drop %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_TAIL_DROP], "syn_tail_drop",
+		       " syn_tail_drop %llu");
+	print_u32_attr(tb[TCA_REDFAVOR_XSTATS_SYN_QLEN], "syn_qlen",
+		       " syn_backlog %up");
+	print_u32_attr(tb[TCA_REDFAVOR_XSTATS_SYN_BACKLOG], "syn_backlog",
+		       " %ub");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_TOOLONG], "syn_toolong",
+		       " syn_toolong %llu");
+	print_u64_attr(tb[TCA_REDFAVOR_XSTATS_SYN_OVERSHARE], "syn_overshare",
+		       " syn_overshare %llu");
 	print_nl();
-	print_uint(PRINT_ANY, "qavg", "  average %ub", st.qavg);
-	print_float(PRINT_ANY, "max_p", " max_p %lg", st.max_p / 4294967296.0);
+	print_u32_attr(tb[TCA_REDFAVOR_XSTATS_QAVG], "qavg", "  average %ub");
+	if (tb[TCA_REDFAVOR_XSTATS_MAX_P])
+		print_float(PRINT_ANY, "max_p", " max_p %lg",
+			    get_u32_attr(tb[TCA_REDFAVOR_XSTATS_MAX_P]) /
+				    4294967296.0);
 	return 0;
 }
 

@@ -94,7 +94,7 @@ export const STORIES: Story[] = [
   },
   {
     id: "fin", title: "The FIN that overtakes its data", speed: 0.2, from: 88, scene: scene({ a: "spa published", b: "spa" }),
-    text: "As published, SPA sends FINs first, too. A FIN that overtakes the last data packets of its own connection arrives too early, which looks like a loss to the receiver. With fin=inorder, the default here, FINs stay behind their data.",
+    text: "As published, SPA sends FINs first, too. A FIN that overtakes the last data packets of its own connection arrives too early, which looks like a loss to the receiver. By default here, FINs stay behind their data.",
   },
   {
     id: "gsp", title: "Ten flows that back off together", speed: 1, from: 15, scene: scene({ traffic: "", toml: GSP, a: "pfifo limit=100", b: "gsp limit=100" }),

@@ -73,7 +73,7 @@ fn comparisons_run_it_alone_and_beneath_a_wrapper() {
 #[test]
 fn fuzzing_begins_with_it() {
     let seeds = registry::samples();
-    for seed in ["lifo", "lifo limit=3", "spa fin=none child=lifo limit=3"] {
+    for seed in ["lifo", "lifo limit=3", "spa share=1 child=lifo limit=3"] {
         assert!(seeds.iter().any(|text| text == seed), "{seed}");
     }
 }

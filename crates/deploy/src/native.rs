@@ -15,17 +15,13 @@ pub(crate) fn plan(
     syntax: &TcSyntax,
 ) -> Result<Vec<Command>, PlanError> {
     let qdisc = stock::qdisc(spec, syntax, at.link_rate)?;
-    let mut args = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
+    let args = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
     let Some(child) = spec.child() else {
         return Ok(vec![Command::tc(&args)]);
     };
     let name = child.scheme().name;
     let child_syntax = child.scheme().linux;
     let child_syntax = child_syntax.ok_or(PlanError::NotOnLinux { scheme: name })?;
-    if syntax.builtin_child == Some(name) {
-        args.push_str(&stock::options(child, &child_syntax, at.link_rate)?);
-        return Ok(vec![Command::tc(&args)]);
-    }
     let child = stock::qdisc(child, &child_syntax, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let children = [1, 2].map(|band| {

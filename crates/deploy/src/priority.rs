@@ -7,7 +7,7 @@
 //! product.
 //!
 //! On Ethernet, IP may be encapsulated in VLAN tags, a PPPoE session or MPLS; [`ENCAPSULATIONS`] lists the supported
-//! encapsulations. The native module supports more (`kernel/handshake.h`), and otherwise gives the same packets
+//! encapsulations. The native module supports others (`kernel/handshake.h`), and otherwise gives the same packets
 //! priority.
 //!
 //! A policer enforces the bound on the priority band: packets beyond it queue as data. A shaper on the band would delay
@@ -171,16 +171,7 @@ fn rule(at: &QueuePlace, spec: &Spec, differences: &mut Vec<String>) -> Rule {
         let mut options = spec.options().iter();
         options.find_map(|(option, value)| value.filter(|_| option == name))
     };
-    let fin = match option("fin") {
-        Some(Value::Choice("inorder")) => {
-            differences.push(
-                "fin=inorder needs the native module (kernel/ in gentle's source): with stock parts a FIN stays behind its data and may be dropped with it, as with fin=none".to_owned(),
-            );
-            false
-        }
-        Some(Value::Choice("priority")) => true,
-        _ => false,
-    };
+    let fin = option("fin") == Some(Value::Choice("priority"));
     let maxlen = match option("maxlen") {
         Some(Value::Count(0)) | None => None,
         Some(Value::Count(bytes)) => u32::try_from(bytes).ok(),
@@ -231,7 +222,7 @@ fn bound(at: &QueuePlace, share: Option<Value>, differences: &mut Vec<String>) -
         return None;
     };
     differences.push(format!(
-        "share={percent} is a policer (act_police; share=100 needs none): handshake packets beyond {percent} % of {rate} queue as data, even while no data is queued"
+        "share={percent} is a policer (act_police; share=100 needs none): handshake packets beyond {percent} % of {rate} queue as data, even if no packet waits"
     ));
     Some(share)
 }

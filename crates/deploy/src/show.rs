@@ -87,20 +87,6 @@ fn counters(kind: &str, bytes: &[u8]) -> Vec<Counter> {
         None => Vec::new(),
         Some(Statistics::Struct(fields)) => in_order(fields, bytes),
         Some(Statistics::Whole(names)) => named(&Attribute::all(bytes), names.iter().copied()),
-        Some(Statistics::Attributes {
-            whole,
-            queues: [handshakes, data],
-            each,
-        }) => {
-            let attributes = Attribute::all(bytes);
-            let queue = |number| Attribute::all(find(&attributes, number).unwrap_or_default());
-            let names = each.iter().map(|(number, name, _)| (*number, *name));
-            let mut counters = named(&queue(handshakes), names);
-            let names = each.iter().map(|(number, _, name)| (*number, *name));
-            counters.extend(named(&queue(data), names));
-            counters.extend(named(&attributes, whole.iter().copied()));
-            counters
-        }
         Some(Statistics::Tins { whole, list, each }) => {
             let attributes = Attribute::all(bytes);
             let mut counters = named(&attributes, whole.iter().copied());
@@ -302,21 +288,6 @@ mod tests {
             ("tin2_packets", 7),
             ("tin2_bytes", 9_000),
         ];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn the_queues_of_spa_have_counters_of_their_own() {
-        let queue = |sent: u64| attribute(3, &sent.to_ne_bytes());
-        let bytes = [
-            attribute(3 | 0x8000, &queue(7)),
-            attribute(2 | 0x8000, &queue(5)),
-            attribute(4, &9u64.to_ne_bytes()),
-            attribute(99, &[1, 2]),
-        ];
-        let found = counters("spa", &bytes.concat());
-        let found: Vec<_> = found.iter().map(|c| (c.name, c.value)).collect();
-        let expected = [("handshakes_sent", 5), ("data_sent", 7), ("syn", 9)];
         assert_eq!(found, expected);
     }
 }

@@ -30,14 +30,19 @@ enum gentle_hosts {
 	GENTLE_HOSTS_DST,	/* by destination address */
 };
 
-/* Statistics, in TCA_XSTATS and TCA_STATS_APP. */
-struct tc_gentle_xstats {
-	__u64	drop_overlimit;	/* packets dropped beyond the limits */
-	__u64	ecn_mark;	/* packets marked */
-	__u32	flows_len;	/* flows that wait */
-	__u32	young_levels;	/* levels of age that go first */
-	__u32	memory_usage;	/* bytes */
-	__u32	debt;		/* us that young flows owe to others */
+/* Statistics, in TCA_STATS_APP. */
+enum {
+	TCA_GENTLE_XSTATS_UNSPEC,
+	TCA_GENTLE_XSTATS_PAD,
+	TCA_GENTLE_XSTATS_DROP_OVERLIMIT, /* u64: dropped beyond the limits */
+	TCA_GENTLE_XSTATS_ECN_MARK,	/* u64: packets marked */
+	TCA_GENTLE_XSTATS_FLOWS,	/* u32: flows that wait */
+	TCA_GENTLE_XSTATS_YOUNG_LEVELS,	/* u32: levels of age that go first */
+	TCA_GENTLE_XSTATS_MEMORY_USAGE,	/* u32: bytes */
+	TCA_GENTLE_XSTATS_DEBT,		/* u32: us that young flows owe others */
+	__TCA_GENTLE_XSTATS_MAX,
 };
+
+#define TCA_GENTLE_XSTATS_MAX (__TCA_GENTLE_XSTATS_MAX - 1)
 
 #endif

@@ -40,16 +40,21 @@ enum gsp_overflow {
 	GSP_OVERFLOW_DRAINED,	/* empty since, but not above the threshold */
 };
 
-/* Statistics, in TCA_XSTATS and TCA_STATS_APP. */
-struct tc_gsp_xstats {
-	__u64	early_drop;	/* packets dropped by GSP */
-	__u64	tail_drop;	/* packets dropped because the queue was full */
-	__u64	interval_ns;	/* current time from one drop to the next */
-	__u64	cumul_ns;	/* cumulated time, shortens the interval */
-	__u64	expiry_ns;	/* time until GSP may drop; 0: now */
-	__u64	delay_ns;	/* of the head; 0: threshold is no delay */
-	__u32	above;		/* 1: the queue is above the threshold */
-	__u32	overflow;	/* enum gsp_overflow */
+/* Statistics, in TCA_STATS_APP. */
+enum {
+	TCA_GSP_XSTATS_UNSPEC,
+	TCA_GSP_XSTATS_PAD,
+	TCA_GSP_XSTATS_EARLY_DROP,	/* u64: packets dropped by GSP */
+	TCA_GSP_XSTATS_TAIL_DROP,	/* u64: the queue was full */
+	TCA_GSP_XSTATS_INTERVAL,	/* u64: ns from one drop to the next */
+	TCA_GSP_XSTATS_CUMUL,		/* u64: ns, shortens the interval */
+	TCA_GSP_XSTATS_EXPIRY,		/* u64: ns until GSP may drop; 0: now */
+	TCA_GSP_XSTATS_DELAY,		/* u64: ns, of the head; 0: no delay */
+	TCA_GSP_XSTATS_ABOVE,		/* u32: 1: above the threshold */
+	TCA_GSP_XSTATS_OVERFLOW,	/* u32: enum gsp_overflow */
+	__TCA_GSP_XSTATS_MAX,
 };
+
+#define TCA_GSP_XSTATS_MAX (__TCA_GSP_XSTATS_MAX - 1)
 
 #endif

@@ -22,43 +22,46 @@ enum {
 	TCA_REDFAVOR_MAX_P,	/* u32: of 2^32, not 0; 85899345, which is 2 % */
 	TCA_REDFAVOR_FLAGS,	/* bitfield32: TC_REDFAVOR_FLAGS; none */
 	TCA_REDFAVOR_MAXLEN,	/* u32: IP length of the longest SYN; 0: any; 127 */
-	TCA_REDFAVOR_SHARE,	/* u8: percent of the bytes for SYNs, 1 to 100; 25 */
+	TCA_REDFAVOR_SHARE,	/* u32: percent of the bytes for SYNs, 1 to 100; 25 */
 	__TCA_REDFAVOR_MAX,
 };
 
 #define TCA_REDFAVOR_MAX (__TCA_REDFAVOR_MAX - 1)
 
 #define TC_REDFAVOR_STAB_SIZE 256
-#define TC_REDFAVOR_MAXLEN_MAX 65535
 
 /* The meaning of the flags is that in red. */
 #define TC_REDFAVOR_FLAGS \
 	(TC_RED_ECN | TC_RED_HARDDROP | TC_RED_ADAPTATIVE | TC_RED_NODROP)
 
-/* Statistics, in TCA_XSTATS and TCA_STATS_APP. Extended at the end only. */
-struct tc_redfavor_xstats {
-	/* Standard packets, all but protected SYNs, that were dropped: */
-	__u64	prob_drop;	/* at random, the average above min */
-	__u64	forced_drop;	/* the average above max */
-	__u64	tail_drop;	/* the queue full */
-	__u64	push_out;	/* out of the queue, in place of a SYN */
-	/* Protected SYNs: */
-	__u64	syn_queued;	/* put in front of all others */
-	__u64	syn_saved;	/* queued by pushing out another packet */
-	__u64	syn_early_drop;	/* by RED, nothing but SYNs in the queue */
-	__u64	syn_tail_drop;	/* the queue full of SYNs */
-	/* Packets marked instead of dropped: */
-	__u64	prob_mark;
-	__u64	forced_mark;
+/* Statistics, in TCA_STATS_APP. Standard packets are all but protected SYNs. */
+enum {
+	TCA_REDFAVOR_XSTATS_UNSPEC,
+	TCA_REDFAVOR_XSTATS_PAD,
+	/* u64: standard packets that were dropped */
+	TCA_REDFAVOR_XSTATS_PROB_DROP,	/* at random, the average above min */
+	TCA_REDFAVOR_XSTATS_FORCED_DROP, /* the average above max */
+	TCA_REDFAVOR_XSTATS_TAIL_DROP,	/* the queue full */
+	TCA_REDFAVOR_XSTATS_PUSH_OUT,	/* out of the queue, in place of a SYN */
+	/* u64: protected SYNs */
+	TCA_REDFAVOR_XSTATS_SYN_QUEUED,	/* put in front of all others */
+	TCA_REDFAVOR_XSTATS_SYN_SAVED,	/* queued by pushing out another */
+	TCA_REDFAVOR_XSTATS_SYN_EARLY_DROP, /* by RED, only SYNs in the queue */
+	TCA_REDFAVOR_XSTATS_SYN_TAIL_DROP, /* the queue full of SYNs */
+	/* u64: packets marked instead of dropped */
+	TCA_REDFAVOR_XSTATS_PROB_MARK,
+	TCA_REDFAVOR_XSTATS_FORCED_MARK,
+	/* u64: SYNs that were standard packets */
+	TCA_REDFAVOR_XSTATS_SYN_TOOLONG, /* longer than maxlen */
+	TCA_REDFAVOR_XSTATS_SYN_OVERSHARE, /* beyond the share */
 
-	__u32	qavg;		/* average queue, bytes */
-	__u32	max_p;		/* of 2^32, as adapted */
-	__u32	syn_qlen;	/* protected SYNs in the queue */
-	__u32	syn_backlog;	/* bytes of protected SYNs in the queue */
-
-	/* SYNs that were standard packets: */
-	__u64	syn_toolong;	/* longer than maxlen */
-	__u64	syn_overshare;	/* beyond the share */
+	TCA_REDFAVOR_XSTATS_QAVG,	/* u32: average queue, bytes */
+	TCA_REDFAVOR_XSTATS_MAX_P,	/* u32: of 2^32, as adapted */
+	TCA_REDFAVOR_XSTATS_SYN_QLEN,	/* u32: protected SYNs that wait */
+	TCA_REDFAVOR_XSTATS_SYN_BACKLOG, /* u32: their bytes */
+	__TCA_REDFAVOR_XSTATS_MAX,
 };
+
+#define TCA_REDFAVOR_XSTATS_MAX (__TCA_REDFAVOR_XSTATS_MAX - 1)
 
 #endif

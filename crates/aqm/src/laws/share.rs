@@ -1,9 +1,10 @@
-//! Limit on the share of bytes that a priority queue may take from the queue below it, against floods of SYNs.
+//! Limits on the bytes that handshake packets may take from waiting data, against floods of SYNs.
 //!
-//! A token bucket: while data waits, a priority packet of L bytes costs L·(100 − share) tokens and a data packet of L
-//! bytes earns L·share. Priority packets go first while the bucket is not empty. In any period in which data always
-//! waits, priority packets therefore take at most `share` percent of all bytes plus one [`BURST`]. Handshakes of real
-//! traffic never empty the bucket.
+//! Two token buckets. Every packet of L bytes that is sent earns L·share tokens, and a handshake packet of L bytes that finds
+//! packets waiting costs L·100. As long as the first bucket has tokens, a handshake packet goes first. Beyond that it is
+//! data, and earns and costs in the second bucket, in which handshakes may have half of the rest. Beyond that it is refused.
+//! So a flood that takes no more of the link than that costs no handshake, and data keeps half of the rest whatever arrives.
+//! Handshakes of real traffic never empty the first bucket.
 
 use crate::plumbing::options::{Kind, OptionSpec};
 
@@ -11,27 +12,40 @@ pub(crate) const SHARE: OptionSpec = OptionSpec {
     name: "share",
     kind: Kind::Count(1, 100),
     default: Some("25"),
-    help: "percentage of the bytes that the priority queue may send while data waits, beyond a burst of 15140 bytes; 100: no limit, as published",
+    help: "percentage of the bytes that handshake packets may take first while packets wait, beyond a burst of 15140 bytes; more of them queue as data, up to half of the rest; 100: no limit, as published",
 };
 
-/// Burst of priority packets in bytes while data waits: ten full frames, the initial window of RFC 6928.
+/// Burst of handshake packets in bytes while packets wait: ten full frames, the initial window of RFC 6928.
 const BURST: i64 = 15_140;
 
-/// Token bucket of a priority queue.
+/// Tokens for a byte: percentages come in halves.
+const WHOLE: i64 = 200;
+const FULL: i64 = BURST * WHOLE;
+
+/// Where a handshake packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    First,
+    AsData,
+    Refused,
+}
+
+/// Token buckets of handshake packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriorityShare {
     percent: i64,
-    /// Tokens in hundredths of a byte; up to a packet below zero.
-    credit: i64,
+    /// Tokens for packets that go first, and for all handshake packets; up to a packet below zero.
+    first: i64,
+    all: i64,
 }
 
 impl PriorityShare {
-    /// A full bucket for a share of `percent`, 1 to 100.
+    /// Full buckets for a share of `percent`, 1 to 100.
     pub(crate) fn new(percent: u8) -> PriorityShare {
-        let percent = i64::from(percent.clamp(1, 100));
         PriorityShare {
-            percent,
-            credit: BURST * (100 - percent),
+            percent: i64::from(percent.clamp(1, 100)),
+            first: FULL,
+            all: FULL,
         }
     }
 
@@ -40,20 +54,28 @@ impl PriorityShare {
         self.percent < 100
     }
 
-    /// True if waiting data goes before priority packets.
-    pub(crate) fn is_exhausted(&self) -> bool {
-        self.credit <= 0 && self.is_limited()
+    /// Where a handshake packet of `bytes` goes, which finds packets waiting or not.
+    pub(crate) fn admit(&mut self, bytes: u32, waiting: bool) -> Admission {
+        let cost = if waiting { i64::from(bytes) * WHOLE } else { 0 };
+        if !self.is_limited() {
+            Admission::First
+        } else if self.first > 0 {
+            self.first -= cost;
+            self.all -= cost;
+            Admission::First
+        } else if self.all > 0 {
+            self.all -= cost;
+            Admission::AsData
+        } else {
+            Admission::Refused
+        }
     }
 
-    /// Charges for a priority packet of `bytes` sent while data waits.
-    pub(crate) fn on_priority_sent(&mut self, bytes: u32) {
-        self.credit -= i64::from(bytes) * (100 - self.percent);
-    }
-
-    /// Adds the tokens that a data packet of `bytes` earns.
-    pub(crate) fn on_data_sent(&mut self, bytes: u32) {
-        let max = BURST * (100 - self.percent);
-        self.credit = max.min(self.credit + i64::from(bytes) * self.percent);
+    /// Adds the tokens that a packet of `bytes` earns when it is sent.
+    pub(crate) fn on_sent(&mut self, bytes: u32) {
+        let bytes = i64::from(bytes);
+        self.first = FULL.min(self.first + bytes * 2 * self.percent);
+        self.all = FULL.min(self.all + bytes * (100 + self.percent));
     }
 }
 
@@ -62,43 +84,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_then_as_much_as_data_earns() {
+    fn a_burst_then_the_share_first_and_half_of_the_rest_as_data() {
         let mut share = PriorityShare::new(25);
         let mut sent = 0;
-        while !share.is_exhausted() {
-            share.on_priority_sent(74);
+        while share.admit(74, true) == Admission::First {
             sent += 74;
         }
         assert_eq!(sent, 205 * 74);
-        // 1514 bytes of data earn a third of that in priority.
-        let mut priority = 0;
+        let (mut first, mut as_data) = (0, 0);
         for _ in 0..1000 {
-            share.on_data_sent(1514);
-            while !share.is_exhausted() {
-                share.on_priority_sent(74);
-                priority += 74;
+            share.on_sent(1514);
+            loop {
+                match share.admit(74, true) {
+                    Admission::First => first += 74,
+                    Admission::AsData => as_data += 74,
+                    Admission::Refused => break,
+                }
             }
         }
-        let expected = 1_514_000 / 3;
-        assert!((priority - expected as i64).abs() < 200, "{priority}");
+        assert!((378_500_i64 - first).abs() < 200, "{first}");
+        assert!((567_750_i64 - as_data).abs() < 200, "{as_data}");
     }
 
     #[test]
-    fn credit_is_not_saved_beyond_the_burst() {
+    fn tokens_are_not_saved_beyond_the_burst() {
         let mut share = PriorityShare::new(50);
         for _ in 0..1000 {
-            share.on_data_sent(1514);
+            share.on_sent(1514);
         }
-        share.on_priority_sent(BURST as u32 - 1);
-        assert!(!share.is_exhausted());
-        share.on_priority_sent(1);
-        assert!(share.is_exhausted());
+        assert_eq!(share.admit(BURST as u32 - 1, true), Admission::First);
+        assert_eq!(share.admit(1, true), Admission::First);
+        assert_eq!(share.admit(1, true), Admission::Refused);
     }
 
     #[test]
-    fn a_hundred_percent_is_no_bound() {
+    fn a_packet_that_finds_nothing_waiting_costs_nothing() {
+        let mut share = PriorityShare::new(1);
+        for _ in 0..1000 {
+            assert_eq!(share.admit(1514, false), Admission::First);
+        }
+    }
+
+    #[test]
+    fn a_hundred_percent_is_no_limit() {
         let mut share = PriorityShare::new(100);
-        share.on_priority_sent(u32::MAX);
-        assert!(!share.is_exhausted());
+        for _ in 0..2 {
+            assert_eq!(share.admit(u32::MAX, true), Admission::First);
+        }
     }
 }

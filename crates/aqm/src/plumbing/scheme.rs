@@ -115,31 +115,18 @@ impl Order {
     };
 }
 
-/// Priority of SYNs and, depending on a rule, of FINs.
+/// Priority of SYNs and, as an option, of FINs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Priority {
-    /// Treatment of FINs.
-    pub fin: FinRule,
+    /// Whether FINs have priority, as published. A FIN may then overtake data of its own connection: the receiver reports
+    /// a gap with SACK (RFC 2018), and the sender takes the data for lost.
+    pub fins: bool,
     /// Maximum length in bytes of an IP packet with priority.
     pub maxlen: u32,
-    /// Percentage of the bytes that priority packets may send while data waits, 1 to 100; 100: no limit. `None`: the
-    /// limit is applied on arrival, and a SYN beyond it queues with data.
-    pub share: Option<u64>,
+    /// Whether all of these packets have priority; else those beyond a share of the bytes queue as data.
+    pub strict: bool,
     /// Queued bytes of SYNs up to which no SYN is dropped while other packets are queued; `None`: no such guarantee.
     pub protected_bytes: Option<u64>,
-}
-
-/// Treatment of FINs by a scheme that gives priority to handshake packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FinRule {
-    /// The FIN goes to the priority queue, as published. It may overtake data of its own connection: the receiver then
-    /// reports a gap with SACK (RFC 2018), and the sender takes the data for lost.
-    Priority,
-    /// The FIN stays behind its data. If the queue drops it, it is sent nevertheless, and the next packet is marked or,
-    /// if not ECN-capable, dropped in its place.
-    InOrder,
-    /// The FIN is treated as data.
-    None,
 }
 
 /// Translation of a scheme to `tc` arguments. Options keep the names of [`Scheme::options`]; by default only options
@@ -164,8 +151,6 @@ pub struct TcSyntax {
     /// Options with the words that `tc` has for them, where these are not the name of the option; empty if `tc` does not
     /// get the option.
     pub spelled: &'static [(&'static str, &'static str)],
-    /// Child scheme that the qdisc itself implements: its options follow those of the wrapper.
-    pub builtin_child: Option<&'static str>,
     /// True if the qdisc shapes by itself, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no shaper
     /// above it.
     pub shapes: bool,
@@ -185,7 +170,6 @@ impl TcSyntax {
             altered: &[],
             negations: &[],
             spelled: &[],
-            builtin_child: None,
             shapes: false,
             stock: None,
         }
@@ -280,15 +264,6 @@ pub enum Statistics {
     Struct(&'static [Field]),
     /// Netlink attributes with their names.
     Whole(&'static [(u16, &'static str)]),
-    /// Netlink attributes of a qdisc with two queues.
-    Attributes {
-        /// Attributes of the qdisc as a whole, with their names.
-        whole: &'static [(u16, &'static str)],
-        /// Nested attributes of the two queues: handshake packets, data.
-        queues: [u16; 2],
-        /// Attributes within each queue, with their names for the handshake and for the data queue.
-        each: &'static [(u16, &'static str, &'static str)],
-    },
     /// Netlink attributes of a qdisc with up to eight classes of traffic, of which only those in use are reported.
     Tins {
         /// Attributes of the qdisc as a whole, with their names.

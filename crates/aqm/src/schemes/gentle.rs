@@ -23,8 +23,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Scheme, Statistics, StockParts, TcSyntax,
-    TimeAttribute,
+    Conformance, Hashing, KernelQdisc, Scheme, Statistics, StockParts, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
 use gentle_units::Instant;
@@ -90,15 +89,15 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// Statistics: `struct tc_gentle_xstats` (`kernel/include/uapi/pkt_sch_gentle.h`).
+/// Statistics: `TCA_GENTLE_XSTATS_*` (`kernel/include/uapi/pkt_sch_gentle.h`).
 static QDISC: KernelQdisc = KernelQdisc {
-    statistics: Statistics::Struct(&[
-        Field::U64("drop_overlimit"),
-        Field::U64("ecn_mark"),
-        Field::U32("flows_len"),
-        Field::U32("young_levels"),
-        Field::U32("memory_usage_bytes"),
-        Field::U32("debt_us"),
+    statistics: Statistics::Whole(&[
+        (2, "drop_overlimit"),
+        (3, "ecn_mark"),
+        (4, "flows_len"),
+        (5, "young_levels"),
+        (6, "memory_usage_bytes"),
+        (7, "debt_us"),
     ]),
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],

@@ -22,7 +22,7 @@ use crate::plumbing::options::{Kind, OptionSpec, Options, Threshold};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, Qdisc, Signals};
-use crate::plumbing::scheme::{Field, KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
+use crate::plumbing::scheme::{KernelQdisc, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use gentle_units::{Instant, Nanos, format_size};
 
@@ -95,17 +95,17 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// Statistics: `struct tc_gsp_xstats` (`kernel/include/uapi/pkt_sch_gsp.h`). Time: `TCA_GSP_THRESHOLD_DELAY`.
+/// Statistics: `TCA_GSP_XSTATS_*` (`kernel/include/uapi/pkt_sch_gsp.h`). Time: `TCA_GSP_THRESHOLD_DELAY`.
 static QDISC: KernelQdisc = KernelQdisc {
-    statistics: Statistics::Struct(&[
-        Field::U64("early_drop"),
-        Field::U64("tail_drop"),
-        Field::U64("interval_ns"),
-        Field::U64("cumul_ns"),
-        Field::U64("expiry_ns"),
-        Field::U64("delay_ns"),
-        Field::U32("above"),
-        Field::U32("overflow"),
+    statistics: Statistics::Whole(&[
+        (2, "early_drop"),
+        (3, "tail_drop"),
+        (4, "interval_ns"),
+        (5, "cumul_ns"),
+        (6, "expiry_ns"),
+        (7, "delay_ns"),
+        (8, "above"),
+        (9, "overflow"),
     ]),
     drops: &[
         ("/early_drop", DropReason::Early),

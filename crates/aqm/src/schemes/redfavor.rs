@@ -6,8 +6,7 @@
 //! under RED.
 //!
 //! Two limits that the paper does not have keep a flood of SYNs, or of data with that flag set, from taking the link:
-//! `maxlen` and `share`, as in [`spa`](crate::schemes::spa). Both queues share one buffer, so the share is charged on
-//! enqueue and not on dequeue: a SYN beyond the share is a standard packet for RED too. For the same reason, with a
+//! `maxlen` and `share`, as in [`spa`](crate::schemes::spa): a SYN beyond the share is a standard packet for RED too. With a
 //! share below 100, a SYN that RED would drop pushes out a packet only if the queue is full: a long data packet itself
 //! raises the average above max, so under a flood the next SYN would always find it last in the queue. The kernel
 //! module `kernel/sch_redfavor.c` makes the same decisions.
@@ -15,14 +14,12 @@
 use crate::laws::handshake::{MAXLEN, maxlen};
 use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
-use crate::laws::share::{PriorityShare, SHARE};
+use crate::laws::share::{Admission, PriorityShare, SHARE};
 use crate::plumbing::options::{OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
-use crate::plumbing::scheme::{
-    Field, FinRule, KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax,
-};
+use crate::plumbing::scheme::{KernelQdisc, Order, Preset, Priority, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::red;
 use gentle_units::Instant;
@@ -62,34 +59,34 @@ fn order(options: &Options) -> Order {
     let unlimited = maxlen == u32::MAX && options.count("share") == 100;
     Order {
         priority: Some(Priority {
-            fin: FinRule::None,
+            fins: false,
             maxlen,
-            share: None,
+            strict: false,
             protected_bytes: unlimited.then(|| options.size("limit")),
         }),
         ..Order::FIFO
     }
 }
 
-/// Statistics: `struct tc_redfavor_xstats` (`kernel/include/uapi/pkt_sch_redfavor.h`).
+/// Statistics: `TCA_REDFAVOR_XSTATS_*` (`kernel/include/uapi/pkt_sch_redfavor.h`).
 static QDISC: KernelQdisc = KernelQdisc {
-    statistics: Statistics::Struct(&[
-        Field::U64("prob_drop"),
-        Field::U64("forced_drop"),
-        Field::U64("tail_drop"),
-        Field::U64("push_out"),
-        Field::U64("syn_queued"),
-        Field::U64("syn_saved"),
-        Field::U64("syn_early_drop"),
-        Field::U64("syn_tail_drop"),
-        Field::U64("prob_mark"),
-        Field::U64("forced_mark"),
-        Field::U32("qavg_bytes"),
-        Field::U32("max_p"),
-        Field::U32("syn_qlen"),
-        Field::U32("syn_backlog_bytes"),
-        Field::U64("syn_toolong"),
-        Field::U64("syn_overshare"),
+    statistics: Statistics::Whole(&[
+        (2, "prob_drop"),
+        (3, "forced_drop"),
+        (4, "tail_drop"),
+        (5, "push_out"),
+        (6, "syn_queued"),
+        (7, "syn_saved"),
+        (8, "syn_early_drop"),
+        (9, "syn_tail_drop"),
+        (10, "prob_mark"),
+        (11, "forced_mark"),
+        (12, "syn_toolong"),
+        (13, "syn_overshare"),
+        (14, "qavg_bytes"),
+        (15, "max_p"),
+        (16, "syn_qlen"),
+        (17, "syn_backlog_bytes"),
     ]),
     drops: &[
         ("/tail_drop", DropReason::Tail),
@@ -150,8 +147,11 @@ impl<P: Packet> RedFavor<P> {
         self.bytes() + u64::from(packet.bytes()) <= self.limit
     }
 
-    fn is_protected(&self, packet: &P) -> bool {
-        packet.handshake().syn && packet.ip_bytes() <= self.maxlen && !self.share.is_exhausted()
+    fn is_protected(&mut self, packet: &P) -> bool {
+        let waiting = self.bytes() > 0;
+        packet.handshake().syn
+            && packet.ip_bytes() <= self.maxlen
+            && self.share.admit(packet.bytes(), waiting) == Admission::First
     }
 
     /// Drops the last standard packet; false if there is none.
@@ -176,9 +176,6 @@ impl<P: Packet> RedFavor<P> {
         }
         // Terminates: without standard packets the SYN fits.
         while !self.fits(&syn) && self.push_out(signals) {}
-        if self.bytes() > 0 {
-            self.share.on_priority_sent(syn.bytes());
-        }
         self.protected.push_back(syn);
     }
 }
@@ -203,12 +200,10 @@ impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
     }
 
     fn dequeue(&mut self, now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
-        if let Some(syn) = self.protected.pop_front() {
-            return Dequeue::Packet(syn);
-        }
-        match self.standard.pop_front() {
+        let syn = self.protected.pop_front();
+        match syn.or_else(|| self.standard.pop_front()) {
             Some(packet) => {
-                self.share.on_data_sent(packet.bytes());
+                self.share.on_sent(packet.bytes());
                 Dequeue::Packet(packet)
             }
             None => {

@@ -1,10 +1,10 @@
 //! `syn_fin_prio`: priority for SYNs and FINs (Braud, Heusse, Duda 2018, section V: "SYN/FIN Prio").
 
-use crate::laws::handshake::{self, FIN, HELD, MAXLEN};
+use crate::laws::handshake::{self, FIN, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::options::OptionSpec;
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::Qdisc;
+use crate::plumbing::qdisc::{DropReason, Qdisc};
 use crate::plumbing::scheme::{Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::{pfifo, spa};
@@ -21,11 +21,11 @@ pub static SCHEME: Scheme = Scheme {
             ..FIN
         },
         MAXLEN,
-        HELD,
         SHARE,
     ],
     child: Some(&pfifo::SCHEME),
     presets: &[handshake::PUBLISHED],
+    drops: &[DropReason::Overlimit],
     order: handshake::order,
     linux: Some(TcSyntax {
         // The default of the module is that of spa.

@@ -3,7 +3,7 @@
 use crate::laws::handshake::{self, MAXLEN};
 use crate::laws::share::SHARE;
 use crate::plumbing::packet::Packet;
-use crate::plumbing::qdisc::Qdisc;
+use crate::plumbing::qdisc::{DropReason, Qdisc};
 use crate::plumbing::scheme::{Preset, Scheme, TcSyntax};
 use crate::plumbing::spec::Spec;
 use crate::schemes::{pfifo, spa};
@@ -19,6 +19,7 @@ pub static SCHEME: Scheme = Scheme {
         name: "published",
         options: "maxlen=0 share=100",
     }],
+    drops: &[DropReason::Overlimit],
     order: handshake::order,
     linux: Some(TcSyntax {
         fixed: "fin none",

@@ -2,8 +2,8 @@
 
 use crate::testing::TestPacket;
 use gentle_aqm::{
-    Dequeue, DropReason, Ecn, FinRule, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme,
-    Signals, Spec, TcpHeader, Value, registry,
+    Dequeue, DropReason, Ecn, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme, Signals, Spec,
+    TcpHeader, Value, registry,
 };
 use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
@@ -81,9 +81,9 @@ struct Promises {
     priority: Option<Priority>,
     /// True if other packets of a flow leave in order of arrival.
     fifo: bool,
-    /// True if this includes SYNs without priority. A scheme that applies its share on arrival may delay a SYN or, as
-    /// the child of a wrapper, prefer one that the wrapper treats as data.
-    syns_fifo: bool,
+    /// True if this includes packets of handshakes. A scheme with a share may delay one or, as the child of a wrapper,
+    /// prefer one that the wrapper treats as data.
+    handshakes_fifo: bool,
     /// Reasons for drops.
     drops: Vec<DropReason>,
     /// Reasons for marks.
@@ -99,9 +99,10 @@ impl Promises {
         Promises {
             priority: own.priority,
             fifo: own.fifo && beneath.fifo,
-            syns_fifo: beneath
-                .priority
-                .is_none_or(|priority| priority.share.is_some()),
+            handshakes_fifo: [own.priority, beneath.priority]
+                .iter()
+                .flatten()
+                .all(|priority| priority.strict),
             drops: [stores.scheme().drops, spec.scheme().drops].concat(),
             marks: stores.scheme().marks,
         }
@@ -109,27 +110,14 @@ impl Promises {
 
     fn has_priority(&self, packet: &TestPacket) -> bool {
         self.priority.is_some_and(|priority| {
-            let first = packet.flags.syn || (packet.flags.fin && priority.fin == FinRule::Priority);
+            let first = packet.flags.syn || (packet.flags.fin && priority.fins);
             first && packet.bytes - 14 <= priority.maxlen
         })
     }
 
-    /// Percentage of the bytes that priority packets may take while data waits; 100: no limit.
-    fn share(&self) -> u64 {
-        let share = self.priority.and_then(|priority| priority.share);
-        share.unwrap_or(100)
-    }
-
     /// True if priority packets always go first.
     fn is_strict(&self) -> bool {
-        self.priority
-            .is_some_and(|priority| priority.share == Some(100))
-    }
-
-    /// True if later packets may overtake a FIN: one that the queue dropped waits for all packets queued at that time.
-    fn fins_wait(&self) -> bool {
-        self.priority
-            .is_some_and(|priority| priority.fin == FinRule::InOrder)
+        self.priority.is_some_and(|priority| priority.strict)
     }
 }
 
@@ -142,8 +130,6 @@ struct Checked {
     stored: BTreeMap<u32, TestPacket>,
     /// The last packet delivered of each flow and class.
     delivered: BTreeMap<(u64, bool), u32>,
-    /// Bytes of priority packets and of data delivered since data has been waiting without interruption.
-    under_load: (u64, u64),
     marked: u64,
     log: Vec<(u32, Option<DropReason>)>,
 }
@@ -157,7 +143,6 @@ impl Checked {
             drops: Signals::new(),
             stored: BTreeMap::new(),
             delivered: BTreeMap::new(),
-            under_load: (0, 0),
             marked: 0,
             log: Vec::new(),
         }
@@ -227,30 +212,6 @@ impl Checked {
         self.account();
     }
 
-    /// Checks that priority packets take at most their share of the bytes and one burst of ten frames while data waits.
-    fn check_share(&mut self, packet: &TestPacket, priority: bool) {
-        let share = self.promises.share();
-        let data_waits = self.stored.values().any(|p| {
-            !self.promises.has_priority(p)
-                && self.drops.iter().all(|(dropped, _)| dropped.id != p.id)
-        });
-        let (first, rest) = &mut self.under_load;
-        if !priority {
-            *rest += u64::from(packet.bytes);
-        } else if data_waits {
-            *first += u64::from(packet.bytes);
-            let burst = (15_140 + u64::from(packet.bytes)) * (100 - share);
-            assert!(
-                share == 100 || 100 * *first <= share * (*first + *rest) + burst,
-                "{}: {first} bytes of priority beside {rest} of data",
-                self.text
-            );
-        }
-        if !data_waits {
-            self.under_load = (0, 0);
-        }
-    }
-
     /// Dequeues once; returns the time before which nothing is sent, if the queue says so.
     fn dequeue(&mut self, now: Instant) -> Option<Instant> {
         let answer = self.queue.dequeue(now, &mut self.drops);
@@ -278,23 +239,9 @@ impl Checked {
                     "{text}: {packet:?} delivered before {waiting:?}"
                 );
             }
-            self.check_share(&packet, priority);
-            let text = &self.text;
-            let reorders_syns = !self.promises.syns_fifo;
-            let unordered = !self.promises.fifo || (reorders_syns && packet.flags.syn);
-            if self.promises.fins_wait() && packet.flags.fin && !priority && !unordered {
-                let overtaken = self.stored.values().find(|p| {
-                    p.flow == packet.flow
-                        && p.id < packet.id
-                        && !p.flags.fin
-                        && !(reorders_syns && p.flags.syn)
-                        && self.drops.iter().all(|(dropped, _)| dropped.id != p.id)
-                });
-                assert!(
-                    overtaken.is_none(),
-                    "{text}: {packet:?} delivered before {overtaken:?}"
-                );
-            } else if !unordered {
+            let late = !self.promises.handshakes_fifo && (packet.flags.syn || priority);
+            let unordered = !self.promises.fifo || late;
+            if !unordered {
                 let class = (packet.flow, priority);
                 let before = self.delivered.insert(class, packet.id);
                 assert!(
@@ -368,7 +315,7 @@ fn any_word() -> impl Strategy<Value = String> {
     let values = prop_oneof![
         Just("5ms".to_owned()),
         Just("on".to_owned()),
-        Just("inorder".to_owned()),
+        Just("priority".to_owned()),
         Just("basic".to_owned()),
         registry_name(),
         (0u64..200_000).prop_map(|n| n.to_string()),

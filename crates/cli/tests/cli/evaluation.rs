@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
 #[test]
 fn downloads_under_attack_have_their_hosts_share() {
     let attacks = folder().join("attacks");
-    assert_eq!(names(&attacks).len(), 4);
+    assert_eq!(names(&attacks).len(), 5);
     for name in names(&attacks) {
         let file = attacks.join(&name);
         let args = [

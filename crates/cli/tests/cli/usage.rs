@@ -122,10 +122,7 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
             &["--scheme=pfifo limit=0"],
             &["option 'limit'", "1 to 1000000"],
         ),
-        (
-            &["--scheme=spa fin=sometimes"],
-            &["priority", "inorder", "none"],
-        ),
+        (&["--scheme=spa fin=sometimes"], &["priority", "none"]),
         (&["--scheme=spa child=syn_prio"], &["itself a wrapper"]),
         (&["--tcp=initial_rto"], &["KNOB=VALUE"]),
         (

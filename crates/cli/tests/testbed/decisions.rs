@@ -367,15 +367,27 @@ fn token_buckets() {
 }
 
 #[test]
-fn schemes_of_our_own() {
+fn handshakes_first() {
     equal(
         &[
             "spa",
             "spa ecn",
             "spa ecn fin=priority limit=60",
             "spa fin=none target=20ms maxlen=66",
-            "spa held=3 limit=20 share=60",
+            "spa limit=20 share=1",
+            "spa fin=priority share=5",
             "spa share=100",
+            "syn_prio child=gsp limit=20 share=3",
+            "spa child=bfifo limit=20000 share=2",
+        ],
+        |_| {},
+    );
+}
+
+#[test]
+fn global_synchronization_protection() {
+    equal(
+        &[
             "gsp",
             "gsp threshold=30ms limit=20 tau=200ms",
             "gsp threshold=20000b mode=basic interval=50ms",

@@ -32,9 +32,9 @@ fn a_shaper_and_what_is_beneath_are_set_up_shown_and_removed() {
     let Some(_) = kernel() else { return };
     let shown = deployed(
         "dualpi2 limit 77 alpha 0.5 overflow",
-        "htb rate=20mbit child=spa target=20ms",
+        "htb rate=20mbit child=spa share=60",
     );
-    for words in ["htb 5a1:", "20mbit", "spa 5a2:", "target 20ms"] {
+    for words in ["htb 5a1:", "20mbit", "spa 5a2:"] {
         assert!(shown.contains(words), "{shown}");
     }
     let shown = deployed(

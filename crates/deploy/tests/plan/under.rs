@@ -98,7 +98,7 @@ fn gentle_from_stock_parts() {
 fn native_modules() {
     let scripts: String = [
         "spa",
-        "spa fin=priority maxlen=100 held=50 target=20ms ecn",
+        "spa fin=priority maxlen=100 share=50 target=20ms ecn",
         "spa child=pie target=20ms",
         "syn_prio limit=50",
         "syn_fin_prio child=gsp threshold=5ms",

@@ -83,9 +83,6 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("priority up to 100 bytes", |setup| {
                 setup.replace(SPA, "spa fin=priority maxlen=100 share=100");
             }),
-            Variant::new("in order", |setup| {
-                setup.replace(SPA, "spa fin=inorder share=100")
-            }),
             Variant::new("as data", |setup| {
                 setup.replace(SPA, "spa fin=none share=100")
             }),

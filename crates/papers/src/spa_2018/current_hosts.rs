@@ -4,7 +4,7 @@ use super::figures::{BINS, by_size, panels};
 use super::quantity::{LOSS, RESPONSE_TIME, RTT, SYN_LOSS, UP_TO_3, mean, ratio};
 use super::schemes::{
     BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PUBLISHED_SPA, RED, REDFAVOR, SFQ,
-    SPA, SPA_IN_ORDER,
+    SPA, SPA_SYN_ONLY,
 };
 use super::testbed::{
     SELECTION, claims_of_real, claims_of_real_by_size, claims_of_reverse, claims_of_short,
@@ -83,7 +83,7 @@ const ON_KERNEL: [&str; 11] = [
     PIE,
     SFQ,
     SPA,
-    SPA_IN_ORDER,
+    SPA_SYN_ONLY,
 ];
 
 /// Kernel and simulator with the same connections of `seconds`; `None` if the kernel is not asked for.
@@ -125,7 +125,6 @@ fn on_kernel(lab: &Lab<'_>, traffic: &Traffic, seconds: u64) -> Result<Option<Ta
 }
 
 const LENGTH_CHECK: &str = "SPA, FINs up to 100 bytes";
-const SYN_ONLY: &str = "SPA, SYN only";
 
 /// `short` with SPA's treatments of FINs, between hosts with and without SACK.
 pub(super) fn overtaking_fin(lab: &Lab<'_>) -> Result<Measured, Failure> {
@@ -133,8 +132,7 @@ pub(super) fn overtaking_fin(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (CODEL, "codel"),
         (SPA, PUBLISHED_SPA),
         (LENGTH_CHECK, "spa fin=priority maxlen=100 share=100"),
-        (SYN_ONLY, "spa fin=none share=100"),
-        (SPA_IN_ORDER, "spa"),
+        (SPA_SYN_ONLY, "spa"),
     ]);
     setup.set_profile("linux-7.2");
     if !lab.quick() {
@@ -185,7 +183,6 @@ pub(super) fn overtaking_fin(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("mean", mean(&with, SPA, RESPONSE_TIME))
         .claim("drops", Estimate::exact(drops(SPA) / drops(CODEL)))
         .claim("length-check", to_codel(LENGTH_CHECK))
-        .claim("syn-only", to_codel(SYN_ONLY))
-        .claim("in-order", to_codel(SPA_IN_ORDER))
+        .claim("syn-only", to_codel(SPA_SYN_ONLY))
         .claim("without-sack", ratio(&without, SPA, CODEL, RESPONSE_TIME)))
 }

@@ -14,8 +14,8 @@ pub(super) const SFQ: &str = "SFQ";
 pub(super) const SYN_PRIO: &str = "SYN Prio";
 pub(super) const SYN_FIN_PRIO: &str = "SYN/FIN Prio";
 pub(super) const SPA: &str = "SPA";
-/// gentle's default, which the paper does not have: SPA that keeps FINs behind their data.
-pub(super) const SPA_IN_ORDER: &str = "SPA, FIN in order";
+/// The default of gentle, which the paper does not have: FINs are data.
+pub(super) const SPA_SYN_ONLY: &str = "SPA, SYN only";
 
 /// Schemes of the paper, in the order of its figures.
 pub(super) const PUBLISHED: &[&str] = &[
@@ -63,7 +63,7 @@ const COMMON: &[(&str, &str)] = &[
     (SYN_PRIO, "syn_prio limit=50 maxlen=0 share=100"),
     (SYN_FIN_PRIO, "syn_fin_prio limit=50 maxlen=0 share=100"),
     (SPA, PUBLISHED_SPA),
-    (SPA_IN_ORDER, "spa"),
+    (SPA_SYN_ONLY, "spa"),
 ];
 
 /// Schemes as the paper's router has them.

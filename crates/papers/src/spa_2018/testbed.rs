@@ -8,7 +8,7 @@ use super::quantity::{
 };
 use super::schemes::{
     BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PLAIN_AQMS, PUBLISHED, RED,
-    REDFAVOR, SFQ, SPA, SPA_IN_ORDER, SYN_FIN_PRIO, WITHOUT_PROTECTION,
+    REDFAVOR, SFQ, SPA, SPA_SYN_ONLY, SYN_FIN_PRIO, WITHOUT_PROTECTION,
 };
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
 use crate::estimate::Estimate;
@@ -100,7 +100,7 @@ pub(super) const SELECTION: [&str; 9] = [
     FQ_CODEL,
     SFQ,
     SPA,
-    SPA_IN_ORDER,
+    SPA_SYN_ONLY,
 ];
 
 /// Fig. 6.

@@ -46,7 +46,8 @@ fn share(result: &SchemeResult) -> f64 {
 #[test]
 fn a_bound_on_priority_keeps_data_flowing() {
     let bounded = share(&run("spa"));
-    assert!(bounded > 0.65, "{bounded}");
+    // 37.5 % of the bytes, headers included.
+    assert!((0.30..0.375).contains(&bounded), "{bounded}");
     let unbounded = share(&run("spa share=100"));
     assert!(unbounded < 0.05, "{unbounded}");
 }

@@ -154,8 +154,7 @@ mod tests {
         );
         assert_eq!(counted.marks(), 5);
         assert_eq!(queued(seen.samples.last().unwrap(), Direction::Down), 3);
-        let shown =
-            json!({"dev": "rdown", "data": {"drops": {"codel": 7, "limit": 2}, "ecn_mark": 1}});
+        let shown = json!({"dev": "rdown", "flood_drop": 2, "ecn_mark": 1});
         let spa = "spa".parse().unwrap();
         let counted = QueueCounters::of(
             &observations(vec![(10, json!({"dev": "rdown"})), (90, shown)]),
@@ -166,7 +165,11 @@ mod tests {
         let reasons: Vec<DropReason> = counted.of_drops(3).take(3).collect();
         assert_eq!(
             reasons,
-            [DropReason::Tail, DropReason::Tail, DropReason::Aqm]
+            [
+                DropReason::Overlimit,
+                DropReason::Overlimit,
+                DropReason::Aqm
+            ]
         );
         assert_eq!(counted.marks(), 1);
         let up = QueueCounters::of(&seen, &scenario, Direction::Up, &spa);

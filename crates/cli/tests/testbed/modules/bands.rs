@@ -285,19 +285,19 @@ fn rows() -> Vec<Row> {
         (
             "SYN behind a label",
             mpls(1, &v4(&tcp(SYN, 20, 0))),
-            true,
+            false,
             true,
         ),
         (
             "IPv6 SYN behind two labels",
             mpls(2, &v6(&tcp(SYN, 20, 0))),
-            true,
+            false,
             true,
         ),
         (
             "SYN behind three labels",
             mpls(3, &v4(&tcp(SYN, 20, 0))),
-            true,
+            false,
             false,
         ),
         (
@@ -333,7 +333,9 @@ fn packets_go_where_they_belong() {
             |packet| matches!(packet.transport, Transport::Tcp(tcp) if tcp.flags.any(TcpFlags::SYN)),
         );
         let short = frame.len() - headers_below_ip(&row) <= MAXLEN;
-        assert_eq!(syn && short, row.native, "{}", row.name);
+        // The kernel's dissector does not look behind labels.
+        let behind_label = row.types == [MPLS];
+        assert_eq!(syn && short && !behind_label, row.native, "{}", row.name);
     }
     let Some(laboratory) = Laboratory::new() else {
         return;
@@ -399,8 +401,11 @@ impl Backing {
             }
             Backing::Native => {
                 run(&format!(
-                    "tc qdisc add dev {dev} root {table} handle 1: spa"
+                    "tc qdisc add dev {dev} root {table} handle 5a1: spa"
                 ));
+                for band in [1, 2] {
+                    run(&format!("tc qdisc add dev {dev} parent 5a1:{band} codel"));
+                }
             }
         }
     }
@@ -408,33 +413,26 @@ impl Backing {
     fn take_off(self, dev: &str) {
         run(&format!("tc qdisc del dev {dev} root"));
     }
+}
 
-    /// Packets sent by the handshake queue and by the data queue.
-    fn sent(self, dev: &str) -> [u64; 2] {
-        let number = |value: &Value| value.as_u64().expect("a number");
-        let list = qdiscs(dev);
-        let find = |what: &str, value: &str| {
-            let found = list.iter().find(|qdisc| qdisc[what] == value);
-            found.unwrap_or_else(|| panic!("no {what} {value}: {list:?}"))
-        };
-        match self {
-            Backing::Stock => {
-                ["5a1:1", "5a1:2"].map(|band| number(&find("parent", band)["packets"]))
-            }
-            Backing::Native => {
-                ["priority", "data"].map(|queue| number(&find("kind", "spa")[queue]["sent"]))
-            }
-        }
-    }
+/// Packets sent by the handshake queue and by the data queue.
+fn sent(dev: &str) -> [u64; 2] {
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let list = qdiscs(dev);
+    let find = |what: &str, value: &str| {
+        let found = list.iter().find(|qdisc| qdisc[what] == value);
+        found.unwrap_or_else(|| panic!("no {what} {value}: {list:?}"))
+    };
+    ["5a1:1", "5a1:2"].map(|band| number(&find("parent", band)["packets"]))
+}
 
-    fn largest_data(self, dev: &str) -> u64 {
-        let list = qdiscs(dev);
-        let value = list.iter().find_map(|qdisc| match self {
-            Backing::Stock => (qdisc["parent"] == "5a1:2").then(|| &qdisc["maxpacket"]),
-            Backing::Native => (qdisc["kind"] == "spa").then(|| &qdisc["data"]["maxpacket"]),
-        });
-        value.and_then(Value::as_u64).expect("a number")
-    }
+/// Largest data packet, by the CoDel of its band.
+fn largest_data(dev: &str) -> u64 {
+    let list = qdiscs(dev);
+    let mut bands = list.iter();
+    let data = bands.find(|qdisc| qdisc["parent"] == "5a1:2");
+    data.and_then(|data| data["maxpacket"].as_u64())
+        .expect("a number")
 }
 
 fn every_row(backing: Backing) {
@@ -447,10 +445,10 @@ fn every_row(backing: Backing) {
                 continue;
             }
             let mut sender = Sender::new(dev);
-            let before = backing.sent("d0");
+            let before = sent("d0");
             assert!(sender.send(&ethernet(row.types, &row.packet)));
             sleep(Duration::from_millis(1));
-            let after = backing.sent("d0");
+            let after = sent("d0");
             let priority = match backing {
                 // The filters do not match MPLS inside a VLAN tag.
                 Backing::Stock => row.stock && !(dev == "d0.5" && row.types == [MPLS]),
@@ -474,7 +472,7 @@ fn segments_put_together() {
         backing.set_up("near0", "");
         far.send(BYTES);
         sleep(Duration::from_secs(1));
-        let [handshakes, data] = backing.sent("near0");
+        let [handshakes, data] = sent("near0");
         assert_eq!(
             handshakes, 1,
             "{backing:?}: one SYN went first, and nothing else"
@@ -483,7 +481,7 @@ fn segments_put_together() {
             data as usize > BYTES / 1460,
             "{backing:?}: segments are counted: {data}"
         );
-        let largest = backing.largest_data("near0");
+        let largest = largest_data("near0");
         assert!(
             largest > 10_000,
             "{backing:?}: large packets were queued: {largest}"

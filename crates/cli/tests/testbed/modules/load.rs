@@ -236,7 +236,7 @@ impl Changes {
             "gsp limit 20",
             "redfavor adaptive",
             "tbf rate 500kbit burst 2000 limit 20000",
-            "spa limit 10 held 3",
+            "spa share 3",
         ];
         let child = CHILDREN.choose(&mut self.random).expect("children");
         let class = self.random.random_range(1..=2);

@@ -23,5 +23,6 @@ mod page;
 mod selftests;
 mod smp;
 mod table;
+mod trees;
 
 pub(crate) use laboratory::{NOT_STOPPED, kernel_folder};

@@ -20,7 +20,7 @@ pub(crate) const SCHEMES: [&str; 14] = [
     "sfq",
     "spa fin=none",
     "spa fin=priority",
-    "spa fin=inorder",
+    "spa share=100",
 ];
 
 pub(crate) fn estimate(value: f64, ci95: f64) -> Estimate {

@@ -509,7 +509,15 @@ pub(super) const TABLE: &[Row] = &[
         tc class add dev wan parent 1:1 classid 1:12 estimator 1s 8s htb rate 1mbit",
     ),
     // gentle's modules, set up by somebody else.
-    row("spa", EGRESS, Restored, "tc qdisc add dev wan root handle 9: spa limit 77 target 7ms"),
+    row("spa", EGRESS, Restored, "tc qdisc add dev wan root handle 9: spa share 77"),
+    row(
+        "spa with children",
+        EGRESS,
+        Restored,
+        "tc qdisc add dev wan root handle 9: spa fin priority
+        tc qdisc add dev wan parent 9:1 handle 91: codel
+        tc qdisc add dev wan parent 9:2 handle 92: fq_codel flows 64",
+    ),
     row("gsp", EGRESS, Restored, "tc qdisc add dev wan root handle 9: gsp limit 77"),
     row("gentle", EGRESS, Restored, "tc qdisc add dev wan root handle 9: gentle flows 64 target 3ms hosts src"),
     row("redfavor", EGRESS, Refused("redfavor 9:"), "tc qdisc add dev wan root handle 9: redfavor limit 75000"),
