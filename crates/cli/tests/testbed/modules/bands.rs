@@ -124,6 +124,24 @@ fn rows() -> Vec<Row> {
     );
     row("RST", plain, v4(&tcp(TcpFlags::RST, 0, 0)), false, false);
     row("ACK", plain, v4(&tcp(ACK, 12, 0)), false, false);
+    // No host sends the next two; the SYN flag decides, as in a filter of one bit.
+    let with = |flag: TcpFlags| TcpFlags(SYN.0 | flag.0);
+    for (name, flag) in [
+        ("SYN and FIN", TcpFlags::FIN),
+        ("SYN and RST", TcpFlags::RST),
+    ] {
+        row(name, plain, v4(&tcp(with(flag), 20, 0)), true, true);
+    }
+    let ecn = with(TcpFlags(TcpFlags::ECE.0 | TcpFlags::CWR.0));
+    row(
+        "SYN that asks for ECN",
+        plain,
+        v4(&tcp(ecn, 20, 0)),
+        true,
+        true,
+    );
+    let cut = &tcp(SYN, 0, 0)[..12];
+    row("SYN cut off before its flags", plain, v4(cut), false, false);
     row("data", plain, v4(&tcp(ACK, 12, 1448)), false, false);
     let bytes = tcp(SYN, 0, 0);
     row(
