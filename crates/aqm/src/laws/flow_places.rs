@@ -210,7 +210,7 @@ mod tests {
             let place = places.place(*flow, true, |index| (index != 0).then_some(0), |_| true);
             assert_eq!(place.index, 0);
         }
-        // Flows of another have the others, and share only where there is none.
+        // Flows of another host get the other places, and share one only when all are in use.
         let mut waiting = [true, false, false, false, false, false, false, false];
         for (number, flow) in flows[2..10].iter().enumerate() {
             let place = places.place(
@@ -222,7 +222,7 @@ mod tests {
             assert_eq!(place.index == 0, number == 7);
             waiting[place.index] = true;
         }
-        // The one that shares goes on to do so as long as packets wait there.
+        // A flow that shares a place stays there as long as packets wait there.
         waiting[3] = false;
         let free = |index: usize| (!waiting[index]).then_some(0);
         assert_eq!(

@@ -2,7 +2,8 @@
 //!
 //! Braud, Heusse and Duda, "The Virtue of Gentleness" (Networking 2018), section V. Each of the two queues has its own
 //! state and limit, like two children of Linux's `prio`. The option `share` limits the bytes that priority packets may
-//! take from waiting data: handshake packets beyond it queue as data (`laws/share.rs`). The kernel module `kernel/sch_spa.c` makes the same decisions.
+//! take from waiting data: handshake packets beyond it queue as data (`laws/share.rs`). The kernel module
+//! `kernel/sch_spa.c` makes the same decisions.
 
 use crate::laws::share::{Admission, PriorityShare};
 use crate::plumbing::options::{Kind, OptionSpec, Options};

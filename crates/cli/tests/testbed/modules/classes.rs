@@ -1,6 +1,6 @@
 //! Classes of spa, and the modules as classes of other qdiscs.
 
-use super::guest::{dummy, only_here, qdiscs, refused, run};
+use super::guest::{all_is_empty, dummy, only_here, qdiscs, refused, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{self, Sender};
 use serde_json::Value;
@@ -146,13 +146,7 @@ fn a_child(child: &str, sender: &mut Sender) {
     }
     std::thread::sleep(std::time::Duration::from_secs(30));
     // All counters up to the root are zero.
-    for qdisc in qdiscs("d0") {
-        assert_eq!(
-            (&qdisc["qlen"], &qdisc["backlog"]),
-            (&0.into(), &0.into()),
-            "{child}: {qdisc}"
-        );
-    }
+    all_is_empty("d0", child);
 }
 
 fn sent() -> u64 {
@@ -200,13 +194,7 @@ fn under_others(sender: &mut Sender) {
                 "tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} {changed}"
             ));
             std::thread::sleep(std::time::Duration::from_secs(10));
-            for qdisc in qdiscs("d0") {
-                assert_eq!(
-                    (&qdisc["qlen"], &qdisc["backlog"]),
-                    (&0.into(), &0.into()),
-                    "{root}: {qdisc}"
-                );
-            }
+            all_is_empty("d0", root);
         }
         run("tc qdisc del dev d0 root");
     }

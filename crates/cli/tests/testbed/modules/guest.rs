@@ -66,3 +66,12 @@ pub(super) fn qdisc(dev: &str, kind: &str) -> Option<Value> {
 pub(super) fn options(dev: &str, kind: &str) -> Value {
     qdisc(dev, kind).map_or(Value::Null, |qdisc| qdisc["options"].clone())
 }
+
+/// Checks that every qdisc is empty, from text: the JSON of tc 6.1 is not valid where there is an hfsc.
+pub(super) fn all_is_empty(dev: &str, what: &str) {
+    let text = run(&format!("tc -s qdisc show dev {dev}"));
+    let backlogs = text.lines().filter(|line| line.starts_with(" backlog"));
+    for backlog in backlogs {
+        assert!(backlog.starts_with(" backlog 0b 0p"), "{what}: {text}");
+    }
+}

@@ -48,10 +48,15 @@ impl Laboratory {
     /// Runs the ignored test `name` of this program within the machine; returns its output. The test must succeed
     /// without warnings of the kernel.
     pub(super) fn run(&self, name: &str) -> String {
+        self.run_with(&[], name)
+    }
+
+    /// The same with variables of the environment, `NAME=VALUE`.
+    pub(super) fn run_with(&self, variables: &[&str], name: &str) -> String {
         let program = std::env::current_exe().unwrap();
         let program = program.to_str().unwrap();
         let options = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
-        self.succeed(&[&[program, name], &options[..]].concat())
+        self.succeed(&[&["env"], variables, &[program, name], &options[..]].concat())
     }
 
     /// Runs a program within the machine, which must succeed without warnings of the kernel.

@@ -1,7 +1,7 @@
 //! The modules in trees of other qdiscs: filters and netem below, every kind of parent above, and trees drawn at random.
 
 use super::far::Far;
-use super::guest::{attempt, dummy, only_here, run};
+use super::guest::{all_is_empty, attempt, dummy, only_here, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{self, Sender};
 use rand::seq::IndexedRandom;
@@ -34,16 +34,8 @@ fn random_trees_lose_count_of_nothing() {
         value.map_or(default, |value| value.parse().expect("a number"))
     };
     let (seed, trees) = (of("GENTLE_TREES_SEED", 1), of("GENTLE_TREES", 60));
-    let program = std::env::current_exe().unwrap();
-    let printed = laboratory.succeed(&[
-        "env",
-        &format!("GENTLE_TREES_PLAN={seed},{trees}"),
-        program.to_str().unwrap(),
-        "modules::trees::random",
-        "--ignored",
-        "--exact",
-        "--nocapture",
-    ]);
+    let plan = format!("GENTLE_TREES_PLAN={seed},{trees}");
+    let printed = laboratory.run_with(&[&plan], "modules::trees::random");
     assert_eq!(number(&printed, "trees"), trees, "{printed}");
     assert!(number(&printed, "sent") > 20 * trees, "{printed}");
 }
@@ -141,15 +133,6 @@ fn load(sender: &mut Sender, times: usize) {
         for frame in [packets::syn(), packets::data(1400), packets::fin()] {
             sender.send(&frame);
         }
-    }
-}
-
-/// Checks that every qdisc is empty. (In tc's JSON of 6.1 hfsc's options are none.)
-fn all_is_empty(dev: &str, what: &str) {
-    let text = run(&format!("tc -s qdisc show dev {dev}"));
-    let backlogs = text.lines().filter(|line| line.starts_with(" backlog"));
-    for backlog in backlogs {
-        assert!(backlog.starts_with(" backlog 0b 0p"), "{what}: {text}");
     }
 }
 
