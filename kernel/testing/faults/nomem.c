@@ -4,7 +4,8 @@
  *
  *	echo N > /proc/gentle_nomem
  *
- * makes the Nth from now on fail, and 0 none. Reading the file tells which
+ * makes the Nth of a user's process from now on fail, and 0 none. Kernel threads,
+ * which work whenever they like, do not count. Reading the file tells which
  * function has asked for the one that failed.
  *
  * The first instructions of the kernel's function become a jump. User-mode Linux
@@ -15,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -38,7 +40,7 @@ static void *asked;
 static void *nomem_kvmalloc(DECL_KMALLOC_PARAMS(size, b, token),
 			    unsigned long align, gfp_t flags, int node)
 {
-	if (left && !--left) {
+	if (left && !(current->flags & PF_KTHREAD) && !--left) {
 		asked = __builtin_return_address(0);
 		return NULL;
 	}
