@@ -18,6 +18,7 @@
 #ifndef YOUNG_H
 #define YOUNG_H
 
+#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
@@ -49,7 +50,7 @@
 #define GENTLE_MEMORY	512
 #define GENTLE_EACH	16
 #define GENTLE_SIZE_UNIT 32
-#define GENTLE_SIZE_MOST (1ULL << 40)
+#define GENTLE_SIZE_MOST BIT_ULL(40)
 
 struct gentle_sizes {
 	u64	older;		/* bytes of flows beyond the last level */

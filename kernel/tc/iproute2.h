@@ -13,22 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
-/* tc/tc_util.h. In later versions the first argument of each function is const.
- * has_block is the newest member, of 5.19.
- */
+/* tc/tc_util.h. has_block is the newest member, of 5.19. */
 struct qdisc_util {
 	struct qdisc_util *next;
 	const char *id;
-	int (*parse_qopt)(struct qdisc_util *qu, int argc, char **argv,
+	int (*parse_qopt)(const struct qdisc_util *qu, int argc, char **argv,
 			  struct nlmsghdr *n, const char *dev);
-	int (*print_qopt)(struct qdisc_util *qu, FILE *f, struct rtattr *opt);
-	int (*print_xstats)(struct qdisc_util *qu, FILE *f,
+	int (*print_qopt)(const struct qdisc_util *qu, FILE *f,
+			  struct rtattr *opt);
+	int (*print_xstats)(const struct qdisc_util *qu, FILE *f,
 			    struct rtattr *xstats);
-	int (*parse_copt)(struct qdisc_util *qu, int argc, char **argv,
+	int (*parse_copt)(const struct qdisc_util *qu, int argc, char **argv,
 			  struct nlmsghdr *n, const char *dev);
-	int (*print_copt)(struct qdisc_util *qu, FILE *f, struct rtattr *opt);
-	int (*has_block)(struct qdisc_util *qu, struct rtattr *opt,
+	int (*print_copt)(const struct qdisc_util *qu, FILE *f,
+			  struct rtattr *opt);
+	int (*has_block)(const struct qdisc_util *qu, struct rtattr *opt,
 			 __u32 block_idx, bool *p_has);
 };
 
@@ -36,17 +37,44 @@ int get_size(unsigned int *size, const char *str);
 int get_rate(unsigned int *rate, const char *str);	/* bytes per second */
 
 /* include/utils.h */
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof(*(array)))
+#define NEXT_ARG()				\
+	do {					\
+		argv++;				\
+		if (--argc <= 0)		\
+			incomplete_command();	\
+	} while (0)
+
 void incomplete_command(void) __attribute__((noreturn));
+int get_u32(__u32 *val, const char *arg, int base);
 int get_unsigned(unsigned int *val, const char *arg, int base);
 int get_time64(__s64 *time, const char *str);	/* ns */
 
 /* include/libnetlink.h */
 int addattr_l(struct nlmsghdr *n, int maxlen, int type, const void *data,
 	      int alen);
+int addattr32(struct nlmsghdr *n, int maxlen, int type, __u32 data);
 struct rtattr *addattr_nest(struct nlmsghdr *n, int maxlen, int type);
 int addattr_nest_end(struct nlmsghdr *n, struct rtattr *nest);
 int parse_rtattr_flags(struct rtattr *tb[], int max, struct rtattr *rta,
 		       int len, unsigned short flags);
+
+#define parse_rtattr_nested(tb, max, nest)				\
+	parse_rtattr_flags(tb, max, RTA_DATA(nest), RTA_PAYLOAD(nest),	\
+			   NLA_F_NESTED)
+
+static inline __u32 rta_getattr_u32(const struct rtattr *rta)
+{
+	return *(__u32 *)RTA_DATA(rta);
+}
+
+static inline __u64 rta_getattr_u64(const struct rtattr *rta)
+{
+	__u64 value;
+
+	memcpy(&value, RTA_DATA(rta), sizeof(value));
+	return value;
+}
 
 /* include/color.h: the last of enum color_attr, for no colour. */
 #define COLOR_NONE 6

@@ -189,13 +189,11 @@ static int dualpi2_option(void *n, int argc, char **argv)
 	return with_value(put_option(n, argv[0], argc > 1 ? argv[1] : ""));
 }
 
-static int dualpi2_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+static int dualpi2_parse_opt(const struct qdisc_util *qu, int argc, char **argv,
 			     struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
 
-	(void)qu;
-	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	if (read_options("dualpi2", argc, argv, dualpi2_option, n, explain))
 		return -1;
@@ -203,13 +201,12 @@ static int dualpi2_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	return 0;
 }
 
-static int dualpi2_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int dualpi2_print_opt(const struct qdisc_util *qu, FILE *f,
+			     struct rtattr *opt)
 {
 	struct rtattr *tb[DUALPI2_MAX + 1];
 	int i;
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	parse_rtattr_flags(tb, DUALPI2_MAX, RTA_DATA(opt), RTA_PAYLOAD(opt),
@@ -239,13 +236,11 @@ static int dualpi2_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static int dualpi2_print_xstats(struct qdisc_util *qu, FILE *f,
+static int dualpi2_print_xstats(const struct qdisc_util *qu, FILE *f,
 				struct rtattr *xstats)
 {
 	struct dualpi2_xstats st;
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	copy_attr(&st, sizeof(st), xstats);

@@ -178,13 +178,11 @@ static int fq_option(void *n, int argc, char **argv)
 	return with_value(put_option(n, option, argc > 1 ? argv[1] : ""));
 }
 
-static int fq_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+static int fq_parse_opt(const struct qdisc_util *qu, int argc, char **argv,
 			struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
 
-	(void)qu;
-	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS);
 	if (read_options("fq", argc, argv, fq_option, n, explain))
 		return -1;
@@ -192,15 +190,14 @@ static int fq_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	return 0;
 }
 
-static int fq_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int fq_print_opt(const struct qdisc_util *qu, FILE *f,
+			struct rtattr *opt)
 {
 	struct rtattr *tb[FQ_LAST + 1];
 	__u32 weights[BANDS];
 	struct tc_prio_qopt map;
 	int i;
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	parse_rtattr_flags(tb, FQ_LAST, RTA_DATA(opt), RTA_PAYLOAD(opt),
@@ -237,12 +234,11 @@ static int fq_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static int fq_print_xstats(struct qdisc_util *qu, FILE *f, struct rtattr *xstats)
+static int fq_print_xstats(const struct qdisc_util *qu, FILE *f,
+			   struct rtattr *xstats)
 {
 	struct fq_stats st;
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	copy_attr(&st, sizeof(st), xstats);

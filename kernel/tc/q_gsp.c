@@ -139,13 +139,11 @@ static int gsp_option(void *n, int argc, char **argv)
 	return with_value(put_option(n, argv[0], argc > 1 ? argv[1] : ""));
 }
 
-static int gsp_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+static int gsp_parse_opt(const struct qdisc_util *qu, int argc, char **argv,
 			 struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
 
-	(void)qu;
-	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	if (read_options("gsp", argc, argv, gsp_option, n, explain))
 		return -1;
@@ -178,12 +176,11 @@ static void print_ns_attr(const struct rtattr *attr, const char *key,
 		print_ns(key, name, get_u64_attr(attr));
 }
 
-static int gsp_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int gsp_print_opt(const struct qdisc_util *qu, FILE *f,
+			 struct rtattr *opt)
 {
 	struct rtattr *tb[TCA_GSP_MAX + 1];
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	parse_rtattr_flags(tb, TCA_GSP_MAX, RTA_DATA(opt), RTA_PAYLOAD(opt),
@@ -209,7 +206,7 @@ static int gsp_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static int gsp_print_xstats(struct qdisc_util *qu, FILE *f,
+static int gsp_print_xstats(const struct qdisc_util *qu, FILE *f,
 			    struct rtattr *xstats)
 {
 	static const char *const overflow[] = {
@@ -220,8 +217,6 @@ static int gsp_print_xstats(struct qdisc_util *qu, FILE *f,
 	struct rtattr *tb[TCA_GSP_XSTATS_MAX + 1];
 	__u32 state;
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	parse_rtattr_flags(tb, TCA_GSP_XSTATS_MAX, RTA_DATA(xstats),

@@ -254,14 +254,13 @@ static int redfavor_option(void *options, int argc, char **argv)
 	return with_value(read_value(options, argv[0], argc > 1 ? argv[1] : ""));
 }
 
-static int redfavor_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+static int redfavor_parse_opt(const struct qdisc_util *qu, int argc,
+			      char **argv,
 			      struct nlmsghdr *n, const char *dev)
 {
 	struct redfavor_options o = {};
 	struct rtattr *opts;
 
-	(void)qu;
-	(void)dev;
 	if (read_options("redfavor", argc, argv, redfavor_option, &o, explain))
 		return -1;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
@@ -278,12 +277,11 @@ static void print_flag(__u32 flags, __u32 flag, const char *name)
 		print_string(PRINT_FP, NULL, "%s ", name);
 }
 
-static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int redfavor_print_opt(const struct qdisc_util *qu, FILE *f,
+			      struct rtattr *opt)
 {
 	struct rtattr *tb[TCA_REDFAVOR_MAX + 1];
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	parse_rtattr_flags(tb, TCA_REDFAVOR_MAX, RTA_DATA(opt),
@@ -310,13 +308,11 @@ static int redfavor_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt
 	return 0;
 }
 
-static int redfavor_print_xstats(struct qdisc_util *qu, FILE *f,
+static int redfavor_print_xstats(const struct qdisc_util *qu, FILE *f,
 				 struct rtattr *xstats)
 {
 	struct rtattr *tb[TCA_REDFAVOR_XSTATS_MAX + 1];
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	parse_rtattr_flags(tb, TCA_REDFAVOR_XSTATS_MAX, RTA_DATA(xstats),

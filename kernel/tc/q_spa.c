@@ -71,13 +71,11 @@ static int spa_option(void *n, int argc, char **argv)
 	return 0;
 }
 
-static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
+static int spa_parse_opt(const struct qdisc_util *qu, int argc, char **argv,
 			 struct nlmsghdr *n, const char *dev)
 {
 	struct rtattr *opts;
 
-	(void)qu;
-	(void)dev;
 	opts = addattr_nest(n, MAX_MSG, TCA_OPTIONS | NLA_F_NESTED);
 	if (read_options("spa", argc, argv, spa_option, n, explain))
 		return -1;
@@ -85,12 +83,11 @@ static int spa_parse_opt(struct qdisc_util *qu, int argc, char **argv,
 	return 0;
 }
 
-static int spa_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int spa_print_opt(const struct qdisc_util *qu, FILE *f,
+			 struct rtattr *opt)
 {
 	struct rtattr *tb[TCA_SPA_MAX + 1];
 
-	(void)qu;
-	(void)f;
 	if (!opt)
 		return 0;
 	parse_rtattr_flags(tb, TCA_SPA_MAX, RTA_DATA(opt), RTA_PAYLOAD(opt),
@@ -107,13 +104,11 @@ static int spa_print_opt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 	return 0;
 }
 
-static int spa_print_xstats(struct qdisc_util *qu, FILE *f,
+static int spa_print_xstats(const struct qdisc_util *qu, FILE *f,
 			    struct rtattr *xstats)
 {
 	struct rtattr *tb[TCA_SPA_XSTATS_MAX + 1];
 
-	(void)qu;
-	(void)f;
 	if (!xstats)
 		return 0;
 	parse_rtattr_flags(tb, TCA_SPA_XSTATS_MAX, RTA_DATA(xstats),
@@ -130,10 +125,9 @@ static int spa_print_xstats(struct qdisc_util *qu, FILE *f,
 }
 
 /* The classes have no options. */
-static int spa_print_copt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
+static int spa_print_copt(const struct qdisc_util *qu, FILE *f,
+			  struct rtattr *opt)
 {
-	(void)qu;
-	(void)f;
 	(void)opt;
 	return 0;
 }

@@ -41,6 +41,32 @@ fn tools() -> Option<PathBuf> {
     Some(text(&output.stdout).into())
 }
 
+/// The patches of `upstream/` can be put together from the files of today, and checkpatch has nothing to say.
+#[test]
+fn patches_for_linux_pass_checkpatch() {
+    if tools().is_none() {
+        return;
+    }
+    let into = tempfile::tempdir().unwrap();
+    let output = Command::new(kernel_folder().join("../upstream/series"))
+        .arg(into.path())
+        .env("GIT_AUTHOR_NAME", "A Tester")
+        .env("GIT_AUTHOR_EMAIL", "tester@example.org")
+        .env("GIT_COMMITTER_NAME", "A Tester")
+        .env("GIT_COMMITTER_EMAIL", "tester@example.org")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let clean = |line: &&str| line.ends_with(": checkpatch has nothing to say");
+    assert_eq!(printed.lines().filter(clean).count(), 6, "{printed}");
+    for letter in ["net", "net-next"] {
+        let path = into.path().join(letter).join("0000-cover-letter.patch");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(!text.contains("***"), "{text}");
+    }
+}
+
 fn shell(laboratory: &Laboratory, script: &str) -> String {
     laboratory.succeed(&["sh", "-ec", script])
 }
