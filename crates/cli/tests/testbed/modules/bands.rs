@@ -336,6 +336,144 @@ fn rows() -> Vec<Row> {
     rows
 }
 
+/// Headers that no host sends, or that hide what comes behind them. A queue may take such a packet for data or for a
+/// SYN, and a sender gains nothing by it: SYNs have no more than their share.
+fn unusual() -> Vec<Row> {
+    let syn = tcp(SYN, 20, 0);
+    let changed = |packet: &[u8], at: usize, byte: u8| {
+        let mut packet = packet.to_vec();
+        packet[at] = byte;
+        packet
+    };
+    let v4 = ipv4(V4, &syn);
+    let inside = |protocol, payload: &[u8]| ipv4(Ipv4Header { protocol, ..V4 }, payload);
+    let inside_v6 = |protocol, payload: &[u8]| ipv6(Ipv6Header { protocol, ..V6 }, payload);
+    // Next header TCP, a length of four words of which two are not counted, a number and a check value (RFC 4302).
+    let authentication = [
+        &[protocol::TCP, 2, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 1, 2, 3, 4][..],
+        &syn,
+    ]
+    .concat();
+    let padding = Ipv6Extension::Destination(&[1, 4, 0, 0, 0, 0]);
+    let extensions = |count: usize| {
+        let extensions = &vec![padding; count][..];
+        ipv6(Ipv6Header { extensions, ..V6 }, &syn)
+    };
+    let tags = |types: &'static [u16]| (types, v4.clone());
+    let mut rows = Vec::new();
+    for (name, (types, packet), native, stock) in [
+        (
+            "data offset below a header",
+            (&[IPV4][..], changed(&v4, 32, 0x40)),
+            true,
+            true,
+        ),
+        (
+            "IPv6, data offset below a header",
+            (&[IPV6], changed(&inside_v6(protocol::TCP, &syn), 52, 0x40)),
+            false,
+            true,
+        ),
+        (
+            "total length of zero",
+            (&[IPV4], changed(&v4, 3, 0)),
+            true,
+            true,
+        ),
+        (
+            "total length of the IP header",
+            (&[IPV4], changed(&v4, 3, 20)),
+            true,
+            true,
+        ),
+        (
+            "header of four words",
+            (&[IPV4], changed(&v4, 0, 0x44)),
+            false,
+            false,
+        ),
+        ("version 5", (&[IPV4], changed(&v4, 0, 0x55)), true, true),
+        (
+            "options beyond the end",
+            (&[IPV4], changed(&v4, 0, 0x4f)),
+            false,
+            false,
+        ),
+        (
+            "IPv4 with the type of IPv6",
+            (&[IPV6], v4.clone()),
+            false,
+            false,
+        ),
+        ("no payload", (&[IPV4], ipv4(V4, &[])), false, false),
+        (
+            "cut off in the IP header",
+            (&[IPV4], v4[..12].to_vec()),
+            false,
+            false,
+        ),
+        (
+            "IPv6, cut off in the IP header",
+            (&[IPV6], inside_v6(protocol::TCP, &syn)[..30].to_vec()),
+            false,
+            false,
+        ),
+        (
+            "SYN behind an authentication header",
+            (&[IPV4], inside(51, &authentication)),
+            false,
+            false,
+        ),
+        (
+            "IPv6 SYN behind an authentication header",
+            (&[IPV6], inside_v6(51, &authentication)),
+            false,
+            false,
+        ),
+        ("encrypted", (&[IPV4], inside(50, &syn)), false, false),
+        ("SYN in IP in IP", (&[IPV4], inside(4, &v4)), false, false),
+        (
+            "SYN in IPv6 in IPv4",
+            (&[IPV4], inside(41, &inside_v6(protocol::TCP, &syn))),
+            false,
+            false,
+        ),
+        (
+            "SYN in GRE",
+            (&[IPV4], inside(47, &[&[0, 0, 8, 0][..], &v4].concat())),
+            false,
+            false,
+        ),
+        (
+            "SYN behind nine extensions",
+            (&[IPV6], extensions(9)),
+            true,
+            false,
+        ),
+        (
+            "SYN behind forty extensions",
+            (&[IPV6], extensions(40)),
+            false,
+            false,
+        ),
+        (
+            "SYN with nine tags",
+            tags(&[VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, IPV4]),
+            true,
+            false,
+        ),
+    ] {
+        rows.push(Row {
+            name,
+            types,
+            packet,
+            native,
+            stock,
+        });
+    }
+    rows
+}
+
 #[test]
 fn packets_go_where_they_belong() {
     // Rule applied to the dissection by gentle-wire.
@@ -359,7 +497,10 @@ fn packets_go_where_they_belong() {
         return;
     };
     let printed = laboratory.run("modules::bands::within");
-    assert_eq!(number(&printed, "rows"), rows().len() as u64);
+    assert_eq!(
+        number(&printed, "rows"),
+        (rows().len() + unusual().len()) as u64
+    );
 }
 
 /// Length of the headers before IP, bytes.
@@ -396,7 +537,7 @@ fn within() {
             backing.take_off("d0");
         }
     }
-    println!("rows: {}", rows().len());
+    println!("rows: {}", rows().len() + unusual().len());
     segments_put_together();
 }
 
@@ -455,7 +596,7 @@ fn largest_data(dev: &str) -> u64 {
 
 fn every_row(backing: Backing) {
     let mut wrong = Vec::new();
-    for row in rows() {
+    for row in rows().into_iter().chain(unusual()) {
         // Sent directly and, if untagged, through a VLAN device, where the tag is in the packet's metadata and not part
         // of its length.
         for dev in ["d0", "d0.5"] {
