@@ -4,6 +4,8 @@
 //! figures and tables ([`Part`]), and of the values that an assumption could also have ([`Variants`]). [`Lab`] runs the
 //! experiments that these functions ask for. [`reproduce`] puts both together into a [`Reproduction`].
 //!
+//! What covers each statement of a paper is in `papers/<short name>/sentences.toml` ([`Coverage`]).
+//!
 //! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is written by hand.
 
 mod chart;
@@ -22,6 +24,7 @@ mod reproduction;
 mod results;
 mod runs;
 mod selection;
+mod sentences;
 mod setup;
 mod spa_2018;
 mod table;
@@ -38,6 +41,7 @@ pub use reproduction::{
 pub use results::{Results, Values};
 pub use runs::Store;
 pub use selection::{Selection, UnknownItem};
+pub use sentences::{COVERAGE_VERSION, Coverage, Sentence, SentenceKind};
 pub use setup::Setup;
 pub use table::{Cell, Table};
 pub use verdict::Verdict;

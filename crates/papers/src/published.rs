@@ -77,18 +77,56 @@ pub struct Claim {
     /// Distance from the value, or beyond a bound, that still agrees; in the unit of the number.
     #[serde(default)]
     pub tolerance: f64,
+    /// True if the number was put into our set-up, so that agreement tests the set-up and not the paper.
+    #[serde(default)]
+    pub input: bool,
     /// Value that means "no effect", such as 1 for a ratio.
     #[serde(default)]
     pub neutral: Option<f64>,
     /// Claims of one part with the same row are compared in order.
     #[serde(default)]
     pub row: Option<String>,
+    /// Comparison of schemes that gives our number; `None`: the measurement of the figure or table gives it.
+    #[serde(default)]
+    pub compare: Option<Compare>,
     /// Reason for a difference, as far as it was investigated.
     #[serde(default)]
     pub reason: Option<String>,
     /// Assumptions on which the number may depend.
     #[serde(default)]
     pub assumptions: Vec<String>,
+}
+
+/// Comparison of schemes, in the words of the module that measures it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compare {
+    /// The scheme.
+    pub of: String,
+    /// The scheme with which it is compared; empty: none, the number is that of `of`.
+    #[serde(default)]
+    pub to: String,
+    /// Type of traffic of `to`; `None`: the same.
+    #[serde(default)]
+    pub to_traffic: Option<String>,
+    /// What is compared.
+    pub quantity: String,
+    /// Form of the number.
+    #[serde(default)]
+    pub form: Form,
+}
+
+/// Form of the number of a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Value of `of` divided by that of `to`.
+    #[default]
+    Ratio,
+    /// Percentage by which `of` is below `to`; without `to` the value in percent.
+    Percent,
+    /// Percentage by which `of` is above `to`.
+    Above,
 }
 
 /// An assumption where the paper is silent.
@@ -122,6 +160,16 @@ impl Target {
             Target::AtMost(bound) => ours <= bound + tolerance,
             Target::AtLeast(bound) => ours >= bound - tolerance,
             Target::Between(low, high) => (low - tolerance..=high + tolerance).contains(&ours),
+        }
+    }
+
+    /// True if `tolerance` of the value or bound admits a number between `low` and `high`.
+    pub fn reaches(self, low: f64, high: f64, tolerance: f64) -> bool {
+        match self {
+            Target::Value(value) => self.admits(value.clamp(low, high), tolerance),
+            Target::AtMost(_) => self.admits(low, tolerance),
+            Target::AtLeast(_) => self.admits(high, tolerance),
+            Target::Between(least, most) => low <= most + tolerance && high >= least - tolerance,
         }
     }
 
@@ -217,6 +265,15 @@ impl Data {
     /// The claims of a figure or table, in order.
     pub fn claims_of<'a>(&'a self, part: &'a str) -> impl Iterator<Item = &'a Claim> {
         self.claims.iter().filter(move |claim| claim.part() == part)
+    }
+
+    /// Names of all figures, tables, claims and assumptions.
+    pub fn ids(&self) -> BTreeSet<&str> {
+        let headings = self.figures.iter().chain(&self.tables);
+        let ids = headings.map(|heading| &heading.id);
+        let ids = ids.chain(self.assumptions.iter().map(|assumption| &assumption.id));
+        let ids = ids.chain(self.claims.iter().map(|claim| &claim.id));
+        ids.map(String::as_str).collect()
     }
 
     fn check(&self) -> Result<(), DataError> {

@@ -54,6 +54,8 @@ pub struct Verdicts {
     pub cannot_tell: u32,
     /// Claims that differ.
     pub differs: u32,
+    /// Claims about inputs: the published value was put into the set-up.
+    pub input: u32,
     /// Claims without a published value.
     pub not_published: u32,
 }
@@ -145,6 +147,7 @@ impl Verdicts {
             Verdict::AgreesInOrder => &mut self.agrees_in_order,
             Verdict::CannotTell => &mut self.cannot_tell,
             Verdict::Differs => &mut self.differs,
+            Verdict::Input => &mut self.input,
             Verdict::NotPublished => &mut self.not_published,
         } += 1;
     }
@@ -303,7 +306,7 @@ impl Context<'_> {
                     Verdict::AgreesInOrder | Verdict::CannotTell | Verdict::Differs => {
                         claim.reason.clone()
                     }
-                    Verdict::Agrees | Verdict::NotPublished => None,
+                    Verdict::Agrees | Verdict::Input | Verdict::NotPublished => None,
                 },
                 assumptions: self.assumed(&claim.assumptions),
                 command: self.command(part),

@@ -15,6 +15,9 @@ pub enum Verdict {
     /// The paper gives no value to compare with.
     #[serde(rename = "not published")]
     NotPublished,
+    /// Ours lies within the tolerance of a published value that was put into the set-up.
+    #[serde(rename = "input")]
+    Input,
     /// Ours lies within the tolerance of the published value or bound.
     #[serde(rename = "agrees")]
     Agrees,
@@ -22,7 +25,7 @@ pub enum Verdict {
     /// order among the values of its row.
     #[serde(rename = "agrees in order")]
     AgreesInOrder,
-    /// The interval of our number is too wide: it contains numbers with other verdicts.
+    /// The interval of our number contains numbers with other verdicts.
     #[serde(rename = "cannot tell")]
     CannotTell,
     /// Ours differs.
@@ -32,11 +35,12 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of reports.
-    pub const ALL: [Verdict; 5] = [
+    pub const ALL: [Verdict; 6] = [
         Verdict::Agrees,
         Verdict::AgreesInOrder,
         Verdict::CannotTell,
         Verdict::Differs,
+        Verdict::Input,
         Verdict::NotPublished,
     ];
 
@@ -44,6 +48,7 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::NotPublished => "not published",
+            Verdict::Input => "input",
             Verdict::Agrees => "agrees",
             Verdict::AgreesInOrder => "agrees in order",
             Verdict::CannotTell => "cannot tell",
@@ -56,8 +61,11 @@ impl Verdict {
         claims.into_iter().max().unwrap_or(Verdict::NotPublished)
     }
 
-    /// Verdict on `claim` if our number is `ours` with its interval. The interval matters if its half-width exceeds
-    /// 25 % of the published value and twice the tolerance: then both of its ends must have the verdict of the number.
+    /// Verdict on `claim` if our number is `ours` with its interval.
+    ///
+    /// On a bound both ends of the interval must have the verdict of the number. A value or range has a tolerance, which
+    /// is our choice: if the number is within it, the interval matters only if it is wide, a half-width of more than 25 %
+    /// of the published value and twice the tolerance. If the number is not, the interval must not reach the tolerance.
     pub fn of_estimate(claim: &Claim, ours: Estimate, row: &[(&Claim, Option<f64>)]) -> Verdict {
         let at = |ours: Option<f64>| Verdict::of_claim(claim, ours, row);
         let verdict = at(ours.value);
@@ -65,9 +73,19 @@ impl Verdict {
         else {
             return verdict;
         };
-        let is_vague = half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance);
-        let same = [value - half, value + half].map(|end| at(Some(end)) == verdict);
-        match is_vague && same.contains(&false) {
+        let [low, high] = [value - half, value + half];
+        let same = [low, high].map(|end| at(Some(end)) == verdict);
+        let is_unclear = match target {
+            Target::AtMost(_) | Target::AtLeast(_) => same.contains(&false),
+            Target::Value(_) | Target::Between(..) => match verdict {
+                Verdict::Agrees | Verdict::Input => {
+                    half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance)
+                        && same.contains(&false)
+                }
+                _ => target.reaches(low, high, claim.tolerance),
+            },
+        };
+        match is_unclear {
             true => Verdict::CannotTell,
             false => verdict,
         }
@@ -82,7 +100,10 @@ impl Verdict {
             return Verdict::Differs;
         };
         if target.admits(ours, claim.tolerance) {
-            return Verdict::Agrees;
+            return match claim.input {
+                true => Verdict::Input,
+                false => Verdict::Agrees,
+            };
         }
         let same_side = claim
             .neutral
@@ -178,16 +199,34 @@ mod tests {
         let bound = Target::AtMost(1.0);
         assert_eq!(verdict(bound, 0.0, 0.99, Some(0.85)), Verdict::CannotTell);
         assert_eq!(verdict(bound, 0.0, 1.02, Some(0.85)), Verdict::CannotTell);
-        // The interval excludes the bound, or is narrow.
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.1)), Verdict::CannotTell);
+        // The interval excludes the bound.
         assert_eq!(verdict(bound, 0.0, 10.3, Some(6.95)), Verdict::Differs);
         assert_eq!(verdict(bound, 0.0, 0.4, Some(0.5)), Verdict::Agrees);
-        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.1)), Verdict::Agrees);
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.005)), Verdict::Agrees);
         assert_eq!(verdict(bound, 0.0, 0.99, None), Verdict::Agrees);
+        // The interval reaches what is published, or does not.
+        let value = Target::Value(0.6);
+        assert_eq!(verdict(value, 0.1, 0.75, Some(0.1)), Verdict::CannotTell);
+        assert_eq!(
+            verdict(value, 0.1, 0.75, Some(0.04)),
+            Verdict::AgreesInOrder
+        );
+        assert_eq!(verdict(value, 0.1, 1.2, Some(0.4)), Verdict::Differs);
         // A wide tolerance permits a wide interval.
         assert_eq!(
             verdict(Target::Value(0.6), 0.3, 0.7, Some(0.5)),
             Verdict::Agrees
         );
+    }
+
+    #[test]
+    fn an_input_agrees_with_nothing() {
+        let mut claim = claim(Target::Value(0.6), 0.1, None);
+        claim.input = true;
+        let verdict = |ours| Verdict::of_claim(&claim, Some(ours), &[]);
+        assert_eq!(verdict(0.65), Verdict::Input);
+        assert_eq!(verdict(0.85), Verdict::Differs);
     }
 
     #[test]

@@ -14,7 +14,8 @@ Examples:
   gentle reproduce all --quick --html pages
   gentle reproduce redfavor-2012 table2 --json | jq '.items[] | {id, ours, verdict}'
   gentle reproduce gsp-2015 --figures figures
-  gentle reproduce spa-2018 assumption/fifo-limits";
+  gentle reproduce spa-2018 assumption/fifo-limits
+  gentle reproduce spa-2018 --coverage";
 
 /// Name that stands for all papers.
 pub(crate) const ALL: &str = "all";
@@ -38,6 +39,10 @@ pub(crate) struct ReproduceArgs {
     #[cfg(target_os = "linux")]
     #[arg(long)]
     pub(crate) kernel: bool,
+
+    /// List what the sentences of the paper state and which items cover each, and run nothing
+    #[arg(long, requires = "paper", conflicts_with_all = ["items", "quick", "html", "figures", "record"])]
+    pub(crate) coverage: bool,
 
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = whole(1..=MAX_THREADS))]

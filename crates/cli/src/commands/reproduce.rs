@@ -10,7 +10,7 @@ use crate::output::{OutputFile, Terminal, print, print_error, warn};
 use crate::progress::Parts;
 use crate::usage::Usage;
 use anyhow::Context;
-use gentle_papers::{Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
+use gentle_papers::{Coverage, Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
 use gentle_report::figure::{self, Width};
 use gentle_report::reproduce as report;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         return list();
     };
     let papers = selected(name, &args.items)?;
+    if args.coverage {
+        return coverage(args, &papers);
+    }
     let mut claims = FileClaims::default();
     if args.json {
         claims.prints("--json")?;
@@ -102,6 +105,29 @@ fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selecti
 fn list() -> anyhow::Result<ExitCode> {
     let terminal = Terminal::of_stdout();
     print(&report::list(PAPERS, terminal.width, terminal.color))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sentences of the papers with what covers them.
+fn coverage(args: &ReproduceArgs, papers: &[(&Paper, Selection)]) -> anyhow::Result<ExitCode> {
+    let found: Vec<Coverage> = papers
+        .iter()
+        .filter_map(|(paper, _)| Coverage::of(paper))
+        .collect();
+    if found.is_empty() {
+        return Err(Usage(format!(
+            "'{}' is no published text; expected a paper",
+            papers[0].0.name
+        ))
+        .into());
+    }
+    let terminal = Terminal::of_stdout();
+    for coverage in &found {
+        match args.json {
+            true => print(&(serde_json::to_string(coverage)? + "\n"))?,
+            false => print(&report::coverage(coverage, terminal.width, terminal.color))?,
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -75,7 +75,7 @@ pub(super) const ALL: &[Variants] = &[
         values: &[Variant::new("time", |setup| {
             match setup.scenario.name.as_str() {
                 "fig8" | "fig9" => set_gsp(setup, "threshold", "10ms"),
-                "fig10-250" | "fig10-10" => set_gsp(setup, "threshold", "5ms"),
+                "fig10-250" | "fig10-10" => set_gsp(setup, "threshold", "8ms"),
                 _ => {}
             }
         })],
@@ -108,11 +108,12 @@ pub(super) const ALL: &[Variants] = &[
         ],
     },
     Variants {
-        id: "fig10-threshold",
-        base: "5 ms",
-        values: &[Variant::new("2 ms", |setup| {
-            set_gsp(setup, "threshold", "250000b")
-        })],
+        id: "fig10-buffer",
+        base: "5 MB",
+        values: &[
+            Variant::new("1.25 MB", |setup| set_gsp(setup, "limit_bytes", "1250000")),
+            Variant::new("2 MB", |setup| set_gsp(setup, "limit_bytes", "2000000")),
+        ],
     },
     Variants {
         id: "targets",
@@ -138,6 +139,10 @@ fn set_gsp(setup: &mut Setup, option: &str, value: &str) {
 
 fn set_targets(setup: &mut Setup, time: &str) {
     set_gsp(setup, "threshold", time);
+    // The others have their defaults there.
+    if setup.scenario.name.starts_with("fig11") {
+        return;
+    }
     setup.set_option("CoDel", "target", time);
     setup.set_option("PIE", "target", time);
 }

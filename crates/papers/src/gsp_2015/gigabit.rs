@@ -14,7 +14,7 @@ const SCHEMES: [(&str, &str); 3] = [
     (SMALL, "bfifo limit=1000000"),
     (
         GSP,
-        "gsp threshold=625000b limit=1000000 limit_bytes=1000000",
+        "gsp threshold=1000000b limit=1000000 limit_bytes=5000000",
     ),
 ];
 

@@ -22,6 +22,7 @@ use watch::Watch;
 pub(crate) const PAPER: Paper = Paper {
     name: "gsp-2015",
     published: &[include_str!("../../data/gsp-2015/published.toml")],
+    sentences: Some(include_str!("../../data/gsp-2015/sentences.toml")),
     parts: &[
         part("buffer", buffer::arithmetic),
         part("fig7", sync::tail_drop),

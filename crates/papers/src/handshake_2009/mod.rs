@@ -20,6 +20,7 @@ use gentle_units::Nanos;
 pub(crate) const PAPER: Paper = Paper {
     name: "handshake-2009",
     published: &[include_str!("../../data/handshake-2009/published.toml")],
+    sentences: Some(include_str!("../../data/handshake-2009/sentences.toml")),
     parts: &[
         Part {
             id: "table1",

@@ -10,6 +10,7 @@ use crate::paper::{Paper, Part};
 pub(crate) const PAPER: Paper = Paper {
     name: "model",
     published: &[include_str!("../../data/model/published.toml")],
+    sentences: None,
     parts: &[
         Part {
             id: "response-time",

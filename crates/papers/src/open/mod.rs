@@ -10,6 +10,7 @@ use crate::paper::{Paper, Part};
 pub(crate) const PAPER: Paper = Paper {
     name: "open",
     published: &[include_str!("../../data/open/published.toml")],
+    sentences: None,
     parts: &[
         Part {
             id: "decision",

@@ -15,6 +15,7 @@ use gentle_units::Nanos;
 pub(crate) const PAPER: Paper = Paper {
     name: "redfavor-2012",
     published: &[include_str!("../../data/redfavor-2012/published.toml")],
+    sentences: Some(include_str!("../../data/redfavor-2012/sentences.toml")),
     parts: &[
         Part {
             id: "fig2",

@@ -4,11 +4,10 @@ use super::schemes::{
     ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SPA, SYN_FIN_PRIO,
     SYN_PRIO,
 };
-use super::traffic::with_largest_size;
+use super::traffic::{short_load, with_largest_size};
 use crate::paper::{Variant, Variants};
 use crate::setup::Setup;
 use gentle_aqm::Spec;
-use gentle_experiment::LinkChange;
 
 pub(super) const ALL: &[Variants] = &[
     Variants {
@@ -98,12 +97,14 @@ pub(super) const ALL: &[Variants] = &[
     },
     Variants {
         id: "short-load",
-        base: "mean gap 17 ms, sizes up to 100: load 94 %",
+        base: "85 %: the link is used to 90 %",
         values: &[
             Variant::new("80 %", |setup| short_load(setup, 0.80)),
-            Variant::new("85 %", |setup| short_load(setup, 0.85)),
             Variant::new("90 %", |setup| short_load(setup, 0.90)),
             Variant::new("92 %", |setup| short_load(setup, 0.92)),
+            Variant::new("94 %: a mean gap of 17 ms", |setup| {
+                short_load(setup, 0.942)
+            }),
         ],
     },
     Variants {
@@ -177,17 +178,6 @@ fn largest_size(setup: &mut Setup, of_real: u64, of_ten_megabit: u64) {
     };
     let name = setup.scenario.name.clone();
     setup.scenario.workloads = with_largest_size(&name, largest).workloads;
-}
-
-fn short_load(setup: &mut Setup, load: f64) {
-    if setup.scenario.name == "short" {
-        let change = LinkChange {
-            load: Some(load),
-            ..LinkChange::default()
-        };
-        let changed = setup.scenario.change_links(&change);
-        changed.expect("the load of Poisson arrivals can be set");
-    }
 }
 
 fn last(setup: &mut Setup, part: f64) {

@@ -2,6 +2,7 @@
 //! Priority Active Queue Management", IFIP Networking 2018.
 
 mod assumptions;
+mod comparison;
 mod current_hosts;
 mod figures;
 mod model;
@@ -20,6 +21,7 @@ pub(crate) const PAPER: Paper = Paper {
         include_str!("../../data/spa-2018/published.toml"),
         include_str!("../../data/spa-2018/traces.toml"),
     ],
+    sentences: Some(include_str!("../../data/spa-2018/sentences.toml")),
     parts: &[
         Part {
             id: "fig1",

@@ -14,6 +14,7 @@ pub(super) enum Quantity {
 
 pub(super) const RESPONSE_TIME: Quantity = Quantity::Metric("response_time_s.mean");
 pub(super) const RTT: Quantity = Quantity::Metric("rtt_s.mean");
+pub(super) const UTILIZATION: Quantity = Quantity::Metric("utilization");
 pub(super) const LOSS: Quantity = Quantity::Metric("loss.all");
 pub(super) const SYN_LOSS: Quantity = Quantity::Metric("loss.syn");
 /// The paper's retransmission delay, section III: waits of segments add up, also where they overlap.
@@ -95,6 +96,21 @@ pub(super) fn highest(
     quantity: Quantity,
 ) -> &'static str {
     extreme(results, roles, quantity, -1.0)
+}
+
+/// The scheme with the median of a quantity.
+pub(super) fn middle(
+    results: &Results,
+    roles: &[&'static str],
+    quantity: Quantity,
+) -> &'static str {
+    let mut sorted = roles.to_vec();
+    let of = |role: &str| {
+        let value = mean(results, role, quantity).value;
+        value.unwrap_or(f64::INFINITY)
+    };
+    sorted.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    sorted[sorted.len() / 2]
 }
 
 fn extreme(

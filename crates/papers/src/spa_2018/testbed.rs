@@ -1,9 +1,10 @@
 //! Figs. 5 to 10: the testbed of section VI with the paper's hosts.
 
+use super::comparison::comparisons;
 use super::figures::{BINS, by_size, numbers, panels, response_times};
 use super::quantity::{
     ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY,
-    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, UP_TO_3, highest, lowest, mean, others, ratio,
+    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, UP_TO_3, highest, lowest, mean, middle, others, ratio,
     saving_percent,
 };
 use super::schemes::{
@@ -27,7 +28,8 @@ fn run(lab: &Lab<'_>, traffic: &Traffic) -> Result<Results, Failure> {
 /// Fig. 5.
 pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
-    Ok(panels(&results).claims(claims_of_real(&results)))
+    let measured = panels(&results).claims(claims_of_real(&results));
+    Ok(measured.claims(comparisons(lab, "fig5", &results, run)?))
 }
 
 /// Numbers of the text about `real`, over all sizes.
@@ -107,7 +109,8 @@ pub(super) const SELECTION: [&str; 9] = [
 pub(super) fn real_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
     let measured = Measured::new().chart(by_size(&results, &SELECTION));
-    Ok(measured.claims(claims_of_real_by_size(&results)))
+    let measured = measured.claims(claims_of_real_by_size(&results));
+    Ok(measured.claims(comparisons(lab, "fig6", &results, run)?))
 }
 
 /// Numbers of the text about `real`, by size.
@@ -147,7 +150,8 @@ pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let real = run(lab, &REAL)?;
     let reverse = run(lab, &REAL_REVERSE)?;
     let measured = panels(&reverse).table(more_losses(&real, &reverse));
-    Ok(measured.claims(claims_of_reverse(&real, &reverse)))
+    let measured = measured.claims(claims_of_reverse(&real, &reverse));
+    Ok(measured.claims(comparisons(lab, "fig7", &reverse, run)?))
 }
 
 /// Numbers of the text about `real` with a reverse connection.
@@ -210,13 +214,15 @@ fn more_losses(real: &Results, reverse: &Results) -> Table {
 /// Fig. 8.
 pub(super) fn real_reverse_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL_REVERSE)?;
-    Ok(Measured::new().chart(by_size(&results, &SELECTION)))
+    let measured = Measured::new().chart(by_size(&results, &SELECTION));
+    Ok(measured.claims(comparisons(lab, "fig8", &results, run)?))
 }
 
 /// Fig. 9.
 pub(super) fn short(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &SHORT)?;
-    Ok(panels(&results).claims(claims_of_short(&results)))
+    let measured = panels(&results).claims(claims_of_short(&results));
+    Ok(measured.claims(comparisons(lab, "fig9", &results, run)?))
 }
 
 /// Numbers of the text about `short`.
@@ -225,7 +231,11 @@ pub(super) fn claims_of_short(results: &Results) -> Claims {
     let rest = others(PUBLISHED, &leading);
     let next = lowest(results, &rest, UP_TO_3);
     let fastest_aqm = lowest(results, PLAIN_AQMS, RESPONSE_TIME);
-    let median = middle(results, &others(PUBLISHED, &[FQ_CODEL, FQ_CODEL_20]));
+    let median = middle(
+        results,
+        &others(PUBLISHED, &[FQ_CODEL, FQ_CODEL_20]),
+        RESPONSE_TIME,
+    );
     vec![
         ("spa-best", ratio(results, SPA, next, UP_TO_3)),
         (
@@ -250,18 +260,6 @@ pub(super) fn claims_of_short(results: &Results) -> Claims {
     ]
 }
 
-/// The scheme with the median response time.
-fn middle(results: &Results, roles: &[&'static str]) -> &'static str {
-    let mut sorted = roles.to_vec();
-    let time = |role: &str| {
-        mean(results, role, RESPONSE_TIME)
-            .value
-            .unwrap_or(f64::INFINITY)
-    };
-    sorted.sort_by(|a, b| time(a).total_cmp(&time(b)));
-    sorted[sorted.len() / 2]
-}
-
 /// Fig. 10.
 pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &TEN_MEGABIT)?;
@@ -269,7 +267,8 @@ pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .chart(by_size(&results, &SELECTION))
         .chart(response_times(&results))
         .table(numbers(&results));
-    Ok(measured.claims(claims_of_ten_megabit(&results)))
+    let measured = measured.claims(claims_of_ten_megabit(&results));
+    Ok(measured.claims(comparisons(lab, "fig10", &results, run)?))
 }
 
 /// Numbers of the text about `10m`.

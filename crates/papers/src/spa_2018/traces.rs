@@ -378,14 +378,14 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim(
             "delay-with-syn-loss",
             over(&captures, |it| {
-                it.all.with_syn_loss.mean() / it.all.all().mean()
+                it.all.with_syn_loss.mean() / it.all.without.mean()
             }),
         )
         .claim(
             "delay-with-syn-loss-of-retransmitting",
             over(&captures, |it| {
-                let all = it.all.all().mean_of_retransmitting();
-                it.all.with_syn_loss.mean_of_retransmitting() / all
+                let without = it.all.without.mean_of_retransmitting();
+                it.all.with_syn_loss.mean_of_retransmitting() / without
             }),
         )
         .claim(
@@ -759,6 +759,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let ratio = |way: usize, row: usize, other: usize| {
         over(&|it| it.before[way][row] / it.before[way][other])
     };
+    let filtered = |way: usize, row: usize| over(&|it| it.after[way][row] / it.before[way][row]);
     let three = |rows: Range<usize>, way: usize| {
         let values: Vec<f64> = MAWI[rows].iter().map(|row| row.before[way]).collect();
         [values[0], values[1], values[2]]
@@ -785,10 +786,20 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
                     it.with_syn_loss[way].mean() / all.mean()
                 }),
             ),
+            ("flood-filter", filtered(way, 2)),
             (
-                "flood-filter",
-                over(&|it| it.after[way][2] / it.before[way][2]),
+                "established-syn-over-packet",
+                over(&|it| it.established[way][2] / it.established[way][0]),
             ),
+            (
+                "established-delay-ratio",
+                over(&|it| it.established[way][4] / it.established[way][5]),
+            ),
+            ("after-packet", filtered(way, 0)),
+            ("after-syn-share", filtered(way, 1)),
+            ("after-delay", filtered(way, 3)),
+            ("after-delay-with", filtered(way, 4)),
+            ("after-delay-without", filtered(way, 5)),
             (
                 "implied-share",
                 Estimate::exact(100.0 * implied_share(three(3..6, way))),

@@ -178,6 +178,7 @@ fn by_verdict(reproduction: &Reproduction) -> Vec<(Badge, u32)> {
         (Verdict::AgreesInOrder, found.agrees_in_order),
         (Verdict::CannotTell, found.cannot_tell),
         (Verdict::Differs, found.differs),
+        (Verdict::Input, found.input),
         (Verdict::NotPublished, found.not_published),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -265,7 +266,7 @@ fn badge(verdict: Verdict) -> Badge {
             Verdict::AgreesInOrder => "in-order",
             Verdict::CannotTell => "vague",
             Verdict::Differs => "differs",
-            Verdict::NotPublished => "unpublished",
+            Verdict::Input | Verdict::NotPublished => "unpublished",
         },
         sign: words::sign(verdict),
         name: verdict.name(),

@@ -53,7 +53,7 @@ pub fn table(reproduction: &Reproduction, width: Option<usize>, color: bool) -> 
     text
 }
 
-fn bold(line: &str, color: bool) -> String {
+pub(super) fn bold(line: &str, color: bool) -> String {
     match color {
         true => format!("\x1b[1m{}\x1b[0m\n", line.trim_end()),
         false => line.to_owned(),
@@ -173,6 +173,6 @@ fn color_of(verdict: Verdict) -> Color {
         Verdict::Agrees => Color::Green,
         Verdict::AgreesInOrder | Verdict::CannotTell => Color::Yellow,
         Verdict::Differs => Color::Red,
-        Verdict::NotPublished => Color::Reset,
+        Verdict::Input | Verdict::NotPublished => Color::Reset,
     }
 }

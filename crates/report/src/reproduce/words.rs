@@ -14,6 +14,7 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
         Verdict::AgreesInOrder => "≈",
         Verdict::CannotTell => "?",
         Verdict::Differs => "✗",
+        Verdict::Input => "=",
         Verdict::NotPublished => "–",
     }
 }
@@ -52,6 +53,10 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
             list(&each)
         ));
     }
+    if found.input > 0 {
+        let numbers = plural(found.input.into(), "claim is", "claims are");
+        sentences.push(format!("{numbers} about an input, which tests nothing."));
+    }
     if found.not_published > 0 {
         let numbers = plural(found.not_published.into(), "number has", "numbers have");
         sentences.push(format!("{numbers} no published value."));
@@ -77,7 +82,8 @@ pub(super) fn notes(reproduction: &Reproduction) -> Vec<String> {
 /// Explanation of the numbers, for readers of a table.
 pub(super) const EXPLANATION: &str = "± after a published value is the tolerance, after ours the half-width of the 95 % \
     confidence interval. \"agrees in order\": beyond the tolerance, but on the published side of \"no effect\", or ranked as \
-    published. \"cannot tell\": the interval is wide and contains numbers with other verdicts.";
+    published. \"cannot tell\": the interval contains numbers with other verdicts. \"input\": the published value is part of our \
+    set-up.";
 
 /// Published value or bound with its tolerance: `0.5 ±0.1`, `at most 3 ±0.3 s`.
 pub(super) fn published(item: &Item) -> String {

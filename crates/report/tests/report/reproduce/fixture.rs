@@ -335,6 +335,7 @@ pub(crate) fn reproduction() -> Reproduction {
             agrees_in_order: 1,
             cannot_tell: 0,
             differs: 1,
+            input: 0,
             not_published: 1,
         },
         items: vec![fig5, agrees, in_order, differs, unpublished, table, sensitivity],
