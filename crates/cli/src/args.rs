@@ -603,6 +603,8 @@ pub(crate) enum Output {
     Model,
     /// gentle reproduce
     Reproduce,
+    /// gentle reproduce --coverage
+    ReproduceCoverage,
     /// gentle sweep
     Sweep,
     /// gentle qdisc show; with --watch, each line

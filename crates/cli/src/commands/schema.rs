@@ -14,6 +14,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         Output::Compare => of::<Comparison>(),
         Output::Model => of::<gentle_model::Prediction>(),
         Output::Reproduce => of::<gentle_papers::Reproduction>(),
+        Output::ReproduceCoverage => of::<gentle_papers::Coverage>(),
         Output::Sweep => of::<gentle_sweep::Summary>(),
         #[cfg(target_os = "linux")]
         Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),

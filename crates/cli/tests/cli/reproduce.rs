@@ -28,6 +28,22 @@ fn without_a_paper_it_lists_them() {
 }
 
 #[test]
+fn coverage_lists_what_a_paper_states() {
+    let printed = stdout(&mut gentle(&["reproduce", "redfavor-2012", "--coverage"]));
+    let first = printed.lines().nth(1).unwrap();
+    assert!(first.starts_with("Of 170 statements, "), "{first}");
+    for words in ["table2/syns-redfavor", "none: ", "not yet: ", "Algorithm 1"] {
+        assert!(printed.contains(words), "{words}");
+    }
+    let output = gentle(&["reproduce", "model", "--coverage"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("'model' is no published text"), "{said}");
+}
+
+#[test]
 fn a_figure_has_its_claims_with_numbers_and_verdicts() {
     let found = json(&[&FIGURE[..], &["--json"]].concat());
     assert_eq!(found["version"], 1);

@@ -93,6 +93,10 @@ fn reproductions_are_as_the_schema_says() {
         stdout(&mut gentle(&args))
     });
     valid("reproduce", &results);
+    let lists = stdout(&mut gentle(&["reproduce", "all", "--coverage", "--json"]));
+    let lists: Vec<String> = lists.lines().map(str::to_owned).collect();
+    assert_eq!(lists.len(), 4);
+    valid("reproduce-coverage", &lists);
 }
 
 #[test]

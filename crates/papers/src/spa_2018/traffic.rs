@@ -43,7 +43,8 @@ pub(super) const TEN_MEGABIT: Traffic = Traffic {
     text: include_str!("../../data/spa-2018/10m.toml"),
 };
 
-/// Data on the link in `short`, which then is used to the 90 % of section VI (assumption `short-load`).
+/// Data on the link in `short` with the paper's hosts, which then use it to the 90 % of section VI (assumption
+/// `short-load`).
 const SHORT_LOAD: f64 = 0.85;
 
 /// Length of the arrival process in a quick call.
@@ -61,14 +62,14 @@ impl Traffic {
 
     /// The scenario as published, without schemes.
     fn full(&self) -> Setup {
-        let mut setup = Setup::from_toml(self.file, self.text);
-        short_load(&mut setup, SHORT_LOAD);
-        setup
+        Setup::from_toml(self.file, self.text)
     }
 
     /// The scenario with the paper's hosts and schemes.
     pub(super) fn of_the_paper(&self, lab: &Lab<'_>) -> Setup {
-        self.scenario(lab).schemes(&schemes::of_the_paper())
+        let mut setup = self.scenario(lab).schemes(&schemes::of_the_paper());
+        short_load(&mut setup, SHORT_LOAD);
+        setup
     }
 
     /// The scenario with hosts and schemes of a current Linux.
