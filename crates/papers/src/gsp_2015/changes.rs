@@ -9,6 +9,7 @@ use crate::table::{Cell, Table};
 use gentle_experiment::Direction;
 
 const TAIL: &str = "tail drop";
+const LARGE: &str = "tail drop, 5 MB";
 const GSP: &str = "GSP";
 const CODEL: &str = "CoDel";
 const PIE: &str = "PIE";
@@ -25,6 +26,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = scenario!("fig13").schemes(&[
         (GSP, "gsp threshold=15ms limit=1000000 limit_bytes=500000"),
         (TAIL, "bfifo limit=500000"),
+        (LARGE, "bfifo limit=5000000"),
     ]);
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 1))?;
     let before = |run: &Watch| Some(1e3 * run.longest_delay(SETTLED, FALL));
@@ -36,6 +38,8 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
             late.map(|delay| 1e3 * delay)
         }
     };
+    // After the return to the high rate.
+    let after = |run: &Watch| Some(1e3 * run.quantile_over_time(0.1, RISE, RISE + 5.0)?);
     let back = runs.mean(GSP, |run| time_to(run, FALL, RISE, THRESHOLD));
     let columns = [
         "scheme",
@@ -51,7 +55,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let mut queue = delay_chart("delay", "Queueing delay", 0.0, 90.0);
     let mut link = utilization_chart("utilization", "Link, of the rate of the time", 0.0, 90.0);
-    for role in [GSP, TAIL] {
+    for role in [GSP, TAIL, LARGE] {
         let run = runs.first(role);
         queue = queue.line(role, run.delay_line(0.0, 90.0, 0.1));
         link = link.line(role, run.utilization_line(0.0, 90.0, 0.2));
@@ -74,6 +78,10 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("spike-gsp", runs.mean(GSP, spike))
         .claim("spike-tail-drop", runs.mean(TAIL, spike))
         .claim("recovery", back)
+        .claim("empty-gsp", runs.mean(GSP, after))
+        .claim("empty-tail-drop", runs.mean(TAIL, after))
+        .claim("large-buffer", runs.mean(LARGE, after))
+        .claim("large-buffer-delay", runs.mean(LARGE, late(0.5)))
         .claim("after-gsp", runs.mean(GSP, late(0.5)))
         .claim("tail-drop-low", runs.mean(TAIL, late(0.05)))
         .claim("tail-drop-high", runs.mean(TAIL, late(0.95))))

@@ -115,8 +115,12 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 let shortest = aqms.reduce(f64::min);
                 Some(shortest? / all[0].quantile(0.95))
             });
+            let pie = runs.per_seed([PIE, GSP, CODEL], |[pie, gsp, codel]| {
+                Some(pie.quantile(0.95) / gsp.quantile(0.95).max(codel.quantile(0.95)))
+            });
             measured
                 .claim("one-flow-utilization", used)
+                .claim("one-flow-pie", pie)
                 .claim("one-flow-delay", delay)
         } else {
             let roles = [GSP, CODEL, PIE];

@@ -24,6 +24,11 @@ pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .table(events(&runs, TAIL))
         .claim("drops-at-once", runs.mean(TAIL, drops))
         .claim("flows-at-once", runs.mean(TAIL, flows))
+        .claim("half-of-the-flows", runs.mean(TAIL, drops))
+        .claim(
+            "empty-queue",
+            runs.mean(TAIL, |run| Some(100.0 * run.empty())),
+        )
         .claim(
             "time-below-capacity",
             runs.mean(TAIL, Watch::mean_time_below_capacity),
@@ -33,7 +38,7 @@ pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Fig. 8: basic GSP with the flows of Fig. 7.
 pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let scheme = "gsp mode=basic threshold=125000b limit=1000000 limit_bytes=150000";
+    let scheme = "gsp mode=basic threshold=125000b limit=1000000 limit_bytes=300000";
     let mut setup = scenario!("fig7").scheme(GSP, scheme);
     // Variants tell the figures apart by the name.
     setup.scenario.name = "fig8".to_owned();
@@ -58,7 +63,12 @@ pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Fig. 9: adaptive GSP with forty flows.
 pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    /// The threshold: 500,000 bytes at 400 Mb/s, seconds.
+    const THRESHOLD: f64 = 0.01;
     let setup = scenario!("fig9").scheme(GSP, "gsp threshold=500000b limit=1000000");
+    let basic = scenario!("fig9").scheme(GSP, "gsp mode=basic threshold=500000b limit=1000000");
+    let basic = shorter(lab, basic, 45, 15);
+    let basic = Runs::watch(lab, &basic, &lab.seeds(5, 1))?;
     let setup = shorter(lab, setup, 45, 15);
     let runs = Runs::watch(lab, &setup, &lab.seeds(5, 1))?;
     let measured = over_time(
@@ -83,6 +93,13 @@ pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
         )
         .claim("drift", runs.mean(GSP, drift))
         .claim(
+            "basic-delay",
+            basic.mean(GSP, |run| {
+                let (from, to) = run.span();
+                Some(run.mean_delay(from, to)? / THRESHOLD)
+            }),
+        )
+        .claim(
             "overflows",
             runs.mean(GSP, |run| Some(run.overflows() as f64)),
         );
@@ -95,7 +112,7 @@ fn drops(run: &Watch) -> Option<f64> {
 }
 
 /// Mean number of flows that lose a packet within a round trip.
-fn flows(run: &Watch) -> Option<f64> {
+pub(super) fn flows(run: &Watch) -> Option<f64> {
     mean(&per_event(run, |event| event.flows))
 }
 
