@@ -54,11 +54,10 @@ pub(crate) const PAPER: Paper = Paper {
     assumptions: &[
         Variants {
             id: "path",
-            base: "60 ms",
+            base: "2 ms",
             values: &[
-                Variant::new("2 ms", |setup| delay(setup, 2)),
-                Variant::new("80 ms", |setup| delay(setup, 80)),
-                Variant::new("130 ms", |setup| delay(setup, 130)),
+                Variant::new("20 ms", |setup| delay(setup, 20)),
+                Variant::new("60 ms", |setup| delay(setup, 60)),
             ],
         },
         Variants {
