@@ -51,7 +51,35 @@ pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .claim(format!("peak-{name}"), peak)
             .claim(format!("share-{name}"), at_peak);
     }
-    Ok(result.chart(chart).table(table))
+    let in_time = |flows: &Flows| share(&flows.times, 0.0, 3.0);
+    let apart = |ours: &Flows, theirs: &Flows| {
+        let steps = (0..=100).map(|step| f64::from(step) * 0.05);
+        let distances = steps
+            .map(|time| (share(&ours.times, 0.0, time) - share(&theirs.times, 0.0, time)).abs());
+        distances.fold(0.0, f64::max)
+    };
+    let red_to = |role| {
+        pairs(&watched, "RED", role, |red, other| {
+            in_time(red) / in_time(other)
+        })
+    };
+    Ok(result
+        .claim("in-time-choke", red_to("CHOKe"))
+        .claim("in-time-redfavor", red_to("REDFavor"))
+        .claim("as-choke", pairs(&watched, "REDFavor", "CHOKe", apart))
+        .chart(chart)
+        .table(table))
+}
+
+/// A number of the runs of two schemes, seed by seed.
+pub(super) fn pairs(
+    watched: &[Watched<Flows>],
+    role: &'static str,
+    other: &'static str,
+    number: impl Fn(&Flows, &Flows) -> f64,
+) -> Estimate {
+    let both = of(watched, role).zip(of(watched, other));
+    Estimate::over(both.map(|(ours, theirs)| Some(number(ours, theirs))))
 }
 
 /// Fraction of `times` above `from` and up to `to`.
@@ -118,6 +146,8 @@ pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     Ok(Measured::new()
         .chart(chart)
         .table(table)
+        .claim("long-below-red", ratio("REDFavor", "RED", long.clone()))
+        .claim("choke-short", ratio("CHOKe", "RED", short.clone()))
         .claim("short-as-choke", ratio("REDFavor", "CHOKe", short.clone()))
         .claim("short-below-red", ratio("REDFavor", "RED", short))
         .claim("long-as-red", ratio("REDFavor", "RED", long)))
@@ -179,7 +209,33 @@ pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
         ]);
         result = result.claim(format!("syns-{}", role.to_lowercase()), syns);
     }
-    Ok(result.chart(chart).table(table))
+    // Numbers of data packets; the SYN has 0.
+    let part = |flows: &Flows, from: u32, to: u32| {
+        let data = flows.positions.iter().filter(|number| **number > 0);
+        let range = data.clone().filter(|number| (from..=to).contains(*number));
+        range.count() as f64 / data.count() as f64
+    };
+    let apart = |ours: &Flows, theirs: &Flows| {
+        let distances = (10..=200).map(|to| (part(ours, 1, to) - part(theirs, 1, to)).abs());
+        distances.fold(0.0, f64::max)
+    };
+    let median = |flows: &Flows| {
+        let mut data: Vec<u32> = flows.positions.iter().copied().filter(|n| *n > 0).collect();
+        data.sort_unstable();
+        data.get(data.len() / 2)
+            .map_or(f64::NAN, |number| f64::from(*number))
+    };
+    let first = |ours: &Flows, theirs: &Flows| part(ours, 1, 9) / part(theirs, 1, 9);
+    let later = |ours: &Flows, theirs: &Flows| median(ours) / median(theirs);
+    Ok(result
+        .claim("first-as-red", pairs(&watched, "REDFavor", "RED", first))
+        .claim(
+            "later-as-choke",
+            pairs(&watched, "REDFavor", "CHOKe", apart),
+        )
+        .claim("higher-numbers", pairs(&watched, "REDFavor", "RED", later))
+        .chart(chart)
+        .table(table))
 }
 
 /// Fig. 5: rate of each long-lived flow.
@@ -228,9 +284,18 @@ pub(super) fn long_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(to_red(role), 3),
         ]);
     }
+    let farthest = pairs(&watched, "REDFavor", "RED", |ours, red| {
+        let both = ours
+            .long_goodput_bps()
+            .into_iter()
+            .zip(red.long_goodput_bps());
+        both.map(|(ours, red)| (ours / red - 1.0).abs())
+            .fold(0.0, f64::max)
+    });
     Ok(Measured::new()
         .chart(chart)
         .table(table)
+        .claim("each-as-red", farthest)
         .claim("redfavor-as-red", to_red("REDFavor"))
         .claim("choke-lower", to_red("CHOKe")))
 }

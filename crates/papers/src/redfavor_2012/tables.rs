@@ -1,5 +1,6 @@
 //! Tables II and III: dropped packets and bandwidth use.
 
+use super::figures::pairs;
 use super::flows::Flows;
 use super::{MEASURED_S, SCHEMES, results, seeds, setup};
 use crate::{Cell, Estimate, Failure, Lab, Measured, Table};
@@ -46,6 +47,25 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .claim(format!("drops-{name}"), dropped)
             .claim(format!("rate-{name}"), rate)
             .claim(format!("syns-{name}"), syns);
+    }
+    let standard = |ours: &Flows, theirs: &Flows| {
+        let dropped = |flows: &Flows| flows.dropped as f64 - flows.dropped_syns as f64;
+        dropped(ours) / dropped(theirs)
+    };
+    let rate = |ours: &Flows, theirs: &Flows| {
+        let rate = |flows: &Flows| flows.dropped as f64 / flows.offered as f64;
+        rate(ours) / rate(theirs)
+    };
+    for (name, other) in [("choke", "CHOKe"), ("red", "RED")] {
+        result = result
+            .claim(
+                format!("standard-below-{name}"),
+                pairs(&watched, "REDFavor", other, standard),
+            )
+            .claim(
+                format!("rate-below-{name}"),
+                pairs(&watched, "REDFavor", other, rate),
+            );
     }
     Ok(result.table(table).table(totals()))
 }
@@ -96,5 +116,8 @@ pub(super) fn bandwidth(lab: &Lab<'_>) -> Result<Measured, Failure> {
         table = table.row([role.into(), Cell::estimate(used, 2)]);
         result = result.claim(format!("use-{}", role.to_lowercase()), used);
     }
-    Ok(result.table(table))
+    let as_red = results.per_seed(|values| {
+        Some(values.get("REDFavor", "utilization")? / values.get("RED", "utilization")?)
+    });
+    Ok(result.claim("use-as-red", as_red).table(table))
 }
