@@ -166,7 +166,7 @@ pub(super) fn claims_of_reverse(real: &Results, reverse: &Results) -> Claims {
     };
     let losses = growth(PUBLISHED, "loss.all").into_iter();
     let percent = losses.map(|ratio| Some(100.0 * (ratio? - 1.0)));
-    let syn_losses = growth(WITHOUT_PROTECTION, "loss.syn");
+    let syn_losses = growth(WITHOUT_PROTECTION, "retransmission.syn_probability");
     vec![
         ("more-losses", Estimate::over(percent)),
         ("more-syn-losses", Estimate::over(syn_losses)),
