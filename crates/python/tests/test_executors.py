@@ -129,6 +129,38 @@ class Deadly(executors.Threads):
         return super().result(future)
 
 
+class Shared(executors.Threads):
+    """One worker that has all tasks; each that is poison takes the rest with it."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.tasks: dict[Any, bytes] = {}
+        self.dies = False
+
+    def submit(self, work: executors.Work, task: bytes, shared: Any) -> Any:
+        future = super().submit(work, task, shared)
+        self.tasks[future] = task
+        return future
+
+    def as_completed(self, futures: Any) -> Any:
+        self.dies = any(POISON in self.tasks[future] for future in futures)
+        return list(futures)
+
+    def result(self, future: Any) -> Any:
+        if self.dies:
+            raise executors.LostError("died", deaths=4)
+        return super().result(future)
+
+
+def test_runs_that_share_a_worker_with_a_deadly_one_are_not_blamed() -> None:
+    """They are tried alone before they are given up."""
+    found: list[int] = []
+    with pytest.raises(gentle.Error, match=r"1 task killed every worker") as caught:
+        executors.drive(Shared(), doubled, None, map(Numbers, BATCHES), lambda _, result: found.extend(result))
+    assert f"numbers [{POISON}]: 8 workers died while they had it" in str(caught.value)
+    assert sorted(found) == [2 * number for number in range(100) if number != POISON]
+
+
 def test_a_sweep_names_the_run_that_kills_workers(tmp_path: Path) -> None:
     """By point, scheme and seed; the other runs are in the store."""
     grid = {

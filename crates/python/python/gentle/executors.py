@@ -32,7 +32,7 @@ DEATHS = 8
 """Number of workers that may die while they have the same task before it is given up."""
 
 DEATHS_OF_A_BATCH = 2
-"""Number of workers that may die while they have the same task before it is split, if it can be."""
+"""Number of workers that may die while they have the same task before it is split or, if it cannot be, tried alone."""
 
 GIVEN_UP = 8
 """Number of tasks that may be given up before the call fails without trying the rest."""
@@ -146,11 +146,14 @@ def drive(
 
     ``ended`` is given each task and its result. Tasks whose worker dies are submitted again; if it dies again, in
     parts. ``failed`` is given tasks whose work raised, and the exception; by default it is raised. Tasks that killed
-    every worker which had them are given up: what they are is raised when the others have ended.
+    every worker which had them are given up: what they are is raised at the end. A worker may have several tasks
+    when it dies, so those that cannot be split are tried alone before they are given up.
     """
     attempted = Attempted(work)
     following = iter(tasks)
     waiting: deque[_Flight] = deque()
+    suspects: deque[_Flight] = deque()
+    is_alone = False
     flying: dict[Any, _Flight] = {}
     given_up: list[str] = []
     shared: Any = None
@@ -180,19 +183,25 @@ def drive(
             raise _core.Error(
                 f"{flight.task}: the task was lost {flight.losses} times; {IN_THE_STORE}: the same call resumes there"
             ) from error
+        elif flight.deaths >= DEATHS_OF_A_BATCH:
+            suspects.append(flight)
         else:
             waiting.append(flight)
 
     try:
         while len(given_up) < GIVEN_UP:
-            while len(flying) < executor.slots():
+            is_alone = is_alone and bool(flying)
+            while not is_alone and len(suspects) < GIVEN_UP and len(flying) < executor.slots():
                 if waiting:
                     submit(waiting.popleft())
                 elif (task := next(following, None)) is not None:
                     submit(_Flight(task))
                 else:
                     break
-            if not flying and not waiting:
+            if not flying and suspects:
+                is_alone = True
+                submit(suspects.popleft())
+            elif not flying and not waiting:
                 break
             for future in executor.as_completed(list(flying)):
                 flight = flying.pop(future)
