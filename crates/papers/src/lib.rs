@@ -4,7 +4,7 @@
 //! figures and tables ([`Part`]), and of the values that an assumption could also have ([`Variants`]). [`Lab`] runs the
 //! experiments that these functions ask for. [`reproduce`] puts both together into a [`Reproduction`].
 //!
-//! What covers each statement of a paper is in `papers/<short name>/sentences.toml` ([`Coverage`]).
+//! Statements of a paper, with the items that cover each, are in `papers/<short name>/sentences.toml` ([`Coverage`]).
 //!
 //! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is written by hand.
 

@@ -109,7 +109,7 @@ pub struct Compare {
     /// Type of traffic of `to`; `None`: the same.
     #[serde(default)]
     pub to_traffic: Option<String>,
-    /// What is compared.
+    /// Name of the quantity, such as `RTT`.
     pub quantity: String,
     /// Form of the number.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What the sentences of a paper state, and what covers each: the content of `papers/<short name>/sentences.toml`.
+//! Statements of a paper, and the items that cover each: the content of `papers/<short name>/sentences.toml`.
 //!
 //! A reproduction that leaves out statements is a selection. So every sentence that states a result, a setting or a
 //! mechanism is listed, with the items that cover it or the reason why none does.
@@ -28,7 +28,7 @@ pub struct Sentence {
     /// Reason why it cannot have an item; for a mechanism the file that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without: Option<String>,
-    /// What could be measured and is not yet.
+    /// Measurement that would cover it, and that does not exist yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

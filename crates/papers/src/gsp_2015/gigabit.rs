@@ -1,6 +1,6 @@
 //! Fig. 10: queueing delay and utilization at 1 Gb/s.
 
-use super::sync::flows;
+use super::sync::{empty_percent, flows};
 use super::watch::{Runs, Watch};
 use super::{delay_chart, scenario, shorter, utilization_chart};
 use crate::lab::{Failure, Lab};
@@ -39,10 +39,7 @@ pub(super) fn delay_and_utilization(lab: &Lab<'_>) -> Result<Measured, Failure> 
         .claim("small-250-delay", many.mean(SMALL, delay(1.0)))
         .claim("small-10-lowest-utilization", few.mean(SMALL, lowest))
         .claim("small-10-utilization", few.mean(SMALL, used))
-        .claim(
-            "small-10-empty",
-            few.mean(SMALL, |run| Some(100.0 * run.empty())),
-        )
+        .claim("small-10-empty", few.mean(SMALL, empty_percent))
         .claim("large-10-flows-at-once", few.mean(LARGE, flows))
         .claim("gsp-250-delay", many.mean(GSP, delay(1.0)))
         .claim("gsp-10-delay", few.mean(GSP, delay(1.0)))

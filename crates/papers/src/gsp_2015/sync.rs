@@ -25,10 +25,7 @@ pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("drops-at-once", runs.mean(TAIL, drops))
         .claim("flows-at-once", runs.mean(TAIL, flows))
         .claim("half-of-the-flows", runs.mean(TAIL, drops))
-        .claim(
-            "empty-queue",
-            runs.mean(TAIL, |run| Some(100.0 * run.empty())),
-        )
+        .claim("empty-queue", runs.mean(TAIL, empty_percent))
         .claim(
             "time-below-capacity",
             runs.mean(TAIL, Watch::mean_time_below_capacity),
@@ -54,10 +51,7 @@ pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .table(events(&runs, GSP))
         .claim("drops-at-once", runs.mean(GSP, drops))
         .claim("flows-at-once", runs.mean(GSP, flows))
-        .claim(
-            "empty-queue",
-            runs.mean(GSP, |run| Some(100.0 * run.empty())),
-        );
+        .claim("empty-queue", runs.mean(GSP, empty_percent));
     beside_the_kernel(lab, measured, setup, 40)
 }
 
@@ -106,6 +100,11 @@ pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
     beside_the_kernel(lab, measured, setup, 20)
 }
 
+/// Time with an empty queue, percent.
+pub(super) fn empty_percent(run: &Watch) -> Option<f64> {
+    Some(100.0 * run.empty())
+}
+
 /// Mean number of packets dropped within a round trip.
 fn drops(run: &Watch) -> Option<f64> {
     mean(&per_event(run, |event| event.drops))
@@ -149,7 +148,7 @@ fn events(runs: &Runs, role: &str) -> Table {
         ),
         (
             "time with an empty queue (%)",
-            runs.mean(role, |run| Some(100.0 * run.empty())),
+            runs.mean(role, empty_percent),
             2,
         ),
     ];

@@ -80,7 +80,7 @@ fn within(results: &Results, compare: &Compare) -> Estimate {
     }
 }
 
-/// The same scheme with two types of traffic, whose seeds have nothing in common.
+/// Ratio of the means with two types of traffic; its interval is that of the first.
 fn across(results: &Results, other: &Results, compare: &Compare) -> Estimate {
     let quantity = quantity(&compare.quantity);
     let of = mean(

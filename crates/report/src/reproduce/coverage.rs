@@ -1,9 +1,8 @@
-//! What covers the sentences of a paper.
+//! Table of the statements of a paper, with the items that cover each.
 
 use super::table::bold;
 use crate::format::plain;
-use crate::terminal::paragraph;
-use crate::terminal::{STYLE, bare};
+use crate::terminal::{STYLE, bare, paragraph};
 use comfy_table::ContentArrangement;
 use gentle_papers::{Coverage, Sentence};
 use gentle_units::text::{count, plural};

@@ -360,8 +360,7 @@ fn unusual() -> Vec<Row> {
         ipv6(Ipv6Header { extensions, ..V6 }, &syn)
     };
     let tags = |types: &'static [u16]| (types, v4.clone());
-    let mut rows = Vec::new();
-    for (name, (types, packet), native, stock) in [
+    [
         (
             "data offset below a header",
             (&[IPV4][..], changed(&v4, 32, 0x40)),
@@ -462,16 +461,20 @@ fn unusual() -> Vec<Row> {
             true,
             false,
         ),
-    ] {
-        rows.push(Row {
-            name,
-            types,
-            packet,
-            native,
-            stock,
-        });
-    }
-    rows
+    ]
+    .map(|(name, (types, packet), native, stock)| Row {
+        name,
+        types,
+        packet,
+        native,
+        stock,
+    })
+    .into()
+}
+
+/// The rows that are sent.
+fn all_rows() -> Vec<Row> {
+    rows().into_iter().chain(unusual()).collect()
 }
 
 #[test]
@@ -497,10 +500,7 @@ fn packets_go_where_they_belong() {
         return;
     };
     let printed = laboratory.run("modules::bands::within");
-    assert_eq!(
-        number(&printed, "rows"),
-        (rows().len() + unusual().len()) as u64
-    );
+    assert_eq!(number(&printed, "rows"), all_rows().len() as u64);
 }
 
 /// Length of the headers before IP, bytes.
@@ -537,7 +537,7 @@ fn within() {
             backing.take_off("d0");
         }
     }
-    println!("rows: {}", rows().len() + unusual().len());
+    println!("rows: {}", all_rows().len());
     segments_put_together();
 }
 
@@ -596,7 +596,7 @@ fn largest_data(dev: &str) -> u64 {
 
 fn every_row(backing: Backing) {
     let mut wrong = Vec::new();
-    for row in rows().into_iter().chain(unusual()) {
+    for row in all_rows() {
         // Sent directly and, if untagged, through a VLAN device, where the tag is in the packet's metadata and not part
         // of its length.
         for dev in ["d0", "d0.5"] {

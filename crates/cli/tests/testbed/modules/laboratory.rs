@@ -51,7 +51,7 @@ impl Laboratory {
         self.run_with(&[], name)
     }
 
-    /// The same with variables of the environment, `NAME=VALUE`.
+    /// Runs a test as [`Laboratory::run`] does, with environment variables, each `NAME=VALUE`.
     pub(super) fn run_with(&self, variables: &[&str], name: &str) -> String {
         let program = std::env::current_exe().unwrap();
         let program = program.to_str().unwrap();

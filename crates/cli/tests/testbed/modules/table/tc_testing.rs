@@ -119,7 +119,7 @@ const TWO_CLASSES: [&str; 2] = [
     "$TC qdisc add dev $DUMMY parent 1:2 handle 2: fq_codel",
 ];
 
-/// What a filter of a child drops is dropped.
+/// A packet that a filter of a child drops is not sent.
 fn filtered() -> Value {
     let filter = "$TC filter add dev $DUMMY parent 2: protocol ip matchall action drop";
     traffic(
