@@ -1,9 +1,10 @@
 //! Classes of spa, and the modules as classes of other qdiscs.
 
-use super::guest::{all_is_empty, dummy, only_here, qdiscs, refused, run};
+use super::guest::{drains, dummy, only_here, qdiscs, refused, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{self, Sender};
 use serde_json::Value;
+use std::time::{Duration, Instant};
 
 #[test]
 fn queues_of_spa_can_be_any_qdisc() {
@@ -13,6 +14,9 @@ fn queues_of_spa_can_be_any_qdisc() {
     let printed = laboratory.run("modules::classes::within");
     assert_eq!(number(&printed, "children"), CHILDREN.len() as u64);
 }
+
+/// Longer than any queue here takes to drain.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Replacements for pfifo: qdiscs without state, with fair queues, with classes, with timers, with a shaper, and
 /// gentle's own.
@@ -99,13 +103,20 @@ fn has_child(class: &str) -> bool {
     class.expect("it is there").contains(" leaf ")
 }
 
-/// Compares the statistics of a class with those of its qdisc.
+/// Compares the statistics of a class with those of its qdisc, read while no packet leaves.
 fn counts_as_its_child(class: &str, handle: &str) {
-    let list = run("tc -s class show dev d0 parent 1:");
+    let began = Instant::now();
+    let (list, child) = loop {
+        let child = with_handle(handle);
+        let list = run("tc -s class show dev d0 parent 1:");
+        if with_handle(handle) == child {
+            break (list, child);
+        }
+        assert!(began.elapsed() < PATIENCE, "{class} never rests");
+    };
     let mut classes = list.split("class spa ");
     let text = classes.find(|text| text.starts_with(&format!("{class} ")));
     let text = text.unwrap_or_else(|| panic!("no {class}: {list}"));
-    let child = with_handle(handle);
     let sent = format!(
         "Sent {} bytes {} pkt (dropped {}, overlimits {} requeues {})",
         child["bytes"], child["packets"], child["drops"], child["overlimits"], child["requeues"]
@@ -117,6 +128,7 @@ fn counts_as_its_child(class: &str, handle: &str) {
 
 /// Tests a child in both classes: adding, using, replacing by itself, deleting.
 fn a_child(child: &str, sender: &mut Sender) {
+    let before = sent();
     for (class, handle) in [("1:1", "21:"), ("1:2", "22:")] {
         load(sender);
         run(&format!(
@@ -136,17 +148,15 @@ fn a_child(child: &str, sender: &mut Sender) {
         ));
         load(sender);
     }
-    let before = sent();
-    std::thread::sleep(std::time::Duration::from_secs(30));
+    drains("d0", PATIENCE, child);
     assert!(sent() > before, "{child}: packets leave");
     for class in ["1:1", "1:2"] {
         load(sender);
         run(&format!("tc qdisc del dev d0 parent {class}"));
         assert!(!has_child(class));
     }
-    std::thread::sleep(std::time::Duration::from_secs(30));
     // All counters up to the root are zero.
-    all_is_empty("d0", child);
+    drains("d0", PATIENCE, child);
 }
 
 fn sent() -> u64 {
@@ -193,8 +203,7 @@ fn under_others(sender: &mut Sender) {
             run(&format!(
                 "tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} {changed}"
             ));
-            std::thread::sleep(std::time::Duration::from_secs(10));
-            all_is_empty("d0", root);
+            drains("d0", PATIENCE, root);
         }
         run("tc qdisc del dev d0 root");
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Checks that the test runs within a machine; to be called first, as on a host it would change the host's network.
 pub(super) fn only_here() {
@@ -67,11 +69,19 @@ pub(super) fn options(dev: &str, kind: &str) -> Value {
     qdisc(dev, kind).map_or(Value::Null, |qdisc| qdisc["options"].clone())
 }
 
-/// Checks that every qdisc is empty, from text: the JSON of tc 6.1 is not valid where there is an hfsc.
-pub(super) fn all_is_empty(dev: &str, what: &str) {
-    let text = run(&format!("tc -s qdisc show dev {dev}"));
-    let backlogs = text.lines().filter(|line| line.starts_with(" backlog"));
-    for backlog in backlogs {
-        assert!(backlog.starts_with(" backlog 0b 0p"), "{what}: {text}");
+/// Waits until every qdisc of a device is empty by all counters, for `limit` at most. Reads text: the JSON of tc 6.1 is not valid where there is an
+/// hfsc.
+pub(super) fn drains(dev: &str, limit: Duration, what: &str) {
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(10);
+    loop {
+        let text = run(&format!("tc -s qdisc show dev {dev}"));
+        let mut backlogs = text.lines().filter(|line| line.starts_with(" backlog"));
+        if backlogs.all(|backlog| backlog.starts_with(" backlog 0b 0p")) {
+            return;
+        }
+        assert!(began.elapsed() < limit, "{what}: {text}");
+        sleep(pause);
+        pause = pause * 3 / 2;
     }
 }

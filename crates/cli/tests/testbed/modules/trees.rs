@@ -1,7 +1,7 @@
 //! The modules in trees of other qdiscs: filters and netem below, every kind of parent above, and trees drawn at random.
 
 use super::far::Far;
-use super::guest::{all_is_empty, attempt, dummy, only_here, run};
+use super::guest::{attempt, drains, dummy, only_here, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{self, Sender};
 use rand::seq::IndexedRandom;
@@ -153,10 +153,9 @@ fn verdicts_hold() {
             }
             let before = (sent("d0"), sent("d1"));
             load(&mut sender, 10);
-            sleep(Duration::from_secs(1));
+            drains("d0", Duration::from_secs(1), child);
             let went = (sent("d0") - before.0, sent("d1") - before.1);
             assert_eq!(went, (0, elsewhere), "{child}: {action}");
-            all_is_empty("d0", child);
             tc("qdisc del dev d0 root");
             verdicts += 1;
         }
@@ -164,17 +163,18 @@ fn verdicts_hold() {
     println!("verdicts: {verdicts}");
 }
 
+/// A bridge br0 whose ports d0 and d2 forward at once.
+fn bridge() {
+    run("ip link add br0 type bridge forward_delay 0");
+    for line in ["d0 master br0", "d2 master br0", "br0 up"] {
+        run(&format!("ip link set {line}"));
+    }
+}
+
 /// netem loses, duplicates, corrupts and reorders, also packets that two devices share.
 fn netem_below() {
-    run("ip link add br0 type bridge");
     dummy("d2");
-    for dev in ["d0", "d2", "br0"] {
-        if dev != "br0" {
-            run(&format!("ip link set {dev} master br0"));
-        }
-        run(&format!("ip link set {dev} up"));
-    }
-    sleep(Duration::from_secs(40));
+    bridge();
     let mut sender = Sender::new("br0");
     for (netem, least, most) in [
         ("netem loss 100%", 0, 0),
@@ -190,10 +190,9 @@ fn netem_below() {
                 sender.send(&frame);
             }
         }
-        sleep(Duration::from_secs(5));
+        drains("d0", Duration::from_secs(5), netem);
         let went = sent("d0") - before;
         assert!((least..=most).contains(&went), "{netem}: {went}");
-        all_is_empty("d0", netem);
         tc("qdisc del dev d0 root");
     }
     run("ip link del br0");
@@ -220,11 +219,10 @@ fn below(parent: &[&str], between: bool, (module, options): (&str, &str)) {
     for round in 0..3 {
         let before = sent("d0");
         load(&mut sender, 12);
-        sleep(Duration::from_secs(20));
+        drains("d0", Duration::from_secs(20), &what);
         // sfb keeps its state in a part of the packet that children overwrite: it then drops what it should not.
         let passes = sent("d0") > before || parent[0].ends_with("sfb");
         assert!(passes, "{what}: round {round}");
-        all_is_empty("d0", &what);
     }
     tc("qdisc del dev d0 root");
 }
@@ -242,7 +240,7 @@ fn every_queue_of_a_device() {
         let before = sent("d4");
         load(&mut sender, 10);
         assert_eq!(sent("d4") - before, 30, "{module}");
-        all_is_empty("d4", module);
+        drains("d4", Duration::ZERO, module);
         tc("qdisc del dev d4 root");
         // As what every device gets.
         std::fs::write("/proc/sys/net/core/default_qdisc", module).expect("it is set");
@@ -284,7 +282,8 @@ fn hfsc_treats_all_that_push_out_alike() {
         sender.send(&packets::data(1400));
         sender.send(&first);
         let before = sent("d0");
-        sleep(Duration::from_secs(60));
+        // Longer than a packet of this size takes.
+        sleep(Duration::from_secs(10));
         let stalled = sent("d0") == before;
         tc("qdisc del dev d0 root");
         stalled
@@ -316,8 +315,7 @@ fn merged_packets_on_a_slow_link() {
             "qdisc add dev near0 parent 10:1 handle 20: {module} {options}"
         ));
         far.send(300_000);
-        sleep(Duration::from_secs(5));
-        all_is_empty("near0", module);
+        drains("near0", Duration::from_secs(5), module);
         tc("qdisc del dev near0 root");
     }
 }
@@ -456,11 +454,7 @@ fn random() {
     for dev in ["d0", "d1", "d2"] {
         dummy(dev);
     }
-    run("ip link add br0 type bridge");
-    for line in ["d0 master br0", "d2 master br0", "br0 up"] {
-        run(&format!("ip link set {line}"));
-    }
-    sleep(Duration::from_secs(40));
+    bridge();
     let mut frames = 0;
     for tree in 0..number {
         let mut trees = Trees {
@@ -485,9 +479,9 @@ fn random() {
             }
         }
         // A reset device has an empty queue that works.
-        sleep(Duration::from_secs(100));
-        all_is_empty(
+        drains(
             "d0",
+            Duration::from_secs(100),
             &format!("tree {tree} of seed {seed}: {:#?}", trees.commands),
         );
         attempt("tc qdisc del dev d0 root");
