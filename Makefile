@@ -127,11 +127,17 @@ test-kernel-debug:
 	GENTLE_TESTBED=required GENTLE_TESTBED_KERNEL=debug $(CARGO) test -p gentle --locked --test testbed -- modules:: decisions::
 
 # The modules on Debian's own kernels 6.1, 6.12 and 7.2, with two processors each, in qemu: options, malformed messages,
-# changes and dumps while packets pass, set-ups of other origin that gentle qdisc replaces.
+# changes and dumps while packets pass, set-ups of other origin that gentle qdisc replaces, trees of other qdiscs.
 .PHONY: test-kernel-smp
 test-kernel-smp:
 	scripts/bootstrap test-kernel-smp
 	kernel/testing/smp/run
+
+# The same on Linux 7.2 with KCSAN, which reports accesses that race. Builds that kernel first if it has not been built.
+.PHONY: test-kernel-races
+test-kernel-races:
+	scripts/bootstrap test-kernel-races
+	kernel/testing/smp/run --races
 
 # The patches for Linux (upstream/) on Debian's kernel 7.2 in qemu: what they mend is broken without them and works with them.
 .PHONY: test-upstream
