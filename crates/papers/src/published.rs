@@ -109,8 +109,11 @@ pub struct Compare {
     /// Type of traffic of `to`; `None`: the same.
     #[serde(default)]
     pub to_traffic: Option<String>,
-    /// Name of the quantity, such as `RTT`.
+    /// Name of the quantity, such as `RTT`, or a ratio of two: `SYN loss / loss`.
     pub quantity: String,
+    /// Quantity of `to`; `None`: the same.
+    #[serde(default)]
+    pub to_quantity: Option<String>,
     /// Form of the number.
     #[serde(default)]
     pub form: Form,
@@ -127,6 +130,8 @@ pub enum Form {
     Percent,
     /// Percentage by which `of` is above `to`.
     Above,
+    /// Spearman's rank correlation over the schemes `of`: how alike two quantities, or two types of traffic, order them.
+    Rank,
 }
 
 /// An assumption where the paper is silent.

@@ -18,7 +18,12 @@ pub struct Values<'a> {
     seed: usize,
 }
 
-impl Values<'_> {
+impl<'a> Values<'a> {
+    /// The results that the seed belongs to.
+    pub fn results(&self) -> &'a Results {
+        self.results
+    }
+
     /// A metric of the scheme with the name `role`: a name of [`SchemeResult::by_seed`], such as `loss.syn`. `None`
     /// without an observation.
     ///
@@ -84,6 +89,23 @@ impl Results {
                 results: self,
                 seed,
             })
+        }))
+    }
+
+    /// A number from the metrics of each seed of two results with the same seeds: its mean over seeds.
+    pub fn per_seed_with(
+        &self,
+        other: &Results,
+        number: impl Fn(&Values<'_>, &Values<'_>) -> Option<f64>,
+    ) -> Estimate {
+        let seeds = self
+            .comparison
+            .seeds
+            .len()
+            .min(other.comparison.seeds.len());
+        Estimate::over((0..seeds).map(|seed| {
+            let values = |results| Values { results, seed };
+            number(&values(self), &values(other))
         }))
     }
 

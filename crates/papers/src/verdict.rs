@@ -25,7 +25,7 @@ pub enum Verdict {
     /// order among the values of its row.
     #[serde(rename = "agrees in order")]
     AgreesInOrder,
-    /// The interval of our number contains numbers with other verdicts.
+    /// The interval of our number contains numbers with other verdicts, or nothing was observed.
     #[serde(rename = "cannot tell")]
     CannotTell,
     /// Ours differs.
@@ -97,7 +97,7 @@ impl Verdict {
             return Verdict::NotPublished;
         };
         let Some(ours) = ours else {
-            return Verdict::Differs;
+            return Verdict::CannotTell;
         };
         if target.admits(ours, claim.tolerance) {
             return match claim.input {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(verdict(0.85), Verdict::AgreesInOrder);
         assert_eq!(verdict(1.0), Verdict::Differs);
         assert_eq!(verdict(1.2), Verdict::Differs);
-        assert_eq!(Verdict::of_claim(&claim, None, &[]), Verdict::Differs);
+        assert_eq!(Verdict::of_claim(&claim, None, &[]), Verdict::CannotTell);
     }
 
     #[test]

@@ -8,8 +8,17 @@ use super::traffic::{short_load, with_largest_size};
 use crate::paper::{Variant, Variants};
 use crate::setup::Setup;
 use gentle_aqm::Spec;
+use gentle_units::Nanos;
 
 pub(super) const ALL: &[Variants] = &[
+    Variants {
+        id: "base-rtt",
+        base: "42 and 52 ms",
+        values: &[
+            Variant::new("21 and 21 ms", |setup| delays(setup, 21)),
+            Variant::new("47 and 47 ms", |setup| delays(setup, 47)),
+        ],
+    },
     Variants {
         id: "fifo-limits",
         base: "50 packets, 75,000 bytes",
@@ -184,4 +193,11 @@ fn last(setup: &mut Setup, part: f64) {
     let seconds = setup.scenario.duration.as_secs_f64();
     let duration = gentle_units::Nanos::from_secs_f64(part * seconds);
     setup.scenario.set_duration(duration);
+}
+
+/// Sets the same delay in both directions.
+fn delays(setup: &mut Setup, ms: u64) {
+    for link in &mut setup.scenario.links {
+        link.delay = Nanos::from_millis(ms);
+    }
 }

@@ -8,15 +8,14 @@
 
 use super::quantity::{
     ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY,
-    RTT, SYN_AGAIN, SYN_LOSS, UP_TO_3, UTILIZATION, highest, lowest, mean, middle, others, ratio,
-    saving_percent,
+    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, UP_TO_3, UTILIZATION, highest, lowest, middle, others,
 };
-use super::schemes::{PLAIN_AQMS, PUBLISHED};
+use super::schemes::{PLAIN_AQMS, PUBLISHED, WITHOUT_PROTECTION};
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::published::{Compare, Form};
-use crate::results::Results;
+use crate::results::{Results, Values};
 
 /// Quantities by name.
 const QUANTITIES: &[(&str, Quantity)] = &[
@@ -25,10 +24,32 @@ const QUANTITIES: &[(&str, Quantity)] = &[
     ("4–10 segments", FROM_4_TO_10),
     ("11–100 segments", FROM_11_TO_100),
     ("more than 100 segments", ABOVE_100),
+    ("6 segments", Quantity::ResponseTime(6, 6)),
+    ("5–7 segments", Quantity::ResponseTime(5, 7)),
+    ("handshake time", Quantity::Metric("handshake_s.mean")),
     ("RTT", RTT),
+    (
+        "95 % of queueing delays",
+        Quantity::Metric("queue_delay_s.p95"),
+    ),
     ("loss", LOSS),
+    ("loss of data", Quantity::Metric("loss.data")),
     ("SYN loss", SYN_LOSS),
+    ("SYN/ACK loss", Quantity::Metric("loss.synack")),
     ("retransmission delay", RETRANSMISSION_DELAY),
+    ("SYN part of the delay", SYN_PART),
+    (
+        "delay without SYN loss",
+        Quantity::Metric("retransmission.delay_mean_without_syn_loss_s"),
+    ),
+    (
+        "delay, each moment once",
+        Quantity::Metric("retransmission.delay_mean_s"),
+    ),
+    (
+        "SYN retransmission probability",
+        Quantity::Metric("retransmission.syn_probability"),
+    ),
     ("connections with SYN loss", SYN_AGAIN),
     ("utilization", UTILIZATION),
 ];
@@ -50,54 +71,94 @@ pub(super) fn comparisons(
             continue;
         };
         let ours = match &compare.to_traffic {
-            None => within(results, compare),
-            Some(name) => across(results, &run(lab, traffic(name))?, compare),
+            None => number(results, results, compare),
+            Some(name) => number(results, &run(lab, traffic(name))?, compare),
         };
         found.push((claim.name().to_owned(), ours));
     }
     Ok(found)
 }
 
-/// Two schemes with the same traffic, seed by seed.
-fn within(results: &Results, compare: &Compare) -> Estimate {
+/// A comparison seed by seed; `other` has the results for what it compares with. Types of traffic have the same
+/// connections for a seed where they have the same workload.
+fn number(results: &Results, other: &Results, compare: &Compare) -> Estimate {
     let quantity = quantity(&compare.quantity);
+    let to_quantity = compare.to_quantity.as_deref();
+    let to_quantity = to_quantity.map_or(quantity, self::quantity);
+    if compare.form == Form::Rank {
+        let roles = named(&compare.of);
+        return results.per_seed_with(other, |values, others| {
+            let [of, to] = [(quantity, values), (to_quantity, others)];
+            rank_correlation(&all(of.0, of.1, &roles)?, &all(to.0, to.1, &roles)?)
+        });
+    }
     let of = select(results, &compare.of, &compare.to, quantity);
     if compare.to.is_empty() {
-        let ours = mean(results, of, quantity);
+        let ours = results.per_seed(|values| average(quantity, values, &of));
         return match compare.form {
             Form::Percent => ours.scaled(100.0),
             _ => ours,
         };
     }
-    let to = select(results, &compare.to, &compare.of, quantity);
-    match compare.form {
-        Form::Ratio => ratio(results, of, to, quantity),
-        Form::Percent => saving_percent(results, of, to, quantity),
-        Form::Above => results.per_seed(|values| {
-            let value = quantity.of(results, values, of)?;
-            Some(100.0 * (value / quantity.of(results, values, to)? - 1.0))
-        }),
-    }
+    // The same words mean the same schemes in both types of traffic.
+    let to = match compare.to == compare.of {
+        true => of.clone(),
+        false => select(other, &compare.to, &compare.of, to_quantity),
+    };
+    results.per_seed_with(other, |values, others| {
+        let ratio = average(quantity, values, &of)? / average(to_quantity, others, &to)?;
+        Some(match compare.form {
+            Form::Percent => 100.0 * (1.0 - ratio),
+            Form::Above => 100.0 * (ratio - 1.0),
+            Form::Ratio | Form::Rank => ratio,
+        })
+    })
 }
 
-/// Ratio of the means with two types of traffic; its interval is that of the first.
-fn across(results: &Results, other: &Results, compare: &Compare) -> Estimate {
-    let quantity = quantity(&compare.quantity);
-    let of = mean(
-        results,
-        select(results, &compare.of, &compare.to, quantity),
-        quantity,
-    );
-    let to = select(other, &compare.to, &compare.of, quantity);
-    match mean(other, to, quantity).value {
-        Some(value) => of.scaled(1.0 / value),
-        None => Estimate::default(),
-    }
+/// Values of several schemes for a seed.
+fn all(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<Vec<f64>> {
+    let of = |role: &&str| quantity.of(values.results(), values, role);
+    roles.iter().map(of).collect()
 }
 
+fn average(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<f64> {
+    let all = all(quantity, values, roles)?;
+    Some(all.iter().sum::<f64>() / all.len() as f64)
+}
+
+/// Spearman's rank correlation; `None` if one of the two is constant.
+fn rank_correlation(of: &[f64], to: &[f64]) -> Option<f64> {
+    let [of, to] = [of, to].map(ranks);
+    let mean = (of.len() + 1) as f64 / 2.0;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        let pairs = a.iter().zip(b);
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    let spread = (product(&of, &of) * product(&to, &to)).sqrt();
+    (spread > 0.0).then(|| product(&of, &to) / spread)
+}
+
+/// Rank of each value, from 1 on; equal values share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal + 1) as f64 / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+/// The quantity with this name, or the ratio of two: `A / B`.
 fn quantity(name: &str) -> Quantity {
+    match name.split_once(" / ") {
+        Some((of, to)) => Quantity::Quotient(listed(of), listed(to)),
+        None => *listed(name),
+    }
+}
+
+fn listed(name: &str) -> &'static Quantity {
     let found = QUANTITIES.iter().find(|(known, _)| *known == name);
-    found.unwrap_or_else(|| panic!("no quantity '{name}'")).1
+    &found.unwrap_or_else(|| panic!("no quantity '{name}'")).1
 }
 
 fn traffic(name: &str) -> &'static Traffic {
@@ -110,9 +171,10 @@ fn traffic(name: &str) -> &'static Traffic {
     }
 }
 
-/// The scheme that `words` mean: its name, or `highest:`, `lowest:` or `middle:` and names. `AQMs` are RED, ARED, CoDel and
-/// PIE; `rest` are the schemes of the paper that neither these words nor `opposite` name.
-fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) -> &'static str {
+/// The schemes that `words` mean: one by its name, that of `highest:`, `lowest:` or `middle:` and names, or all of `mean:`
+/// and names. `all` are the schemes of the paper, `AQMs` RED, ARED, CoDel and PIE, `unprotected` those that lose a noticeable
+/// part of the SYNs; `rest` are the schemes of the paper that neither these words nor `opposite` name.
+fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) -> Vec<&'static str> {
     let (which, names) = words.split_once(": ").unwrap_or(("", words));
     let mut roles = Vec::new();
     for name in names.split(", ") {
@@ -126,11 +188,12 @@ fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) ->
         }
     }
     match which {
-        "" => roles[0],
-        "highest" => highest(results, &roles, quantity),
-        "lowest" => lowest(results, &roles, quantity),
-        "middle" => middle(results, &roles, quantity),
-        _ => panic!("'{words}': expected highest, lowest or middle"),
+        "" => vec![roles[0]],
+        "highest" => vec![highest(results, &roles, quantity)],
+        "lowest" => vec![lowest(results, &roles, quantity)],
+        "middle" => vec![middle(results, &roles, quantity)],
+        "mean" => roles,
+        _ => panic!("'{words}': expected highest, lowest, middle or mean"),
     }
 }
 
@@ -141,7 +204,9 @@ fn named(words: &str) -> Vec<&'static str> {
         .split(", ")
         .filter(|name| !matches!(*name, "" | "rest"));
     each.flat_map(|name| match name {
+        "all" => PUBLISHED.to_vec(),
         "AQMs" => PLAIN_AQMS.to_vec(),
+        "unprotected" => WITHOUT_PROTECTION.to_vec(),
         _ => {
             let found = PUBLISHED.iter().find(|known| **known == name);
             vec![*found.unwrap_or_else(|| panic!("no scheme '{name}'"))]
@@ -165,11 +230,20 @@ mod tests {
         assert!(compared.len() > 40);
         for compare in compared {
             quantity(&compare.quantity);
+            compare.to_quantity.as_deref().map(quantity);
             named(&compare.of);
             named(&compare.to);
             if let Some(name) = &compare.to_traffic {
                 traffic(name);
             }
         }
+    }
+
+    #[test]
+    fn ranks_of_equal_values_are_shared() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0]), [2.5, 1.0, 2.5]);
+        let falls = rank_correlation(&[1.0, 2.0, 30.0], &[3.0, 2.0, 1.0]);
+        assert_eq!(falls, Some(-1.0));
+        assert_eq!(rank_correlation(&[1.0, 1.0], &[1.0, 2.0]), None);
     }
 }

@@ -2,11 +2,15 @@
 //! Priority Active Queue Management", IFIP Networking 2018.
 
 mod assumptions;
+mod buffers;
 mod comparison;
 mod current_hosts;
 mod figures;
+mod losses;
+mod mawi;
 mod model;
 mod quantity;
+mod repairs;
 mod schemes;
 mod testbed;
 mod traces;
@@ -33,7 +37,7 @@ pub(crate) const PAPER: Paper = Paper {
         },
         Part {
             id: "mawi",
-            measure: traces::mawi,
+            measure: mawi::mawi,
         },
         Part {
             id: "fig3",
@@ -66,6 +70,18 @@ pub(crate) const PAPER: Paper = Paper {
         Part {
             id: "fig10",
             measure: testbed::ten_megabit,
+        },
+        Part {
+            id: "losses",
+            measure: losses::losses,
+        },
+        Part {
+            id: "buffers",
+            measure: buffers::buffers,
+        },
+        Part {
+            id: "floods",
+            measure: buffers::floods,
         },
         Part {
             id: "linux-real",

@@ -32,6 +32,24 @@ fn increase_percent(rto: &OfRto, segments: u32) -> f64 {
     100.0 * found.expect("one of the sizes").increase_by_one_loss
 }
 
+/// Response time per segment of 25 segments without a lost SYN, divided by that of 10,000 segments.
+fn short_over_long(rto: &OfRto) -> f64 {
+    let per_segment = |segments: u32| {
+        let size = rto.sizes.iter().find(|size| size.segments == segments);
+        size.expect("one of the sizes").without_handshake_loss_s / f64::from(segments)
+    };
+    per_segment(25) / per_segment(10_000)
+}
+
+/// Wait of a connection that loses its first three SYNs, with an initial RTO of 3 s that doubles.
+fn three_lost_s() -> f64 {
+    let backoff = Backoff::Doubling {
+        linear: 0,
+        retries: 6,
+    };
+    backoff.wait_s(INITIAL_RTOS_S[1], 3)
+}
+
 /// Fig. 3.
 pub(super) fn response_times(_: &Lab<'_>) -> Result<Measured, Failure> {
     let found = prediction(RTT_S, LOSS);
@@ -93,9 +111,45 @@ pub(super) fn response_times(_: &Lab<'_>) -> Result<Measured, Failure> {
         .chart(increases)
         .table(table)
         .table(conditions())
+        .table(as_scanned(one, three))
         .claim("short", Estimate::exact(increase_percent(three, 25)))
         .claim("long-1s", Estimate::exact(increase_percent(one, 1_000)))
-        .claim("long-3s", Estimate::exact(increase_percent(three, 2_000))))
+        .claim("long-3s", Estimate::exact(increase_percent(three, 2_000)))
+        .claim("short-per-segment", Estimate::exact(short_over_long(one)))
+        .claim("three-lost", Estimate::exact(three_lost_s())))
+}
+
+/// The three numbers of the paper's text by the formula as scanned: congestion avoidance sends S − 2^(n_ss − 1) segments.
+/// The product subtracts 2^n_ss − 1, which is what slow start sends.
+fn as_scanned(one: &OfRto, three: &OfRto) -> Table {
+    let path = Path {
+        rtt_s: RTT_S,
+        loss: LOSS,
+        ..Path::default()
+    };
+    let largest = path.largest_window();
+    let more_s = (2.0 * largest - 1.0 - largest) / path.throughput();
+    let columns = ["segments, RTO", "increase, %", "as scanned, %"];
+    let rows = [
+        ("25, 3 s", three, 25, INITIAL_RTOS_S[1]),
+        ("1,000, 1 s", one, 1_000, INITIAL_RTOS_S[0]),
+        ("2,000, 3 s", three, 2_000, INITIAL_RTOS_S[1]),
+    ];
+    rows.into_iter().fold(
+        Table::new(
+            "Increase by a lost SYN, by the two readings of section IV",
+            columns,
+        ),
+        |table, (name, rto, segments, wait_s)| {
+            let size = rto.sizes.iter().find(|size| size.segments == segments);
+            let without_s = size.expect("one of the sizes").without_handshake_loss_s;
+            table.row([
+                Cell::text(name),
+                Cell::number(increase_percent(rto, segments), 0),
+                Cell::number(100.0 * wait_s / (without_s + more_s), 0),
+            ])
+        },
+    )
 }
 
 /// The three numbers of the paper's text under other conditions.

@@ -10,6 +10,8 @@ pub(super) enum Quantity {
     Metric(&'static str),
     /// Mean response time in seconds of connections from the first to the last of these sizes, in segments.
     ResponseTime(u64, u64),
+    /// One number divided by another.
+    Quotient(&'static Quantity, &'static Quantity),
 }
 
 pub(super) const RESPONSE_TIME: Quantity = Quantity::Metric("response_time_s.mean");
@@ -49,6 +51,9 @@ impl Quantity {
                     }
                 }
                 (weight > 0.0).then(|| sum / weight)
+            }
+            Quantity::Quotient(of, to) => {
+                Some(of.of(results, values, role)? / to.of(results, values, role)?)
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::results::Results;
 use crate::table::{Cell, Table};
+use gentle_units::Nanos;
 
 /// Numbers for claims, by name.
 pub(super) type Claims = Vec<(&'static str, Estimate)>;
@@ -215,7 +216,12 @@ fn more_losses(real: &Results, reverse: &Results) -> Table {
 pub(super) fn real_reverse_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL_REVERSE)?;
     let measured = Measured::new().chart(by_size(&results, &SELECTION));
-    Ok(measured.claims(comparisons(lab, "fig8", &results, run)?))
+    let measured = measured.claims(comparisons(lab, "fig8", &results, run)?);
+    let mut cut = REAL_REVERSE.of_the_paper(lab);
+    cut.scenario.drain = Nanos(0);
+    cut.schemes.retain(|(role, _)| *role == PACKET_FIFO);
+    let cut = lab.compare(cut, &lab.seeds(2, 1))?;
+    Ok(measured.claim("unfinished", cut.mean(PACKET_FIFO, "unfinished")))
 }
 
 /// Fig. 9.
