@@ -177,12 +177,18 @@ fn growth(run: &Watch) -> Option<f64> {
 }
 
 /// Times from the first drop until the queue has fallen by half of what it loses within three round trips, in round trips
-/// with the queueing delay at the drop. What bursts take from the queue for less than a round trip is a smaller part.
+/// with the queueing delay at the drop. What bursts take from the queue for less than a round trip is a smaller part. Drops
+/// that follow others within three round trips are left out: the queue may fall because of those.
 fn times_to_fall(run: &Watch) -> Vec<f64> {
     const LOST: f64 = 0.5;
+    const APART: f64 = 0.4;
     let (_, to) = run.span();
-    let time = |group: Vec<super::watch::Drop>| {
-        let begin = group[0].at.as_secs_f64();
+    let times: Vec<f64> = run
+        .measured_drops()
+        .map(|drop| drop.at.as_secs_f64())
+        .collect();
+    let firsts = times.windows(2).filter(|pair| pair[1] - pair[0] > APART);
+    let time = |begin: f64| {
         let full = run.backlog(begin);
         let round_trip = RTT + full / RATE;
         let end = (begin + 3.0 * round_trip).min(to);
@@ -193,7 +199,7 @@ fn times_to_fall(run: &Watch) -> Vec<f64> {
             .find(|(_, bytes)| *bytes < full && *bytes <= bound)?;
         Some((fallen - begin) / round_trip)
     };
-    run.groups().into_iter().filter_map(time).collect()
+    firsts.map(|pair| pair[1]).filter_map(time).collect()
 }
 
 /// The value that a fraction of `p` of the values does not exceed; `None` without one.

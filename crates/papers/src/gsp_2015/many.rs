@@ -65,7 +65,10 @@ pub(super) fn flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
         &format!("{basic} limit_bytes=1200000 {}", interval(1.0)),
     );
     for (role, factor) in MULTIPLES {
-        sweep = sweep.scheme(role, &format!("{basic} {}", interval(factor)));
+        sweep = sweep.scheme(
+            role,
+            &format!("{basic} limit_bytes=5000000 {}", interval(factor)),
+        );
     }
     let sweep = Runs::watch(lab, &sweep, &seeds)?;
 
@@ -140,7 +143,7 @@ pub(super) fn flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
 fn base(lab: &Lab<'_>) -> Setup {
     let mut setup = scenario!("fig9");
     setup.scenario.duration = Nanos::from_secs(60);
-    shorter(lab, setup, 45, 15)
+    shorter(lab, setup, 30, 12)
 }
 
 /// From few flows to many, 10 Mb/s each: largest change of the mean delay and of the drops per flow when the number of

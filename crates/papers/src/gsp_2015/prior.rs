@@ -1,37 +1,39 @@
 //! Section I, paragraph 4: RED, CoDel and PIE when the number of flows changes, and CoDel and PIE with too large a target.
 
+use super::growth::set_flows;
 use super::single::mean_delay;
 use super::watch::{Runs, Watch};
 use super::{scenario, shorter};
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
-use crate::setup::Setup;
 use crate::table::{Cell, Table};
 use gentle_units::Nanos;
 
 const RED: &str = "RED";
 const CODEL: &str = "CoDel";
 const PIE: &str = "PIE";
+/// Numbers of flows, as far apart as those of Fig. 10.
+const MANY: u32 = 100;
+const FEW: u32 = 4;
 
 /// RED, CoDel and PIE.
 pub(super) fn schemes(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let seeds = lab.seeds(4, 1);
-    let with = |setup: Setup| {
-        let mut setup = setup.schemes(&[
-            // The upper threshold is three times the lower one, and that of GSP in Fig. 10.
+    let seeds = lab.seeds(10, 1);
+    let with = |flows| {
+        let mut setup = scenario!("fig7").schemes(&[
+            // The upper threshold is three times the lower one, and a delay of 8 ms, as that of GSP in Fig. 10.
             (
                 RED,
-                "red limit=5000000 min=333333 max=1000000 avpkt=1514 probability=0.02 bandwidth=1gbit",
+                "red limit=500000 min=33333 max=100000 avpkt=1514 probability=0.02 bandwidth=100mbit",
             ),
-            (CODEL, "codel limit=8256"),
-            (PIE, "pie limit=8256"),
+            (CODEL, "codel limit=825"),
+            (PIE, "pie limit=825"),
         ]);
-        setup.scenario.duration = Nanos::from_secs(40);
-        setup.scenario.warmup = Nanos::from_secs(20);
-        Runs::watch(lab, &shorter(lab, setup, 14, 9), &seeds)
+        set_flows(&mut setup, flows);
+        Runs::watch(lab, &shorter(lab, setup, 40, 20), &seeds)
     };
-    let many = with(scenario!("fig10-250"))?;
-    let few = with(scenario!("fig10-10"))?;
+    let many = with(MANY)?;
+    let few = with(FEW)?;
     let change = |role| {
         let few = few.of(role).map(mean_delay);
         let many = many.of(role).map(mean_delay);
@@ -46,10 +48,10 @@ pub(super) fn schemes(lab: &Lab<'_>) -> Result<Measured, Failure> {
         crate::Estimate::over(pairs.map(|(one, red)| Some(one? / red?)))
     };
     let mut table = Table::new(
-        "250 and 10 flows at 1 Gb/s",
+        "100 and 4 flows at 100 Mb/s",
         ["flows", "scheme", "mean delay (ms)", "utilization (%)"],
     );
-    for (flows, runs) in [(250, &many), (10, &few)] {
+    for (flows, runs) in [(MANY, &many), (FEW, &few)] {
         for role in [RED, CODEL, PIE] {
             table = table.row([
                 Cell::number(f64::from(flows), 0),
