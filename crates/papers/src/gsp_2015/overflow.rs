@@ -19,7 +19,7 @@ const AFTER: f64 = 20.0;
 
 /// Forty flows start on an idle link.
 pub(super) fn new_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let seeds = lab.seeds(5, 1);
+    let seeds = lab.seeds(10, 1);
     let runs = Runs::watch(lab, &started_within(Nanos::from_millis(100)), &seeds)?;
     let slow = Runs::watch(lab, &started_within(Nanos::from_secs(15)), &seeds)?;
     let spread: Vec<f64> = slow.of(GSP).map(|run| run.overflows() as f64).collect();
