@@ -2,8 +2,8 @@
 
 use crate::paper::{Variant, Variants};
 use crate::setup::Setup;
-use gentle_experiment::Traffic;
-use gentle_units::Nanos;
+use gentle_experiment::{Access, Direction, Traffic};
+use gentle_units::{Nanos, Rate};
 
 /// The assumptions of `published.toml`.
 pub(super) const ALL: &[Variants] = &[
@@ -33,6 +33,48 @@ pub(super) const ALL: &[Variants] = &[
                 setup.set_knob("delack_segments", "8")
             }),
         ],
+    },
+    Variants {
+        id: "byte-counting",
+        base: "acknowledged segments",
+        values: &[Variant::new("ACKs", |setup| {
+            setup.set_knob("growth", "acks")
+        })],
+    },
+    Variants {
+        id: "access",
+        base: "infinitely fast",
+        values: &[Variant::new("10 Gb/s, two hosts on each side", |setup| {
+            setup.scenario.access =
+                Rate::from_bits_per_second(HOSTS).map(|rate| Access { rate, hosts: 2 });
+        })],
+    },
+    Variants {
+        id: "shaper",
+        base: "a slow link",
+        values: &[Variant::new("a token bucket on 10 Gb/s", |setup| {
+            shape(setup)
+        })],
+    },
+    Variants {
+        id: "pie-version",
+        base: "of today",
+        values: &[Variant::new("of Linux 3.16", |setup| {
+            setup.set_option("PIE", "dq_rate_estimator", "on");
+            setup.set_option("PIE", "tupdate", "30ms");
+        })],
+    },
+    Variants {
+        id: "fig12-limits",
+        base: "1.25 MB",
+        values: &[Variant::new("1,000 packets", |setup| {
+            if setup.scenario.name == "fig12" {
+                set_gsp(setup, "limit_bytes", "1gb");
+                for role in ["GSP", "CoDel", "PIE"] {
+                    setup.set_option(role, "limit", "1000");
+                }
+            }
+        })],
     },
     Variants {
         id: "slow-start",
@@ -133,6 +175,27 @@ pub(super) const ALL: &[Variants] = &[
     },
 ];
 
+/// Rate of the servers' links, bits per second (section IV.A).
+const HOSTS: u64 = 10_000_000_000;
+
+/// Puts each scheme beneath a token bucket with the rate of the link, which gets that of the servers' links.
+fn shape(setup: &mut Setup) {
+    let link = &mut setup.scenario.links[Direction::Down.index()];
+    let shaped = link.rate.bits_per_second();
+    link.rate = Rate::from_bits_per_second(HOSTS).unwrap_or(link.rate);
+    let schemes: Vec<_> = (setup.schemes.iter())
+        .map(|(role, spec)| {
+            (
+                *role,
+                format!("tbf rate={shaped}bit burst=12500 child={spec}"),
+            )
+        })
+        .collect();
+    for (role, spec) in schemes {
+        setup.replace(role, &spec);
+    }
+}
+
 /// Sets an option of GSP, whose role names the buffer in Fig. 10.
 fn set_gsp(setup: &mut Setup, option: &str, value: &str) {
     setup.set_option("GSP", option, value);
@@ -149,7 +212,7 @@ fn set_targets(setup: &mut Setup, time: &str) {
     setup.set_option("PIE", "target", time);
 }
 
-fn start_within(setup: &mut Setup, time: Nanos) {
+pub(super) fn start_within(setup: &mut Setup, time: Nanos) {
     for workload in &mut setup.scenario.workloads {
         if let Traffic::Long { start, .. } = &mut workload.traffic {
             *start = (Nanos::ZERO, time);

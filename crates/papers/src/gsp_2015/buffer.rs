@@ -95,7 +95,7 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
 }
 
 /// The buffer at which the utilization reaches [`FULL`], interpolated between the buffers simulated.
-fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
+pub(super) fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
     let mut pairs = runs.windows(2).filter_map(|pair| {
         let [(b0, u0), (b1, u1)] = pair else {
             return None;

@@ -13,6 +13,12 @@ const LARGE: &str = "tail drop, 5 MB";
 const GSP: &str = "GSP";
 const CODEL: &str = "CoDel";
 const PIE: &str = "PIE";
+const LENGTH: &str = "GSP, threshold in bytes";
+/// Start of the UDP flow in Fig. 14, and the end, seconds.
+pub(super) const START: f64 = 30.0;
+pub(super) const END: f64 = 90.0;
+/// Begin of the last part of Fig. 14, in which all schemes have returned to their targets, seconds.
+pub(super) const LATE: f64 = 70.0;
 
 /// Fig. 13: 100, 10 and 100 Mb/s for thirty seconds each.
 pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
@@ -27,6 +33,11 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (GSP, "gsp threshold=15ms limit=1000000 limit_bytes=500000"),
         (TAIL, "bfifo limit=500000"),
         (LARGE, "bfifo limit=5000000"),
+        // 15 ms at the high rate.
+        (
+            LENGTH,
+            "gsp threshold=187500b limit=1000000 limit_bytes=500000",
+        ),
     ]);
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 1))?;
     let before = |run: &Watch| Some(1e3 * run.longest_delay(SETTLED, FALL));
@@ -41,6 +52,22 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
     // After the return to the high rate.
     let after = |run: &Watch| Some(1e3 * run.quantile_over_time(0.1, RISE, RISE + 5.0)?);
     let back = runs.mean(GSP, |run| time_to(run, FALL, RISE, THRESHOLD));
+    // Time from the fall to the longest delay, in round trips with that delay.
+    let peak = |run: &Watch| {
+        const RTT: f64 = 0.1;
+        const STEP: f64 = 0.01;
+        let line = run.delay_line(FALL, FALL + 5.0, STEP).into_iter();
+        let (at, ms) = line.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+        Some((at + STEP - FALL) / (RTT + 1e-3 * ms))
+    };
+    let length = runs.per_seed([LENGTH, GSP], |runs| {
+        let [length, delay] = runs.map(late(0.5));
+        Some(length? / delay?)
+    });
+    let refill = runs.per_seed([GSP, TAIL], |runs| {
+        let [gsp, tail] = runs.map(|run| Some(run.full_again(RISE)? - RISE));
+        Some(gsp? / tail?)
+    });
     let columns = [
         "scheme",
         "longest delay at first (ms)",
@@ -55,7 +82,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let mut queue = delay_chart("delay", "Queueing delay", 0.0, 90.0);
     let mut link = utilization_chart("utilization", "Link, of the rate of the time", 0.0, 90.0);
-    for role in [GSP, TAIL, LARGE] {
+    for role in [GSP, TAIL, LARGE, LENGTH] {
         let run = runs.first(role);
         queue = queue.line(role, run.delay_line(0.0, 90.0, 0.1));
         link = link.line(role, run.utilization_line(0.0, 90.0, 0.2));
@@ -77,6 +104,9 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("before-tail-drop", runs.mean(TAIL, before))
         .claim("spike-gsp", runs.mean(GSP, spike))
         .claim("spike-tail-drop", runs.mean(TAIL, spike))
+        .claim("peak", runs.mean(GSP, peak))
+        .claim("length-threshold", length)
+        .claim("refill", refill)
         .claim("recovery", back)
         .claim("empty-gsp", runs.mean(GSP, after))
         .claim("empty-tail-drop", runs.mean(TAIL, after))
@@ -90,11 +120,6 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Fig. 14: a UDP flow of 90 Mb/s beside ten TCP flows.
 pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     const ROLES: [&str; 3] = [GSP, CODEL, PIE];
-    /// Start of the UDP flow, seconds.
-    const START: f64 = 30.0;
-    const END: f64 = 90.0;
-    /// The last part, in which all have returned.
-    const LATE: f64 = 70.0;
     let setup = scenario!("fig14").schemes(&[
         (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
         (CODEL, "codel target=5ms limit=825"),
@@ -107,10 +132,6 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let saturated = |run: &Watch| Some(run.longest_delay(START, START + 1.0) / full);
     let settled = |run: &Watch| time_to(run, START, END, 2.0 * run.target()?);
     let late = |run: &Watch| Some(run.quantile_over_time(0.5, LATE, END)? / run.target()?);
-    let swing = |run: &Watch| {
-        let high = run.quantile_over_time(0.95, LATE, END)?;
-        Some(high - run.quantile_over_time(0.05, LATE, END)?)
-    };
     let columns = [
         "scheme",
         "longest delay in the first second (full buffers)",
@@ -161,9 +182,15 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("pie-wide", wide))
 }
 
+/// Range of the delay over time from 5 % to 95 % in the last part of Fig. 14, seconds.
+pub(super) fn swing(run: &Watch) -> Option<f64> {
+    let high = run.quantile_over_time(0.95, LATE, END)?;
+    Some(high - run.quantile_over_time(0.05, LATE, END)?)
+}
+
 /// Seconds from `from` until the delay, averaged over half a second, is at most `bound` seconds again after it has
 /// exceeded it; `None`: not before `to`.
-fn time_to(run: &Watch, from: f64, to: f64, bound: f64) -> Option<f64> {
+pub(super) fn time_to(run: &Watch, from: f64, to: f64, bound: f64) -> Option<f64> {
     const STEP: f64 = 0.5;
     let line = run.delay_line(from, to, STEP);
     let above = line.iter().position(|(_, ms)| *ms > 1e3 * bound)?;

@@ -1,12 +1,22 @@
 //! `gsp-2015`: W. Lautenschlaeger, A. Francini, "Global Synchronization Protection for Bandwidth Sharing TCP Flows in
 //! High-Speed Links", IEEE HPSR 2015.
 
+mod ack_delay;
 mod assumptions;
 mod buffer;
 mod changes;
 mod gigabit;
+mod growth;
+mod intervals;
+mod lanes;
+mod many;
+mod overflow;
+mod prior;
 mod rivals;
+mod robustness;
+mod single;
 mod sync;
+mod unresponsive;
 mod watch;
 
 use crate::chart::{Axis, Chart, Curves, Draw};
@@ -24,15 +34,23 @@ pub(crate) const PAPER: Paper = Paper {
     published: &[include_str!("../../data/gsp-2015/published.toml")],
     sentences: Some(include_str!("../../data/gsp-2015/sentences.toml")),
     parts: &[
+        part("prior", prior::schemes),
+        part("pings", lanes::pings),
         part("buffer", buffer::arithmetic),
+        part("growth", growth::growth_and_fall),
+        part("single", single::drops),
+        part("many", many::flows),
+        part("overflow", overflow::new_flows),
         part("fig7", sync::tail_drop),
         part("fig8", sync::basic),
         part("fig9", sync::adaptive),
         part("fig10", gigabit::delay_and_utilization),
         part("fig11", rivals::distributions),
         part("fig12", rivals::round_trip_times),
+        part("robustness", robustness::of_gsp),
         part("fig13", changes::rate),
         part("fig14", changes::udp),
+        part("unresponsive", unresponsive::sharing),
     ],
     assumptions: assumptions::ALL,
 };

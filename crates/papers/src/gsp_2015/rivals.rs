@@ -78,6 +78,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
     ];
     let mut table = Table::new("Queueing delay and utilization", columns);
     let mut measured = Measured::new();
+    let mut all = Vec::new();
     for (flows, setup, seeds) in cases {
         let runs = Runs::watch(lab, &setup, &seeds)?;
         let delay = Axis::linear("queueing delay", "ms");
@@ -118,6 +119,12 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
             let pie = runs.per_seed([PIE, GSP, CODEL], |[pie, gsp, codel]| {
                 Some(pie.quantile(0.95) / gsp.quantile(0.95).max(codel.quantile(0.95)))
             });
+            for role in [GSP, CODEL, PIE] {
+                let lost = runs.per_seed([role, TAIL], |[aqm, tail]| {
+                    Some(100.0 * (aqm.utilization() - tail.utilization()))
+                });
+                measured = measured.claim(format!("one-flow-{}-less", role.to_lowercase()), lost);
+            }
             measured
                 .claim("one-flow-utilization", used)
                 .claim("one-flow-pie", pie)
@@ -136,8 +143,39 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 .claim(format!("{flows}-flows-delay"), delay)
                 .claim(format!("{flows}-flows-utilization"), used)
         };
+        all.push(runs);
     }
-    Ok(measured.table(table))
+    for role in [GSP, CODEL, PIE] {
+        measured = measured.claim(
+            format!("better-{}", role.to_lowercase()),
+            change(&all, role),
+        );
+    }
+    let better = all[1..].iter().map(|runs| {
+        let ratio = runs.per_seed([GSP, CODEL, PIE], |runs| {
+            let [gsp, codel, pie] = runs.map(|run| run.quantile(0.95));
+            Some(gsp / codel.min(pie))
+        });
+        (ratio.value.unwrap_or(f64::INFINITY), ratio)
+    });
+    let better = better.reduce(|a, b| if b.0 < a.0 { b } else { a });
+    let better = better.map_or_else(Estimate::default, |(_, ratio)| ratio);
+    Ok(measured.table(table).claim("even-better", better))
+}
+
+/// The 95 % quantile of the delay under a scheme in each of several runs, divided by that in the run before, with fewer
+/// flows: the largest of these ratios.
+fn change(runs: &[Runs], role: &str) -> Estimate {
+    let delay = |run: &Watch| run.quantile(0.95);
+    let delays: Vec<Vec<f64>> = runs
+        .iter()
+        .map(|runs| runs.of(role).map(delay).collect())
+        .collect();
+    let seeds = delays.iter().map(Vec::len).min().unwrap_or_default();
+    Estimate::over((0..seeds).map(|seed| {
+        let ratios = delays.windows(2).map(|pair| pair[1][seed] / pair[0][seed]);
+        ratios.reduce(f64::max)
+    }))
 }
 
 /// Fig. 12: quantiles of the queueing delay at four round-trip times.

@@ -92,10 +92,6 @@ pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 let (from, to) = run.span();
                 Some(run.mean_delay(from, to)? / THRESHOLD)
             }),
-        )
-        .claim(
-            "overflows",
-            runs.mean(GSP, |run| Some(run.overflows() as f64)),
         );
     beside_the_kernel(lab, measured, setup, 20)
 }
@@ -162,6 +158,9 @@ fn events(runs: &Runs, role: &str) -> Table {
         })
 }
 
+/// A gap between drops of more than this many times the median one is a pause.
+pub(super) const PAUSE: f64 = 3.0;
+
 /// The alternation of periodic drops and pauses. A pause is a time without drops of more than three times the median
 /// gap between drops.
 struct Phases {
@@ -176,7 +175,6 @@ struct Phases {
 impl Phases {
     /// `None` without a gap between drops.
     fn of(run: &Watch) -> Option<Phases> {
-        const PAUSE: f64 = 3.0;
         let mut gaps = run.gaps();
         let total: f64 = gaps.iter().sum();
         gaps.sort_by(f64::total_cmp);
@@ -195,7 +193,7 @@ impl Phases {
 }
 
 /// Mean queueing delay of the second half of the run, divided by that of the first.
-fn drift(run: &Watch) -> Option<f64> {
+pub(super) fn drift(run: &Watch) -> Option<f64> {
     let (from, to) = run.span();
     let middle = f64::midpoint(from, to);
     Some(run.mean_delay(middle, to)? / run.mean_delay(from, middle)?)

@@ -1,5 +1,6 @@
 //! Observation of a queue over time: backlog, delays, drops, and the link's load, slice by slice.
 
+use super::intervals::Intervals;
 use crate::lab::{Failure, Lab, Observation, Watched};
 use crate::setup::Setup;
 use gentle_aqm::{DropReason, Packet as _, Spec, Threshold};
@@ -36,6 +37,14 @@ pub(super) struct Watch {
     empty_since: Option<Instant>,
     /// Time that the queue was empty within the part that is measured.
     empty: Nanos,
+    /// Sum of the sojourn times of the datagrams that left within the part that is measured, and their number.
+    datagrams: (Nanos, u64),
+    /// Packets that the queue has dropped since a packet was last offered or left.
+    dropped: usize,
+    /// Largest number of packets that one dequeue removed: those that it dropped and the one that left.
+    removed: usize,
+    /// The interval of adaptive GSP; `None`: another scheme.
+    intervals: Option<Intervals>,
 }
 
 /// Ten milliseconds.
@@ -43,6 +52,10 @@ pub(super) struct Watch {
 struct Slice {
     /// Bytes that left the queue.
     sent: u64,
+    /// Bytes of datagrams that left the queue.
+    datagrams: u64,
+    /// Bytes in the queue at the end.
+    backlog: u64,
     packets: u64,
     /// Sum and maximum of the sojourn times of the packets that left.
     delay: Nanos,
@@ -51,12 +64,12 @@ struct Slice {
 
 /// A dropped packet.
 #[derive(Debug, Clone, Copy)]
-struct Drop {
-    at: Instant,
+pub(super) struct Drop {
+    pub(super) at: Instant,
     /// Number of the connection; `None`: a datagram.
-    flow: Option<u32>,
+    pub(super) flow: Option<u32>,
     /// Dropped because the buffer was full.
-    overflow: bool,
+    pub(super) overflow: bool,
 }
 
 /// Drops within a round trip of the first of them.
@@ -76,6 +89,13 @@ impl Watch {
         self.backlog = self.backlog.saturating_sub(u64::from(packet.bytes()));
         if self.backlog == 0 {
             self.empty_since = Some(now);
+        }
+    }
+
+    /// Notes how many bytes wait, in the slice of `now`.
+    fn note_backlog(&mut self, now: Instant) {
+        if let Some(slice) = self.slices.get_mut((now.0 / SLICE.0) as usize) {
+            slice.backlog = self.backlog;
         }
     }
 
@@ -153,6 +173,61 @@ impl Watch {
         round_trips.map(|(_, used)| used).fold(1.0, f64::min)
     }
 
+    /// Smallest used fraction of the link's capacity over a round trip that begins from `from` to `to` seconds.
+    pub(super) fn lowest_utilization_between(&self, from: f64, to: f64) -> f64 {
+        let round_trips = self.round_trips().into_iter();
+        let inside = round_trips.filter(|(at, _)| *at >= from && *at < to);
+        inside.map(|(_, used)| used).fold(1.0, f64::min)
+    }
+
+    /// Begin in seconds of the first round trip from `from` seconds on over which the link is full; `None`: there is
+    /// none.
+    pub(super) fn full_again(&self, from: f64) -> Option<f64> {
+        let round_trips = self.round_trips().into_iter();
+        let mut full = round_trips.filter(|(at, used)| *at >= from && *used >= FULL);
+        full.next().map(|(at, _)| at)
+    }
+
+    /// Bytes in the queue at the end of the slice with the time `at` seconds; after the run those at its end.
+    pub(super) fn backlog(&self, at: f64) -> f64 {
+        let index = ((at + 1e-9) / SLICE.as_secs_f64()) as usize;
+        let slice = self.slices.get(index).or(self.slices.last());
+        slice.map_or(0.0, |slice| slice.backlog as f64)
+    }
+
+    /// Bytes in the queue at the end of each slice from `from` to `to` seconds, with the begin of the slice.
+    pub(super) fn backlogs(&self, from: f64, to: f64) -> impl Iterator<Item = Point> {
+        self.between(from, to)
+            .map(|(at, slice)| (at, slice.backlog as f64))
+    }
+
+    /// Bytes per second that left the queue from `from` to `to` seconds: those of datagrams, and all others.
+    pub(super) fn rates_sent(&self, from: f64, to: f64) -> (f64, f64) {
+        let (mut datagrams, mut others) = (0, 0);
+        for (_, slice) in self.between(from, to) {
+            datagrams += slice.datagrams;
+            others += slice.sent - slice.datagrams;
+        }
+        let rate = |bytes: u64| bytes as f64 / (to - from);
+        (rate(datagrams), rate(others))
+    }
+
+    /// Mean sojourn time of datagrams, seconds; `None` without one.
+    pub(super) fn mean_delay_of_datagrams(&self) -> Option<f64> {
+        let (sum, packets) = self.datagrams;
+        (packets > 0).then(|| sum.as_secs_f64() / packets as f64)
+    }
+
+    /// Largest number of packets that one dequeue removed.
+    pub(super) fn removed(&self) -> usize {
+        self.removed
+    }
+
+    /// The interval of adaptive GSP with a threshold in bytes; `None`: another scheme.
+    pub(super) fn intervals(&self) -> Option<&Intervals> {
+        self.intervals.as_ref()
+    }
+
     /// Mean length in seconds of the times in which the link is not full over each round trip, of those that last a
     /// round trip at least; `None` without one.
     pub(super) fn mean_time_below_capacity(&self) -> Option<f64> {
@@ -224,8 +299,8 @@ impl Watch {
         Some(means[(p * last as f64).round() as usize])
     }
 
-    /// Drops, grouped by round trips.
-    pub(super) fn events(&self) -> Vec<Event> {
+    /// Drops of the measured part, grouped by round trips: a group has a drop at least.
+    pub(super) fn groups(&self) -> Vec<Vec<Drop>> {
         let mut groups: Vec<Vec<Drop>> = Vec::new();
         for drop in self.measured_drops() {
             match groups.last_mut() {
@@ -233,6 +308,12 @@ impl Watch {
                 _ => groups.push(vec![*drop]),
             }
         }
+        groups
+    }
+
+    /// Drops, grouped by round trips.
+    pub(super) fn events(&self) -> Vec<Event> {
+        let groups = self.groups();
         let event = |group: &Vec<Drop>| {
             let mut flows: Vec<Option<u32>> = group.iter().map(|drop| drop.flow).collect();
             flows.sort_unstable();
@@ -245,7 +326,8 @@ impl Watch {
         groups.iter().map(event).collect()
     }
 
-    fn measured_drops(&self) -> impl Iterator<Item = &Drop> {
+    /// Drops of the measured part.
+    pub(super) fn measured_drops(&self) -> impl Iterator<Item = &Drop> {
         self.drops.iter().filter(|drop| self.is_measured(drop.at))
     }
 
@@ -312,6 +394,10 @@ impl Observation for Watch {
             backlog: 0,
             empty_since: Some(Instant::ZERO),
             empty: Nanos::ZERO,
+            datagrams: (Nanos::ZERO, 0),
+            dropped: 0,
+            removed: 0,
+            intervals: Intervals::of(run.scheme),
         }
     }
 }
@@ -323,7 +409,12 @@ impl Tap for Watch {
                 let until = now.min(self.to);
                 self.empty += until.saturating_since(since.max(self.from));
             }
+            if let Some(intervals) = &mut self.intervals {
+                intervals.arrives(now, self.backlog);
+            }
             self.backlog += u64::from(packet.bytes());
+            self.dropped = 0;
+            self.note_backlog(now);
         }
     }
 
@@ -334,6 +425,9 @@ impl Tap for Watch {
         let delay = now - packet.arrived();
         if let Some(slice) = self.slices.get_mut((now.0 / SLICE.0) as usize) {
             slice.sent += u64::from(packet.bytes());
+            if packet.connection().is_none() {
+                slice.datagrams += u64::from(packet.bytes());
+            }
             slice.packets += 1;
             slice.delay += delay;
             slice.longest = slice.longest.max(delay);
@@ -344,18 +438,34 @@ impl Tap for Watch {
                 self.delays.resize(step + 1, 0);
             }
             self.delays[step] += 1;
+            if packet.connection().is_none() {
+                self.datagrams.0 += delay;
+                self.datagrams.1 += 1;
+            }
+            self.removed = self.removed.max(self.dropped + 1);
         }
+        self.dropped = 0;
         self.leaves(now, packet);
+        self.note_backlog(now);
     }
 
     fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         if direction == Direction::Down {
+            let overflow = cause == DropCause::Queue(DropReason::Tail);
             self.drops.push(Drop {
                 at: now,
                 flow: packet.connection(),
-                overflow: cause == DropCause::Queue(DropReason::Tail),
+                overflow,
             });
+            if overflow {
+                if let Some(intervals) = &mut self.intervals {
+                    intervals.overflows();
+                }
+            } else {
+                self.dropped += 1;
+            }
             self.leaves(now, packet);
+            self.note_backlog(now);
         }
     }
 }
@@ -436,6 +546,10 @@ mod tests {
             backlog: 0,
             empty_since: None,
             empty: Nanos::ZERO,
+            datagrams: (Nanos::ZERO, 0),
+            dropped: 0,
+            removed: 0,
+            intervals: None,
         }
     }
 
