@@ -4,6 +4,7 @@
 use super::columns::{Column, is_standard};
 use super::hosts::{GROUPS, hosts};
 use super::network::{CLIENT, Faults, Loss, Place, Plan, Repeat, SERVER, analyze, generate};
+use super::proportion::wilson;
 use crate::chart::{Axis, Chart, Curves};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
@@ -242,10 +243,19 @@ impl Captures<'_> {
         counts.sum()
     }
 
-    /// Duplicates that pass a test, of those that pass `among`, in percent.
+    /// Duplicates that pass a test, of those that pass `among`, in percent, with the interval of a proportion.
     fn share(&self, test: Test<'_>, among: Test<'_>) -> Estimate {
         let part = self.count(&|it, group| among(it, group) && test(it, group));
-        Estimate::exact(100.0 * part / self.count(among))
+        let whole = self.count(among);
+        if whole == 0.0 {
+            return Estimate::default();
+        }
+        let value = part / whole;
+        let (low, high) = wilson(part as u64, whole as u64);
+        Estimate {
+            value: Some(100.0 * value),
+            ci95: Some(100.0 * f64::max(value - low, high - value)),
+        }
     }
 
     fn seconds(&self, repeat: &Repeat) -> f64 {
@@ -610,6 +620,8 @@ mod tests {
     fn a_peak_has_more_duplicates_than_its_neighbours() {
         let captures = captures(&[8.8, 8.95, 9.0, 9.05, 9.21, 12.0, 12.2, 11.8]);
         assert_eq!(captures.peak(9.0).value, Some(60.0));
+        // Five duplicates tell little.
+        assert!(captures.peak(9.0).ci95.is_some_and(|half| half > 30.0));
         assert_eq!(captures.peak(12.0).value.map(f64::round), Some(33.0));
         assert_eq!(captures.peak(3.0).value, None);
         assert_eq!(captures.among_highest(&[9.0]).value, Some(1.0));
