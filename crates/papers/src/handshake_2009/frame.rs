@@ -2,7 +2,7 @@
 
 use gentle_sim::{tcp_header, tcp_options};
 use gentle_tcp::Segment;
-use gentle_wire::{EthernetHeader, Ipv4Header, protocol};
+use gentle_wire::{Address, EthernetHeader, Ipv4Header, protocol};
 use std::net::Ipv4Addr;
 
 /// Window scale that every SYN announces, as Linux does for its default buffers.
@@ -19,6 +19,13 @@ const ROUTERS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 pub(super) struct Flow {
     pub(super) addresses: [Ipv4Addr; 2],
     pub(super) ports: [u16; 2],
+}
+
+impl Flow {
+    /// Address and port of the client.
+    pub(super) fn client(&self) -> (Address, u16) {
+        (Address::v4(self.addresses[0].octets()), self.ports[0])
+    }
 }
 
 /// Replaces `out` by the headers of a segment of the host `from` (0: the client, 1: the server).

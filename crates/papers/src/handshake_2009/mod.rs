@@ -1,15 +1,19 @@
 //! `handshake-2009`: D. Damjanovic, P. Gschwandtner, M. Welzl, "Why Is This Web Page Coming Up so Slow? Investigating
 //! the Loss of SYN Packets", IFIP Networking 2009.
 //!
-//! The captures of the paper are not public. Its definitions are applied to generated captures ([`network`]), of which
-//! the truth is known.
+//! The authors' own captures are not public; those of LBNL/ICSI are, but this project has no copy. The paper's
+//! definitions are applied to generated captures ([`network`]), of which the truth is known.
 
 mod columns;
+mod derived;
 mod frame;
 mod histograms;
+mod hosts;
 pub(crate) mod network;
 mod optimizer;
 pub(crate) mod proportion;
+mod remedies;
+mod short;
 mod vantage;
 
 use crate::paper::{Paper, Part, Variant, Variants};
@@ -28,34 +32,47 @@ pub(crate) const PAPER: Paper = Paper {
         },
         Part {
             id: "fig1",
-            measure: histograms::syns,
+            measure: histograms::fig1,
         },
         Part {
             id: "fig2",
-            measure: histograms::synacks,
+            measure: histograms::fig2,
         },
         Part {
             id: "vantage",
             measure: vantage::measure,
         },
         Part {
+            id: "short",
+            measure: short::measure,
+        },
+        Part {
+            id: "remedies",
+            measure: remedies::measure,
+        },
+        Part {
             id: "table2",
-            measure: optimizer::without,
+            measure: optimizer::table2,
         },
         Part {
             id: "table3",
-            measure: optimizer::client,
+            measure: optimizer::table3,
         },
         Part {
             id: "table4",
+            measure: optimizer::table4,
+        },
+        Part {
+            id: "server",
             measure: optimizer::server,
         },
     ],
     assumptions: &[
         Variants {
             id: "path",
-            base: "2 ms",
+            base: "0.2 ms",
             values: &[
+                Variant::new("2 ms", |setup| delay(setup, 2)),
                 Variant::new("20 ms", |setup| delay(setup, 20)),
                 Variant::new("60 ms", |setup| delay(setup, 60)),
             ],

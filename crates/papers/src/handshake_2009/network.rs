@@ -14,9 +14,10 @@ use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
 use gentle_trace::{Control, Options};
 use gentle_units::{Instant, Nanos};
-use gentle_wire::LinkType;
+use gentle_wire::{Address, LinkType};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::net::Ipv4Addr;
 use std::ops::Range;
@@ -24,6 +25,14 @@ use std::sync::Arc;
 
 /// Size of a client's request, bytes.
 const REQUEST: u32 = 300;
+
+/// IP and TCP headers without options, bytes.
+const HEADERS: u64 = 40;
+
+/// Request and answer of a single connection, bytes: handshake-2009, Table 2, acknowledges 552 of the request and has
+/// the server's FIN at 18x.
+const SINGLE_REQUEST: u32 = 551;
+const SINGLE_ANSWER: u64 = 184;
 
 /// Time 0 of the captures: 2026-01-01, since 1970.
 const START: Nanos = Nanos::from_secs(1_767_225_600);
@@ -62,10 +71,42 @@ pub(crate) struct Faults {
     pub(crate) copied: f64,
     /// Hosts that send SYNs and nothing else, at the end where SYNs travel up, and the number of SYNs of each.
     pub(crate) floods: (u32, u32),
+    /// Connections whose SYN/ACKs are never lost, as if queues marked these instead of dropping them.
+    pub(crate) spared: f64,
+    /// Properties of the hosts of workloads with these group names.
+    pub(crate) groups: &'static [Group],
     /// Number of first SYNs and SYN/ACKs of a connection that are lost.
     pub(crate) script: [u32; 2],
     /// There is one connection, without those of the scenario.
     pub(crate) single: bool,
+}
+
+/// Properties of the hosts of a workload that scenarios do not have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group {
+    /// Name of the workload's group; empty: workloads without one.
+    pub(crate) name: &'static str,
+    /// Number of client addresses; 0: as many as other workloads have.
+    pub(crate) hosts: u32,
+    /// Connections of which an observer at a host captures each frame twice, in addition to [`Faults::copied`].
+    pub(crate) copied: f64,
+    /// Longest time that a packet waits in the server before it is processed.
+    pub(crate) busy: Nanos,
+    /// Range from which each connection draws the initial RTO of its client; `None`: that of the workload.
+    pub(crate) timer: Option<(Nanos, Nanos)>,
+}
+
+impl Group {
+    /// A group without special properties.
+    pub(crate) const fn plain(name: &'static str) -> Group {
+        Group {
+            name,
+            hosts: 0,
+            copied: 0.0,
+            busy: Nanos::ZERO,
+            timer: None,
+        }
+    }
 }
 
 /// Probabilities of loss by kind of packet.
@@ -165,10 +206,79 @@ pub(crate) struct Truth {
     pub(crate) completed: Completed,
     /// Packets by direction.
     pub(crate) packets: [Packets; 2],
-    /// Time from the first SYN until the request was sent, of completed attempts.
-    pub(crate) until_request: Vec<Nanos>,
-    /// Repeated SYNs at the client and SYN/ACKs at the server, counted by addresses, ports and sequence numbers.
-    pub(crate) repeats: [Vec<Repeat>; 2],
+    /// Attempts, in the order in which they ended.
+    pub(crate) attempts: Vec<Attempt>,
+    /// Repeated SYNs and SYN/ACKs at the hosts, counted by addresses, ports and sequence numbers.
+    pub(crate) repeats: Vec<Repeat>,
+    /// Packets at the hosts, of a single connection.
+    pub(crate) listed: Vec<Listed>,
+}
+
+/// An attempt, from its first SYN to its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempt {
+    /// Number in the order of opening.
+    pub(crate) serial: u32,
+    /// Time until the request was sent; `None`: the handshake failed.
+    pub(crate) until_request: Option<Nanos>,
+    /// Time until the client had the whole answer.
+    pub(crate) until_answer: Option<Nanos>,
+    /// SYNs and SYN/ACKs sent, with the copies of a tool.
+    pub(crate) sent: [u32; 2],
+    /// SYNs and SYN/ACKs lost.
+    pub(crate) lost: [u32; 2],
+    /// SYN/ACKs that reached the client.
+    pub(crate) synacks_received: u32,
+    /// True if the handshake's ACK was lost.
+    pub(crate) ack_lost: bool,
+    /// Copies that a tool sent.
+    pub(crate) copies: u32,
+    /// Retransmission timeouts of the server after the handshake.
+    pub(crate) timeouts: u32,
+}
+
+/// A packet at a host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed {
+    /// Time since the first SYN.
+    pub(crate) at: Nanos,
+    /// Place of the observer.
+    pub(crate) place: Place,
+    /// Host that sent it.
+    pub(crate) from: usize,
+    /// Kind of packet.
+    pub(crate) kind: PacketKind,
+}
+
+/// Kind of a listed packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// SYN.
+    Syn,
+    /// SYN/ACK.
+    SynAck,
+    /// Segment with data.
+    Data,
+    /// Segment with FIN, without data.
+    Fin,
+    /// Pure ACK.
+    Ack,
+}
+
+impl PacketKind {
+    fn of(segment: &Segment) -> PacketKind {
+        if segment.flags.contains(Flags::SYN | Flags::ACK) {
+            PacketKind::SynAck
+        } else if segment.flags.contains(Flags::SYN) {
+            PacketKind::Syn
+        } else if segment.len > 0 {
+            PacketKind::Data
+        } else if segment.flags.contains(Flags::FIN) {
+            PacketKind::Fin
+        } else {
+            PacketKind::Ack
+        }
+    }
 }
 
 /// Completed attempts by what was lost.
@@ -191,6 +301,8 @@ pub(crate) struct Completed {
 pub(crate) struct Packets {
     /// All.
     pub(crate) sent: u64,
+    /// Bytes of all, with IP and TCP headers without options.
+    pub(crate) bytes: u64,
     /// Retransmissions.
     pub(crate) again: u64,
     /// With SYN, data or FIN.
@@ -205,11 +317,21 @@ pub(crate) struct Packets {
     pub(crate) syns_lost: u64,
 }
 
-/// A repeated SYN or SYN/ACK in a capture.
+/// A repeated SYN or SYN/ACK in a capture at a host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repeat {
+    /// Host of the observer.
+    pub(crate) at: usize,
+    /// Host that sent it: the client sends SYNs, the server SYN/ACKs.
+    pub(crate) kind: usize,
+    /// Address of the client.
+    pub(crate) client: Ipv4Addr,
+    /// Place of the workload in the scenario.
+    pub(crate) workload: usize,
     /// Time since the previous one.
     pub(crate) after: Nanos,
+    /// Time since the first one.
+    pub(crate) since_first: Nanos,
     /// True if it is a second capture of one packet.
     pub(crate) copy: bool,
 }
@@ -224,6 +346,8 @@ pub(super) fn generate_with_tool(plan: &Plan<'_>, at: usize, config: &Config) ->
     let tool = Tool {
         at,
         core: Retransmitter::new(config.clone(), plan.seed),
+        planned: Instant::NEVER,
+        known: BTreeMap::new(),
     };
     World::new(plan, Some(tool)).run()
 }
@@ -298,8 +422,18 @@ struct Connection {
     direction: Direction,
     answer: Answer,
     copied: bool,
+    request: u32,
     bytes: u64,
+    workload: usize,
+    /// SYN/ACKs are never lost.
+    spared: bool,
+    /// Longest time that a packet waits in the server, and the time until which the server has packets to process.
+    busy: Nanos,
+    busy_until: Instant,
     opened: Instant,
+    answered: Option<Instant>,
+    synacks_received: u32,
+    copies: u32,
     spoken: [bool; 2],
     closed: [bool; 2],
     /// Time of the earliest timer event that is planned.
@@ -311,8 +445,8 @@ struct Connection {
     /// The handshake's ACK has been sent, and lost.
     acknowledged: bool,
     ack_lost: bool,
-    /// Time at which the observer at its sender saw the last SYN and SYN/ACK.
-    seen: [Option<Instant>; 2],
+    /// Times at which the observer at each host saw the first and the last SYN and SYN/ACK.
+    seen: [[Option<(Instant, Instant)>; 2]; 2],
     /// SYN and SYN/ACK sent last, for the tool's copies.
     last: [Option<Segment>; 2],
 }
@@ -367,9 +501,9 @@ impl Connection {
         };
         if side == CLIENT && end.is_established() && !self.spoken[CLIENT] {
             self.spoken[CLIENT] = true;
-            end.write(now, u64::from(REQUEST), out);
+            end.write(now, u64::from(self.request), out);
         }
-        if side == SERVER && end.received() >= u64::from(REQUEST) && !self.spoken[SERVER] {
+        if side == SERVER && end.received() >= u64::from(self.request) && !self.spoken[SERVER] {
             self.spoken[SERVER] = true;
             self.closed[SERVER] = true;
             end.write(now, self.bytes, out);
@@ -377,15 +511,31 @@ impl Connection {
         }
         if side == CLIENT && end.peer_closed() && !self.closed[CLIENT] {
             self.closed[CLIENT] = true;
+            self.answered = Some(now);
             end.close(now, out);
         }
     }
 }
 
-/// A retransmitter of SYNs or SYN/ACKs on a host.
+/// A retransmitter of SYNs or SYN/ACKs on all hosts of one side.
 struct Tool {
     at: usize,
     core: Retransmitter,
+    /// Time of the earliest event that is planned for it.
+    planned: Instant,
+    /// Places of connections by address and port of the client.
+    known: BTreeMap<(Address, u16), u32>,
+}
+
+impl Tool {
+    /// Time for which an event has to be planned, if none is planned before it.
+    fn plan(&mut self, now: Instant) -> Option<Instant> {
+        let due = (self.core.next_deadline()?.max(Instant::ZERO + START) - START).max(now);
+        (due < self.planned).then(|| {
+            self.planned = due;
+            due
+        })
+    }
 }
 
 struct World<'a> {
@@ -446,7 +596,7 @@ impl<'a> World<'a> {
         if self.plan.faults.single {
             self.open(&Arrival {
                 at: Instant::ZERO,
-                span: Span::Bytes(1_000),
+                span: Span::Bytes(SINGLE_ANSWER),
                 direction: Direction::Down,
                 initiator: Initiator::Receiver,
                 extra_rtt: Nanos::ZERO,
@@ -515,17 +665,27 @@ impl<'a> World<'a> {
         } else {
             Answer::Accepted
         };
-        let copied = self.chance(faults.copied);
+        let group = self.group(arrival.workload);
+        let copied =
+            self.chance(faults.copied) || self.chance(group.map_or(0.0, |group| group.copied));
+        let spared = self.chance(faults.spared);
         let whole = self.one_way + Nanos(arrival.extra_rtt.0 / 2);
         let near = Nanos((whole.0 as f64 * self.rng.random_range(MIDDLE)) as u64);
-        let profiles = self.profiles[arrival.workload].clone();
+        let mut profiles = self.profiles[arrival.workload].clone();
+        if let Some((from, to)) = group.and_then(|group| group.timer) {
+            let initial_rto = Nanos(self.rng.random_range(from.0..=to.0));
+            profiles[CLIENT] = Arc::new(Profile {
+                initial_rto,
+                ..(*profiles[CLIENT]).clone()
+            });
+        }
         let isn = [Seq(self.rng.random()), Seq(self.rng.random())];
         let flow = Flow {
             addresses: [
-                address(direction, false, serial % CLIENTS),
+                client_address(direction, arrival.workload, group, serial),
                 address(direction.reverse(), true, self.rng.random_range(0..SERVERS)),
             ],
-            ports: [(FIRST_PORT + serial / CLIENTS % 60_000) as u16, 80],
+            ports: [client_port(group, serial), 80],
         };
         let client = Endpoint::connect(
             Arc::clone(&profiles[CLIENT]),
@@ -544,8 +704,19 @@ impl<'a> World<'a> {
             direction,
             answer,
             copied,
+            request: match faults.single {
+                true => SINGLE_REQUEST,
+                false => REQUEST,
+            },
             bytes,
+            workload: arrival.workload,
+            spared,
+            busy: group.map_or(Nanos::ZERO, |group| group.busy),
+            busy_until: Instant::ZERO,
             opened: self.now,
+            answered: None,
+            synacks_received: 0,
+            copies: 0,
             spoken: [false; 2],
             closed: [false; 2],
             planned: [Instant::NEVER; 2],
@@ -554,12 +725,23 @@ impl<'a> World<'a> {
             handshake_lost: [0; 2],
             acknowledged: false,
             ack_lost: false,
-            seen: [None; 2],
+            seen: [[None; 2]; 2],
             last: [None; 2],
         };
         self.truth.opened += 1;
+        let key = flow.client();
         let place = self.connections.insert(connection);
+        if let Some(tool) = &mut self.tool {
+            tool.known.insert(key, place);
+        }
         self.follow(place, CLIENT);
+    }
+
+    /// Properties of the hosts of a workload, if it has special ones.
+    fn group(&self, workload: usize) -> Option<&'static Group> {
+        let workload = self.plan.scenario.workloads.get(workload)?;
+        let name = workload.group.as_deref().unwrap_or_default();
+        self.plan.faults.groups.iter().find(|it| it.name == name)
     }
 
     /// Sends what a host put into `out`, and plans its timer.
@@ -628,7 +810,8 @@ impl<'a> World<'a> {
         let serial = connection.serial;
         let is_syn = segment.flags.contains(Flags::SYN);
         let is_handshake_ack = from == CLIENT && !is_syn && !connection.acknowledged;
-        let lost = self.chance(faults.loss[way].of(&segment))
+        let spared = connection.spared && is_syn && from == SERVER;
+        let lost = (!spared && self.chance(faults.loss[way].of(&segment)))
             || (is_syn && connection_sent(&self.connections, place, from) < faults.script[from]);
         let lost_before = lost && self.rng.random::<bool>();
         let Some(connection) = self.connections.get_mut(place) else {
@@ -636,6 +819,7 @@ impl<'a> World<'a> {
         };
         let packets = &mut self.truth.packets[way];
         packets.sent += 1;
+        packets.bytes += HEADERS + u64::from(segment.len);
         packets.again += u64::from(segment.retransmitted);
         if segment.seq_len() > 0 {
             packets.sequenced += 1;
@@ -689,9 +873,14 @@ impl<'a> World<'a> {
                 self.follow(place, to);
             }
             Stage::Middle => {
-                let at = self.now + connection.delays[to];
+                let mut at = self.now + connection.delays[to];
                 if packet.lost {
                     connection.in_flight -= 1;
+                } else if to == SERVER && connection.busy > Nanos::ZERO {
+                    // The server processes packets in the order of their arrival.
+                    let wait = Nanos(self.rng.random_range(0..=connection.busy.0));
+                    at = (at + wait).max(connection.busy_until);
+                    connection.busy_until = at;
                 }
                 self.capture(place, Place::Middle, &packet);
                 if packet.lost {
@@ -703,6 +892,9 @@ impl<'a> World<'a> {
             }
             Stage::Host => {
                 connection.in_flight -= 1;
+                if to == CLIENT && packet.segment.flags.contains(Flags::SYN) {
+                    connection.synacks_received += 1;
+                }
                 self.capture(place, [Place::Client, Place::Server][to], &packet);
                 self.show_tool(place, to, &packet);
                 let mut out = std::mem::take(&mut self.out);
@@ -722,13 +914,33 @@ impl<'a> World<'a> {
         };
         let copy = matches!(packet.stage, Stage::Copy(_));
         let way = connection.way(packet.from);
-        let own = [Place::Client, Place::Server][packet.from];
-        if at == own && packet.segment.flags.contains(Flags::SYN) {
-            let kind = packet.from;
-            if let Some(before) = connection.seen[kind].replace(self.now) {
-                let after = self.now - before;
-                self.truth.repeats[kind].push(Repeat { after, copy });
+        let host = match at {
+            Place::Client => Some(CLIENT),
+            Place::Server => Some(SERVER),
+            Place::Middle => None,
+        };
+        if let Some(host) = host.filter(|_| packet.segment.flags.contains(Flags::SYN)) {
+            let seen = &mut connection.seen[host][packet.from];
+            let (first, last) = seen.unwrap_or((self.now, self.now));
+            if seen.replace((first, self.now)).is_some() {
+                self.truth.repeats.push(Repeat {
+                    at: host,
+                    kind: packet.from,
+                    client: connection.flow.addresses[CLIENT],
+                    workload: connection.workload,
+                    after: self.now - last,
+                    since_first: self.now - first,
+                    copy,
+                });
             }
+        }
+        if host.is_some() && self.plan.faults.single {
+            self.truth.listed.push(Listed {
+                at: self.now - connection.opened,
+                place: at,
+                from: packet.from,
+                kind: PacketKind::of(&packet.segment),
+            });
         }
         let mut written = false;
         for (observer, capture) in self.plan.observers.iter().zip(&mut self.captures) {
@@ -783,28 +995,37 @@ impl<'a> World<'a> {
             exact_time: true,
         };
         tool.core.frame(self.now + START, passing, &frame);
-        if let Some(at) = tool.core.next_deadline() {
-            self.events.plan((at - START).max(self.now), Event::Tool);
+        if let Some(at) = tool.plan(self.now) {
+            self.events.plan(at, Event::Tool);
         }
     }
 
-    /// Lets the tool send what is due. With a tool there is one connection at a time.
+    /// Lets the tool send what is due.
     fn tool(&mut self) {
         let Some(mut tool) = self.tool.take() else {
             return;
         };
-        let mut copies = 0;
-        while let Some(decision) = tool.core.poll(self.now + START) {
-            copies += u32::from(matches!(decision, Decision::Copy(_)));
+        if tool.planned <= self.now {
+            tool.planned = Instant::NEVER;
         }
         let side = tool.at;
-        if let Some(at) = tool.core.next_deadline() {
-            self.events.plan((at - START).max(self.now), Event::Tool);
+        let mut due = Vec::new();
+        while let Some(decision) = tool.core.poll(self.now + START) {
+            if matches!(decision, Decision::Copy(_)) {
+                let connection = decision.connection();
+                due.extend(tool.known.get(&[connection.src, connection.dst][side]));
+            }
+        }
+        if let Some(at) = tool.plan(self.now) {
+            self.events.plan(at, Event::Tool);
         }
         self.tool = Some(tool);
-        for place in self.connections.places().collect::<Vec<_>>() {
-            let segment = self.connections.get(place).and_then(|it| it.last[side]);
-            for segment in segment.into_iter().cycle().take(copies as usize) {
+        for place in due {
+            let Some(connection) = self.connections.get_mut(place) else {
+                continue;
+            };
+            connection.copies += 1;
+            if let Some(segment) = connection.last[side] {
                 self.transmit(place, side, 0, segment, false);
             }
         }
@@ -835,12 +1056,26 @@ impl<'a> World<'a> {
         let Some(connection) = self.connections.remove(place) else {
             return;
         };
+        if let Some(tool) = &mut self.tool {
+            tool.known.remove(&connection.flow.client());
+        }
         let client = connection.ends[CLIENT].as_ref();
         let established = client.and_then(Endpoint::established_at);
-        let Some(at) = established else {
+        let server = connection.ends[SERVER].as_ref();
+        self.truth.attempts.push(Attempt {
+            serial: connection.serial,
+            until_request: established.map(|at| at - connection.opened),
+            until_answer: connection.answered.map(|at| at - connection.opened),
+            sent: connection.handshake_sent,
+            lost: connection.handshake_lost,
+            synacks_received: connection.synacks_received,
+            ack_lost: connection.ack_lost,
+            copies: connection.copies,
+            timeouts: server.map_or(0, |server| server.stats().rto_timeouts),
+        });
+        if established.is_none() {
             return;
-        };
-        self.truth.until_request.push(at - connection.opened);
+        }
         let [syn, synack] = connection.handshake_lost.map(|lost| lost > 0);
         let completed = &mut self.truth.completed;
         completed.all += 1;
@@ -864,6 +1099,32 @@ fn address(direction: Direction, server: bool, number: u32) -> Ipv4Addr {
         Direction::Up => 0x0a00_0000,
     };
     Ipv4Addr::from(net | u32::from(server) << 16 | number)
+}
+
+/// Address of the client of the connection `serial`. The clients of a group with few hosts have a net of their own.
+fn client_address(
+    direction: Direction,
+    workload: usize,
+    group: Option<&Group>,
+    serial: u32,
+) -> Ipv4Addr {
+    match group.map_or(0, |group| group.hosts) {
+        0 => address(direction, false, serial % CLIENTS),
+        hosts => address(
+            direction,
+            false,
+            0x2000 + 0x100 * workload as u32 + serial % hosts,
+        ),
+    }
+}
+
+/// Port of the client of the connection `serial`, which no earlier connection of the same address has.
+fn client_port(group: Option<&Group>, serial: u32) -> u16 {
+    let before = match group.map_or(0, |group| group.hosts) {
+        0 => serial / CLIENTS,
+        hosts => serial / hosts,
+    };
+    (FIRST_PORT + before % 60_000) as u16
 }
 
 /// Adds a frame, of which the payload is left out, to a capture.
@@ -940,5 +1201,50 @@ mod tests {
         let capture = trace.captures.swap_remove(0);
         let found = analyze(capture, &Options::default(), &mut |_| ()).handshakes;
         assert_eq!(found.successes_with_duplicate_syn, lost);
+    }
+    #[test]
+    fn spared_synacks_are_not_lost() {
+        let faults = Faults {
+            loss: [Loss::new(0.2, 0.0); 2],
+            spared: 1.0,
+            ..Faults::default()
+        };
+        let trace = trace(faults, 1);
+        assert_eq!(trace.truth.completed.synack, 0);
+        assert!(trace.truth.completed.syn_or_synack > 50);
+    }
+
+    /// A tool on all clients copies the SYN of each connection, not those of others.
+    #[test]
+    fn a_tool_serves_many_connections() {
+        let mut setup = Setup::from_toml(
+            "papers/handshake-2009/captures.toml",
+            include_str!("../../data/handshake-2009/captures.toml"),
+        );
+        setup.scenario.set_duration(Nanos::from_secs(1));
+        let plan = Plan {
+            scenario: &setup.scenario,
+            faults: Faults::default(),
+            observers: &[],
+            until: None,
+            seed: 1,
+        };
+        let selection = gentle_rexmit::Selection {
+            client: true,
+            ..gentle_rexmit::Selection::default()
+        };
+        let config = Config {
+            copies: 0,
+            duplicate: Some(Nanos::from_millis(1)),
+            ..Config::new(selection)
+        };
+        let truth = generate_with_tool(&plan, CLIENT, &config).truth;
+        assert!(truth.attempts.len() > 300);
+        assert!(
+            truth
+                .attempts
+                .iter()
+                .all(|it| it.copies == 1 && it.sent[CLIENT] == 2)
+        );
     }
 }

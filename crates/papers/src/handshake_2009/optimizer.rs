@@ -1,6 +1,10 @@
-//! Tables 2 to 4: the time until the request leaves, without and with the tool that sends SYNs and SYN/ACKs again.
+//! Tables 2 to 4 and the table of section 4.2: packets and the time until the request leaves, without and with the tool
+//! that sends SYNs and SYN/ACKs again.
 
-use super::network::{CLIENT, Faults, Plan, SERVER, generate, generate_with_tool};
+use super::derived::derived;
+use super::network::{
+    CLIENT, Faults, Listed, PacketKind, Place, Plan, SERVER, Truth, generate, generate_with_tool,
+};
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
@@ -32,28 +36,28 @@ struct Case {
 
 const CLIENT_SIDE: [Case; 4] = [
     Case {
-        id: "client-syn",
+        id: "syn",
         lost: "1 SYN",
         script: [1, 0],
         published: [3.00, 0.26],
         kernel: [3.08, 0.26],
     },
     Case {
-        id: "client-synack",
+        id: "synack",
         lost: "1 SYN/ACK",
         script: [0, 1],
         published: [3.00, 0.30],
         kernel: [3.09, 0.26],
     },
     Case {
-        id: "client-both",
+        id: "both",
         lost: "1 SYN, 1 SYN/ACK",
         script: [1, 1],
         published: [6.50, 0.45],
         kernel: [6.10, 0.46],
     },
     Case {
-        id: "client-3-syns",
+        id: "3-syns",
         lost: "3 SYN",
         script: [3, 0],
         published: [21.02, 0.73],
@@ -63,34 +67,37 @@ const CLIENT_SIDE: [Case; 4] = [
 
 const SERVER_SIDE: [Case; 4] = [
     Case {
-        id: "server-syn",
+        id: "syn",
         lost: "1 SYN",
         script: [1, 0],
         published: [2.99, 3.00],
         kernel: [3.08, 3.09],
     },
     Case {
-        id: "server-synack",
+        id: "synack",
         lost: "1 SYN/ACK",
         script: [0, 1],
         published: [3.00, 0.33],
         kernel: [3.09, 0.26],
     },
     Case {
-        id: "server-both",
+        id: "both",
         lost: "1 SYN, 1 SYN/ACK",
         script: [1, 1],
         published: [6.27, 3.28],
         kernel: [6.10, 3.30],
     },
     Case {
-        id: "server-3-synacks",
+        id: "3-synacks",
         lost: "3 SYN/ACK",
         script: [0, 3],
         published: [9.00, 0.80],
         kernel: [9.10, 0.66],
     },
 ];
+
+/// Time after which an impatient user clicks on "refresh", seconds; the paper gives none.
+const REFRESH: f64 = 1.0;
 
 fn set_up(lab: &Lab<'_>) -> Setup {
     lab.varied(Setup::from_toml(
@@ -105,12 +112,12 @@ fn today(mut setup: Setup) -> Setup {
     setup
 }
 
-/// Time until the request leaves, seconds, with the tool on the host `tool`, if on any.
-fn time(setup: &Setup, case: &Case, tool: Option<usize>) -> Estimate {
+/// A connection whose first SYNs and SYN/ACKs are lost, these many, with the tool on the host `tool`, if on any.
+fn run(setup: &Setup, script: [u32; 2], tool: Option<usize>) -> Truth {
     let plan = Plan {
         scenario: &setup.scenario,
         faults: Faults {
-            script: case.script,
+            script,
             single: true,
             ..Faults::default()
         },
@@ -135,8 +142,14 @@ fn time(setup: &Setup, case: &Case, tool: Option<usize>) -> Estimate {
             generate_with_tool(&plan, at, &config)
         }
     };
-    let times = trace.truth.until_request.iter();
-    Estimate::over(times.map(|time| Some(time.as_secs_f64())))
+    trace.truth
+}
+
+/// Time until the request leaves, seconds.
+fn time(setup: &Setup, case: &Case, tool: Option<usize>) -> Estimate {
+    let truth = run(setup, case.script, tool);
+    let times = truth.attempts.iter().map(|it| it.until_request);
+    Estimate::over(times.map(|time| time.map(Nanos::as_secs_f64)))
 }
 
 const COLUMNS: [&str; 5] = [
@@ -162,7 +175,7 @@ fn table(title: &str, setup: &Setup, cases: &[Case], tool: Option<usize>) -> (Ta
             Cell::number(case.kernel[with], 2),
             Cell::estimate(time(&today, case, tool), 2),
         ]);
-        measured = measured.claim(case.id, ours);
+        measured = measured.claim(format!("{}-{}", case.id, ["without", "with"][with]), ours);
     }
     (table, measured)
 }
@@ -180,38 +193,195 @@ fn chart(cases: &[Case], measured: &Measured) -> Chart {
         .into()
 }
 
-/// Times without the tool.
-pub(super) fn without(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let setup = set_up(lab);
-    let (client, measured) = table("Hosts of the client's tests", &setup, &CLIENT_SIDE, None);
-    let (server, more) = table("Hosts of the server's tests", &setup, &SERVER_SIDE, None);
-    Ok(measured.claims(more.claims).table(client).table(server))
+/// Times of the tests of one side, without and with the tool, and what follows from them.
+fn summary(part: &str, setup: &Setup, cases: &[Case], side: usize, name: &str) -> Measured {
+    let (without, measured) = table("Without the tool", setup, cases, None);
+    let (with, more) = table(name, setup, cases, Some(side));
+    let chart = chart(cases, &more);
+    let measured = measured.claims(more.claims);
+    let known = |name: &str| {
+        let found = measured.claims.iter().find(|(known, _)| known == name);
+        found.map(|(_, ours)| *ours)
+    };
+    let more = derived(part, &known);
+    measured
+        .claims(more)
+        .chart(chart)
+        .table(without)
+        .table(with)
 }
 
-/// Times with the tool on the client.
-pub(super) fn client(lab: &Lab<'_>) -> Result<Measured, Failure> {
+/// Table 4: tests of the client.
+pub(super) fn table4(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = set_up(lab);
-    let (table, measured) = table(
-        "With the tool on the client",
+    let measured = summary(
+        "table4",
         &setup,
         &CLIENT_SIDE,
-        Some(CLIENT),
+        CLIENT,
+        "With the tool on the client",
     );
-    let chart = chart(&CLIENT_SIDE, &measured);
-    Ok(measured.chart(chart).table(table))
+    let window = |iw| {
+        let mut setup = setup.clone();
+        setup.set_knob("iw", iw);
+        time(&setup, &CLIENT_SIDE[0], None)
+            .value
+            .unwrap_or(f64::NAN)
+    };
+    let [without, with] = [None, Some(CLIENT)].map(|tool| run(&setup, [0, 0], tool));
+    let copies = with.attempts.iter().map(|it| Some(f64::from(it.copies)));
+    let until = |truth: &Truth| {
+        let first = truth.attempts.first().and_then(|it| it.until_request);
+        first.map_or(f64::NAN, Nanos::as_secs_f64)
+    };
+    let lost = time(&setup, &CLIENT_SIDE[0], None).value;
+    let refreshed = REFRESH + until(&without);
+    Ok(measured
+        .claim("window", Estimate::exact(window("4") / window("1")))
+        .claim(
+            "nothing-difference",
+            Estimate::exact(until(&with) - until(&without)),
+        )
+        .claim("nothing-copies", Estimate::over(copies))
+        .claim(
+            "refresh",
+            Estimate::exact(lost.unwrap_or(f64::NAN).min(refreshed)),
+        ))
 }
 
-/// Times with the tool on the server.
+/// The table of section 4.2 and the test that its text discusses.
 pub(super) fn server(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = set_up(lab);
-    let (table, measured) = table(
-        "With the tool on the server",
+    let measured = summary(
+        "server",
         &setup,
         &SERVER_SIDE,
-        Some(SERVER),
+        SERVER,
+        "With the tool on the server",
     );
-    let chart = chart(&SERVER_SIDE, &measured);
-    Ok(measured.chart(chart).table(table))
+    let case = &SERVER_SIDE[3];
+    let without = Listing(run(&setup, case.script, None).listed);
+    let with = run(&setup, case.script, Some(SERVER));
+    let copies = with.attempts.iter().map(|it| Some(f64::from(it.copies)));
+    let with = Listing(with.listed);
+    let syn = |number| without.time(Place::Client, PacketKind::Syn, number);
+    let synack = |number| with.time(Place::Server, PacketKind::SynAck, number);
+    // SYN/ACKs that the server's timer sent: no SYN has just arrived.
+    let own = without.alone(Place::Server, PacketKind::SynAck, PacketKind::Syn);
+    Ok(measured
+        .table(without.table("3 SYN/ACKs lost, without the tool"))
+        .table(with.table("3 SYN/ACKs lost, with the tool on the server"))
+        .claim("list-second-syn", syn(1))
+        .claim("list-server-timer", own)
+        .claim("list-third-syn", syn(2))
+        .claim("list-first-synack", synack(0))
+        .claim("list-copy-1", synack(1))
+        .claim("list-copy-2", synack(2))
+        .claim("list-copy-3", synack(3))
+        .claim("list-copies", Estimate::over(copies)))
+}
+
+/// Packets of a connection on both links, in the order of time.
+struct Listing(Vec<Listed>);
+
+impl Listing {
+    fn at(&self, place: Place) -> impl Iterator<Item = &Listed> {
+        self.0.iter().filter(move |it| it.place == place)
+    }
+
+    /// Time of packet `number` of a kind since the first SYN, seconds.
+    fn time(&self, place: Place, kind: PacketKind, number: usize) -> Estimate {
+        let found = self.at(place).filter(|it| it.kind == kind).nth(number);
+        found.map_or_else(Estimate::default, |it| Estimate::exact(it.at.as_secs_f64()))
+    }
+
+    /// Time from the first packet at a place to packet `number` of a kind, milliseconds.
+    fn since_first(&self, place: Place, kind: PacketKind, number: usize) -> Estimate {
+        let first = self
+            .at(place)
+            .next()
+            .map_or(f64::NAN, |it| it.at.as_secs_f64());
+        let time = self.time(place, kind, number).value.unwrap_or(f64::NAN);
+        Estimate::exact(1e3 * (time - first))
+    }
+
+    /// Time of the first repeated packet of a kind, seconds, that does not follow a packet of the kind `cause` at once.
+    fn alone(&self, place: Place, kind: PacketKind, cause: PacketKind) -> Estimate {
+        let here: Vec<&Listed> = self.at(place).collect();
+        let answers = |it: &Listed| {
+            let mut causes = here.iter().filter(|other| other.kind == cause);
+            causes.any(|other| other.at == it.at)
+        };
+        let found = here.iter().filter(|it| it.kind == kind).skip(1);
+        let found = found.map(|it| **it).find(|it| !answers(it));
+        found.map_or_else(Estimate::default, |it| Estimate::exact(it.at.as_secs_f64()))
+    }
+
+    /// Number of packets of a kind.
+    fn number(&self, place: Place, kind: PacketKind) -> Estimate {
+        Estimate::exact(self.at(place).filter(|it| it.kind == kind).count() as f64)
+    }
+
+    fn table(&self, title: &str) -> Table {
+        let columns = ["link", "time (s)", "from", "packet"];
+        let rows = [
+            (Place::Client, "client to router"),
+            (Place::Server, "router to server"),
+        ];
+        let rows = rows.into_iter().flat_map(|(place, link)| {
+            let here: Vec<&Listed> = self.at(place).collect();
+            let first = here.first().map_or(Nanos::ZERO, |it| it.at);
+            here.into_iter().map(move |it| {
+                [
+                    Cell::text(link),
+                    Cell::number((it.at - first).as_secs_f64(), 6),
+                    Cell::text(["client", "server"][it.from]),
+                    Cell::text(match it.kind {
+                        PacketKind::Syn => "SYN",
+                        PacketKind::SynAck => "SYN/ACK",
+                        PacketKind::Data if it.from == CLIENT => "request",
+                        PacketKind::Data => "answer",
+                        PacketKind::Fin => "FIN",
+                        PacketKind::Ack => "ACK",
+                    }),
+                ]
+            })
+        });
+        rows.fold(Table::new(title, columns), Table::row)
+    }
+}
+
+/// The packets of the test with one lost SYN: Tables 2 and 3.
+fn listing(lab: &Lab<'_>, tool: Option<usize>, title: &str) -> Measured {
+    let listing = Listing(run(&set_up(lab), CLIENT_SIDE[0].script, tool).listed);
+    let client = |kind, number| listing.time(Place::Client, kind, number);
+    let server = |kind, number| listing.since_first(Place::Server, kind, number);
+    Measured::new()
+        .table(listing.table(title))
+        .claim("client-second-syn", client(PacketKind::Syn, 1))
+        .claim("client-ack", client(PacketKind::Ack, 0))
+        .claim("client-answer", client(PacketKind::Data, 1))
+        .claim(
+            "server-syns",
+            listing.number(Place::Server, PacketKind::Syn),
+        )
+        .claim("server-synack", server(PacketKind::SynAck, 0))
+        .claim("server-ack", server(PacketKind::Ack, 0))
+        .claim("server-request", server(PacketKind::Data, 0))
+}
+
+/// Table 2.
+pub(super) fn table2(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    Ok(listing(lab, None, "1 SYN lost, without the tool"))
+}
+
+/// Table 3.
+pub(super) fn table3(lab: &Lab<'_>) -> Result<Measured, Failure> {
+    Ok(listing(
+        lab,
+        Some(CLIENT),
+        "1 SYN lost, with the tool on the client",
+    ))
 }
 
 #[cfg(test)]
