@@ -56,6 +56,20 @@ pub(super) const ALL: &[Variants] = &[
         ],
     },
     Variants {
+        id: "syn-check",
+        base: "RED does not decide on SYNs",
+        values: &[Variant::new("RED decides on SYNs", |setup| {
+            setup.set_option("REDFavor", "exempt", "off");
+        })],
+    },
+    Variants {
+        id: "syn-size",
+        base: "52 bytes",
+        values: &[Variant::new("48 bytes, without SACK", |setup| {
+            setup.set_knob("sack", "off");
+        })],
+    },
+    Variants {
         id: "packet-size",
         base: "1,040 bytes",
         values: &[Variant::new("1,500 bytes", |setup| {
@@ -145,7 +159,7 @@ fn smaller_objects(setup: &mut Setup) {
     setup.scenario.workloads = other.workloads;
 }
 
-fn sessions(setup: &mut Setup, number: u32) {
+pub(super) fn sessions(setup: &mut Setup, number: u32) {
     for workload in &mut setup.scenario.workloads {
         if let Traffic::Web { sessions, .. } = &mut workload.traffic {
             *sessions = number;
