@@ -12,7 +12,8 @@
  * can be marked is marked and pushes out nothing.
  *
  * So says the paper's algorithm. Its text says that RED does not check SYNs,
- * and that only lack of room drops one: this is the flag exempt.
+ * and that only lack of room drops one: this is the flag exempt, which gives
+ * the paper's results.
  *
  * Choices where the paper is silent, since the limit is in bytes: one SYN may
  * push out several packets; a SYN that would not fit even then is dropped and

@@ -7,8 +7,9 @@
 //!
 //! The paper can be read in two ways. Algorithm 1, line 5, asks whether RED would drop the arriving SYN: if so, a standard
 //! packet is pushed out, and the SYN is dropped if the queue holds none, even if it is empty. Section III, paragraph 7,
-//! says that RED's filter does not check SYNs, and paragraph 4 that a SYN is dropped only for lack of room. The first is
-//! the default, the second the option `exempt`.
+//! says that RED's filter does not check SYNs, and paragraph 4 that a SYN is dropped only for lack of room. The second is
+//! the option `exempt`, a part of `published`. It is off by default: with a share below 100 RED drops no SYN anyway, and an
+//! ECN-capable SYN should be marked.
 //!
 //! Two limits that the paper does not have keep a flood of SYNs, or of data with that flag set, from taking the link:
 //! `maxlen` and `share`, as in [`spa`](crate::schemes::spa): a SYN beyond the share is a standard packet for RED too. With a
@@ -33,7 +34,7 @@ use gentle_units::Instant;
 pub static SCHEME: Scheme = Scheme {
     name: "redfavor",
     summary: "RED; SYNs are served first, and the last standard packet is dropped in place of a SYN",
-    source: "Anelli, Harivelo and Lorion 2012, section III (maxlen=0 share=100 as published); Linux red.h",
+    source: "Anelli, Harivelo and Lorion 2012, section III (exempt maxlen=0 share=100 as published); Linux red.h",
     options: OPTIONS,
     check: red::check,
     presets: &[PUBLISHED],
@@ -54,10 +55,11 @@ pub static SCHEME: Scheme = Scheme {
     ..Scheme::PLAIN
 };
 
-/// The scheme as published: neither length nor share of SYNs is limited.
+/// The scheme as published: RED does not decide on SYNs, and neither their length nor their share is limited. Of the two
+/// readings, this one gives the published numbers of dropped SYNs (`gentle reproduce redfavor-2012 queue`).
 const PUBLISHED: Preset = Preset {
     name: "published",
-    options: "maxlen=0 share=100",
+    options: "exempt maxlen=0 share=100",
 };
 
 fn order(options: &Options) -> Order {
