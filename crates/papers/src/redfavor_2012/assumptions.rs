@@ -156,7 +156,16 @@ fn thresholds(setup: &mut Setup, min: u64, max: u64) {
 fn smaller_objects(setup: &mut Setup) {
     let text = super::WEB.replace("mean = 12", "mean = 6");
     let other = Setup::from_toml(super::FILE, &text).scenario;
-    setup.scenario.workloads = other.workloads;
+    let smaller = (other.workloads.into_iter()).find_map(|workload| match workload.traffic {
+        Traffic::Web { sizes, .. } => Some(sizes),
+        _ => None,
+    });
+    let Some(smaller) = smaller else { return };
+    for workload in &mut setup.scenario.workloads {
+        if let Traffic::Web { sizes, .. } = &mut workload.traffic {
+            *sizes = smaller;
+        }
+    }
 }
 
 pub(super) fn sessions(setup: &mut Setup, number: u32) {
