@@ -23,9 +23,6 @@ const QUANTITIES: &[(&str, Quantity)] = &[
     ("completion time of short", |flows| {
         by_size(&flows.requests)[SHORT].to_vec()
     }),
-    ("completion time of long", |flows| {
-        by_size(&flows.requests)[LONG].to_vec()
-    }),
     ("penalty of a lost SYN", |flows| {
         vec![ratio(&penalty(flows, 0..SIZES.len()))]
     }),
