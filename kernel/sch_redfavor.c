@@ -11,6 +11,10 @@
  * that of the kernel, on the bytes of all packets, including ECN: a SYN that
  * can be marked is marked and pushes out nothing.
  *
+ * So says the paper's algorithm. Its text says that RED does not check SYNs,
+ * and that only lack of room drops one: this is the flag exempt, which gives
+ * the paper's results.
+ *
  * Choices where the paper is silent, since the limit is in bytes: one SYN may
  * push out several packets; a SYN that would not fit even then is dropped and
  * pushes out nothing.
@@ -58,7 +62,7 @@ struct redfavor_sched_data {
 	u32			limit;	/* bytes of both */
 	u32			maxlen;	/* IP length; 0: no limit */
 	struct share		share;	/* of protected SYNs */
-	u8			flags;	/* TC_RED_* */
+	u8			flags;	/* TC_REDFAVOR_FLAGS */
 	struct red_parms	parms;
 	struct red_vars		vars;
 	struct timer_list	adapt_timer;
@@ -114,16 +118,19 @@ static struct sk_buff *redfavor_take(struct Qdisc *sch,
 	return skb;
 }
 
-/* Updates the average for an arriving packet and decides on the packet. */
+/* Updates the average for an arriving packet. */
+static void redfavor_average_arrival(struct redfavor_sched_data *q)
+{
+	q->vars.qavg = red_calc_qavg(&q->parms, &q->vars, redfavor_bytes(q));
+	if (red_is_idling(&q->vars))
+		red_end_of_idle_period(&q->vars);
+}
+
 static enum redfavor_verdict redfavor_decide(struct Qdisc *sch,
 					     struct sk_buff *skb)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);
 	int action;
-
-	q->vars.qavg = red_calc_qavg(&q->parms, &q->vars, redfavor_bytes(q));
-	if (red_is_idling(&q->vars))
-		red_end_of_idle_period(&q->vars);
 
 	action = red_action(&q->parms, &q->vars, q->vars.qavg);
 	if (action == RED_DONT_MARK)
@@ -222,9 +229,14 @@ static int redfavor_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			    struct sk_buff **to_free)
 {
 	struct redfavor_sched_data *q = qdisc_priv(sch);
-	enum redfavor_verdict verdict = redfavor_decide(sch, skb);
+	enum redfavor_verdict verdict = REDFAVOR_PASS;
+	bool syn = redfavor_protects(q, skb);
 
-	if (redfavor_protects(q, skb))
+	redfavor_average_arrival(q);
+	if (!syn || !(q->flags & TC_REDFAVOR_EXEMPT))
+		verdict = redfavor_decide(sch, skb);
+
+	if (syn)
 		return redfavor_enqueue_syn(skb, sch, to_free,
 					    verdict != REDFAVOR_PASS);
 

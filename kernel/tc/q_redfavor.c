@@ -57,7 +57,8 @@ static void explain(void)
 		"                    [ probability VALUE ] [ bandwidth RATE ]\n"
 		"                    [ ecn | noecn ] [ harddrop | noharddrop ]\n"
 		"                    [ nodrop | drop ] [ adaptive | noadaptive ]\n"
-		"                    [ maxlen BYTES ] [ share PERCENT ]\n");
+		"                    [ maxlen BYTES ] [ share PERCENT ]\n"
+		"                    [ exempt | noexempt ]\n");
 }
 
 static int impossible(const char *what)
@@ -167,6 +168,8 @@ static bool read_flag(struct redfavor_options *o, const char *option)
 		{ "drop", TC_RED_NODROP, false },
 		{ "adaptive", TC_RED_ADAPTATIVE, true },
 		{ "noadaptive", TC_RED_ADAPTATIVE, false },
+		{ "exempt", TC_REDFAVOR_EXEMPT, true },
+		{ "noexempt", TC_REDFAVOR_EXEMPT, false },
 	};
 	size_t i;
 
@@ -302,6 +305,7 @@ static int redfavor_print_opt(const struct qdisc_util *qu, FILE *f,
 		print_flag(flags, TC_RED_HARDDROP, "harddrop");
 		print_flag(flags, TC_RED_NODROP, "nodrop");
 		print_flag(flags, TC_RED_ADAPTATIVE, "adaptive");
+		print_flag(flags, TC_REDFAVOR_EXEMPT, "exempt");
 	}
 	print_u32_attr(tb[TCA_REDFAVOR_MAXLEN], "maxlen", "maxlen %u ");
 	print_u32_attr(tb[TCA_REDFAVOR_SHARE], "share", "share %u%% ");

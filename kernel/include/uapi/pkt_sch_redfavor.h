@@ -30,9 +30,13 @@ enum {
 
 #define TC_REDFAVOR_STAB_SIZE 256
 
-/* The meaning of the flags is that in red. */
+/* RED neither drops nor marks protected SYNs. */
+#define TC_REDFAVOR_EXEMPT 128
+
+/* The meaning of the other flags is that in red. */
 #define TC_REDFAVOR_FLAGS \
-	(TC_RED_ECN | TC_RED_HARDDROP | TC_RED_ADAPTATIVE | TC_RED_NODROP)
+	(TC_RED_ECN | TC_RED_HARDDROP | TC_RED_ADAPTATIVE | TC_RED_NODROP | \
+	 TC_REDFAVOR_EXEMPT)
 
 /* Statistics, in TCA_STATS_APP. Standard packets are all but protected SYNs. */
 enum {

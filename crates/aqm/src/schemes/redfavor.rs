@@ -5,6 +5,12 @@
 //! the limit less the protected bytes) is dropped and pushes out nothing; an ECN-capable SYN is marked, like any packet
 //! under RED.
 //!
+//! The paper can be read in two ways. Algorithm 1, line 5, asks whether RED would drop the arriving SYN: if so, a standard
+//! packet is pushed out, and the SYN is dropped if the queue holds none, even if it is empty. Section III, paragraph 7,
+//! says that RED's filter does not check SYNs, and paragraph 4 that a SYN is dropped only for lack of room. The second is
+//! the option `exempt`, a part of `published`. It is off by default: with a share below 100 RED drops no SYN anyway, and an
+//! ECN-capable SYN should be marked.
+//!
 //! Two limits that the paper does not have keep a flood of SYNs, or of data with that flag set, from taking the link:
 //! `maxlen` and `share`, as in [`spa`](crate::schemes::spa): a SYN beyond the share is a standard packet for RED too. With a
 //! share below 100, a SYN that RED would drop pushes out a packet only if the queue is full: a long data packet itself
@@ -15,7 +21,7 @@ use crate::laws::handshake::{MAXLEN, maxlen};
 use crate::laws::red::{EcnPolicy, Outcome, RedLaw};
 use crate::laws::red_params::{self as params, RedParams};
 use crate::laws::share::{Admission, PriorityShare, SHARE};
-use crate::plumbing::options::{OptionSpec, Options, joined};
+use crate::plumbing::options::{Kind, OptionSpec, Options, joined};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, Head, MarkReason, Qdisc, Signals};
@@ -28,7 +34,7 @@ use gentle_units::Instant;
 pub static SCHEME: Scheme = Scheme {
     name: "redfavor",
     summary: "RED; SYNs are served first, and the last standard packet is dropped in place of a SYN",
-    source: "Anelli, Harivelo and Lorion 2012, section III (maxlen=0 share=100 as published); Linux red.h",
+    source: "Anelli, Harivelo and Lorion 2012, section III (exempt maxlen=0 share=100 as published); Linux red.h",
     options: OPTIONS,
     check: red::check,
     presets: &[PUBLISHED],
@@ -43,15 +49,17 @@ pub static SCHEME: Scheme = Scheme {
         "limit=10000 min=1000 max=3000 ewma=1",
         "limit=10000 min=1000 max=3000 ewma=1 maxlen=0 share=100",
         "limit=10000 min=1000 max=3000 ewma=1 share=10",
+        "limit=10000 min=1000 max=3000 ewma=1 exempt maxlen=0 share=100",
         "ecn gentle",
     ],
     ..Scheme::PLAIN
 };
 
-/// The scheme as published: neither length nor share of SYNs is limited.
+/// The scheme as published: RED does not decide on SYNs, and neither their length nor their share is limited. Of the two
+/// readings, this one gives the published numbers of dropped SYNs (`gentle reproduce redfavor-2012 queue`).
 const PUBLISHED: Preset = Preset {
     name: "published",
-    options: "maxlen=0 share=100",
+    options: "exempt maxlen=0 share=100",
 };
 
 fn order(options: &Options) -> Order {
@@ -99,7 +107,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     ..KernelQdisc::of_gentle("redfavor")
 };
 
-const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 2 }>(&[
+const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 3 }>(&[
     red::OPTIONS,
     &[
         MAXLEN,
@@ -107,8 +115,16 @@ const OPTIONS: &[OptionSpec] = &joined::<{ red::OPTIONS.len() + 2 }>(&[
             help: "percentage of the bytes that protected SYNs may take while packets wait, beyond a burst of 15140 bytes; 100: no limit, as published",
             ..SHARE
         },
+        EXEMPT,
     ],
 ]);
+
+const EXEMPT: OptionSpec = OptionSpec {
+    name: "exempt",
+    kind: Kind::Flag,
+    default: Some("off"),
+    help: "RED neither drops nor marks protected SYNs: they push out packets, and are dropped, only if the queue is full",
+};
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
@@ -120,6 +136,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         limit: options.size("limit"),
         maxlen: maxlen(options),
         share: PriorityShare::new(options.count("share") as u8),
+        exempt: options.flag(EXEMPT.name),
         law: RedLaw::new(&params, seed),
         ecn: EcnPolicy::of_red(options),
     })
@@ -134,6 +151,8 @@ pub struct RedFavor<P> {
     /// Maximum length of a protected packet in bytes; `u32::MAX`: no check.
     maxlen: u32,
     share: PriorityShare,
+    /// RED does not decide on protected packets.
+    exempt: bool,
     law: RedLaw,
     ecn: EcnPolicy,
 }
@@ -183,12 +202,16 @@ impl<P: Packet> RedFavor<P> {
 impl<P: Packet + Send> Qdisc<P> for RedFavor<P> {
     fn enqueue(&mut self, now: Instant, mut packet: P, signals: &mut Signals<P>) {
         self.law.update_average(now, self.bytes());
-        let outcome = self.ecn.apply(self.law.decide(), &mut packet);
+        let protected = self.is_protected(&packet);
+        let outcome = match protected && self.exempt {
+            true => Outcome::Enqueue,
+            false => self.ecn.apply(self.law.decide(), &mut packet),
+        };
         if outcome == Outcome::EnqueueMarked {
             signals.marked(&packet, MarkReason::Early);
         }
         packet.set_arrived(now);
-        if self.is_protected(&packet) {
+        if protected {
             self.enqueue_syn(packet, outcome == Outcome::Drop, signals);
         } else if outcome == Outcome::Drop {
             signals.dropped(packet, DropReason::Early);
@@ -297,6 +320,38 @@ mod tests {
             assert_eq!(drops.is_empty(), !costs, "{spec}");
             assert_eq!(queue.len() + drops.len(), 2 * before, "{spec}");
         }
+    }
+
+    #[test]
+    fn at_an_empty_queue_red_drops_a_syn_unless_syns_are_exempt() {
+        for (rest, lost) in [("", 1), ("exempt", 0)] {
+            let spec = format!(
+                "redfavor limit=100000 min=1000 max=2000 ewma=2 maxlen=0 share=100 {rest}"
+            );
+            let mut queue = build(&spec);
+            let mut drops = Signals::new();
+            while drops.is_empty() {
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, 1000), &mut drops);
+            }
+            // The average is above max; the queue becomes empty at the same time.
+            while queue.dequeue(Instant::ZERO, &mut drops).packet().is_some() {}
+            drops = Signals::new();
+            queue.enqueue(Instant::ZERO, TestPacket::syn(2), &mut drops);
+            let reasons: Vec<DropReason> = drops.drain().map(|(_, why)| why).collect();
+            assert_eq!(reasons, vec![DropReason::Early; lost], "{spec}");
+            assert_eq!(queue.len(), 1 - lost, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_queue_full_of_syns_drops_an_exempt_one() {
+        let mut queue = build("redfavor limit=1000 min=300 max=900 ewma=9 maxlen=0 share=100 exempt");
+        let mut drops = Signals::new();
+        for flow in 0..20 {
+            queue.enqueue(Instant::ZERO, TestPacket::syn(flow), &mut drops);
+        }
+        assert_eq!(queue.len(), 1000 / 74);
+        assert!(drops.iter().all(|(_, why)| *why == DropReason::Tail));
     }
 
     #[test]

@@ -465,7 +465,7 @@ fn options_of_wrappers_and_children_do_not_collide() {
 #[test]
 fn a_preset_stands_for_its_options_and_gives_way_to_what_is_given() {
     for (text, means) in [
-        ("redfavor published", "redfavor maxlen=0 share=100"),
+        ("redfavor published", "redfavor exempt maxlen=0 share=100"),
         ("spa Published", "spa fin=priority maxlen=0 share=100"),
         (
             "spa published share=50 maxlen=60",

@@ -557,6 +557,8 @@ fn redfavor() {
             "redfavor",
             "redfavor limit=30000 probability=0.2 ecn",
             "redfavor maxlen=0 share=100",
+            "redfavor exempt maxlen=0 share=100",
+            "redfavor exempt limit=30000 probability=0.2 ecn",
             "redfavor maxlen=66 share=5",
         ],
         |_| {},

@@ -56,6 +56,20 @@ pub(super) const ALL: &[Variants] = &[
         ],
     },
     Variants {
+        id: "syn-check",
+        base: "RED does not decide on SYNs",
+        values: &[Variant::new("RED decides on SYNs", |setup| {
+            setup.set_option("REDFavor", "exempt", "off");
+        })],
+    },
+    Variants {
+        id: "syn-size",
+        base: "52 bytes",
+        values: &[Variant::new("48 bytes, without SACK", |setup| {
+            setup.set_knob("sack", "off");
+        })],
+    },
+    Variants {
         id: "packet-size",
         base: "1,040 bytes",
         values: &[Variant::new("1,500 bytes", |setup| {
@@ -142,10 +156,19 @@ fn thresholds(setup: &mut Setup, min: u64, max: u64) {
 fn smaller_objects(setup: &mut Setup) {
     let text = super::WEB.replace("mean = 12", "mean = 6");
     let other = Setup::from_toml(super::FILE, &text).scenario;
-    setup.scenario.workloads = other.workloads;
+    let smaller = (other.workloads.into_iter()).find_map(|workload| match workload.traffic {
+        Traffic::Web { sizes, .. } => Some(sizes),
+        _ => None,
+    });
+    let Some(smaller) = smaller else { return };
+    for workload in &mut setup.scenario.workloads {
+        if let Traffic::Web { sizes, .. } = &mut workload.traffic {
+            *sizes = smaller;
+        }
+    }
 }
 
-fn sessions(setup: &mut Setup, number: u32) {
+pub(super) fn sessions(setup: &mut Setup, number: u32) {
     for workload in &mut setup.scenario.workloads {
         if let Traffic::Web { sessions, .. } = &mut workload.traffic {
             *sessions = number;

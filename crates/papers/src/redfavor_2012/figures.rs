@@ -1,13 +1,10 @@
 //! Figures 2 to 5.
 
-use super::flows::Flows;
-use super::{SCHEMES, SIZES, results, seeds, setup};
+use super::compared::{self, LONG, SHORT, by_size, ratio};
+use super::flows::{Flows, Request};
+use super::{SCHEMES, SIZES, seeds, setup};
 use crate::{Axis, Cell, Chart, Draw, Estimate, Failure, Lab, Measured, Point, Table, Watched};
-
-/// Number of ranges that count as short: up to 10 packets.
-const SHORT: usize = 6;
-/// First of the ranges that count as long: 71 to 200 packets.
-const LONG: usize = 11;
+use std::ops::Range;
 
 /// Fig. 2: distribution of completion times.
 pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
@@ -20,12 +17,18 @@ pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let mut table = Table::new(
         "Requests by completion time",
-        ["scheme", "2.4 to 2.9 s, %", "3.0 to 3.5 s, %", "ratio"],
+        [
+            "scheme",
+            "2.4 to 2.9 s, %",
+            "3.0 to 3.5 s, %",
+            "of these, lost a SYN or SYN/ACK, %",
+            "ratio",
+        ],
     );
     let mut result = Measured::new();
     for role in SCHEMES {
-        let all: Vec<f64> = of(&watched, role)
-            .flat_map(|flows| flows.times.iter().copied())
+        let all: Vec<Request> = of(&watched, role)
+            .flat_map(|flows| flows.requests.iter().copied())
             .collect();
         let below = |time: f64| share(&all, 0.0, time);
         chart = chart.line(
@@ -33,17 +36,16 @@ pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
             (0..=160).map(|step| (f64::from(step) * 0.05, below(f64::from(step) * 0.05))),
         );
         let within = |from, to| {
-            Estimate::over(of(&watched, role).map(|flows| Some(share(&flows.times, from, to))))
+            Estimate::over(of(&watched, role).map(|flows| Some(share(&flows.requests, from, to))))
         };
-        let peak = Estimate::over(of(&watched, role).map(|flows| {
-            let before = share(&flows.times, 2.4, 2.9);
-            Some(share(&flows.times, 3.0, 3.5) / before)
-        }));
+        let peak = Estimate::over(of(&watched, role).map(|flows| Some(peak(flows))));
+        let lost = of(&watched, role).map(|flows| Some(compared::lost_syn_at_peak(flows)));
         let at_peak = within(3.0, 3.5).scaled(100.0);
         table = table.row([
             role.into(),
             Cell::estimate(within(2.4, 2.9).scaled(100.0), 2),
             Cell::estimate(at_peak, 2),
+            Cell::estimate(Estimate::over(lost).scaled(100.0), 1),
             Cell::estimate(peak, 2),
         ]);
         let name = role.to_lowercase();
@@ -51,11 +53,12 @@ pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .claim(format!("peak-{name}"), peak)
             .claim(format!("share-{name}"), at_peak);
     }
-    let in_time = |flows: &Flows| share(&flows.times, 0.0, 3.0);
+    let in_time = |flows: &Flows| share(&flows.requests, 0.0, 3.0);
     let apart = |ours: &Flows, theirs: &Flows| {
         let steps = (0..=100).map(|step| f64::from(step) * 0.05);
-        let distances = steps
-            .map(|time| (share(&ours.times, 0.0, time) - share(&theirs.times, 0.0, time)).abs());
+        let distances = steps.map(|time| {
+            (share(&ours.requests, 0.0, time) - share(&theirs.requests, 0.0, time)).abs()
+        });
         distances.fold(0.0, f64::max)
     };
     let red_to = |role| {
@@ -67,6 +70,7 @@ pub(super) fn completion_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("in-time-choke", red_to("CHOKe"))
         .claim("in-time-redfavor", red_to("REDFavor"))
         .claim("as-choke", pairs(&watched, "REDFavor", "CHOKe", apart))
+        .claims(compared::claims(lab, "fig2")?)
         .chart(chart)
         .table(table))
 }
@@ -82,10 +86,15 @@ pub(super) fn pairs(
     Estimate::over(both.map(|(ours, theirs)| Some(number(ours, theirs))))
 }
 
-/// Fraction of `times` above `from` and up to `to`.
-fn share(times: &[f64], from: f64, to: f64) -> f64 {
-    let within = times.iter().filter(|time| (from..to).contains(*time));
-    within.count() as f64 / times.len() as f64
+/// Requests that completed within 3.0 to 3.5 s relative to those within 2.4 to 2.9 s.
+pub(super) fn peak(flows: &Flows) -> f64 {
+    share(&flows.requests, 3.0, 3.5) / share(&flows.requests, 2.4, 2.9)
+}
+
+/// Fraction of requests that took at least `from` seconds and less than `to`.
+fn share(requests: &[Request], from: f64, to: f64) -> f64 {
+    let within = (requests.iter()).filter(|request| (from..to).contains(&request.time));
+    within.count() as f64 / requests.len() as f64
 }
 
 /// The flows of the runs of a scheme.
@@ -99,7 +108,7 @@ fn of<'a>(
 
 /// Fig. 3: mean completion time by size.
 pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let results = results(lab)?;
+    let watched = lab.watch::<Flows>(&setup(lab), &seeds(lab))?;
     let mut chart = Chart::curves(
         "by-size",
         "Mean completion time by size",
@@ -107,31 +116,30 @@ pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
         Axis::linear("mean completion time", "s"),
     );
     for role in SCHEMES {
-        // The last range has no upper end; it is above 200 packets.
-        let sizes = &results.of(role).response_time_by_size;
-        let points = sizes.iter().take(SIZES.len()).filter_map(|size| {
-            let last = size.max_segments? as f64;
+        let runs: Vec<Vec<f64>> = of(&watched, role)
+            .map(|flows| by_size(&flows.requests))
+            .collect();
+        let points = (0..SIZES.len()).filter_map(|range| {
+            let first = range.checked_sub(1).map_or(1, |before| SIZES[before] + 1);
+            let mean = Estimate::over(runs.iter().map(|means| Some(means[range])));
             Some(Point {
-                x: f64::midpoint(size.min_segments as f64, last),
-                y: size.mean_s?,
-                ci95: size.ci95_s,
+                x: f64::midpoint(first as f64, SIZES[range] as f64),
+                y: mean.value?,
+                ci95: mean.ci95,
             })
         });
         chart = chart.draw(role, Draw::Marks, points);
     }
-    let ratio = |over: &str, under: &str, ranges: std::ops::Range<usize>| {
-        results.per_seed(|values| {
-            let ratios: Vec<f64> = (ranges.clone())
-                .filter_map(|range| {
-                    let metric = format!("response_time_by_size.{range}.mean_s");
-                    Some(values.get(over, &metric)? / values.get(under, &metric)?)
-                })
-                .collect();
-            let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-            Some(mean).filter(|mean| mean.is_finite())
+    let ratio = |over: &'static str, under: &'static str, ranges: Range<usize>| {
+        pairs(&watched, over, under, |over, under| {
+            let both = by_size(&over.requests)
+                .into_iter()
+                .zip(by_size(&under.requests));
+            let both: Vec<(f64, f64)> = both.collect();
+            ratio(&both[ranges.clone()])
         })
     };
-    let (short, long) = (0..SHORT, LONG..SIZES.len());
+    let (short, long) = (SHORT, LONG);
     let mut table = Table::new(
         "Completion time under REDFavor relative to the others: mean of the ratios by size",
         ["sizes", "to CHOKe", "to RED"],
@@ -146,6 +154,7 @@ pub(super) fn completion_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
     Ok(Measured::new()
         .chart(chart)
         .table(table)
+        .claims(compared::claims(lab, "fig3")?)
         .claim("long-below-red", ratio("REDFavor", "RED", long.clone()))
         .claim("choke-short", ratio("CHOKe", "RED", short.clone()))
         .claim("short-as-choke", ratio("REDFavor", "CHOKe", short.clone()))
@@ -198,7 +207,7 @@ pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
         };
         let syns = Estimate::over(
             of(&watched, role)
-                .map(|flows| Some(100.0 * flows.dropped_syns as f64 / flows.dropped as f64)),
+                .map(|flows| Some(100.0 * flows.syns.dropped as f64 / flows.dropped() as f64)),
         );
         table = table.row([
             role.into(),
@@ -295,6 +304,7 @@ pub(super) fn long_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
     Ok(Measured::new()
         .chart(chart)
         .table(table)
+        .claims(compared::claims(lab, "fig5")?)
         .claim("each-as-red", farthest)
         .claim("redfavor-as-red", to_red("REDFavor"))
         .claim("choke-lower", to_red("CHOKe")))

@@ -1,8 +1,10 @@
 //! `redfavor-2012`: P. Anelli, F. Harivelo, R. Lorion, "TCP SYN Protection: An Evaluation", ICN 2012.
 
 mod assumptions;
+mod compared;
 mod figures;
 mod flows;
+mod handshakes;
 mod tables;
 
 use crate::lab::{Failure, Lab};
@@ -40,6 +42,18 @@ pub(crate) const PAPER: Paper = Paper {
         Part {
             id: "table3",
             measure: tables::bandwidth,
+        },
+        Part {
+            id: "penalty",
+            measure: handshakes::penalties,
+        },
+        Part {
+            id: "queue",
+            measure: handshakes::queue,
+        },
+        Part {
+            id: "other-traffic",
+            measure: handshakes::other_traffic,
         },
     ],
     assumptions: assumptions::ALL,

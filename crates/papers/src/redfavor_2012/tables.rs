@@ -1,5 +1,6 @@
 //! Tables II and III: dropped packets and bandwidth use.
 
+use super::compared;
 use super::figures::pairs;
 use super::flows::Flows;
 use super::{MEASURED_S, SCHEMES, results, seeds, setup};
@@ -29,10 +30,12 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let mut result = Measured::new();
     for role in SCHEMES {
-        let offered = of(role, &|flows| flows.offered as f64 * per_run);
-        let dropped = of(role, &|flows| flows.dropped as f64 * per_run);
-        let rate = of(role, &|flows| flows.dropped as f64 / flows.offered as f64);
-        let syns = of(role, &|flows| flows.dropped_syns as f64 * per_run);
+        let offered = of(role, &|flows| flows.offered() as f64 * per_run);
+        let dropped = of(role, &|flows| flows.dropped() as f64 * per_run);
+        let rate = of(role, &|flows| {
+            flows.dropped() as f64 / flows.offered() as f64
+        });
+        let syns = of(role, &|flows| flows.syns.dropped as f64 * per_run);
         let at_empty = of(role, &|flows| flows.dropped_syns_at_empty as f64 * per_run);
         table = table.row([
             role.into(),
@@ -49,11 +52,10 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .claim(format!("syns-{name}"), syns);
     }
     let standard = |ours: &Flows, theirs: &Flows| {
-        let dropped = |flows: &Flows| flows.dropped as f64 - flows.dropped_syns as f64;
-        dropped(ours) / dropped(theirs)
+        ours.standard.dropped as f64 / theirs.standard.dropped as f64
     };
     let rate = |ours: &Flows, theirs: &Flows| {
-        let rate = |flows: &Flows| flows.dropped as f64 / flows.offered as f64;
+        let rate = |flows: &Flows| flows.dropped() as f64 / flows.offered() as f64;
         rate(ours) / rate(theirs)
     };
     for (name, other) in [("choke", "CHOKe"), ("red", "RED")] {
@@ -67,7 +69,8 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 pairs(&watched, "REDFavor", other, rate),
             );
     }
-    Ok(result.table(table).table(totals()))
+    let compared = compared::claims(lab, "table2")?;
+    Ok(result.claims(compared).table(table).table(totals()))
 }
 
 /// What the published numbers of Tables II and III imply together.
@@ -119,5 +122,9 @@ pub(super) fn bandwidth(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let as_red = results.per_seed(|values| {
         Some(values.get("REDFavor", "utilization")? / values.get("RED", "utilization")?)
     });
-    Ok(result.claim("use-as-red", as_red).table(table))
+    let compared = compared::claims(lab, "table3")?;
+    Ok(result
+        .claim("use-as-red", as_red)
+        .claims(compared)
+        .table(table))
 }

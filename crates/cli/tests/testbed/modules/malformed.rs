@@ -210,9 +210,10 @@ const KINDS: &[Kind] = &[
             (6, U64(0), false),
             (7, U32(0), false),
             (7, U32(u32::MAX), true),
-            // Flags: ecn, alone and with nodrop; nodrop alone; an undefined flag.
+            // Flags: ecn, alone and with nodrop; exempt; nodrop alone; an undefined flag.
             (8, Two(1, 1), true),
             (8, Two(9, 9), true),
+            (8, Two(128, 128), true),
             (8, Two(8, 8), false),
             (8, Two(16, 16), false),
             (8, U32(1), false),

@@ -163,7 +163,9 @@ fn of_description<'a>(kind: &str, name: &'a str, value: &Value) -> Option<(&'a s
         "max" => "qth-max",
         "ewma" => "wlog",
         "scell_log" => "scell-log",
-        "probability" | "ecn" | "harddrop" | "nodrop" | "adaptive" if kind == "redfavor" => {
+        "probability" | "ecn" | "harddrop" | "nodrop" | "adaptive" | "exempt"
+            if kind == "redfavor" =>
+        {
             return None;
         }
         name => name,

@@ -5,7 +5,8 @@ use super::{Module, Setting, set};
 pub(super) const REDFAVOR: Module = Module {
     kind: "redfavor",
     defaults: r#"{"limit": 75000, "min": 6250, "max": 18750, "ewma": 3, "probability": 0.02, "scell_log": 13,
-        "ecn": false, "harddrop": false, "nodrop": false, "adaptive": false, "maxlen": 127, "share": 25}"#,
+        "ecn": false, "harddrop": false, "nodrop": false, "adaptive": false, "exempt": false, "maxlen": 127,
+        "share": 25}"#,
     settings: SETTINGS,
     fixed: &[],
     refused: REFUSED,
@@ -61,6 +62,8 @@ const SETTINGS: &[Setting] = &[
     set("noharddrop", "{}"),
     set("adaptive", r#"{"adaptive": true}"#),
     set("noadaptive", "{}"),
+    set("exempt", r#"{"exempt": true}"#),
+    set("noexempt", "{}"),
     set("drop", "{}"),
     set("ecn nodrop", r#"{"ecn": true, "nodrop": true}"#),
     set("maxlen 0", r#"{"maxlen": 0}"#),
