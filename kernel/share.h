@@ -7,7 +7,8 @@
  * L * 100. As long as the first bucket has tokens, a handshake packet goes
  * first. Beyond that it is data, and earns and costs in the second bucket, in
  * which handshakes may have half of the rest. Beyond that it is refused.
- * Handshakes of real traffic never empty the first bucket.
+ * Handshakes of real traffic never empty the first bucket. An empty queue takes
+ * every packet: nothing else might ever fill the buckets.
  */
 #ifndef GENTLE_SHARE_H
 #define GENTLE_SHARE_H
@@ -66,9 +67,9 @@ static inline void share_change(struct share *s, u32 percent)
 static inline enum share_verdict share_admit(struct share *s, unsigned int len,
 					     bool waiting)
 {
-	s64 cost = waiting ? (s64)len * SHARE_WHOLE : 0;
+	s64 cost = (s64)len * SHARE_WHOLE;
 
-	if (s->percent >= SHARE_NO_BOUND)
+	if (!waiting || s->percent >= SHARE_NO_BOUND)
 		return SHARE_FIRST;
 	if (s->first > 0) {
 		s->first -= cost;

@@ -4,7 +4,7 @@
 //! packets waiting costs L·100. As long as the first bucket has tokens, a handshake packet goes first. Beyond that it is
 //! data, and earns and costs in the second bucket, in which handshakes may have half of the rest. Beyond that it is refused.
 //! So a flood that takes no more of the link than that costs no handshake, and data keeps half of the rest whatever arrives.
-//! Handshakes of real traffic never empty the first bucket.
+//! Handshakes of real traffic never empty the first bucket. An empty queue takes every packet.
 
 use crate::plumbing::options::{Kind, OptionSpec};
 
@@ -54,10 +54,11 @@ impl PriorityShare {
         self.percent < 100
     }
 
-    /// Where a handshake packet of `bytes` goes, which finds packets waiting or not.
+    /// Where a handshake packet of `bytes` goes, which finds packets waiting or not. One that finds none takes nothing from
+    /// another packet: it goes first and costs nothing, also with empty buckets, as nothing else might ever fill them.
     pub(crate) fn admit(&mut self, bytes: u32, waiting: bool) -> Admission {
-        let cost = if waiting { i64::from(bytes) * WHOLE } else { 0 };
-        if !self.is_limited() {
+        let cost = i64::from(bytes) * WHOLE;
+        if !waiting || !self.is_limited() {
             Admission::First
         } else if self.first > 0 {
             self.first -= cost;
@@ -123,6 +124,14 @@ mod tests {
         for _ in 0..1000 {
             assert_eq!(share.admit(1514, false), Admission::First);
         }
+    }
+
+    #[test]
+    fn with_empty_buckets_too_a_packet_that_finds_nothing_waiting_goes_first() {
+        let mut share = PriorityShare::new(25);
+        while share.admit(74, true) != Admission::Refused {}
+        assert_eq!(share.admit(74, false), Admission::First);
+        assert_eq!(share.admit(74, true), Admission::Refused);
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn number(lab: &Lab<'_>, compare: &Compare) -> Result<Estimate, Failure> {
     let quantity = quantity(&compare.quantity);
     let of = runs(lab, &compare.of)?;
     let percent = |numbers: Vec<f64>, to: &[f64]| match compare.form {
-        Form::Ratio => ratio(&pairs(&numbers, to)),
+        Form::Ratio | Form::Rank => ratio(&pairs(&numbers, to)),
         Form::Percent => 100.0 * ratio(&pairs(&numbers, to)),
         Form::Above => 100.0 * (ratio(&pairs(&numbers, to)) - 1.0),
     };
@@ -345,7 +345,7 @@ mod tests {
         for (name, _) in SETUPS {
             let uses =
                 |compare: &&Compare| compare.of.ends_with(name) || compare.to.ends_with(name);
-            assert!(compared.iter().any(|compare| uses(&compare)), "{name}");
+            assert!(compared.iter().any(uses), "{name}");
         }
     }
 }

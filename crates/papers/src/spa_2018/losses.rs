@@ -122,10 +122,6 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
         part(gaps.iter().sum(), gaps.len() as f64)
     };
     let each = |run: &Repairs| part(timeouts(run, ALL), run.ended as f64);
-    let of_repairs = |run: &Repairs| {
-        let after = |repair: &Repair| AFTER_HANDSHAKE.contains(&repair.kind);
-        part(timeouts(run, AFTER_HANDSHAKE), run.count(after))
-    };
     measured
         .claim(
             "timer-wait",
@@ -177,7 +173,7 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
                     .map(|(with, without)| Some(each(with)? / each(without)?)),
             ),
         )
-        .claim("long-buffer", real.ratio(LONG_FIFO, PACKET_FIFO, of_repairs))
+        .claim("long-buffer", real.ratio(LONG_FIFO, PACKET_FIFO, each))
         .claim(
             "sfq-timeouts",
             real.mean(SFQ, |run| by_timer(run, DATA)).scaled(100.0),

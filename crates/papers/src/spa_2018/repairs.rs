@@ -271,10 +271,11 @@ impl Tap for Repairs {
         }
         self.backlog -= u64::from(packet.bytes());
         let connection = packet.connection();
-        if let Some(connection) = connection.and_then(|number| self.connections.get_mut(&number)) {
-            if let Some(served) = connection.served.replace(now) {
-                connection.gap = connection.gap.max(now - served);
-            }
+        let connection = connection.and_then(|number| self.connections.get_mut(&number));
+        if let Some(connection) = connection
+            && let Some(served) = connection.served.replace(now)
+        {
+            connection.gap = connection.gap.max(now - served);
         }
     }
 

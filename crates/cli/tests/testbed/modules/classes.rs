@@ -54,6 +54,31 @@ fn within() {
     run("tc qdisc del dev d0 root");
     assert!(qdiscs("d0").iter().all(|qdisc| qdisc["handle"] == "0:"));
     under_others(&mut sender);
+    an_empty_queue_takes_every_syn(&mut sender);
+}
+
+/// After a flood of nothing but SYNs, a burst and then twice as many as the link sends, which leaves no tokens of the share.
+fn an_empty_queue_takes_every_syn(sender: &mut Sender) {
+    for module in ["spa share 1", "redfavor limit 30000 share 1"] {
+        run("tc qdisc add dev d0 root handle 10: tbf rate 1mbit burst 2000 limit 10000000");
+        run(&format!(
+            "tc qdisc add dev d0 parent 10:1 handle 1: {module}"
+        ));
+        let mut send = |times: usize| (0..times).for_each(|_| drop(sender.send(&packets::syn())));
+        send(400);
+        for _ in 0..1000 {
+            send(2);
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        for _ in 0..3 {
+            drains("d0", PATIENCE, module);
+            let before = sent();
+            send(1);
+            drains("d0", PATIENCE, module);
+            assert_eq!(sent(), before + 1, "{module}");
+        }
+        run("tc qdisc del dev d0 root");
+    }
 }
 
 fn two_classes_and_no_more() {
@@ -106,10 +131,11 @@ fn has_child(class: &str) -> bool {
 /// Compares the statistics of a class with those of its qdisc, read while no packet leaves.
 fn counts_as_its_child(class: &str, handle: &str) {
     let began = Instant::now();
+    let counters = |child: &Value| [child["packets"].clone(), child["qlen"].clone()];
     let (list, child) = loop {
         let child = with_handle(handle);
         let list = run("tc -s class show dev d0 parent 1:");
-        if with_handle(handle) == child {
+        if counters(&with_handle(handle)) == counters(&child) {
             break (list, child);
         }
         assert!(began.elapsed() < PATIENCE, "{class} never rests");
