@@ -325,9 +325,8 @@ mod tests {
     #[test]
     fn at_an_empty_queue_red_drops_a_syn_unless_syns_are_exempt() {
         for (rest, lost) in [("", 1), ("exempt", 0)] {
-            let spec = format!(
-                "redfavor limit=100000 min=1000 max=2000 ewma=2 maxlen=0 share=100 {rest}"
-            );
+            let spec =
+                format!("redfavor limit=100000 min=1000 max=2000 ewma=2 maxlen=0 share=100 {rest}");
             let mut queue = build(&spec);
             let mut drops = Signals::new();
             while drops.is_empty() {
@@ -345,7 +344,8 @@ mod tests {
 
     #[test]
     fn a_queue_full_of_syns_drops_an_exempt_one() {
-        let mut queue = build("redfavor limit=1000 min=300 max=900 ewma=9 maxlen=0 share=100 exempt");
+        let mut queue =
+            build("redfavor limit=1000 min=300 max=900 ewma=9 maxlen=0 share=100 exempt");
         let mut drops = Signals::new();
         for flow in 0..20 {
             queue.enqueue(Instant::ZERO, TestPacket::syn(flow), &mut drops);

@@ -64,7 +64,11 @@ fn an_empty_queue_takes_every_syn(sender: &mut Sender) {
         run(&format!(
             "tc qdisc add dev d0 parent 10:1 handle 1: {module}"
         ));
-        let mut send = |times: usize| (0..times).for_each(|_| drop(sender.send(&packets::syn())));
+        let mut send = |times: usize| {
+            for _ in 0..times {
+                sender.send(&packets::syn());
+            }
+        };
         send(400);
         for _ in 0..1000 {
             send(2);
