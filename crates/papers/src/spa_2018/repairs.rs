@@ -279,7 +279,7 @@ impl Tap for Repairs {
         }
     }
 
-    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, _: DropCause) {
+    fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         let syn = packet.class() == Class::Syn;
         let mut again = false;
         let number = packet.connection();
@@ -294,7 +294,8 @@ impl Tap for Repairs {
                     .iter()
                     .any(|(repair, _)| repair.kind == Kind::Syn);
         }
-        if direction != Direction::Down {
+        // A packet that is lost behind the queue has left it.
+        if direction != Direction::Down || !matches!(cause, DropCause::Queue(_)) {
             return;
         }
         self.backlog -= u64::from(packet.bytes());
