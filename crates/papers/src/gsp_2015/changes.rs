@@ -117,7 +117,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("tail-drop-high", runs.mean(TAIL, late(0.95))))
 }
 
-/// Fig. 14: a UDP flow of 90 Mb/s beside ten TCP flows.
+/// Fig. 14: a UDP flow of 90 Mb/s with ten TCP flows.
 pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
     const ROLES: [&str; 3] = [GSP, CODEL, PIE];
     let setup = scenario!("fig14").schemes(&[

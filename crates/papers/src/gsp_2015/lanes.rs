@@ -11,7 +11,7 @@ const GSP: &str = "GSP";
 const TAIL: &str = "tail drop";
 const FAIR: &str = "fq_codel";
 
-/// Pings beside ten flows.
+/// Pings on the link of ten flows.
 pub(super) fn pings(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = scenario!("pings").schemes(&[
         (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),

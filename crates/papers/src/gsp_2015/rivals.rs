@@ -1,4 +1,4 @@
-//! Figs. 11 and 12: GSP beside CoDel, PIE and tail drop.
+//! Figs. 11 and 12: GSP, CoDel, PIE and tail drop.
 
 use super::watch::{Runs, Watch};
 use super::{beside_the_kernel, scenario, shorter};

@@ -1,4 +1,4 @@
-//! Section IV.G and the conclusion: what TCP gets beside a UDP flow, what is dropped, and how alpha and tau matter.
+//! Section IV.G and the conclusion: TCP's part of a link with a UDP flow, the drops, and the influence of alpha and tau.
 
 use super::changes::{END, LATE, START, swing, time_to};
 use super::scenario;
@@ -25,7 +25,7 @@ const LEFT: f64 = 0.1;
 /// Rate of the link, bytes per second.
 const RATE: f64 = 12.5e6;
 
-/// TCP beside UDP.
+/// TCP on a link with UDP.
 pub(super) fn sharing(lab: &Lab<'_>) -> Result<Measured, Failure> {
     // The runs of Fig. 14 are shared.
     let setup = scenario!("fig14").schemes(&[
@@ -46,7 +46,7 @@ pub(super) fn sharing(lab: &Lab<'_>) -> Result<Measured, Failure> {
     setup.scenario.duration = Nanos::from_secs_f64(LONG);
     let long = Runs::watch(lab, &setup, &lab.seeds(3, 1))?;
     let mut table = Table::new(
-        "Ten TCP flows beside 90 Mb/s of UDP",
+        "Ten TCP flows with 90 Mb/s of UDP",
         [
             "scheme",
             "share of TCP later (%)",

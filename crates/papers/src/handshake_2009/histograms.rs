@@ -476,7 +476,7 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Loss of SYNs, SYN/ACKs and ACKs in captures for the meaning of duplicates at the client.
 const LOSS: f64 = 0.01;
 
-/// What a client's capture shows of lost SYN/ACKs with one seed.
+/// Lost SYN/ACKs in a client's capture of one seed.
 struct AtClient {
     /// Duplicate SYN/ACKs per duplicate SYN at the client.
     synacks_per_syn: f64,

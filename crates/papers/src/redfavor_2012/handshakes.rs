@@ -1,4 +1,4 @@
-//! What the text states about lost SYNs, about SYNs in the queue, and about other traffic than that of the figures.
+//! Statements of the text about lost SYNs, SYNs in the queue, and other traffic than that of the figures.
 
 use super::compared::{self, by_size, penalty, runs};
 use super::figures::peak;

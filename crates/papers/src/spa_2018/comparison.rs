@@ -46,10 +46,6 @@ const QUANTITIES: &[(&str, Quantity)] = &[
         "delay, each moment once",
         Quantity::Metric("retransmission.delay_mean_s"),
     ),
-    (
-        "SYN retransmission probability",
-        Quantity::Metric("retransmission.syn_probability"),
-    ),
     ("connections with SYN loss", SYN_AGAIN),
     ("utilization", UTILIZATION),
 ];
@@ -88,8 +84,8 @@ fn number(results: &Results, other: &Results, compare: &Compare) -> Estimate {
     if compare.form == Form::Rank {
         let roles = named(&compare.of);
         return results.per_seed_with(other, |values, others| {
-            let [of, to] = [(quantity, values), (to_quantity, others)];
-            rank_correlation(&all(of.0, of.1, &roles)?, &all(to.0, to.1, &roles)?)
+            let of = all(quantity, values, &roles)?;
+            rank_correlation(&of, &all(to_quantity, others, &roles)?)
         });
     }
     let of = select(results, &compare.of, &compare.to, quantity);
@@ -100,7 +96,7 @@ fn number(results: &Results, other: &Results, compare: &Compare) -> Estimate {
             _ => ours,
         };
     }
-    // The same words mean the same schemes in both types of traffic.
+    // Equal words select the same schemes in both types of traffic.
     let to = match compare.to == compare.of {
         true => of.clone(),
         false => select(other, &compare.to, &compare.of, to_quantity),
@@ -121,7 +117,8 @@ fn all(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<Vec<f6
     roles.iter().map(of).collect()
 }
 
-fn average(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<f64> {
+/// Mean of several schemes for a seed.
+pub(super) fn average(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<f64> {
     let all = all(quantity, values, roles)?;
     Some(all.iter().sum::<f64>() / all.len() as f64)
 }
@@ -236,6 +233,13 @@ mod tests {
             if let Some(name) = &compare.to_traffic {
                 traffic(name);
             }
+        }
+        for (name, _) in QUANTITIES {
+            let uses = |words: &str| words.split(" / ").any(|word| word == *name);
+            let mut compared = data.claims.iter().filter_map(|it| it.compare.as_ref());
+            let used = compared
+                .any(|it| uses(&it.quantity) || it.to_quantity.as_deref().is_some_and(uses));
+            assert!(used, "{name}");
         }
     }
 

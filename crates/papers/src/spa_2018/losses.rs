@@ -1,4 +1,4 @@
-//! What losses cost, and whom they hit: statements of sections I, III, V and VI that need every packet of a run.
+//! Costs of losses, and the connections that they hit: statements of sections I, III, V and VI that need every packet of a run.
 
 use super::repairs::{Kind, Repair, Repairs};
 use super::schemes::{CODEL, FQ_CODEL, PACKET_FIFO, RED, SFQ, SPA};
@@ -49,7 +49,18 @@ impl Runs {
 
     /// Mean over seeds of a number with one scheme divided by that with another.
     fn ratio(&self, of: &str, to: &str, number: impl Fn(&Repairs) -> Option<f64>) -> Estimate {
-        let pairs = self.of(of).zip(self.of(to));
+        self.ratio_to(of, self, to, number)
+    }
+
+    /// Mean over seeds of a number with one scheme divided by that with a scheme of other runs with the same seeds.
+    fn ratio_to(
+        &self,
+        of: &str,
+        others: &Runs,
+        to: &str,
+        number: impl Fn(&Repairs) -> Option<f64>,
+    ) -> Estimate {
+        let pairs = self.of(of).zip(others.of(to));
         Estimate::over(pairs.map(|(of, to)| Some(number(of)? / number(to)?)))
     }
 }
@@ -166,13 +177,7 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
             }),
         )
         .claim("spa-timeouts", real.ratio(SPA, CODEL, each))
-        .claim(
-            "wireless",
-            Estimate::over(
-                (wireless.of(SPA).zip(real.of(SPA)))
-                    .map(|(with, without)| Some(each(with)? / each(without)?)),
-            ),
-        )
+        .claim("wireless", wireless.ratio_to(SPA, real, SPA, each))
         .claim("long-buffer", real.ratio(LONG_FIFO, PACKET_FIFO, each))
         .claim(
             "sfq-timeouts",
@@ -196,8 +201,7 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
 fn of_short(short: &Runs, sooner: &Runs, measured: Measured) -> Measured {
     let offered = |run: &Repairs| (run.data.offered + run.without_data) as f64;
     let against = |number: &dyn Fn(&Repairs) -> Option<f64>| {
-        let pairs = sooner.of(PACKET_FIFO).zip(short.of(PACKET_FIFO));
-        Estimate::over(pairs.map(|(sooner, later)| Some(number(sooner)? / number(later)?)))
+        sooner.ratio_to(PACKET_FIFO, short, PACKET_FIFO, number)
     };
     let lost_syn = |repair: &Repair| repair.lost && repair.kind == Kind::Syn;
     measured
@@ -224,10 +228,7 @@ fn of_short(short: &Runs, sooner: &Runs, measured: Measured) -> Measured {
         )
         .claim(
             "red-average",
-            Estimate::over(
-                (short.of(RED).zip(short.of(SLOW_RED)))
-                    .map(|(linux, slow)| Some(linux.first_syns.loss()? / slow.first_syns.loss()?)),
-            ),
+            short.ratio(RED, SLOW_RED, |run| run.first_syns.loss()),
         )
         .claim(
             "syn-rate",

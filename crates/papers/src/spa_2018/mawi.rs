@@ -120,13 +120,15 @@ struct Connection {
     answered: bool,
 }
 
+impl Connection {
+    /// Direction of the SYN: 0 for A, 1 for B.
+    fn syn_way(&self) -> usize {
+        usize::from(is_local(self.ends[0]))
+    }
+}
+
 /// Quantities without the connections of `flooders` and those that wait longer than `limit`.
-fn within(
-    connections: &[Connection],
-    flooders: &HashSet<Address>,
-    limit: Nanos,
-    client_way: impl Fn(&Connection) -> usize,
-) -> [f64; 5] {
+fn within(connections: &[Connection], flooders: &HashSet<Address>, limit: Nanos) -> [f64; 5] {
     let mut removed = 0.0;
     let mut sums = [Quantities::default(); 2];
     for connection in connections {
@@ -137,7 +139,7 @@ fn within(
             removed += 1.0;
             continue;
         }
-        let own = client_way(connection);
+        let own = connection.syn_way();
         for (way, (segments, again, syns_again, delay)) in connection.sides.into_iter().enumerate()
         {
             if way == own || connection.answered {
@@ -256,18 +258,12 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         .filter(|(_, connections)| floods(**connections, (1_000, 1_000)))
         .map(|(address, _)| *address)
         .collect();
-    let by_limit = LIMITS.map(|limit| {
-        let limit = Nanos::from_secs(limit);
-        within(&connections, &flooders, limit, |it| {
-            usize::from(is_local(it.ends[0]))
-        })
-    });
-    let syn_way = |it: &Connection| usize::from(is_local(it.ends[0]));
+    let by_limit = LIMITS.map(|limit| within(&connections, &flooders, Nanos::from_secs(limit)));
     let mut number_of = [0.0; 2];
     let mut removed = [0.0; 2];
     let mut together = Quantities::default();
     for connection in &connections {
-        let way = syn_way(connection);
+        let way = connection.syn_way();
         number_of[way] += 1.0;
         if connection.ends.iter().any(|end| flooders.contains(end)) {
             removed[way] += 1.0;

@@ -22,6 +22,7 @@ pub(super) const SYN_LOSS: Quantity = Quantity::Metric("loss.syn");
 /// The paper's retransmission delay, section III: waits of segments add up, also where they overlap.
 pub(super) const RETRANSMISSION_DELAY: Quantity =
     Quantity::Metric("retransmission.delay_sum_mean_s");
+pub(super) const SYN_PROBABILITY: Quantity = Quantity::Metric("retransmission.syn_probability");
 pub(super) const SYN_PART: Quantity = Quantity::Metric("retransmission.delay_sum_mean_syn_part_s");
 pub(super) const SYN_AGAIN: Quantity = Quantity::Metric("retransmission.connections_with_syn_loss");
 

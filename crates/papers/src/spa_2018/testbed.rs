@@ -1,11 +1,11 @@
 //! Figs. 5 to 10: the testbed of section VI with the paper's hosts.
 
-use super::comparison::comparisons;
+use super::comparison::{average, comparisons};
 use super::figures::{BINS, by_size, numbers, panels, response_times};
 use super::quantity::{
     ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY,
-    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, UP_TO_3, highest, lowest, mean, middle, others, ratio,
-    saving_percent,
+    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, SYN_PROBABILITY, UP_TO_3, highest, lowest, mean, middle,
+    others, ratio, saving_percent,
 };
 use super::schemes::{
     BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PLAIN_AQMS, PUBLISHED, RED,
@@ -157,36 +157,21 @@ pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Numbers of the text about `real` with a reverse connection.
 pub(super) fn claims_of_reverse(real: &Results, reverse: &Results) -> Claims {
-    let growth = |roles: &[&str], metric: &str| {
-        let without = totals(real, roles, metric).into_iter();
-        let with = totals(reverse, roles, metric);
-        let pairs = without.zip(with);
-        pairs
-            .map(|(without, with)| Some(with? / without?))
-            .collect::<Vec<_>>()
+    // For a seed the scenarios without and with the reverse connection have the same other connections.
+    let growth = |roles: &[&str], quantity: Quantity, of: fn(f64) -> f64| {
+        reverse.per_seed_with(real, |with, without| {
+            let before = average(quantity, without, roles)?;
+            Some(of(average(quantity, with, roles)? / before))
+        })
     };
-    let losses = growth(PUBLISHED, "loss.all").into_iter();
-    let percent = losses.map(|ratio| Some(100.0 * (ratio? - 1.0)));
-    let syn_losses = growth(WITHOUT_PROTECTION, "retransmission.syn_probability");
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     vec![
-        ("more-losses", Estimate::over(percent)),
-        ("more-syn-losses", Estimate::over(syn_losses)),
+        ("more-losses", growth(PUBLISHED, LOSS, percent)),
+        (
+            "more-syn-losses",
+            growth(WITHOUT_PROTECTION, SYN_PROBABILITY, |ratio| ratio),
+        ),
     ]
-}
-
-/// Sum of a metric over schemes, by seed. Scenarios without and with the reverse connection have the same other
-/// connections for a seed, so that their sums can be compared seed by seed.
-fn totals(results: &Results, roles: &[&str], metric: &str) -> Vec<Option<f64>> {
-    let series = roles.iter().map(|role| {
-        let found = (results.of(role).by_seed.iter()).find(|series| series.name == metric);
-        &found.expect("a metric").values
-    });
-    series.fold(Vec::new(), |sums, values| match sums.is_empty() {
-        true => values.clone(),
-        false => (sums.into_iter().zip(values))
-            .map(|(sum, value)| Some(sum? + (*value)?))
-            .collect(),
-    })
 }
 
 /// Losses of each scheme without and with the reverse connection.
