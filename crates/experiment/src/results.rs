@@ -356,6 +356,12 @@ impl Mean {
     pub fn over(values: impl Iterator<Item = f64>) -> Mean {
         crate::metrics::statistics::mean_of(values)
     }
+
+    /// Half-width of the interval of the mean of `n` seeds, at least two, in standard deviations of a seed's mean. The interval
+    /// contains the truth with the probability `confidence`, from 0 to 0.9999.
+    pub fn half_width(n: usize, confidence: f64) -> f64 {
+        crate::metrics::statistics::half_width(n, confidence)
+    }
 }
 
 /// Mean and percentiles; percentiles are over all seeds together, to three significant digits.

@@ -24,6 +24,9 @@ pub enum Failure {
     /// The call was interrupted.
     #[error("stopped")]
     Stopped,
+    /// Variants of assumptions exclude each other.
+    #[error("variants of assumptions: {0}")]
+    Conflict(String),
     /// The kernel testbed failed.
     #[error("testbed: {0}")]
     Kernel(Box<dyn Error + Send + Sync>),
@@ -81,7 +84,17 @@ pub struct Lab<'a> {
     kernel: Option<&'a dyn Runner>,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
-    variant: Option<Variant>,
+    variants: Vec<Variant>,
+    seeds: Seeds,
+}
+
+/// Number of seeds for a figure or table.
+#[derive(Debug, Clone, Copy)]
+enum Seeds {
+    /// That of a quick call.
+    Few,
+    /// That of a full call, or a multiple of it.
+    Full(u64),
 }
 
 /// Measurements of a run that run records do not hold, collected packet by packet for figures and tables.
@@ -109,7 +122,11 @@ impl<'a> Lab<'a> {
             kernel: None,
             progress,
             stop,
-            variant: None,
+            variants: Vec::new(),
+            seeds: match quick {
+                true => Seeds::Few,
+                false => Seeds::Full(1),
+            },
         }
     }
 
@@ -136,11 +153,12 @@ impl<'a> Lab<'a> {
         self.quick
     }
 
-    /// Seeds 1 to `full`, or to `quick` in a quick call and for the variants of assumptions.
+    /// Seeds 1 to `full`, or to a multiple of it if more seeds decide a claim; to `quick` in a quick call and for the
+    /// variants of assumptions.
     pub fn seeds(&self, full: u64, quick: u64) -> Vec<u64> {
-        let number = match self.quick || self.variant.is_some() {
-            true => quick,
-            false => full,
+        let number = match self.seeds {
+            Seeds::Few => quick,
+            Seeds::Full(times) => full * times,
         };
         (1..=number).collect()
     }
@@ -172,7 +190,7 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// The call was interrupted, or the testbed failed.
     pub fn kernel(&self, setup: Setup, seeds: &[u64]) -> Result<Option<Results>, Failure> {
-        match self.kernel.filter(|_| self.variant.is_none()) {
+        match self.kernel.filter(|_| self.variants.is_empty()) {
             Some(kernel) => self.on(kernel, setup, seeds, &DEFAULT_BINS).map(Some),
             None => Ok(None),
         }
@@ -185,7 +203,7 @@ impl<'a> Lab<'a> {
         seeds: &[u64],
         bins: &[u64],
     ) -> Result<Results, Failure> {
-        let setup = self.varied(setup);
+        let setup = possible(self.varied(setup))?;
         let schemes: Vec<Spec> = setup.schemes.iter().map(|(_, spec)| spec.clone()).collect();
         let settings = Settings {
             seeds: seeds.to_vec(),
@@ -215,7 +233,7 @@ impl<'a> Lab<'a> {
         setup: &Setup,
         seeds: &[u64],
     ) -> Result<Vec<Watched<T>>, Failure> {
-        let setup = self.varied(setup.clone());
+        let setup = possible(self.varied(setup.clone()))?;
         let runs: Vec<_> = (setup.schemes.iter())
             .flat_map(|(_, scheme)| seeds.iter().map(move |seed| (scheme, *seed)))
             .collect();
@@ -272,9 +290,9 @@ impl<'a> Lab<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// `setup` with the variant of an assumption that is being measured, if any.
+    /// `setup` with the variants of assumptions that are being measured.
     pub(crate) fn varied(&self, mut setup: Setup) -> Setup {
-        if let Some(variant) = self.variant {
+        for variant in &self.variants {
             (variant.change)(&mut setup);
         }
         setup
@@ -285,20 +303,51 @@ impl<'a> Lab<'a> {
         Lab {
             simulator: Arc::clone(&self.simulator),
             memo: Arc::new(Memo::within(&self.memo)),
+            variants: self.variants.clone(),
             ..*self
         }
     }
 
-    /// A temporary laboratory that applies `variant` to every set-up.
-    pub(crate) fn with_variant(&self, variant: Variant) -> Lab<'a> {
+    /// A temporary laboratory that applies `variants`, in this order, to every set-up.
+    pub(crate) fn with_variants(&self, variants: Vec<Variant>) -> Lab<'a> {
         Lab {
-            variant: Some(variant),
+            variants,
             ..self.temporary()
+        }
+    }
+
+    /// The laboratory with as few seeds as in a quick call.
+    pub(crate) fn with_few_seeds(self) -> Lab<'a> {
+        Lab {
+            seeds: Seeds::Few,
+            ..self
+        }
+    }
+
+    /// The laboratory with `times` as many seeds as in a full call, unless it has few.
+    pub(crate) fn with_more_seeds(&self, times: u64) -> Lab<'a> {
+        Lab {
+            simulator: Arc::clone(&self.simulator),
+            memo: Arc::clone(&self.memo),
+            variants: self.variants.clone(),
+            seeds: match self.seeds {
+                Seeds::Few => Seeds::Few,
+                Seeds::Full(_) => Seeds::Full(times),
+            },
+            ..*self
         }
     }
 
     pub(crate) fn begin(&self, paper: &str, part: &str) {
         self.progress.part(paper, part);
+    }
+}
+
+/// The set-up, unless options of a scheme in it exclude each other.
+fn possible(setup: Setup) -> Result<Setup, Failure> {
+    match setup.conflict {
+        Some(conflict) => Err(Failure::Conflict(conflict)),
+        None => Ok(setup),
     }
 }
 

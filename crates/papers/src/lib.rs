@@ -23,6 +23,8 @@ mod redfavor_2012;
 mod reproduction;
 mod results;
 mod runs;
+mod scale;
+mod search;
 mod selection;
 mod sentences;
 mod setup;

@@ -1,5 +1,6 @@
 //! Published values: the content of `papers/<short name>/published.toml`.
 
+use crate::scale;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -79,7 +80,7 @@ pub struct Claim {
     pub tolerance: f64,
     /// True if the number was put into our set-up, so that agreement tests the set-up and not the paper.
     #[serde(default)]
-    pub input: bool,
+    pub given: bool,
     /// Value that means "no effect", such as 1 for a ratio.
     #[serde(default)]
     pub neutral: Option<f64>,
@@ -231,6 +232,14 @@ pub enum DataError {
         /// The problem and what was expected.
         problem: &'static str,
     },
+    /// A word of degree stands for more than the published value or bound.
+    #[error("{id}: its value or bound is not what papers/scale.toml has for '{word}'")]
+    Degree {
+        /// Name of the claim.
+        id: String,
+        /// The word.
+        word: String,
+    },
 }
 
 impl Data {
@@ -316,6 +325,11 @@ impl Data {
                 .any(|id| self.assumptions.iter().all(|known| known.id != *id))
             {
                 "expected assumptions of this paper"
+            } else if let Some(word) = scale::contradiction(claim) {
+                return Err(DataError::Degree {
+                    id: claim.id.clone(),
+                    word,
+                });
             } else {
                 continue;
             };

@@ -6,7 +6,9 @@ use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::paper::{Paper, Variant, Variants};
 use crate::published::{Claim, Data, Heading};
-use crate::selection::{ASSUMPTION, Selection};
+use crate::search::search;
+use crate::selection::{ASSUMPTION, SEARCH, Selection};
+use crate::sentences::Coverage;
 use crate::table::{Cell, Table};
 use crate::verdict::Verdict;
 use schemars::JsonSchema;
@@ -43,6 +45,9 @@ pub struct Reproduction {
     pub items: Vec<Item>,
 }
 
+/// Most times that a figure or table is given its number of seeds so that its claims are decided.
+const MOST_SEEDS: u32 = 4;
+
 /// Number of claims by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdicts {
@@ -51,13 +56,16 @@ pub struct Verdicts {
     /// Claims that agree in order.
     pub agrees_in_order: u32,
     /// Claims on which our interval is too wide for a verdict.
-    pub cannot_tell: u32,
+    pub undecided: u32,
     /// Claims that differ.
     pub differs: u32,
     /// Claims about inputs: the published value was put into the set-up.
-    pub input: u32,
+    pub given: u32,
     /// Claims without a published value.
     pub not_published: u32,
+    /// Statements of the paper that cannot have an item; `gentle reproduce --coverage` says why each. 0 unless everything is
+    /// selected.
+    pub not_testable: u32,
 }
 
 /// A figure, a table, or a claim.
@@ -83,6 +91,9 @@ pub struct Item {
     pub ours: Estimate,
     /// Verdict; that of a figure or table is the least favourable of its claims.
     pub verdict: Verdict,
+    /// Number of seeds that would decide, if the verdict is `undecided`; `None` if 10,000 do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds_to_decide: Option<u32>,
     /// Reason for a difference; `None` if there is none.
     pub reason: Option<String>,
     /// Assumptions on which our numbers may depend.
@@ -145,9 +156,9 @@ impl Verdicts {
         *match verdict {
             Verdict::Agrees => &mut self.agrees,
             Verdict::AgreesInOrder => &mut self.agrees_in_order,
-            Verdict::CannotTell => &mut self.cannot_tell,
+            Verdict::Undecided => &mut self.undecided,
             Verdict::Differs => &mut self.differs,
-            Verdict::Input => &mut self.input,
+            Verdict::Given => &mut self.given,
             Verdict::NotPublished => &mut self.not_published,
         } += 1;
     }
@@ -195,6 +206,10 @@ pub fn reproduce(
         Err(Failure::Stopped) => reproduction.interrupted = true,
         Err(failure) => return Err(failure),
     }
+    if selection.all {
+        let coverage = Coverage::of(paper);
+        reproduction.verdicts.not_testable = coverage.map_or(0, |coverage| coverage.without);
+    }
     let claims = reproduction.items.iter();
     for item in claims.filter(|item| item.kind == Kind::Claim) {
         reproduction.verdicts.count(item.verdict);
@@ -220,7 +235,10 @@ impl Context<'_> {
             items.extend(claims);
         }
         for id in &selection.assumptions {
-            items.extend(self.sensitivity(id)?);
+            match *id {
+                SEARCH => items.push(self.search()?),
+                id => items.extend(self.sensitivity(id)?),
+            }
         }
         Ok(())
     }
@@ -231,10 +249,25 @@ impl Context<'_> {
         let part = part.expect("selections have parts of the paper only");
         if !self.measured.contains_key(part.id) {
             self.lab.begin(self.paper.name, part.id);
-            let measured = (part.measure)(self.lab)?;
+            let mut measured = (part.measure)(self.lab)?;
+            let times = self.times_seeds(part.id, &measured);
+            if times > 1 {
+                measured = (part.measure)(&self.lab.with_more_seeds(times.into()))?;
+            }
             self.measured.insert(part.id, measured);
         }
         Ok(&self.measured[part.id])
+    }
+
+    /// How many times as many seeds decide the claims of a figure or table that up to [`MOST_SEEDS`] times as many do decide.
+    fn times_seeds(&self, part: &str, measured: &Measured) -> u32 {
+        let claims = self.data.claims_of(part);
+        let times = claims.filter_map(|claim| {
+            let seeds = seeds_to_decide(self.data, measured, claim)?;
+            Some(seeds.div_ceil(ours(measured, claim).seeds))
+        });
+        let times = times.filter(|times| *times <= MOST_SEEDS);
+        times.max().unwrap_or(1)
     }
 
     fn heading(&self, part: &str, measured: Measured, claims: &[Item]) -> Item {
@@ -264,6 +297,7 @@ impl Context<'_> {
             unit: String::new(),
             ours: Estimate::default(),
             verdict: Verdict::of_part(claims.iter().map(|claim| claim.verdict)),
+            seeds_to_decide: None,
             reason: None,
             assumptions,
             command: self.command(id),
@@ -302,11 +336,12 @@ impl Context<'_> {
                 unit: claim.unit.clone(),
                 ours,
                 verdict,
+                seeds_to_decide: seeds_to_decide(self.data, measured, claim),
                 reason: match verdict {
-                    Verdict::AgreesInOrder | Verdict::CannotTell | Verdict::Differs => {
+                    Verdict::AgreesInOrder | Verdict::Undecided | Verdict::Differs => {
                         claim.reason.clone()
                     }
-                    Verdict::Agrees | Verdict::Input | Verdict::NotPublished => None,
+                    Verdict::Agrees | Verdict::Given | Verdict::NotPublished => None,
                 },
                 assumptions: self.assumed(&claim.assumptions),
                 command: self.command(part),
@@ -345,7 +380,7 @@ impl Context<'_> {
         for variant in &cases {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
             self.lab.begin(self.paper.name, &name);
-            let lab = self.lab.with_variant(*variant);
+            let lab = self.lab.with_variants(vec![*variant]).with_few_seeds();
             let mut case = BTreeMap::new();
             for part in &parts {
                 let known = self.paper.parts.iter().find(|known| known.id == *part);
@@ -355,22 +390,36 @@ impl Context<'_> {
             found.push(case);
         }
         let labels: Vec<&str> = cases.iter().map(|variant| variant.label).collect();
+        let table = sensitivity_table(self.data, &claims, &labels, &found);
         Ok(Some(Item {
+            assumptions: self.assumed(&[id.to_owned()]),
+            ..self.about_assumptions(id, &text.text, vec![table])
+        }))
+    }
+
+    fn search(&self) -> Result<Item, Failure> {
+        let tables = search(self.paper, self.data, self.lab)?;
+        Ok(self.about_assumptions(SEARCH, "All assumptions at once.", tables))
+    }
+
+    fn about_assumptions(&self, id: &str, title: &str, tables: Vec<Table>) -> Item {
+        Item {
             id: format!("{ASSUMPTION}{id}"),
             kind: Kind::Table,
-            title: text.text.clone(),
+            title: title.to_owned(),
             source: String::new(),
             published: None,
             quantity: String::new(),
             unit: String::new(),
             ours: Estimate::default(),
             verdict: Verdict::NotPublished,
+            seeds_to_decide: None,
             reason: None,
-            assumptions: self.assumed(&[id.to_owned()]),
+            assumptions: Vec::new(),
             command: self.command(&format!("{ASSUMPTION}{id}")),
             charts: Vec::new(),
-            tables: vec![sensitivity_table(self.data, &claims, &labels, &found)],
-        }))
+            tables,
+        }
     }
 
     fn assumed(&self, ids: &[String]) -> Vec<Assumed> {
@@ -400,7 +449,7 @@ impl Selection {
     }
 }
 
-fn ours(measured: &Measured, claim: &Claim) -> Estimate {
+pub(crate) fn ours(measured: &Measured, claim: &Claim) -> Estimate {
     let found = measured
         .claims
         .iter()
@@ -410,14 +459,26 @@ fn ours(measured: &Measured, claim: &Claim) -> Estimate {
         .1
 }
 
-fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
+pub(crate) fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
+    Verdict::of_estimate(claim, ours(measured, claim), &row(data, measured, claim))
+}
+
+fn seeds_to_decide(data: &Data, measured: &Measured, claim: &Claim) -> Option<u32> {
+    Verdict::seeds_to_decide(claim, ours(measured, claim), &row(data, measured, claim))
+}
+
+/// The other claims of the row of `claim` with our numbers.
+pub(crate) fn row<'a>(
+    data: &'a Data,
+    measured: &Measured,
+    claim: &'a Claim,
+) -> Vec<(&'a Claim, Option<f64>)> {
     let others = data
         .claims_of(claim.part())
         .filter(|other| other.row.is_some() && other.row == claim.row && other.id != claim.id);
-    let row: Vec<_> = others
+    others
         .map(|other| (other, ours(measured, other).value))
-        .collect();
-    Verdict::of_estimate(claim, ours(measured, claim), &row)
+        .collect()
 }
 
 /// A row per claim: our number and the verdict under each value of an assumption, and what follows from them.

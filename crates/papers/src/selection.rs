@@ -7,14 +7,17 @@ use thiserror::Error;
 /// Prefix of the names of items about assumptions.
 pub(crate) const ASSUMPTION: &str = "assumption/";
 
+/// Name, behind [`ASSUMPTION`], of the search over all assumptions at once.
+pub(crate) const SEARCH: &str = "search";
+
 /// The items of a paper to reproduce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Names of figures and tables, in the paper's order.
     pub(crate) parts: Vec<&'static str>,
-    /// Names of assumptions, in the paper's order.
+    /// Names of assumptions, in the paper's order; [`SEARCH`] last.
     pub(crate) assumptions: Vec<&'static str>,
-    /// True if everything is selected.
+    /// True if everything is selected, which is without the search.
     pub(crate) all: bool,
 }
 
@@ -28,7 +31,7 @@ pub struct UnknownItem {
 }
 
 impl Selection {
-    /// Everything of a paper.
+    /// Everything of a paper but the search, which takes longer than everything else.
     pub fn all(paper: &Paper) -> Selection {
         Selection {
             parts: paper.parts.iter().map(|part| part.id).collect(),
@@ -41,8 +44,8 @@ impl Selection {
         }
     }
 
-    /// Items by name: `fig5`, `fig5/codel-rtt` (a claim, which selects its figure), `assumption/fifo-limits`. Without names,
-    /// everything.
+    /// Items by name: `fig5`, `fig5/codel-rtt` (a claim, which selects its figure), `assumption/fifo-limits`,
+    /// `assumption/search`. Without names, everything.
     ///
     /// # Errors
     /// A name that no item has.
@@ -50,6 +53,9 @@ impl Selection {
         let mut all = Selection::all(paper);
         if names.is_empty() {
             return Ok(all);
+        }
+        if !all.assumptions.is_empty() {
+            all.assumptions.push(SEARCH);
         }
         let data = paper.data();
         let selects = |name: &str, part: &str| {

@@ -11,6 +11,8 @@ pub struct Setup {
     pub scenario: Scenario,
     /// Role and scheme. The role is the scheme's name in results, which a variant of an assumption does not change.
     pub schemes: Vec<(&'static str, Spec)>,
+    /// Options of a scheme that exclude each other, as several variants of assumptions can have set them.
+    pub(crate) conflict: Option<String>,
 }
 
 impl Setup {
@@ -25,6 +27,7 @@ impl Setup {
         Setup {
             scenario: scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")),
             schemes: Vec::new(),
+            conflict: None,
         }
     }
 
@@ -48,14 +51,14 @@ impl Setup {
             .fold(self, |setup, (role, spec)| setup.scheme(role, spec))
     }
 
-    /// Sets an option of the scheme with the name `role`, if it is compared.
-    ///
-    /// # Panics
-    /// The scheme has no such option, or the value is not valid.
+    /// Sets an option of the scheme with the name `role`, if it is compared. If the scheme does not allow the value, as another
+    /// option excludes it, the set-up cannot be run ([`Failure::Conflict`](crate::Failure::Conflict)).
     pub fn set_option(&mut self, role: &str, option: &str, value: &str) {
         for (_, spec) in self.schemes.iter_mut().filter(|(name, _)| *name == role) {
-            let changed = format!("{} {option}={value}", spec.without(option)).parse();
-            *spec = changed.unwrap_or_else(|error| panic!("built-in variant: {error}"));
+            match format!("{} {option}={value}", spec.without(option)).parse() {
+                Ok(changed) => *spec = changed,
+                Err(error) => self.conflict = Some(error.to_string()),
+            }
         }
     }
 

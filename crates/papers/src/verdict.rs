@@ -9,6 +9,9 @@ use std::fmt;
 /// Half-width of an interval, as a fraction of the published value, up to which the number alone decides.
 const VAGUE: f64 = 0.25;
 
+/// Most seeds that [`Verdict::seeds_to_decide`] considers.
+const MANY: u32 = 10_000;
+
 /// Agreement of our number with the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Verdict {
@@ -16,8 +19,8 @@ pub enum Verdict {
     #[serde(rename = "not published")]
     NotPublished,
     /// Ours lies within the tolerance of a published value that was put into the set-up.
-    #[serde(rename = "input")]
-    Input,
+    #[serde(rename = "given")]
+    Given,
     /// Ours lies within the tolerance of the published value or bound.
     #[serde(rename = "agrees")]
     Agrees,
@@ -26,8 +29,8 @@ pub enum Verdict {
     #[serde(rename = "agrees in order")]
     AgreesInOrder,
     /// The interval of our number contains numbers with other verdicts, or nothing was observed.
-    #[serde(rename = "cannot tell")]
-    CannotTell,
+    #[serde(rename = "undecided")]
+    Undecided,
     /// Ours differs.
     #[serde(rename = "differs")]
     Differs,
@@ -38,9 +41,9 @@ impl Verdict {
     pub const ALL: [Verdict; 6] = [
         Verdict::Agrees,
         Verdict::AgreesInOrder,
-        Verdict::CannotTell,
+        Verdict::Undecided,
         Verdict::Differs,
-        Verdict::Input,
+        Verdict::Given,
         Verdict::NotPublished,
     ];
 
@@ -48,10 +51,10 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::NotPublished => "not published",
-            Verdict::Input => "input",
+            Verdict::Given => "given",
             Verdict::Agrees => "agrees",
             Verdict::AgreesInOrder => "agrees in order",
-            Verdict::CannotTell => "cannot tell",
+            Verdict::Undecided => "undecided",
             Verdict::Differs => "differs",
         }
     }
@@ -78,7 +81,7 @@ impl Verdict {
         let is_unclear = match target {
             Target::AtMost(_) | Target::AtLeast(_) => same.contains(&false),
             Target::Value(_) | Target::Between(..) => match verdict {
-                Verdict::Agrees | Verdict::Input => {
+                Verdict::Agrees | Verdict::Given => {
                     half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance)
                         && same.contains(&false)
                 }
@@ -86,9 +89,36 @@ impl Verdict {
             },
         };
         match is_unclear {
-            true => Verdict::CannotTell,
+            true => Verdict::Undecided,
             false => verdict,
         }
+    }
+
+    /// Least number of seeds with which [`Verdict::of_estimate`] decides, if they vary as ours do and have the same mean; `None` if
+    /// the claim is decided, has no interval, or 10,000 seeds do not decide it.
+    pub fn seeds_to_decide(
+        claim: &Claim,
+        ours: Estimate,
+        row: &[(&Claim, Option<f64>)],
+    ) -> Option<u32> {
+        let decided = |seeds: u32| {
+            let ci95 = ours.ci95_with(seeds);
+            Verdict::of_estimate(claim, Estimate { ci95, ..ours }, row) != Verdict::Undecided
+        };
+        ours.value?;
+        ours.ci95_with(MANY)?;
+        if decided(ours.seeds) || !decided(MANY) {
+            return None;
+        }
+        let (mut too_few, mut enough) = (ours.seeds, MANY);
+        while enough - too_few > 1 {
+            let middle = u32::midpoint(too_few, enough);
+            match decided(middle) {
+                true => enough = middle,
+                false => too_few = middle,
+            }
+        }
+        Some(enough)
     }
 
     /// Verdict on `claim` if our number is `ours`. `row` has the other claims of its row with our numbers.
@@ -97,11 +127,11 @@ impl Verdict {
             return Verdict::NotPublished;
         };
         let Some(ours) = ours else {
-            return Verdict::CannotTell;
+            return Verdict::Undecided;
         };
         if target.admits(ours, claim.tolerance) {
-            return match claim.input {
-                true => Verdict::Input,
+            return match claim.given {
+                true => Verdict::Given,
                 false => Verdict::Agrees,
             };
         }
@@ -169,7 +199,7 @@ mod tests {
         assert_eq!(verdict(0.85), Verdict::AgreesInOrder);
         assert_eq!(verdict(1.0), Verdict::Differs);
         assert_eq!(verdict(1.2), Verdict::Differs);
-        assert_eq!(Verdict::of_claim(&claim, None, &[]), Verdict::CannotTell);
+        assert_eq!(Verdict::of_claim(&claim, None, &[]), Verdict::Undecided);
     }
 
     #[test]
@@ -193,13 +223,14 @@ mod tests {
             let ours = Estimate {
                 value: Some(value),
                 ci95,
+                seeds: 6,
             };
             Verdict::of_estimate(&claim(target, tolerance, Some(1.0)), ours, &[])
         };
         let bound = Target::AtMost(1.0);
-        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.85)), Verdict::CannotTell);
-        assert_eq!(verdict(bound, 0.0, 1.02, Some(0.85)), Verdict::CannotTell);
-        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.1)), Verdict::CannotTell);
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.85)), Verdict::Undecided);
+        assert_eq!(verdict(bound, 0.0, 1.02, Some(0.85)), Verdict::Undecided);
+        assert_eq!(verdict(bound, 0.0, 0.99, Some(0.1)), Verdict::Undecided);
         // The interval excludes the bound.
         assert_eq!(verdict(bound, 0.0, 10.3, Some(6.95)), Verdict::Differs);
         assert_eq!(verdict(bound, 0.0, 0.4, Some(0.5)), Verdict::Agrees);
@@ -207,7 +238,7 @@ mod tests {
         assert_eq!(verdict(bound, 0.0, 0.99, None), Verdict::Agrees);
         // The interval reaches what is published, or does not.
         let value = Target::Value(0.6);
-        assert_eq!(verdict(value, 0.1, 0.75, Some(0.1)), Verdict::CannotTell);
+        assert_eq!(verdict(value, 0.1, 0.75, Some(0.1)), Verdict::Undecided);
         assert_eq!(
             verdict(value, 0.1, 0.75, Some(0.04)),
             Verdict::AgreesInOrder
@@ -221,25 +252,44 @@ mod tests {
     }
 
     #[test]
+    fn more_seeds_decide_where_the_interval_is_narrow_enough() {
+        let claim = claim(Target::AtMost(1.0), 0.0, None);
+        let needed = |value, ci95| {
+            let ours = Estimate {
+                value: Some(value),
+                ci95: Some(ci95),
+                seeds: 6,
+            };
+            Verdict::seeds_to_decide(&claim, ours, &[])
+        };
+        assert_eq!(needed(0.8, 0.1), None);
+        assert_eq!(needed(1.0, 0.1), None);
+        // Half the width takes less than four times as many, since few seeds have wide intervals.
+        let four = needed(0.9, 0.199).unwrap();
+        assert!((10..24).contains(&four), "{four}");
+        assert!(needed(0.99, 0.199).unwrap() > 10 * four);
+    }
+
+    #[test]
     fn an_input_agrees_with_nothing() {
         let mut claim = claim(Target::Value(0.6), 0.1, None);
-        claim.input = true;
+        claim.given = true;
         let verdict = |ours| Verdict::of_claim(&claim, Some(ours), &[]);
-        assert_eq!(verdict(0.65), Verdict::Input);
+        assert_eq!(verdict(0.65), Verdict::Given);
         assert_eq!(verdict(0.85), Verdict::Differs);
     }
 
     #[test]
     fn a_part_is_as_good_as_its_worst_claim() {
-        use Verdict::{Agrees, AgreesInOrder, CannotTell, Differs, NotPublished};
+        use Verdict::{Agrees, AgreesInOrder, Differs, NotPublished, Undecided};
         assert_eq!(Verdict::of_part([]), NotPublished);
         assert_eq!(Verdict::of_part([NotPublished, Agrees]), Agrees);
         assert_eq!(
             Verdict::of_part([Agrees, AgreesInOrder, Agrees]),
             AgreesInOrder
         );
-        assert_eq!(Verdict::of_part([CannotTell, AgreesInOrder]), CannotTell);
-        assert_eq!(Verdict::of_part([Agrees, Differs, CannotTell]), Differs);
+        assert_eq!(Verdict::of_part([Undecided, AgreesInOrder]), Undecided);
+        assert_eq!(Verdict::of_part([Agrees, Differs, Undecided]), Differs);
     }
 
     proptest! {

@@ -62,6 +62,21 @@ pub(crate) const DQ_RATE_ESTIMATOR: OptionSpec = OptionSpec {
     help: "estimate the delay from backlog and departure rate instead of timestamps",
 };
 
+/// Option of `pie` alone: `fq_pie` came with Linux 5.6.
+pub(crate) const BEFORE_5_1: OptionSpec = OptionSpec {
+    name: "before_5_1",
+    kind: Kind::Flag,
+    default: Some("off"),
+    help: "drop as Linux before 5.1 did, with dq_rate_estimator: independently, other steps of tuning, a burst of 100 ms; for \
+        simulations only",
+};
+
+/// What `tc` refuses, with advice.
+pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(
+    BEFORE_5_1.name,
+    "it is how Linux was until 2019; leave it out",
+)];
+
 /// Words of `tc` that turn flags off.
 pub(crate) const TC_NEGATIONS: &[(&str, &str)] = &[
     (ECN.name, "noecn"),
@@ -86,6 +101,10 @@ pub struct Config {
     pub bytemode: bool,
     /// Estimate the delay by Little's law instead of timestamps (RFC 8033, section 5.2).
     pub dq_rate_estimator: bool,
+    /// The law of Linux 3.14 to 5.0 (`net/sched/sch_pie.c`), which always estimates the delay by Little's law: packets are dropped
+    /// independently of each other, the weights have two steps, the burst allowance is 100 ms, a measurement of the departure rate
+    /// takes 10,000 bytes, and an idle probability falls by 2 %.
+    pub before_5_1: bool,
 }
 
 impl Config {
@@ -98,6 +117,7 @@ impl Config {
             ecn: options.flag(ECN.name),
             bytemode: options.flag(BYTEMODE.name),
             dq_rate_estimator: options.flag(DQ_RATE_ESTIMATOR.name),
+            before_5_1: false,
         }
     }
 }
@@ -114,11 +134,17 @@ const TICKS_PER_SEC: u64 = ticks(Nanos::from_secs(1));
 /// Burst allowance (RFC 8033, section 4.4: `MAX_BURST`).
 const MAX_BURST: u64 = ticks(Nanos::from_millis(150));
 
+/// Burst allowance before Linux 5.1.
+const MAX_BURST_BEFORE: u64 = ticks(Nanos::from_millis(100));
+
 /// Delay above which each calculation adds 2 % to the probability (RFC 8033, section 4.2, step 5 of the example).
 const HIGH_DELAY: u64 = ticks(Nanos::from_millis(250));
 
 /// Bytes per measurement of the departure rate (RFC 8033, section 5.2: `DQ_THRESHOLD`).
 const DQ_THRESHOLD: u64 = 16_384;
+
+/// The same before Linux 5.1.
+const DQ_THRESHOLD_BEFORE: u64 = 10_000;
 
 /// Fractional bits of the departure rate in bytes per tick.
 const RATE_SCALE: u32 = 8;
@@ -131,6 +157,9 @@ const TUNING: [u64; 5] = [
     MAX_PROB / 100_000,
     MAX_PROB / 1_000_000,
 ];
+
+/// The same before Linux 5.1.
+const TUNING_BEFORE: [u64; 1] = [MAX_PROB / 100];
 
 /// Unit of time in nanoseconds (Linux: `1 << PSCHED_SHIFT`).
 pub(crate) const TICK_NS: u64 = 64;
@@ -157,17 +186,29 @@ pub(crate) struct Params {
     beta: u64,
     bytemode: bool,
     dq_rate_estimator: bool,
+    before_5_1: bool,
+    dq_threshold: u64,
+    max_burst: u64,
+    tuning: &'static [u64],
 }
 
 impl From<Config> for Params {
     fn from(config: Config) -> Params {
         let weight = |sixteenths: u32| (u64::from(sixteenths) * (MAX_PROB / TICKS_PER_SEC)) >> 4;
+        let (dq_threshold, max_burst, tuning): (_, _, &[u64]) = match config.before_5_1 {
+            true => (DQ_THRESHOLD_BEFORE, MAX_BURST_BEFORE, &TUNING_BEFORE),
+            false => (DQ_THRESHOLD, MAX_BURST, &TUNING),
+        };
         Params {
             target: ticks(config.target),
             alpha: weight(config.alpha),
             beta: weight(config.beta),
             bytemode: config.bytemode,
-            dq_rate_estimator: config.dq_rate_estimator,
+            dq_rate_estimator: config.dq_rate_estimator || config.before_5_1,
+            before_5_1: config.before_5_1,
+            dq_threshold,
+            max_burst,
+            tuning,
         }
     }
 }
@@ -205,6 +246,14 @@ impl Default for Pie {
 }
 
 impl Pie {
+    /// State of an empty queue.
+    pub(crate) fn new(params: &Params) -> Pie {
+        Pie {
+            burst_time: params.max_burst,
+            ..Pie::default()
+        }
+    }
+
     /// The drop probability, in units of 2^-56.
     pub(crate) fn probability(&self) -> u64 {
         self.prob
@@ -239,6 +288,9 @@ impl Pie {
         } else {
             self.prob
         };
+        if params.before_5_1 {
+            return rng.next_u64() >> 8 < prob;
+        }
         if prob == 0 {
             self.accu_prob = 0;
         } else {
@@ -270,7 +322,7 @@ impl Pie {
     ) {
         let now = ticks(now.since_origin());
         let elapsed = if params.dq_rate_estimator {
-            match self.measure_rate(now, bytes, backlog) {
+            match self.measure_rate(params.dq_threshold, now, bytes, backlog) {
                 Some(elapsed) => elapsed,
                 None => return,
             }
@@ -287,14 +339,14 @@ impl Pie {
     }
 
     /// Adds a departure to the rate measurement; returns the duration of the measurement if that completes it.
-    fn measure_rate(&mut self, now: u64, bytes: u32, backlog: u64) -> Option<u32> {
-        if backlog >= DQ_THRESHOLD && self.dq_count.is_none() {
+    fn measure_rate(&mut self, threshold: u64, now: u64, bytes: u32, backlog: u64) -> Option<u32> {
+        if backlog >= threshold && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
             self.dq_count = Some(0);
         }
         let count = self.dq_count? + u64::from(bytes);
         self.dq_count = Some(count);
-        if count < DQ_THRESHOLD {
+        if count < threshold {
             return None;
         }
         let elapsed = now.wrapping_sub(self.dq_tstamp.unwrap_or(u64::MAX)) as u32;
@@ -307,7 +359,7 @@ impl Pie {
         } else {
             (self.avg_dq_rate - (self.avg_dq_rate >> 3)).wrapping_add(rate >> 3)
         };
-        if backlog < DQ_THRESHOLD {
+        if backlog < threshold {
             self.dq_count = None;
         } else {
             self.dq_count = Some(0);
@@ -346,7 +398,11 @@ impl Pie {
 
         let (mut alpha, mut beta) = (params.alpha, params.beta);
         if self.prob < MAX_PROB / 10 {
-            let steps = TUNING.iter().take_while(|step| self.prob < **step).count();
+            let steps = params
+                .tuning
+                .iter()
+                .take_while(|step| self.prob < **step)
+                .count();
             let shift = 1 + 2 * steps;
             alpha >>= shift;
             beta >>= shift;
@@ -373,7 +429,10 @@ impl Pie {
             self.prob = 0;
         }
         if qdelay == 0 && qdelay_old == 0 && decay {
-            self.prob -= self.prob / 64;
+            self.prob = match params.before_5_1 {
+                true => self.prob * 98 / 100,
+                false => self.prob - self.prob / 64,
+            };
         }
         self.qdelay = qdelay;
 
@@ -386,7 +445,7 @@ impl Pie {
             *self = Pie {
                 qdelay: self.qdelay,
                 qdelay_old: self.qdelay_old,
-                ..Pie::default()
+                ..Pie::new(params)
             };
         }
         if !params.dq_rate_estimator {
@@ -410,6 +469,7 @@ mod tests {
             ecn: false,
             bytemode: false,
             dq_rate_estimator: false,
+            before_5_1: false,
         }
     }
 
@@ -420,7 +480,7 @@ mod tests {
             qdelay_old: ticks(delay),
             burst_time: 0,
             prob,
-            ..Pie::default()
+            ..Pie::new(&config().into())
         }
     }
 
@@ -430,7 +490,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut pie = Pie {
             prob: MAX_PROB,
-            ..Pie::default()
+            ..Pie::new(&params)
         };
         let mut allowed = Instant::ZERO;
         for ms in 0..1000 {
@@ -488,6 +548,53 @@ mod tests {
         assert!(*gaps.iter().max().unwrap() <= 171);
     }
 
+    /// Numbers worked out by hand from `net/sched/sch_pie.c` of Linux 3.18.
+    #[test]
+    fn before_5_1_the_law_was_another() {
+        let params = Params::from(Config {
+            target: Nanos::from_millis(20),
+            tupdate: Nanos::from_millis(30),
+            before_5_1: true,
+            ..config()
+        });
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        // The rate is known after 10,000 bytes, and the burst allowance ends after 100 ms.
+        let mut pie = Pie::new(&params);
+        for ms in [0, 33, 67, 100] {
+            pie.on_dequeue(
+                &params,
+                Instant::from_millis(ms),
+                Instant::ZERO,
+                3_334,
+                100_000,
+            );
+            assert_eq!(pie.avg_dq_rate > 0, ms >= 67, "{ms}");
+        }
+        assert_eq!(pie.burst_time, ticks(Nanos::from_millis(33)));
+        // A weight of 2 is 2/16 per second; below 1 % it is an eighth of that, however low the probability, below 10 % half.
+        for (prob, divisor) in [
+            (MAX_PROB / 5, 1.0),
+            (MAX_PROB / 20, 2.0),
+            (MAX_PROB / 200, 8.0),
+            (MAX_PROB / 2_000_000, 8.0),
+        ] {
+            // At 16 / 256 bytes per tick, 100,000 bytes take 102.4 ms.
+            let mut pie = congested(prob, Nanos::from_micros(102_400));
+            pie.avg_dq_rate = 16;
+            pie.update(&params, 100_000, 1);
+            let step = (pie.prob - prob) as f64 / MAX_PROB as f64;
+            let ratio = step / (0.125 * 0.0824 / divisor);
+            assert!((ratio - 1.0).abs() < 0.001, "{prob}: {ratio}");
+        }
+        // Drops follow each other at once as often as chance has it: none of 0.85 of the mean distance.
+        let mut pie = congested(MAX_PROB / 20, Nanos::from_millis(30));
+        let dropped: Vec<bool> = (0..40_000)
+            .map(|_| pie.drop_early(&params, 100_000, 1500, &mut rng))
+            .collect();
+        let pairs = dropped.windows(2).filter(|pair| pair[0] && pair[1]).count();
+        assert!((70..130).contains(&pairs), "{pairs} of 100");
+    }
+
     #[test]
     fn skipping_calculations_that_change_nothing_changes_nothing() {
         for prob in [0, 1, MAX_PROB / 3, MAX_PROB] {
@@ -514,6 +621,6 @@ mod tests {
         let params = Params::from(config());
         let mut pie = congested(MAX_PROB, Nanos::ZERO);
         pie.update(&params, 0, 500);
-        assert_eq!(pie, Pie::default());
+        assert_eq!(pie, Pie::new(&params));
     }
 }

@@ -37,11 +37,13 @@ pub static SCHEME: Scheme = Scheme {
         pie_law::ECN,
         pie_law::BYTEMODE,
         pie_law::DQ_RATE_ESTIMATOR,
+        pie_law::BEFORE_5_1,
     ],
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
     linux: Some(TcSyntax {
         negations: pie_law::TC_NEGATIONS,
+        refused: pie_law::TC_REFUSED,
         ..TcSyntax::plain(&QDISC)
     }),
     conformance: Conformance {
@@ -52,6 +54,7 @@ pub static SCHEME: Scheme = Scheme {
         "limit=10 target=1ms",
         "ecn",
         "tupdate=20ms alpha=2 beta=20 bytemode dq_rate_estimator",
+        "before_5_1 target=20ms tupdate=30ms",
     ],
     ..Scheme::PLAIN
 };
@@ -84,7 +87,10 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     let options = spec.options();
     Box::new(Pie::new(
         options.count("limit") as usize,
-        Config::from_options(options),
+        Config {
+            before_5_1: options.flag(pie_law::BEFORE_5_1.name),
+            ..Config::from_options(options)
+        },
         seed,
     ))
 }
@@ -106,12 +112,13 @@ pub struct Pie<P> {
 impl<P: Packet> Pie<P> {
     /// An empty queue for up to `limit` packets; `seed` determines the random drops.
     pub fn new(limit: usize, config: Config, seed: u64) -> Self {
+        let params = config.into();
         Pie {
             store: PacketQueue::default(),
             limit,
             ecn: config.ecn,
-            params: config.into(),
-            law: pie_law::Pie::default(),
+            params,
+            law: pie_law::Pie::new(&params),
             timer: PeriodicTimer::new(pie_law::FIRST_UPDATE, config.tupdate),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             held: None,

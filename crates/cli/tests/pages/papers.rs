@@ -95,7 +95,7 @@ fn check(name: &str, reproduction: &Value) {
         let id = &item["id"];
         match text(&item["kind"]) {
             "claim" => assert!(
-                item["ours"]["value"].is_number() || item["verdict"] == "cannot tell",
+                item["ours"]["value"].is_number() || item["verdict"] == "undecided",
                 "{name}: {id} has no number"
             ),
             "figure" => assert!(shows(item, "charts"), "{name}: {id} shows nothing"),
@@ -127,8 +127,8 @@ fn flips(name: &str, items: &[Value]) {
             changed.between = claim.between.map(|_| [change(ours), change(ours) + 1e-9]);
             Verdict::of_claim(&changed, Some(ours), &[])
         };
-        let same = match claim.input {
-            true => Verdict::Input,
+        let same = match claim.given {
+            true => Verdict::Given,
             false => Verdict::Agrees,
         };
         assert_eq!(verdict(&|ours| ours), same, "{name}: {}", claim.id);

@@ -209,7 +209,7 @@ test("a reproduced figure leads to its claims, with verdicts in words", async ({
   await expect(page.locator("#fig3 h2")).toBeInViewport();
   const verdicts = await page.locator(".claims td:last-child").allInnerTexts();
   expect(verdicts.length).toBeGreaterThan(0);
-  for (const verdict of verdicts) expect(verdict).toMatch(/^[✓≈✗?–] (agrees|agrees in order|cannot tell|differs|not published)$/);
+  for (const verdict of verdicts) expect(verdict).toMatch(/^[✓≈✗?–] (agrees|agrees in order|undecided|differs|not published)$/);
   const names = await page.locator("#fig3 svg[role=img]").evaluateAll((images) => images.map((i) => i.getAttribute("aria-label")));
   expect(names.length).toBeGreaterThan(0);
   for (const name of names) expect(name).toMatch(/^fig3, /);

@@ -37,7 +37,12 @@ impl Widened {
 
     /// Half-width of the 95 % confidence interval of a mean with this standard error.
     fn ci95(&self, error: f64) -> f64 {
-        self.widening * students_t::quantile(self.freedom, 0.95) * error
+        self.half_width(0.95) * error
+    }
+
+    /// Half-width of a confidence interval in standard errors of the mean.
+    fn half_width(&self, confidence: f64) -> f64 {
+        self.widening * students_t::quantile(self.freedom, confidence)
     }
 
     /// Two-sided p-value of a mean that is `ratio` standard errors away from zero.
@@ -70,6 +75,11 @@ pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
         mean: Some(mean),
         ci95: error.map(|error| Widened::of(values.len()).ci95(error)),
     }
+}
+
+/// Half-width of the confidence interval of a mean of `n` values, at least two, in standard deviations of a value.
+pub(crate) fn half_width(n: usize, confidence: f64) -> f64 {
+    Widened::of(n).half_width(confidence) / (n as f64).sqrt()
 }
 
 /// Ratio of the mean of `a` to that of `b` over the seeds for which both have a value, with the half-width of its 95 %

@@ -23,10 +23,10 @@ pub(super) fn within(freedom: usize, t: f64) -> f64 {
     within.min(1.0)
 }
 
-/// The `t` for which P(|T| ≤ `t`) is `probability`, from 0 to 0.99.
+/// The `t` for which P(|T| ≤ `t`) is `probability`, from 0 to 0.9999.
 pub(super) fn quantile(freedom: usize, probability: f64) -> f64 {
-    // The largest quantile is that of one degree of freedom: 63.7 for 0.99.
-    let (mut low, mut high) = (0.0, 64.0);
+    // The largest quantile is that of one degree of freedom: 6,366 for 0.9999.
+    let (mut low, mut high) = (0.0, 8_192.0);
     loop {
         let middle = (low + high) / 2.0;
         if middle == low || middle == high {

@@ -60,7 +60,7 @@ pub(super) const ALL: &[Variants] = &[
         id: "pie-version",
         base: "of today",
         values: &[Variant::new("of Linux 3.16", |setup| {
-            setup.set_option("PIE", "dq_rate_estimator", "on");
+            setup.set_option("PIE", "before_5_1", "on");
             setup.set_option("PIE", "tupdate", "30ms");
         })],
     },

@@ -105,6 +105,6 @@ pub(super) fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
     });
     Estimate {
         value: pairs.next_back(),
-        ci95: None,
+        ..Estimate::default()
     }
 }

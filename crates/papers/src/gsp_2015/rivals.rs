@@ -24,10 +24,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 (TAIL, "bfifo limit=50000"),
                 (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=125000"),
                 (CODEL, "codel target=5ms limit=82"),
-                (
-                    PIE,
-                    "pie target=20ms tupdate=30ms dq_rate_estimator=on limit=82",
-                ),
+                (PIE, "pie before_5_1 target=20ms tupdate=30ms limit=82"),
             ]),
             lab.seeds(10, 1),
         ),
@@ -39,10 +36,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                     (TAIL, "bfifo limit=500000"),
                     (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=1250000"),
                     (CODEL, "codel target=5ms limit=825"),
-                    (
-                        PIE,
-                        "pie target=20ms tupdate=30ms dq_rate_estimator=on limit=825",
-                    ),
+                    (PIE, "pie before_5_1 target=20ms tupdate=30ms limit=825"),
                 ]),
                 40,
                 15,
@@ -57,10 +51,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                     (TAIL, "bfifo limit=5000000"),
                     (GSP, "gsp threshold=5ms limit=1000000 limit_bytes=12500000"),
                     (CODEL, "codel target=5ms limit=8256"),
-                    (
-                        PIE,
-                        "pie target=20ms tupdate=30ms dq_rate_estimator=on limit=8256",
-                    ),
+                    (PIE, "pie before_5_1 target=20ms tupdate=30ms limit=8256"),
                 ]),
                 13,
                 9,
@@ -214,7 +205,7 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
         }
         let runs = Runs::watch(lab, &setup, &seeds)?;
         for (role, p, points) in &mut curves {
-            let Estimate { value, ci95 } = runs.mean(role, delay(*p));
+            let Estimate { value, ci95, .. } = runs.mean(role, delay(*p));
             points.extend(value.map(|y| Point {
                 x: rtt as f64,
                 y,

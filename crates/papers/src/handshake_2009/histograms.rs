@@ -255,6 +255,7 @@ impl Captures<'_> {
         Estimate {
             value: Some(100.0 * value),
             ci95: Some(100.0 * f64::max(value - low, high - value)),
+            seeds: u32::try_from(self.seeds.len()).unwrap_or(u32::MAX),
         }
     }
 

@@ -153,7 +153,7 @@ fn table(stack: &Stack, simulated: &[Simulated]) -> Table {
                 Cell::estimate(
                     Estimate {
                         value: off,
-                        ci95: None,
+                        ..Estimate::default()
                     },
                     0,
                 )
@@ -209,7 +209,7 @@ fn error(stack: &Stack, simulated: &[Simulated], form: Form, (from, to): (u64, u
     });
     Estimate {
         value: all,
-        ci95: Estimate::over(pseudo_values).ci95,
+        ..Estimate::over(pseudo_values)
     }
 }
 

@@ -78,6 +78,7 @@ pub(super) fn setup(
     Setup {
         scenario,
         schemes: roles.zip(specs).collect(),
+        conflict: None,
     }
 }
 

@@ -110,6 +110,7 @@ fn of_group(cases: &[(String, Results)], group: &str) -> Table {
                     let time = Estimate {
                         value: sizes.mean_s,
                         ci95: sizes.ci95_s,
+                        seeds: 0,
                     };
                     Cell::estimate(time.scaled(1e3), 0)
                 }

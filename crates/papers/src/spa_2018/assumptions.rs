@@ -1,8 +1,8 @@
 //! Choices where the paper is silent, and the values that they could also have.
 
 use super::schemes::{
-    ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SPA, SYN_FIN_PRIO,
-    SYN_PRIO,
+    ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SFQ, SPA,
+    SYN_FIN_PRIO, SYN_PRIO,
 };
 use super::traffic::{short_load, with_largest_size};
 use crate::paper::{Variant, Variants};
@@ -67,9 +67,14 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "pie-defaults",
         base: "those of Linux 3.18",
-        values: &[Variant::new("those of a current Linux", |setup| {
-            setup.replace(PIE, "pie")
-        })],
+        values: &[
+            Variant::new("those of a current Linux", |setup| {
+                setup.replace(PIE, "pie")
+            }),
+            Variant::new("its options, the law of a current Linux", |setup| {
+                setup.replace(PIE, "pie target=20ms tupdate=30ms dq_rate_estimator=on");
+            }),
+        ],
     },
     Variants {
         id: "fq-codel-options",
@@ -148,6 +153,26 @@ pub(super) const ALL: &[Variants] = &[
             }),
             Variant::new("FIN in a packet of its own", |setup| {
                 setup.set_knob("fin_on_data", "false");
+            }),
+        ],
+    },
+    Variants {
+        id: "freebsd-timers",
+        base: "least timeout 230 ms, tick 1 ms",
+        values: &[
+            Variant::new("least timeout 1 s", |setup| setup.set_knob("min_rto", "1s")),
+            Variant::new("tick 10 ms", |setup| {
+                setup.set_knob("timer_granularity", "10ms");
+            }),
+        ],
+    },
+    Variants {
+        id: "sfq-options",
+        base: "127 packets, no perturbation",
+        values: &[
+            Variant::new("perturb 10", |setup| setup.set_option(SFQ, "perturb", "10")),
+            Variant::new("limit 50 packets", |setup| {
+                setup.set_option(SFQ, "limit", "50")
             }),
         ],
     },

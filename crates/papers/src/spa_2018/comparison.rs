@@ -47,23 +47,34 @@ const QUANTITIES: &[(&str, Quantity)] = &[
         Quantity::Metric("retransmission.delay_mean_s"),
     ),
     ("connections with SYN loss", SYN_AGAIN),
+    (
+        "retransmission of SYNs",
+        Quantity::Metric("retransmission.syn_probability"),
+    ),
     ("utilization", UTILIZATION),
 ];
 
-/// Our numbers for the claims of a figure that have a comparison. `run` has the results of a type of traffic.
+/// Our numbers for the claims of a figure that have a comparison, or whose name has one in a figure of `like`. `run` has the
+/// results of a type of traffic.
 ///
 /// # Panics
 /// A comparison names an unknown scheme, quantity or type of traffic; a test excludes it.
 pub(super) fn comparisons(
     lab: &Lab<'_>,
     part: &str,
+    like: &[&str],
     results: &Results,
     run: impl Fn(&Lab<'_>, &Traffic) -> Result<Results, Failure>,
 ) -> Result<Vec<(String, Estimate)>, Failure> {
     let data = super::PAPER.data();
     let mut found = Vec::new();
     for claim in data.claims_of(part) {
-        let Some(compare) = &claim.compare else {
+        let alike = || {
+            let mut alike = like.iter().flat_map(|part| data.claims_of(part));
+            let alike = alike.find(|other| other.name() == claim.name())?;
+            alike.compare.as_ref()
+        };
+        let Some(compare) = claim.compare.as_ref().or_else(alike) else {
             continue;
         };
         let ours = match &compare.to_traffic {
@@ -88,7 +99,7 @@ fn number(results: &Results, other: &Results, compare: &Compare) -> Estimate {
             rank_correlation(&of, &all(to_quantity, others, &roles)?)
         });
     }
-    let of = select(results, &compare.of, &compare.to, quantity);
+    let (of, of_many) = select(results, &compare.of, &compare.to, quantity);
     if compare.to.is_empty() {
         let ours = results.per_seed(|values| average(quantity, values, &of));
         return match compare.form {
@@ -97,18 +108,19 @@ fn number(results: &Results, other: &Results, compare: &Compare) -> Estimate {
         };
     }
     // Equal words select the same schemes in both types of traffic.
-    let to = match compare.to == compare.of {
-        true => of.clone(),
+    let (to, to_many) = match compare.to == compare.of {
+        true => (of.clone(), 1),
         false => select(other, &compare.to, &compare.of, to_quantity),
     };
-    results.per_seed_with(other, |values, others| {
+    let ours = results.per_seed_with(other, |values, others| {
         let ratio = average(quantity, values, &of)? / average(to_quantity, others, &to)?;
         Some(match compare.form {
             Form::Percent => 100.0 * (1.0 - ratio),
             Form::Above => 100.0 * (ratio - 1.0),
             Form::Ratio | Form::Rank => ratio,
         })
-    })
+    });
+    ours.one_of(of_many * to_many)
 }
 
 /// Values of several schemes for a seed.
@@ -118,7 +130,7 @@ fn all(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<Vec<f6
 }
 
 /// Mean of several schemes for a seed.
-pub(super) fn average(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<f64> {
+fn average(quantity: Quantity, values: &Values<'_>, roles: &[&str]) -> Option<f64> {
     let all = all(quantity, values, roles)?;
     Some(all.iter().sum::<f64>() / all.len() as f64)
 }
@@ -170,8 +182,14 @@ fn traffic(name: &str) -> &'static Traffic {
 
 /// The schemes that `words` mean: one by its name, that of `highest:`, `lowest:` or `middle:` and names, or all of `mean:`
 /// and names. `all` are the schemes of the paper, `AQMs` RED, ARED, CoDel and PIE, `unprotected` those that lose a noticeable
-/// part of the SYNs; `rest` are the schemes of the paper that neither these words nor `opposite` name.
-fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) -> Vec<&'static str> {
+/// part of the SYNs; `rest` are the schemes of the paper that neither these words nor `opposite` name. The number says of how
+/// many the result is one that our numbers have chosen.
+fn select(
+    results: &Results,
+    words: &str,
+    opposite: &str,
+    quantity: Quantity,
+) -> (Vec<&'static str>, usize) {
     let (which, names) = words.split_once(": ").unwrap_or(("", words));
     let mut roles = Vec::new();
     for name in names.split(", ") {
@@ -185,11 +203,11 @@ fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) ->
         }
     }
     match which {
-        "" => vec![roles[0]],
-        "highest" => vec![highest(results, &roles, quantity)],
-        "lowest" => vec![lowest(results, &roles, quantity)],
-        "middle" => vec![middle(results, &roles, quantity)],
-        "mean" => roles,
+        "" => (vec![roles[0]], 1),
+        "highest" => (vec![highest(results, &roles, quantity)], roles.len()),
+        "lowest" => (vec![lowest(results, &roles, quantity)], roles.len()),
+        "middle" => (vec![middle(results, &roles, quantity)], roles.len()),
+        "mean" => (roles, 1),
         _ => panic!("'{words}': expected highest, lowest, middle or mean"),
     }
 }

@@ -1,15 +1,13 @@
 //! What a current TCP stack changes: the testbed with Linux 7.2 at both ends, simulated and on a kernel.
 
+use super::comparison::comparisons;
 use super::figures::{BINS, by_size, panels};
 use super::quantity::{LOSS, RESPONSE_TIME, RTT, SYN_LOSS, UP_TO_3, mean, ratio};
 use super::schemes::{
     BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PUBLISHED_SPA, RED, REDFAVOR, SFQ,
     SPA, SPA_SYN_ONLY,
 };
-use super::testbed::{
-    SELECTION, claims_of_real, claims_of_real_by_size, claims_of_reverse, claims_of_short,
-    claims_of_ten_megabit,
-};
+use super::testbed::SELECTION;
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
@@ -39,36 +37,40 @@ fn figure(
 pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
     let measured = figure(lab, &REAL, &results, 200)?;
-    let claims = [
-        claims_of_real(&results),
-        claims_of_real_by_size(&results),
-        vec![("spa-1-3", ratio(&results, SPA, FQ_CODEL, UP_TO_3))],
-    ];
-    Ok(measured.claims(claims.concat()))
+    Ok(measured.claims(comparisons(
+        lab,
+        "linux-real",
+        &["fig5", "fig6"],
+        &results,
+        run,
+    )?))
 }
 
 /// `real` with a long reverse connection and current hosts.
 pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let without = run(lab, &REAL)?;
     let results = run(lab, &REAL_REVERSE)?;
     let measured = figure(lab, &REAL_REVERSE, &results, 200)?;
-    Ok(measured.claims(claims_of_reverse(&without, &results)))
+    Ok(measured.claims(comparisons(
+        lab,
+        "linux-real-reverse",
+        &["fig7"],
+        &results,
+        run,
+    )?))
 }
 
 /// `short` with current hosts.
 pub(super) fn short(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &SHORT)?;
     let measured = figure(lab, &SHORT, &results, 60)?;
-    Ok(measured.claims(claims_of_short(&results)))
+    Ok(measured.claims(comparisons(lab, "linux-short", &["fig9"], &results, run)?))
 }
 
 /// `10m` with current hosts.
 pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &TEN_MEGABIT)?;
     let measured = figure(lab, &TEN_MEGABIT, &results, 100)?;
-    let mut claims = claims_of_ten_megabit(&results);
-    claims.push(("spa-1-3", ratio(&results, SPA, FQ_CODEL, UP_TO_3)));
-    Ok(measured.claims(claims))
+    Ok(measured.claims(comparisons(lab, "linux-10m", &["fig10"], &results, run)?))
 }
 
 /// Schemes that run on the kernel.

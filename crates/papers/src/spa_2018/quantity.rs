@@ -22,7 +22,6 @@ pub(super) const SYN_LOSS: Quantity = Quantity::Metric("loss.syn");
 /// The paper's retransmission delay, section III: waits of segments add up, also where they overlap.
 pub(super) const RETRANSMISSION_DELAY: Quantity =
     Quantity::Metric("retransmission.delay_sum_mean_s");
-pub(super) const SYN_PROBABILITY: Quantity = Quantity::Metric("retransmission.syn_probability");
 pub(super) const SYN_PART: Quantity = Quantity::Metric("retransmission.delay_sum_mean_syn_part_s");
 pub(super) const SYN_AGAIN: Quantity = Quantity::Metric("retransmission.connections_with_syn_loss");
 
@@ -70,19 +69,6 @@ pub(super) fn ratio(results: &Results, role: &str, to: &str, quantity: Quantity)
     results.per_seed(|values| {
         let value = quantity.of(results, values, role)?;
         Some(value / quantity.of(results, values, to)?)
-    })
-}
-
-/// Percentage by which one scheme's value is below another's, by seed.
-pub(super) fn saving_percent(
-    results: &Results,
-    role: &str,
-    than: &str,
-    quantity: Quantity,
-) -> Estimate {
-    results.per_seed(|values| {
-        let value = quantity.of(results, values, role)?;
-        Some(100.0 * (1.0 - value / quantity.of(results, values, than)?))
     })
 }
 

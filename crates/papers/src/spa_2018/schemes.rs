@@ -44,9 +44,9 @@ pub(super) const WITHOUT_PROTECTION: &[&str] = &[PACKET_FIFO, RED, ARED, CODEL, 
 /// SPA as published: FINs have priority, without a bound on length or share.
 pub(super) const PUBLISHED_SPA: &str = "spa fin=priority maxlen=0 share=100";
 
-/// PIE with the defaults of Linux 3.18, the paper's router (`pie_params_init`): target 20 ms, an update every 30 ms, and
-/// a delay estimated from the departure rate. Linux has had 15 ms and timestamps since 2019.
-const PIE_OF_LINUX_3_18: &str = "pie target=20ms tupdate=30ms dq_rate_estimator=on";
+/// PIE of Linux 3.18, the paper's router (`net/sched/sch_pie.c`): its law, a target of 20 ms and an update every 30 ms. RED, SFQ,
+/// CoDel and FQ-CoDel of that version decide as those of today do, as far as these set-ups reach.
+const PIE_OF_LINUX_3_18: &str = "pie before_5_1 target=20ms tupdate=30ms";
 
 const COMMON: &[(&str, &str)] = &[
     (PACKET_FIFO, "pfifo limit=50"),

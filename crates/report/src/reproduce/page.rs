@@ -1,6 +1,8 @@
 //! HTML pages: one per paper with its figures, and an index of several.
 
-use super::words::{self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published};
+use super::words::{
+    self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published, reason,
+};
 use crate::figure;
 use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
@@ -57,7 +59,7 @@ struct Claim<'a> {
     published: String,
     ours: String,
     verdict: Badge,
-    reason: Option<&'a str>,
+    reason: Option<String>,
 }
 
 struct Content<'a> {
@@ -176,9 +178,9 @@ fn by_verdict(reproduction: &Reproduction) -> Vec<(Badge, u32)> {
     let counts = [
         (Verdict::Agrees, found.agrees),
         (Verdict::AgreesInOrder, found.agrees_in_order),
-        (Verdict::CannotTell, found.cannot_tell),
+        (Verdict::Undecided, found.undecided),
         (Verdict::Differs, found.differs),
-        (Verdict::Input, found.input),
+        (Verdict::Given, found.given),
         (Verdict::NotPublished, found.not_published),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -238,7 +240,7 @@ fn claim(item: &Item) -> Claim<'_> {
         published: unbroken(&published(item)),
         ours: unbroken(&ours(item)),
         verdict: badge(item.verdict),
-        reason: item.reason.as_deref(),
+        reason: reason(item),
     }
 }
 
@@ -264,9 +266,9 @@ fn badge(verdict: Verdict) -> Badge {
         class: match verdict {
             Verdict::Agrees => "agrees",
             Verdict::AgreesInOrder => "in-order",
-            Verdict::CannotTell => "vague",
+            Verdict::Undecided => "vague",
             Verdict::Differs => "differs",
-            Verdict::Input | Verdict::NotPublished => "unpublished",
+            Verdict::Given | Verdict::NotPublished => "unpublished",
         },
         sign: words::sign(verdict),
         name: verdict.name(),

@@ -1,6 +1,8 @@
 //! Tables of a reproduction for a terminal.
 
-use super::words::{self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published};
+use super::words::{
+    self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published, reason,
+};
 use crate::format::plain;
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
@@ -84,13 +86,13 @@ fn section(item: &Item, claims: &[Item], width: Option<usize>, color: bool) -> S
     }
     let mut reasons = claims
         .iter()
-        .filter_map(|claim| Some((name(claim), claim.reason.as_ref()?)))
+        .filter_map(|claim| Some((name(claim), reason(claim)?)))
         .peekable();
     if reasons.peek().is_some() {
         text.push('\n');
     }
     for (name, reason) in reasons {
-        text += &paragraph(&format!("{name}:"), reason, width);
+        text += &paragraph(&format!("{name}:"), &reason, width);
     }
     for table in &item.tables {
         text += &format!(
@@ -171,8 +173,8 @@ fn constrain(table: &mut comfy_table::Table, column: usize, width: usize) {
 fn color_of(verdict: Verdict) -> Color {
     match verdict {
         Verdict::Agrees => Color::Green,
-        Verdict::AgreesInOrder | Verdict::CannotTell => Color::Yellow,
+        Verdict::AgreesInOrder | Verdict::Undecided => Color::Yellow,
         Verdict::Differs => Color::Red,
-        Verdict::Input | Verdict::NotPublished => Color::Reset,
+        Verdict::Given | Verdict::NotPublished => Color::Reset,
     }
 }

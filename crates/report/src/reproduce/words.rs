@@ -12,9 +12,9 @@ pub(super) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Agrees => "✓",
         Verdict::AgreesInOrder => "≈",
-        Verdict::CannotTell => "?",
+        Verdict::Undecided => "?",
         Verdict::Differs => "✗",
-        Verdict::Input => "=",
+        Verdict::Given => "=",
         Verdict::NotPublished => "–",
     }
 }
@@ -32,16 +32,13 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
         of(found.agrees_in_order, "agrees in order", "agree in order"),
         of(found.differs, "differs", "differ"),
     ];
-    if found.cannot_tell > 0 {
-        each.push(format!(
-            "{} cannot be told",
-            count(found.cannot_tell.into())
-        ));
+    if found.undecided > 0 {
+        each.push(format!("{} undecided", is_or_are(found.undecided)));
     }
     let compared = [
         found.agrees,
         found.agrees_in_order,
-        found.cannot_tell,
+        found.undecided,
         found.differs,
     ];
     let compared: u64 = compared.into_iter().map(u64::from).sum();
@@ -53,15 +50,39 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
             list(&each)
         ));
     }
-    if found.input > 0 {
-        let numbers = plural(found.input.into(), "claim is", "claims are");
-        sentences.push(format!("{numbers} about an input, which tests nothing."));
+    if found.given > 0 {
+        let numbers = plural(found.given.into(), "claim is", "claims are");
+        sentences.push(format!("{numbers} given: the value is part of our set-up."));
     }
     if found.not_published > 0 {
         let numbers = plural(found.not_published.into(), "number has", "numbers have");
         sentences.push(format!("{numbers} no published value."));
     }
+    if found.not_testable > 0 {
+        let statements = plural(found.not_testable.into(), "statement", "statements");
+        sentences.push(format!(
+            "{statements} of the paper cannot be tested; --coverage says why."
+        ));
+    }
     sentences
+}
+
+fn is_or_are(n: u32) -> String {
+    match n {
+        1 => "1 is".to_owned(),
+        n => format!("{} are", count(n.into())),
+    }
+}
+
+/// What is known about a claim that does not agree: the reason, and the number of seeds that would decide.
+pub(super) fn reason(claim: &Item) -> Option<String> {
+    let seeds = claim.seeds_to_decide.map(|seeds| {
+        let seeds = count(seeds.into());
+        format!("{seeds} seeds would decide, if they vary as ours do.")
+    });
+    let parts = [claim.reason.clone(), seeds];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 /// Sentences that restrict the validity of the numbers.
@@ -82,8 +103,7 @@ pub(super) fn notes(reproduction: &Reproduction) -> Vec<String> {
 /// Explanation of the numbers, for readers of a table.
 pub(super) const EXPLANATION: &str = "± after a published value is the tolerance, after ours the half-width of the 95 % \
     confidence interval. \"agrees in order\": beyond the tolerance, but on the published side of \"no effect\", or ranked as \
-    published. \"cannot tell\": the interval contains numbers with other verdicts. \"input\": the published value is part of our \
-    set-up.";
+    published. \"undecided\": the interval contains numbers with other verdicts. \"given\": the published value is part of our set-up.";
 
 /// Published value or bound with its tolerance: `0.5 ±0.1`, `at most 3 ±0.3 s`.
 pub(super) fn published(item: &Item) -> String {
@@ -224,6 +244,7 @@ mod tests {
             Estimate {
                 value: Some(value),
                 ci95,
+                seeds: 0,
             },
             least,
         )

@@ -180,7 +180,7 @@ prop_compose! {
         let series = series.into_iter().map(|(label, published, values)| BarSeries {
             label,
             published,
-            values: values.into_iter().map(|(value, ci95)| Estimate { value, ci95 }).collect(),
+            values: values.into_iter().map(|(value, ci95)| Estimate { value, ci95, seeds: 6 }).collect(),
         });
         Chart::Bars(Bars { id: "b".to_owned(), title, categories, y, stacked, series: series.collect() })
     }

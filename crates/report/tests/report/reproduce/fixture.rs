@@ -27,6 +27,7 @@ pub(crate) fn estimate(value: f64, ci95: f64) -> Estimate {
     Estimate {
         value: Some(value),
         ci95: Some(ci95),
+        seeds: 6,
     }
 }
 
@@ -175,6 +176,7 @@ fn item(id: &str, kind: Kind, title: &str) -> Item {
         unit: String::new(),
         ours: Estimate::default(),
         verdict: Verdict::NotPublished,
+        seeds_to_decide: None,
         reason: None,
         assumptions: Vec::new(),
         command: format!(
@@ -333,10 +335,11 @@ pub(crate) fn reproduction() -> Reproduction {
         verdicts: Verdicts {
             agrees: 1,
             agrees_in_order: 1,
-            cannot_tell: 0,
+            undecided: 0,
             differs: 1,
-            input: 0,
+            given: 0,
             not_published: 1,
+            not_testable: 387,
         },
         items: vec![fig5, agrees, in_order, differs, unpublished, table, sensitivity],
     }

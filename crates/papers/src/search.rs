@@ -1,0 +1,311 @@
+//! Search over all assumptions of a paper at once: the values with which most of its claims agree, and the claims that agree
+//! with no values.
+//!
+//! Settings are drawn by a Latin hypercube (McKay, Beckman and Conover 1979): each value of an assumption occurs equally often. The
+//! best setting is chosen by one half of the claims, so that the other half shows what it explains and what it was merely fitted to.
+
+use crate::lab::{Failure, Lab};
+use crate::measured::Measured;
+use crate::paper::{Paper, Variant};
+use crate::published::{Claim, Data};
+use crate::reproduction::{ours, row, verdict};
+use crate::table::{Cell, Table};
+use crate::verdict::Verdict;
+use gentle_units::text::significant;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+
+/// Settings of a full and of a quick search.
+const SETTINGS: (usize, usize) = (48, 4);
+
+/// Index of the value of each assumption of the paper; 0 is the assumed one.
+type Setting = Vec<usize>;
+
+/// The figures and tables, by name, with a setting.
+type Found<'a> = BTreeMap<&'a str, Measured>;
+
+/// Searches the assumptions of `paper`.
+///
+/// # Errors
+/// The call was interrupted.
+pub(crate) fn search(paper: &Paper, data: &Data, lab: &Lab<'_>) -> Result<Vec<Table>, Failure> {
+    let search = Search::new(paper, data, lab);
+    let mut settings = search.settings();
+    let mut found = Vec::new();
+    search.try_all(&mut settings, &mut found)?;
+    let mut combined = vec![search.combined(&settings, &found)];
+    search.try_all(&mut combined, &mut found)?;
+    settings.extend(combined);
+    let scores = found.iter().map(|found| search.score(found));
+    let best = scores.enumerate().rev().max_by_key(|(_, score)| *score);
+    let best = &settings[best.expect("there are settings").0];
+    let full = [
+        search.measure(&settings[0], false)?,
+        search.measure(best, false)?,
+    ];
+    Ok(vec![
+        search.values(best),
+        search.counts(&full),
+        search.claims(&found, &full),
+    ])
+}
+
+struct Search<'a> {
+    paper: &'a Paper,
+    data: &'a Data,
+    lab: &'a Lab<'a>,
+    /// Claims of the figures and tables that depend on an assumption.
+    claims: Vec<&'a Claim>,
+}
+
+impl<'a> Search<'a> {
+    fn new(paper: &'a Paper, data: &'a Data, lab: &'a Lab<'a>) -> Search<'a> {
+        let varied = |id: &String| paper.assumptions.iter().any(|known| known.id == id);
+        let depends = |part: &str| {
+            let mut claims = data.claims_of(part);
+            claims.any(|claim| claim.target().is_some() && claim.assumptions.iter().any(varied))
+        };
+        let tested = |claim: &&Claim| claim.target().is_some() && !claim.given;
+        let claims = data.claims.iter().filter(tested);
+        let claims = claims.filter(|claim| depends(claim.part()));
+        Search {
+            paper,
+            data,
+            lab,
+            claims: claims.collect(),
+        }
+    }
+
+    /// The assumed setting, and those that are drawn.
+    fn settings(&self) -> Vec<Setting> {
+        let number = match self.lab.quick() {
+            false => SETTINGS.0,
+            true => SETTINGS.1,
+        };
+        let values = (self.paper.assumptions.iter()).map(|variants| variants.values.len() + 1);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut settings = hypercube(&values.collect::<Vec<_>>(), number, &mut rng);
+        settings.insert(0, vec![0; self.paper.assumptions.len()]);
+        settings
+    }
+
+    /// Measures `settings`, and removes those whose values exclude each other.
+    fn try_all(
+        &self,
+        settings: &mut Vec<Setting>,
+        found: &mut Vec<Found<'a>>,
+    ) -> Result<(), Failure> {
+        let mut possible = Vec::new();
+        for setting in settings.drain(..) {
+            match self.measure(&setting, true) {
+                Ok(measured) => found.push(measured),
+                Err(Failure::Conflict(_)) => continue,
+                Err(failure) => return Err(failure),
+            }
+            possible.push(setting);
+        }
+        *settings = possible;
+        Ok(())
+    }
+
+    fn measure(&self, setting: &Setting, few: bool) -> Result<Found<'a>, Failure> {
+        let chosen = self.paper.assumptions.iter().zip(setting);
+        let variants: Vec<Variant> = chosen
+            .filter_map(|(variants, index)| Some(variants.values[index.checked_sub(1)?]))
+            .collect();
+        let mut lab = self.lab.with_variants(variants);
+        if few {
+            lab = lab.with_few_seeds();
+        }
+        let mut found = BTreeMap::new();
+        for part in self.paper.parts {
+            if self.claims.iter().any(|claim| claim.part() == part.id) {
+                self.lab.begin(self.paper.name, part.id);
+                found.insert(part.id, (part.measure)(&lab)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Verdict by the number alone: settings have few seeds.
+    fn verdict(&self, found: &Found<'_>, claim: &Claim) -> Verdict {
+        let measured = &found[claim.part()];
+        let row = row(self.data, measured, claim);
+        Verdict::of_claim(claim, ours(measured, claim).value, &row)
+    }
+
+    /// Claims by which the best setting is chosen, and the others.
+    fn half(&self, chosen: bool) -> impl Iterator<Item = &'a Claim> {
+        let claims = self.claims.iter().enumerate();
+        claims.filter_map(move |(index, claim)| ((index % 2 == 0) == chosen).then_some(*claim))
+    }
+
+    /// Claims of the first half that agree, then those that agree in order.
+    fn score(&self, found: &Found<'_>) -> (usize, usize) {
+        let verdicts: Vec<Verdict> = (self.half(true))
+            .map(|claim| self.verdict(found, claim))
+            .collect();
+        let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
+        (number(Verdict::Agrees), number(Verdict::AgreesInOrder))
+    }
+
+    /// The setting that has of each assumption the value whose settings have the most claims that agree, in the mean.
+    fn combined(&self, settings: &[Setting], found: &[Found<'_>]) -> Setting {
+        let scores: Vec<f64> = (found.iter())
+            .map(|found| self.score(found).0 as f64)
+            .collect();
+        let mean = |assumption: usize, value: usize| {
+            let drawn = settings.iter().zip(&scores);
+            let with = drawn.filter(|(setting, _)| setting[assumption] == value);
+            let (sum, n) = with.fold((0.0, 0.0), |(sum, n), (_, score)| (sum + score, n + 1.0));
+            sum / n
+        };
+        let best = |(assumption, variants): (usize, &crate::paper::Variants)| {
+            let values = 0..=variants.values.len();
+            let best = values.max_by(|a, b| mean(assumption, *a).total_cmp(&mean(assumption, *b)));
+            best.expect("an assumption has a value")
+        };
+        self.paper
+            .assumptions
+            .iter()
+            .enumerate()
+            .map(best)
+            .collect()
+    }
+
+    fn values(&self, best: &Setting) -> Table {
+        let table = Table::new("The best setting", ["assumption", "assumed", "best"]);
+        let chosen = self.paper.assumptions.iter().zip(best);
+        chosen.fold(table, |table, (variants, index)| {
+            let best = index.checked_sub(1);
+            let best = best.map_or("the same", |index| variants.values[index].label);
+            table.row([
+                Cell::text(variants.id),
+                Cell::text(variants.base),
+                Cell::text(best),
+            ])
+        })
+    }
+
+    fn counts(&self, [assumed, best]: &[Found<'_>; 2]) -> Table {
+        const VERDICTS: [Verdict; 4] = [
+            Verdict::Agrees,
+            Verdict::AgreesInOrder,
+            Verdict::Undecided,
+            Verdict::Differs,
+        ];
+        let heads = ["claims", "setting"].into_iter();
+        let heads = heads.chain(VERDICTS.map(Verdict::name));
+        let table = Table::new("Claims by verdict, with all seeds", heads);
+        let rows = [
+            ("by which it was chosen", "assumed", assumed, true),
+            ("by which it was chosen", "best", best, true),
+            ("others", "assumed", assumed, false),
+            ("others", "best", best, false),
+        ];
+        rows.into_iter()
+            .fold(table, |table, (half, setting, found, chosen)| {
+                let verdicts: Vec<Verdict> = (self.half(chosen))
+                    .map(|claim| verdict(self.data, &found[claim.part()], claim))
+                    .collect();
+                let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
+                let cells = VERDICTS.map(|of| Cell::text(number(of).to_string()));
+                table.row(
+                    [Cell::text(half), Cell::text(setting)]
+                        .into_iter()
+                        .chain(cells),
+                )
+            })
+    }
+
+    /// Claims that do not agree with the assumed setting, or in some other.
+    fn claims(&self, found: &[Found<'_>], [assumed, best]: &[Found<'_>; 2]) -> Table {
+        let heads = [
+            "claim",
+            "assumed",
+            "best setting",
+            "smallest",
+            "largest",
+            "settings in which it agrees",
+        ];
+        let title = "Claims that do not agree in every setting: our number with all seeds, and over all settings";
+        self.claims
+            .iter()
+            .fold(Table::new(title, heads), |table, claim| {
+                let agrees = found
+                    .iter()
+                    .filter(|found| self.verdict(found, claim) == Verdict::Agrees);
+                let agrees = agrees.count();
+                if agrees == found.len() {
+                    return table;
+                }
+                let values = found
+                    .iter()
+                    .filter_map(|found| ours(&found[claim.part()], claim).value);
+                let (low, high) = values
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                        (f64::min(low, value), f64::max(high, value))
+                    });
+                let number = |value: f64| match value.is_finite() {
+                    true => Cell::text(significant(value, 3)),
+                    false => Cell::text("none"),
+                };
+                let full = |found: &Found<'_>| {
+                    let measured = &found[claim.part()];
+                    let value = ours(measured, claim).value;
+                    let value = value.map_or("none".to_owned(), |value| significant(value, 3));
+                    Cell::text(format!("{value} ({})", verdict(self.data, measured, claim)))
+                };
+                table.row([
+                    Cell::text(&claim.id),
+                    full(assumed),
+                    full(best),
+                    number(low),
+                    number(high),
+                    Cell::text(format!("{agrees} of {}", found.len())),
+                ])
+            })
+    }
+}
+
+/// Draws `number` settings of assumptions with these numbers of values. Each value of an assumption occurs equally often, give or
+/// take one.
+fn hypercube(values: &[usize], number: usize, rng: &mut impl Rng) -> Vec<Setting> {
+    let mut settings = vec![Setting::new(); number];
+    for values in values {
+        let mut column: Vec<usize> = (0..number).map(|index| index % values).collect();
+        column.shuffle(rng);
+        for (setting, value) in settings.iter_mut().zip(column) {
+            setting.push(value);
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_value_is_drawn_equally_often(
+            values in proptest::collection::vec(1_usize..7, 1..14),
+            number in 1_usize..60,
+            seed: u64,
+        ) {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let settings = hypercube(&values, number, &mut rng);
+            prop_assert_eq!(settings.len(), number);
+            for (assumption, values) in values.iter().enumerate() {
+                for value in 0..*values {
+                    let drawn = settings.iter().filter(|setting| setting[assumption] == value);
+                    let drawn = drawn.count();
+                    prop_assert!((number / values..=number.div_ceil(*values)).contains(&drawn));
+                }
+            }
+        }
+    }
+}
