@@ -2,7 +2,8 @@
 //! with no values.
 //!
 //! Settings are drawn by a Latin hypercube (McKay, Beckman and Conover 1979): each value of an assumption occurs equally often. The
-//! best setting is chosen by one half of the claims, so that the other half shows what it explains and what it was merely fitted to.
+//! best of them is then improved one value at a time. It is chosen by one half of the claims, so that the other half shows what it
+//! explains and what it was merely fitted to.
 
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
@@ -26,29 +27,33 @@ type Setting = Vec<usize>;
 /// The figures and tables, by name, with a setting.
 type Found<'a> = BTreeMap<&'a str, Measured>;
 
+/// A setting that was measured with few seeds.
+struct Tried<'a> {
+    setting: Setting,
+    found: Found<'a>,
+    /// Claims of the first half that agree, then those that agree in order.
+    score: (usize, usize),
+}
+
 /// Searches the assumptions of `paper`.
 ///
 /// # Errors
 /// The call was interrupted.
 pub(crate) fn search(paper: &Paper, data: &Data, lab: &Lab<'_>) -> Result<Vec<Table>, Failure> {
     let search = Search::new(paper, data, lab);
-    let mut settings = search.settings();
-    let mut found = Vec::new();
-    search.try_all(&mut settings, &mut found)?;
-    let mut combined = vec![search.combined(&settings, &found)];
-    search.try_all(&mut combined, &mut found)?;
-    settings.extend(combined);
-    let scores = found.iter().map(|found| search.score(found));
-    let best = scores.enumerate().rev().max_by_key(|(_, score)| *score);
-    let best = &settings[best.expect("there are settings").0];
+    let mut tried = Vec::new();
+    for setting in search.settings() {
+        search.attempt(setting, &mut tried)?;
+    }
+    search.ascend(&mut tried)?;
     let full = [
-        search.measure(&settings[0], false)?,
-        search.measure(best, false)?,
+        search.measure(&tried[0].setting, false)?,
+        search.measure(&search.best(&tried).setting, false)?,
     ];
     Ok(vec![
-        search.values(best),
+        search.values(&search.best(&tried).setting),
         search.counts(&full),
-        search.claims(&found, &full),
+        search.claims(&tried, &full),
     ])
 }
 
@@ -91,22 +96,37 @@ impl<'a> Search<'a> {
         settings
     }
 
-    /// Measures `settings`, and removes those whose values exclude each other.
-    fn try_all(
-        &self,
-        settings: &mut Vec<Setting>,
-        found: &mut Vec<Found<'a>>,
-    ) -> Result<(), Failure> {
-        let mut possible = Vec::new();
-        for setting in settings.drain(..) {
-            match self.measure(&setting, true) {
-                Ok(measured) => found.push(measured),
-                Err(Failure::Conflict(_)) => continue,
-                Err(failure) => return Err(failure),
-            }
-            possible.push(setting);
+    /// Measures a setting, unless its values exclude each other.
+    fn attempt(&self, setting: Setting, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
+        match self.measure(&setting, true) {
+            Ok(found) => tried.push(Tried {
+                score: self.score(&found),
+                setting,
+                found,
+            }),
+            Err(Failure::Conflict(_)) => {}
+            Err(failure) => return Err(failure),
         }
-        *settings = possible;
+        Ok(())
+    }
+
+    /// The setting with the best score, the first of several.
+    fn best<'t>(&self, tried: &'t [Tried<'a>]) -> &'t Tried<'a> {
+        let best = tried.iter().rev().max_by_key(|tried| tried.score);
+        best.expect("the assumed setting is possible")
+    }
+
+    /// Changes one value of the best setting after the other and goes on from what is better.
+    fn ascend(&self, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
+        for (assumption, variants) in self.paper.assumptions.iter().enumerate() {
+            for value in 0..=variants.values.len() {
+                let mut setting = self.best(tried).setting.clone();
+                setting[assumption] = value;
+                if tried.iter().all(|tried| tried.setting != setting) {
+                    self.attempt(setting, tried)?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -149,30 +169,6 @@ impl<'a> Search<'a> {
             .collect();
         let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
         (number(Verdict::Agrees), number(Verdict::AgreesInOrder))
-    }
-
-    /// The setting that has of each assumption the value whose settings have the most claims that agree, in the mean.
-    fn combined(&self, settings: &[Setting], found: &[Found<'_>]) -> Setting {
-        let scores: Vec<f64> = (found.iter())
-            .map(|found| self.score(found).0 as f64)
-            .collect();
-        let mean = |assumption: usize, value: usize| {
-            let drawn = settings.iter().zip(&scores);
-            let with = drawn.filter(|(setting, _)| setting[assumption] == value);
-            let (sum, n) = with.fold((0.0, 0.0), |(sum, n), (_, score)| (sum + score, n + 1.0));
-            sum / n
-        };
-        let best = |(assumption, variants): (usize, &crate::paper::Variants)| {
-            let values = 0..=variants.values.len();
-            let best = values.max_by(|a, b| mean(assumption, *a).total_cmp(&mean(assumption, *b)));
-            best.expect("an assumption has a value")
-        };
-        self.paper
-            .assumptions
-            .iter()
-            .enumerate()
-            .map(best)
-            .collect()
     }
 
     fn values(&self, best: &Setting) -> Table {
@@ -221,7 +217,7 @@ impl<'a> Search<'a> {
     }
 
     /// Claims that do not agree with the assumed setting, or in some other.
-    fn claims(&self, found: &[Found<'_>], [assumed, best]: &[Found<'_>; 2]) -> Table {
+    fn claims(&self, tried: &[Tried<'_>], [assumed, best]: &[Found<'_>; 2]) -> Table {
         let heads = [
             "claim",
             "assumed",
@@ -234,16 +230,14 @@ impl<'a> Search<'a> {
         self.claims
             .iter()
             .fold(Table::new(title, heads), |table, claim| {
-                let agrees = found
-                    .iter()
-                    .filter(|found| self.verdict(found, claim) == Verdict::Agrees);
-                let agrees = agrees.count();
-                if agrees == found.len() {
+                let agrees = (tried.iter())
+                    .filter(|tried| self.verdict(&tried.found, claim) == Verdict::Agrees)
+                    .count();
+                if agrees == tried.len() {
                     return table;
                 }
-                let values = found
-                    .iter()
-                    .filter_map(|found| ours(&found[claim.part()], claim).value);
+                let values = (tried.iter())
+                    .filter_map(|tried| ours(&tried.found[claim.part()], claim).value);
                 let (low, high) = values
                     .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                         (f64::min(low, value), f64::max(high, value))
@@ -264,7 +258,7 @@ impl<'a> Search<'a> {
                     full(best),
                     number(low),
                     number(high),
-                    Cell::text(format!("{agrees} of {}", found.len())),
+                    Cell::text(format!("{agrees} of {}", tried.len())),
                 ])
             })
     }

@@ -1,18 +1,17 @@
 //! Output of the program in pages of the documentation.
 //!
-//! There are two forms. A *block* is the output of a command: a code block after a marker that names the command. A *page with
-//! numbers* is generated from a template in `docs/templates/`, whose expressions take numbers from runs of the program, so that
-//! sentences agree with the tables. `make docs` rewrites both, `make test-all` compares both. Blocks of `gentle testbed`
+//! There are two forms. A *block* is the output of a command: a code block after a marker that names the command. A *page of claims*
+//! is generated for each paper from `docs/templates/claims.md`. `make docs` rewrites both, `make test-all` compares both. Blocks of `gentle testbed`
 //! take hours on a real kernel: they are compared and written only by `make docs-kernel`, which also sets DOCS_KERNEL=1.
 
 use gentle_papers::published::Target;
-use gentle_papers::{Paper, Verdict};
+use gentle_papers::{Coverage, Paper, Verdict};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Rest, Serde};
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value, context};
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, UndefinedBehavior, Value};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -167,23 +166,23 @@ fn compare(name: &str, path: &Path, page: &str, made: &str) {
     );
 }
 
-/// Templates of pages with numbers.
-const TEMPLATES: [&str; 1] = ["spa-2018.md"];
+/// Papers with a page of claims in `docs/claims/`, all made from one template.
+const PAPERS: [&str; 4] = ["spa-2018", "redfavor-2012", "gsp-2015", "handshake-2009"];
 
 #[test]
 #[ignore = "make test-all"]
-fn full_size_numbers_in_pages_are_those_of_the_program() {
-    for name in TEMPLATES {
-        let docs = repository().join("docs");
-        let template = std::fs::read_to_string(docs.join("templates").join(name)).unwrap();
-        let made = rendered(&template).unwrap_or_else(|error| panic!("{name}: {error:#}"));
-        let path = docs.join(name);
-        let page = std::fs::read_to_string(&path).unwrap();
-        compare(name, &path, &page, &made);
+fn full_size_claims_in_pages_are_those_of_the_program() {
+    let docs = repository().join("docs");
+    let template = std::fs::read_to_string(docs.join("templates/claims.md")).unwrap();
+    for paper in PAPERS {
+        let made = rendered(&template, paper).unwrap_or_else(|error| panic!("{paper}: {error:#}"));
+        let path = docs.join(format!("claims/{paper}.md"));
+        let page = std::fs::read_to_string(&path).unwrap_or_default();
+        compare(paper, &path, &page, &made);
     }
 }
 
-fn rendered(template: &str) -> Result<String, Error> {
+fn rendered(template: &str, paper: &str) -> Result<String, Error> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
         .keep_trailing_newline(true)
@@ -191,39 +190,43 @@ fn rendered(template: &str) -> Result<String, Error> {
         .build()?;
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_function("reproduce", reproduced);
-    environment.render_str(template, context! {})
+    environment.render_str(template, Value::from(Serde(reproduced(paper))))
 }
 
-/// Items of `gentle reproduce PAPER ITEM…`. `items` has each figure and table by its name, with `claims` and `tables`;
-/// `claims` has each claim by its name; `verdicts` counts them.
-fn reproduced(paper: String, items: Rest<String>) -> Result<Value, Error> {
-    let invalid = |error: String| Error::new(ErrorKind::InvalidOperation, error);
-    let mut arguments = vec!["reproduce".to_owned(), paper, "--json".to_owned()];
-    arguments.push("--quiet".to_owned());
-    arguments.extend(items.0);
-    let found: Json =
-        serde_json::from_str(&printed(&arguments)).map_err(|error| invalid(error.to_string()))?;
-    let (mut parts, mut claims): (Map<String, Json>, Map<String, Json>) = Default::default();
+/// Figures and tables of `gentle reproduce PAPER` with their claims, and the number of claims by verdict.
+fn reproduced(paper: &str) -> Json {
+    let known = Paper::by_name(paper).expect("a paper");
+    let mut arguments = ["reproduce", paper, "--json", "--quiet"]
+        .map(str::to_owned)
+        .to_vec();
+    // Without the assumptions, which have no claims.
+    arguments.extend(known.parts.iter().map(|part| part.id.to_owned()));
+    let found: Json = serde_json::from_str(&printed(&arguments)).expect("JSON");
+    let mut parts: Vec<Json> = Vec::new();
     for item in found["items"].as_array().expect("items") {
-        let id = item["id"].as_str().expect("a name").to_owned();
-        if item["kind"] == "claim" {
-            let (part, _) = id.split_once('/').expect("part and name");
-            let of_part = parts[part]["claims"].as_array_mut().expect("claims");
-            of_part.push(claim(item));
-            claims.insert(id, claim(item));
-        } else {
-            let tables = item["tables"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(markdown);
-            let tables: Vec<String> = tables.collect();
-            parts.insert(id, json!({"claims": [], "tables": tables}));
+        match item["kind"].as_str() {
+            Some("claim") => {
+                let part = parts.last_mut().expect("claims follow their figure");
+                let claims = part["claims"].as_array_mut().expect("claims");
+                claims.push(claim(item));
+            }
+            _ => parts.push(json!({
+                "title": item["title"],
+                "source": item["source"],
+                "claims": [],
+            })),
         }
     }
-    let found = json!({"items": parts, "claims": claims, "verdicts": found["verdicts"]});
-    Ok(Value::from(Serde(found)))
+    let coverage = Coverage::of(known).expect("statements");
+    json!({
+        "paper": paper,
+        "title": found["title"],
+        "authors": found["authors"],
+        "venue": found["venue"],
+        "parts": parts,
+        "verdicts": found["verdicts"],
+        "not_testable": coverage.without,
+    })
 }
 
 /// A claim in the words of a table: published and our number with the unit, verdict, and the reason for a difference.
@@ -236,18 +239,24 @@ fn claim(item: &Json) -> Json {
         let value = item["published"][key].as_f64()?;
         Some(format!("{sign}{}{unit}", significant(value)))
     });
+    let between = item["published"]["between"].as_array().map(|ends| {
+        let ends: Vec<String> = (ends.iter().filter_map(Json::as_f64))
+            .map(significant)
+            .collect();
+        format!("{}{unit}", ends.join(" to "))
+    });
+    let published = published.chain(between);
     let ours = item["ours"]["value"]
         .as_f64()
         .map_or("–".to_owned(), significant);
     let interval = item["ours"]["ci95"].as_f64();
     let interval = interval.map_or(String::new(), |ci95| format!(" ± {}", significant(ci95)));
-    let id = item["id"].as_str().expect("a name");
     json!({
-        "name": id.split_once('/').map_or(id, |(_, name)| name),
         "text": item["title"],
         "published": published.collect::<String>(),
         "ours": format!("{ours}{interval}{unit}"),
         "verdict": item["verdict"],
+        "seeds": item["seeds_to_decide"],
         "reason": item["reason"],
     })
 }
@@ -265,27 +274,6 @@ fn significant(value: f64) -> String {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
-}
-
-/// A table of an item without its title, and without confidence intervals.
-fn markdown(table: &Json) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let texts = |cells: &Json| -> Vec<String> {
-        let cells = cells.as_array().expect("cells").iter();
-        let text = cells.map(|cell| match cell.as_str() {
-            Some(text) => text.to_owned(),
-            None => cell["value"].as_f64().map_or("–".to_owned(), |value| {
-                let decimals = cell["decimals"].as_u64().unwrap_or(0) as usize;
-                format!("{value:.decimals$}")
-            }),
-        });
-        text.collect()
-    };
-    let columns = texts(&table["columns"]);
-    let rule = vec!["---".to_owned(); columns.len()];
-    let rows = table["rows"].as_array().expect("rows").iter().map(texts);
-    let lines = [columns, rule].into_iter().chain(rows);
-    lines.map(line).collect()
 }
 
 /// Rows of `crates/sim/tests/kernel/measured.csv` for one type of traffic, one per scheme; or of `simulated.csv`, which has

@@ -163,9 +163,10 @@ fn verdicts_hold() {
     println!("verdicts: {verdicts}");
 }
 
-/// A bridge br0 whose ports d0 and d2 forward at once.
+/// A bridge br0 whose ports d0 and d2 forward at once. One that snoops joins the group of all snoopers, whose IGMP report would be
+/// a packet more.
 fn bridge() {
-    run("ip link add br0 type bridge forward_delay 0");
+    run("ip link add br0 type bridge forward_delay 0 mcast_snooping 0");
     for line in ["d0 master br0", "d2 master br0", "br0 up"] {
         run(&format!("ip link set {line}"));
     }
