@@ -6,6 +6,7 @@
 use super::guest::{drains, dummy, only_here, qdiscs, run};
 use super::load::{Changes, frames};
 use super::packets::Sender;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{scope, yield_now};
@@ -16,6 +17,9 @@ const CHANGES: u64 = 4000;
 
 /// Number of sending threads; as many dump statistics at the same time.
 const SENDERS: usize = 2;
+
+/// Dumps by one process, which takes longer to start than they do.
+const DUMPS: usize = 100;
 
 #[test]
 #[ignore = "runs within a machine with several processors"]
@@ -49,7 +53,7 @@ impl Counters {
         println!("changes: {changes}, sent: {sent}, dumps: {dumps}");
         assert_eq!(changes, 2 * CHANGES);
         assert!(sent > 2 * CHANGES, "{sent} packets sent");
-        assert!(dumps > 20, "{dumps} dumps");
+        assert!(dumps > 2_000, "{dumps} dumps");
     }
 }
 
@@ -73,7 +77,7 @@ fn together(place: &str, seed: u64, counters: &Counters) {
             threads.spawn(move || {
                 while !over.load(Relaxed) {
                     dump(["qdisc", "class"][first % 2]);
-                    counters.dumps.fetch_add(1, Relaxed);
+                    counters.dumps.fetch_add(DUMPS as u64, Relaxed);
                 }
             });
         }
@@ -93,14 +97,20 @@ fn together(place: &str, seed: u64, counters: &Counters) {
     }
 }
 
-/// Dumps the statistics of the device. Its qdisc may be deleted meanwhile, which `tc` treats as an error.
+/// Dumps the statistics of the device [`DUMPS`] times. Its qdisc may be deleted meanwhile, which `tc` treats as an error.
 fn dump(what: &str) {
-    Command::new("tc")
-        .args(["-s", "-d", what, "show", "dev", "d0"])
+    let mut tc = Command::new("tc")
+        .args(["-s", "-d", "-force", "-batch", "-"])
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
+        .spawn()
         .expect("tc starts");
+    let lines = format!("{what} show dev d0\n").repeat(DUMPS);
+    let mut input = tc.stdin.take().expect("a pipe");
+    input.write_all(lines.as_bytes()).expect("tc reads");
+    drop(input);
+    tc.wait().expect("tc ends");
 }
 
 /// Whether a qdisc of gentle is at the place.
