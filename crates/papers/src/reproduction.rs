@@ -463,16 +463,18 @@ pub(crate) fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdic
     Verdict::of_estimate(claim, ours(measured, claim), &row(data, measured, claim))
 }
 
+/// Verdict by our number alone, for comparisons with few seeds.
+pub(crate) fn verdict_of_number(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
+    let ours = ours(measured, claim).value;
+    Verdict::of_claim(claim, ours, &row(data, measured, claim))
+}
+
 fn seeds_to_decide(data: &Data, measured: &Measured, claim: &Claim) -> Option<u32> {
     Verdict::seeds_to_decide(claim, ours(measured, claim), &row(data, measured, claim))
 }
 
 /// The other claims of the row of `claim` with our numbers.
-pub(crate) fn row<'a>(
-    data: &'a Data,
-    measured: &Measured,
-    claim: &'a Claim,
-) -> Vec<(&'a Claim, Option<f64>)> {
+fn row<'a>(data: &'a Data, measured: &Measured, claim: &'a Claim) -> Vec<(&'a Claim, Option<f64>)> {
     let others = data
         .claims_of(claim.part())
         .filter(|other| other.row.is_some() && other.row == claim.row && other.id != claim.id);
@@ -481,7 +483,7 @@ pub(crate) fn row<'a>(
         .collect()
 }
 
-/// A row per claim: our number and the verdict under each value of an assumption, and what follows from them.
+/// A row per claim: our number and its verdict under each value of an assumption, and what follows from them.
 fn sensitivity_table(
     data: &Data,
     claims: &[&Claim],
@@ -497,10 +499,13 @@ fn sensitivity_table(
         "the verdict depends on it".to_owned(),
         "agrees with".to_owned(),
     ]);
-    let table = Table::new("Our number and the verdict under each value", heads);
+    let table = Table::new(
+        "Our number and its verdict under each value, with few seeds and without intervals",
+        heads,
+    );
     claims.iter().fold(table, |table, claim| {
         let verdicts: Vec<Verdict> = (cases.iter())
-            .map(|case| verdict(data, &case[claim.part()], claim))
+            .map(|case| verdict_of_number(data, &case[claim.part()], claim))
             .collect();
         let cells = cases.iter().zip(&verdicts).map(|(case, verdict)| {
             let value = ours(&case[claim.part()], claim).value;

@@ -9,7 +9,7 @@ use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::paper::{Paper, Variant};
 use crate::published::{Claim, Data};
-use crate::reproduction::{ours, row, verdict};
+use crate::reproduction::{ours, verdict, verdict_of_number};
 use crate::table::{Cell, Table};
 use crate::verdict::Verdict;
 use gentle_units::text::significant;
@@ -149,11 +149,8 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// Verdict by the number alone: settings have few seeds.
     fn verdict(&self, found: &Found<'_>, claim: &Claim) -> Verdict {
-        let measured = &found[claim.part()];
-        let row = row(self.data, measured, claim);
-        Verdict::of_claim(claim, ours(measured, claim).value, &row)
+        verdict_of_number(self.data, &found[claim.part()], claim)
     }
 
     /// Claims by which the best setting is chosen, and the others.
