@@ -31,11 +31,10 @@ pub(crate) fn contradiction(claim: &Claim) -> Option<String> {
     let target = claim.target().filter(|_| claim.unit.is_empty())?;
     let Scale { degree } = toml::from_str(include_str!("../data/scale.toml"))
         .unwrap_or_else(|error| panic!("built-in scale: {error}"));
-    let wrong = degree.into_iter().find_map(|degree| {
-        let word = degree.in_text(&claim.text)?.to_owned();
-        (!degree.permits(target, claim.tolerance)).then_some(word)
-    });
-    wrong
+    degree.iter().find_map(|degree| {
+        let word = degree.in_text(&claim.text)?;
+        (!degree.permits(target, claim.tolerance)).then(|| word.to_owned())
+    })
 }
 
 impl Degree {

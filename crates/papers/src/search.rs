@@ -278,7 +278,111 @@ fn hypercube(values: &[usize], number: usize, rng: &mut impl Rng) -> Vec<Setting
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::Estimate;
+    use crate::paper::{Part, Variants};
+    use crate::setup::Setup;
     use proptest::prelude::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// A paper whose numbers are the bytes that links add to a packet and the limit of a FIFO.
+    const PAPER: Paper = Paper {
+        name: "p",
+        published: &["
+        [[figure]]
+        id = 'f'
+        title = 't'
+        source = 's'
+        [[claim]]
+        id = 'f/bytes'
+        text = 't'
+        quantity = 'q'
+        value = 38
+        assumptions = ['overhead']
+        [[claim]]
+        id = 'f/bytes-again'
+        text = 't'
+        quantity = 'q'
+        value = 38
+        [[claim]]
+        id = 'f/limit'
+        text = 't'
+        quantity = 'q'
+        at_most = 10
+        [[claim]]
+        id = 'f/never'
+        text = 't'
+        quantity = 'q'
+        value = 8
+        [[assumption]]
+        id = 'overhead'
+        text = 't'
+        [[assumption]]
+        id = 'limit'
+        text = 't'
+        "],
+        sentences: None,
+        parts: &[Part { id: "f", measure }],
+        assumptions: &[
+            Variants {
+                id: "overhead",
+                base: "14",
+                values: &[
+                    Variant::new("0", |setup| setup.set_overhead(0)),
+                    Variant::new("38", |setup| setup.set_overhead(38)),
+                ],
+            },
+            Variants {
+                id: "limit",
+                base: "50",
+                values: &[
+                    Variant::new("7", |setup| setup.set_option("FIFO", "limit", "7")),
+                    Variant::new("none", |setup| setup.set_option("FIFO", "limit", "0")),
+                ],
+            },
+        ],
+    };
+
+    fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
+        let text = include_str!("../data/spa-2018/real.toml");
+        let setup = Setup::from_toml("real.toml", text).scheme("FIFO", "pfifo limit=50");
+        let setup = lab.varied(setup);
+        if let Some(conflict) = setup.conflict {
+            return Err(Failure::Conflict(conflict));
+        }
+        let bytes = Estimate::exact(f64::from(setup.scenario.links[0].overhead));
+        let limit = setup.schemes[0].1.to_string();
+        let limit = limit.rsplit_once('=').expect("an option").1.parse();
+        let limit = Estimate::exact(limit.expect("a number"));
+        let claims = [
+            ("bytes", bytes),
+            ("bytes-again", bytes),
+            ("limit", limit),
+            ("never", limit),
+        ];
+        Ok(Measured::new().claims(claims))
+    }
+
+    #[test]
+    fn the_best_setting_is_found_and_what_none_explains_is_listed() {
+        let stop = AtomicBool::new(false);
+        let lab = Lab::new(true, &(), &stop);
+        let tables = search(&PAPER, &PAPER.data(), &lab).unwrap();
+        let text = |table: &Table| -> Vec<Vec<String>> {
+            let rows = table.rows.iter();
+            rows.map(|row| row.iter().map(|cell| format!("{cell:?}")).collect())
+                .collect()
+        };
+        let [values, counts, claims] = [0, 1, 2].map(|index| text(&tables[index]));
+        let says = |cell: &String, what: &str| assert!(cell.contains(what), "{cell}: {what}");
+        says(&values[0][2], "38");
+        says(&values[1][2], "\"7\"");
+        // Of two claims by which it was chosen both agree, none before.
+        says(&counts[0][2], "\"0\"");
+        says(&counts[1][2], "\"2\"");
+        says(&counts[3][2], "\"1\"");
+        let never = claims.iter().find(|row| row[0].contains("never")).unwrap();
+        says(never.last().unwrap(), "\"0 of");
+    }
 
     proptest! {
         #[test]
