@@ -41,6 +41,9 @@ pub struct Reproduction {
     pub interrupted: bool,
     /// Number of claims by verdict.
     pub verdicts: Verdicts,
+    /// Statements of the paper that cannot have an item; `gentle reproduce --coverage` says why each. 0 unless everything is
+    /// selected.
+    pub not_testable: u32,
     /// Figures and tables, each followed by its claims, then the assumptions.
     pub items: Vec<Item>,
 }
@@ -63,9 +66,6 @@ pub struct Verdicts {
     pub given: u32,
     /// Claims without a published value.
     pub not_published: u32,
-    /// Statements of the paper that cannot have an item; `gentle reproduce --coverage` says why each. 0 unless everything is
-    /// selected.
-    pub not_testable: u32,
 }
 
 /// A figure, a table, or a claim.
@@ -192,6 +192,7 @@ pub fn reproduce(
         quick: lab.quick(),
         interrupted: false,
         verdicts: Verdicts::default(),
+        not_testable: 0,
         items: Vec::new(),
     };
     let mut context = Context {
@@ -208,7 +209,7 @@ pub fn reproduce(
     }
     if selection.all {
         let coverage = Coverage::of(paper);
-        reproduction.verdicts.not_testable = coverage.map_or(0, |coverage| coverage.without);
+        reproduction.not_testable = coverage.map_or(0, |coverage| coverage.without);
     }
     let claims = reproduction.items.iter();
     for item in claims.filter(|item| item.kind == Kind::Claim) {

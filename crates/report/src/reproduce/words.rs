@@ -58,8 +58,8 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
         let numbers = plural(found.not_published.into(), "number has", "numbers have");
         sentences.push(format!("{numbers} no published value."));
     }
-    if found.not_testable > 0 {
-        let statements = plural(found.not_testable.into(), "statement", "statements");
+    if reproduction.not_testable > 0 {
+        let statements = plural(reproduction.not_testable.into(), "statement", "statements");
         sentences.push(format!(
             "{statements} of the paper cannot be tested; --coverage says why."
         ));

@@ -339,8 +339,8 @@ pub(crate) fn reproduction() -> Reproduction {
             differs: 1,
             given: 0,
             not_published: 1,
-            not_testable: 387,
         },
+        not_testable: 387,
         items: vec![fig5, agrees, in_order, differs, unpublished, table, sensitivity],
     }
 }

@@ -135,6 +135,7 @@ fn a_call_that_was_stopped_early_still_gives_a_page() {
     let mut reproduction = reproduction();
     reproduction.items.clear();
     reproduction.verdicts = Default::default();
+    reproduction.not_testable = 0;
     reproduction.interrupted = true;
     let document = parse(&html(&reproduction));
     assert_eq!(texts(&document, ".notes li").len(), 2);
