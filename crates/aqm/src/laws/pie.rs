@@ -428,6 +428,11 @@ impl Pie {
         } else if self.prob > old {
             self.prob = 0;
         }
+        if params.before_5_1 && self.prob > MAX_PROB {
+            // Its probability had 32 bits, which are full at 1.
+            self.prob = MAX_PROB;
+            decay = false;
+        }
         if qdelay == 0 && qdelay_old == 0 && decay {
             self.prob = match params.before_5_1 {
                 true => self.prob * 98 / 100,
@@ -586,6 +591,14 @@ mod tests {
             let ratio = step / (0.125 * 0.0824 / divisor);
             assert!((ratio - 1.0).abs() < 0.001, "{prob}: {ratio}");
         }
+        // Unlike that of today the probability stops at 1, from which it falls by 2 % while nothing waits.
+        let mut pie = congested(MAX_PROB, Nanos::from_millis(400));
+        pie.avg_dq_rate = 16;
+        pie.update(&params, 1_000_000, 100);
+        assert_eq!(pie.prob, MAX_PROB);
+        let mut pie = congested(MAX_PROB, Nanos::ZERO);
+        pie.update_once(&params, 0);
+        assert!(pie.prob <= MAX_PROB * 98 / 100);
         // Drops follow each other at once as often as chance has it: none of 0.85 of the mean distance.
         let mut pie = congested(MAX_PROB / 20, Nanos::from_millis(30));
         let dropped: Vec<bool> = (0..40_000)
