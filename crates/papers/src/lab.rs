@@ -91,9 +91,9 @@ pub struct Lab<'a> {
 /// Number of seeds for a figure or table.
 #[derive(Debug, Clone, Copy)]
 enum Seeds {
-    /// That of a quick call.
+    /// The number of a quick call.
     Few,
-    /// That of a full call, or a multiple of it.
+    /// The number of a full call, times this factor.
     Full(u64),
 }
 
@@ -327,14 +327,12 @@ impl<'a> Lab<'a> {
     /// The laboratory with `times` as many seeds as in a full call, unless it has few.
     pub(crate) fn with_more_seeds(&self, times: u64) -> Lab<'a> {
         Lab {
-            simulator: Arc::clone(&self.simulator),
             memo: Arc::clone(&self.memo),
-            variants: self.variants.clone(),
             seeds: match self.seeds {
                 Seeds::Few => Seeds::Few,
                 Seeds::Full(_) => Seeds::Full(times),
             },
-            ..*self
+            ..self.temporary()
         }
     }
 

@@ -361,7 +361,6 @@ impl Context<'_> {
         let claims: Vec<&Claim> = (self.data.claims.iter())
             .filter(|claim| claim.assumptions.iter().any(|known| known == id))
             .collect();
-        let parts: BTreeSet<&str> = claims.iter().map(|claim| claim.part()).collect();
         let Some(text) = self.data.assumptions.iter().find(|known| known.id == id) else {
             panic!(
                 "{}: no assumption {id} in the published values",
@@ -377,18 +376,12 @@ impl Context<'_> {
         let cases: Vec<Variant> = std::iter::once(assumed)
             .chain(values.iter().copied())
             .collect();
-        let mut found: Vec<BTreeMap<&str, Measured>> = Vec::new();
+        let mut found: Vec<ByPart<'_>> = Vec::new();
         for variant in &cases {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
             self.lab.begin(self.paper.name, &name);
             let lab = self.lab.with_variants(vec![*variant]).with_few_seeds();
-            let mut case = BTreeMap::new();
-            for part in &parts {
-                let known = self.paper.parts.iter().find(|known| known.id == *part);
-                let known = known.expect("claims belong to parts of the paper");
-                case.insert(*part, (known.measure)(&lab)?);
-            }
-            found.push(case);
+            found.push(measure_parts_of(&claims, self.paper, &lab)?);
         }
         let labels: Vec<&str> = cases.iter().map(|variant| variant.label).collect();
         let table = sensitivity_table(self.data, &claims, &labels, &found);
@@ -484,12 +477,30 @@ fn row<'a>(data: &'a Data, measured: &Measured, claim: &'a Claim) -> Vec<(&'a Cl
         .collect()
 }
 
+/// Figures and tables by name.
+pub(crate) type ByPart<'a> = BTreeMap<&'a str, Measured>;
+
+/// Measures the figures and tables to which `claims` belong.
+pub(crate) fn measure_parts_of<'a>(
+    claims: &[&'a Claim],
+    paper: &Paper,
+    lab: &Lab<'_>,
+) -> Result<ByPart<'a>, Failure> {
+    let parts: BTreeSet<&str> = claims.iter().map(|claim| claim.part()).collect();
+    let measured = parts.into_iter().map(|part| {
+        let known = paper.parts.iter().find(|known| known.id == part);
+        let known = known.expect("claims belong to parts of the paper");
+        Ok((part, (known.measure)(lab)?))
+    });
+    measured.collect()
+}
+
 /// A row per claim: our number and its verdict under each value of an assumption, and what follows from them.
 fn sensitivity_table(
     data: &Data,
     claims: &[&Claim],
     labels: &[&str],
-    cases: &[BTreeMap<&str, Measured>],
+    cases: &[ByPart<'_>],
 ) -> Table {
     let heads = labels.iter().enumerate().map(|(i, label)| match i {
         0 => format!("{label} (assumed)"),
@@ -510,7 +521,7 @@ fn sensitivity_table(
             .collect();
         let cells = cases.iter().zip(&verdicts).map(|(case, verdict)| {
             let value = ours(&case[claim.part()], claim).value;
-            let number = value.map_or_else(|| "none".to_owned(), significant);
+            let number = significant(value);
             match verdict {
                 Verdict::NotPublished => Cell::text(number),
                 _ => Cell::text(format!("{number} ({verdict})")),
@@ -541,6 +552,10 @@ fn sensitivity_table(
     })
 }
 
-fn significant(value: f64) -> String {
-    gentle_units::text::significant(value, 3)
+/// A number with three digits; `none` without an observation.
+pub(crate) fn significant(value: Option<f64>) -> String {
+    value.map_or_else(
+        || "none".to_owned(),
+        |value| gentle_units::text::significant(value, 3),
+    )
 }

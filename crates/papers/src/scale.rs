@@ -1,7 +1,8 @@
-//! What words of degree mean: the content of `papers/scale.toml`.
+//! Words of degree ("much", "halves") and the bounds that they stand for: the content of `papers/scale.toml`.
 
 use crate::published::{Claim, Target};
 use serde::Deserialize;
+use std::sync::LazyLock;
 
 /// Words with one meaning.
 #[derive(Debug, Deserialize)]
@@ -26,12 +27,16 @@ struct Scale {
     degree: Vec<Degree>,
 }
 
+/// The scale, read once.
+static SCALE: LazyLock<Scale> = LazyLock::new(|| {
+    let scale = toml::from_str(include_str!("../data/scale.toml"));
+    scale.unwrap_or_else(|error| panic!("built-in scale: {error}"))
+});
+
 /// A word in the statement of `claim`, whose published value or bound it does not permit. Concerns ratios only.
 pub(crate) fn contradiction(claim: &Claim) -> Option<String> {
     let target = claim.target().filter(|_| claim.unit.is_empty())?;
-    let Scale { degree } = toml::from_str(include_str!("../data/scale.toml"))
-        .unwrap_or_else(|error| panic!("built-in scale: {error}"));
-    degree.iter().find_map(|degree| {
+    SCALE.degree.iter().find_map(|degree| {
         let word = degree.in_text(&claim.text)?;
         (!degree.permits(target, claim.tolerance)).then(|| word.to_owned())
     })

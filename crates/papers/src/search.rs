@@ -6,17 +6,17 @@
 //! explains and what it was merely fitted to.
 
 use crate::lab::{Failure, Lab};
-use crate::measured::Measured;
 use crate::paper::{Paper, Variant};
 use crate::published::{Claim, Data};
-use crate::reproduction::{ours, verdict, verdict_of_number};
+use crate::reproduction::{
+    ByPart, measure_parts_of, ours, significant, verdict, verdict_of_number,
+};
+use crate::selection::{ASSUMPTION, SEARCH};
 use crate::table::{Cell, Table};
 use crate::verdict::Verdict;
-use gentle_units::text::significant;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::BTreeMap;
 
 /// Settings of a full and of a quick search.
 const SETTINGS: (usize, usize) = (48, 4);
@@ -24,13 +24,10 @@ const SETTINGS: (usize, usize) = (48, 4);
 /// Index of the value of each assumption of the paper; 0 is the assumed one.
 type Setting = Vec<usize>;
 
-/// The figures and tables, by name, with a setting.
-type Found<'a> = BTreeMap<&'a str, Measured>;
-
 /// A setting that was measured with few seeds.
 struct Tried<'a> {
     setting: Setting,
-    found: Found<'a>,
+    found: ByPart<'a>,
     /// Claims of the first half that agree, then those that agree in order.
     score: (usize, usize),
 }
@@ -116,7 +113,7 @@ impl<'a> Search<'a> {
         best.expect("the assumed setting is possible")
     }
 
-    /// Changes one value of the best setting after the other and goes on from what is better.
+    /// Tries the other values of each assumption in turn, each with the best setting so far.
     fn ascend(&self, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
         for (assumption, variants) in self.paper.assumptions.iter().enumerate() {
             for value in 0..=variants.values.len() {
@@ -130,7 +127,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn measure(&self, setting: &Setting, few: bool) -> Result<Found<'a>, Failure> {
+    fn measure(&self, setting: &Setting, few: bool) -> Result<ByPart<'a>, Failure> {
         let chosen = self.paper.assumptions.iter().zip(setting);
         let variants: Vec<Variant> = chosen
             .filter_map(|(variants, index)| Some(variants.values[index.checked_sub(1)?]))
@@ -139,17 +136,12 @@ impl<'a> Search<'a> {
         if few {
             lab = lab.with_few_seeds();
         }
-        let mut found = BTreeMap::new();
-        for part in self.paper.parts {
-            if self.claims.iter().any(|claim| claim.part() == part.id) {
-                self.lab.begin(self.paper.name, part.id);
-                found.insert(part.id, (part.measure)(&lab)?);
-            }
-        }
-        Ok(found)
+        let name = format!("{ASSUMPTION}{SEARCH}");
+        self.lab.begin(self.paper.name, &name);
+        measure_parts_of(&self.claims, self.paper, &lab)
     }
 
-    fn verdict(&self, found: &Found<'_>, claim: &Claim) -> Verdict {
+    fn verdict(&self, found: &ByPart<'_>, claim: &Claim) -> Verdict {
         verdict_of_number(self.data, &found[claim.part()], claim)
     }
 
@@ -160,7 +152,7 @@ impl<'a> Search<'a> {
     }
 
     /// Claims of the first half that agree, then those that agree in order.
-    fn score(&self, found: &Found<'_>) -> (usize, usize) {
+    fn score(&self, found: &ByPart<'_>) -> (usize, usize) {
         let verdicts: Vec<Verdict> = (self.half(true))
             .map(|claim| self.verdict(found, claim))
             .collect();
@@ -182,7 +174,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn counts(&self, [assumed, best]: &[Found<'_>; 2]) -> Table {
+    fn counts(&self, [assumed, best]: &[ByPart<'_>; 2]) -> Table {
         const VERDICTS: [Verdict; 4] = [
             Verdict::Agrees,
             Verdict::AgreesInOrder,
@@ -214,7 +206,7 @@ impl<'a> Search<'a> {
     }
 
     /// Claims that do not agree with the assumed setting, or in some other.
-    fn claims(&self, tried: &[Tried<'_>], [assumed, best]: &[Found<'_>; 2]) -> Table {
+    fn claims(&self, tried: &[Tried<'_>], [assumed, best]: &[ByPart<'_>; 2]) -> Table {
         let heads = [
             "claim",
             "assumed",
@@ -239,14 +231,11 @@ impl<'a> Search<'a> {
                     .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                         (f64::min(low, value), f64::max(high, value))
                     });
-                let number = |value: f64| match value.is_finite() {
-                    true => Cell::text(significant(value, 3)),
-                    false => Cell::text("none"),
-                };
-                let full = |found: &Found<'_>| {
+                let number =
+                    |value: f64| Cell::text(significant(Some(value).filter(|it| it.is_finite())));
+                let full = |found: &ByPart<'_>| {
                     let measured = &found[claim.part()];
-                    let value = ours(measured, claim).value;
-                    let value = value.map_or("none".to_owned(), |value| significant(value, 3));
+                    let value = significant(ours(measured, claim).value);
                     Cell::text(format!("{value} ({})", verdict(self.data, measured, claim)))
                 };
                 table.row([
@@ -279,6 +268,7 @@ fn hypercube(values: &[usize], number: usize, rng: &mut impl Rng) -> Vec<Setting
 mod tests {
     use super::*;
     use crate::estimate::Estimate;
+    use crate::measured::Measured;
     use crate::paper::{Part, Variants};
     use crate::setup::Setup;
     use proptest::prelude::*;

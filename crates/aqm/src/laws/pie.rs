@@ -71,7 +71,7 @@ pub(crate) const BEFORE_5_1: OptionSpec = OptionSpec {
         simulations only",
 };
 
-/// What `tc` refuses, with advice.
+/// Options that `tc` does not have, with advice.
 pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(
     BEFORE_5_1.name,
     "it is how Linux was until 2019; leave it out",
@@ -143,7 +143,7 @@ const HIGH_DELAY: u64 = ticks(Nanos::from_millis(250));
 /// Bytes per measurement of the departure rate (RFC 8033, section 5.2: `DQ_THRESHOLD`).
 const DQ_THRESHOLD: u64 = 16_384;
 
-/// The same before Linux 5.1.
+/// Bytes per measurement of the departure rate before Linux 5.1.
 const DQ_THRESHOLD_BEFORE: u64 = 10_000;
 
 /// Fractional bits of the departure rate in bytes per tick.
@@ -158,7 +158,7 @@ const TUNING: [u64; 5] = [
     MAX_PROB / 1_000_000,
 ];
 
-/// The same before Linux 5.1.
+/// Auto-tuning steps before Linux 5.1.
 const TUNING_BEFORE: [u64; 1] = [MAX_PROB / 100];
 
 /// Unit of time in nanoseconds (Linux: `1 << PSCHED_SHIFT`).
@@ -429,7 +429,7 @@ impl Pie {
             self.prob = 0;
         }
         if params.before_5_1 && self.prob > MAX_PROB {
-            // Its probability had 32 bits, which are full at 1.
+            // The probability had 32 bits, the largest number of which stands for 1.
             self.prob = MAX_PROB;
             decay = false;
         }

@@ -4,8 +4,8 @@
 //! is generated for each paper from `docs/templates/claims.md`. `make docs` rewrites both, `make test-all` compares both. Blocks of `gentle testbed`
 //! take hours on a real kernel: they are compared and written only by `make docs-kernel`, which also sets DOCS_KERNEL=1.
 
-use gentle_papers::published::Target;
-use gentle_papers::{Coverage, Paper, Verdict};
+use gentle_papers::published::{Claim, Target};
+use gentle_papers::{Coverage, PAPERS, Paper, Verdict};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, Value};
@@ -166,23 +166,25 @@ fn compare(name: &str, path: &Path, page: &str, made: &str) {
     );
 }
 
-/// Papers with a page of claims in `docs/claims/`, all made from one template.
-const PAPERS: [&str; 4] = ["spa-2018", "redfavor-2012", "gsp-2015", "handshake-2009"];
-
 #[test]
 #[ignore = "make test-all"]
 fn full_size_claims_in_pages_are_those_of_the_program() {
     let docs = repository().join("docs");
     let template = std::fs::read_to_string(docs.join("templates/claims.md")).unwrap();
     for paper in PAPERS {
-        let made = rendered(&template, paper).unwrap_or_else(|error| panic!("{paper}: {error:#}"));
-        let path = docs.join(format!("claims/{paper}.md"));
+        let Some(coverage) = Coverage::of(paper) else {
+            continue;
+        };
+        let name = paper.name;
+        let claims = reproduced(paper, &coverage);
+        let made = rendered(&template, claims).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        let path = docs.join(format!("claims/{name}.md"));
         let page = std::fs::read_to_string(&path).unwrap_or_default();
-        compare(paper, &path, &page, &made);
+        compare(name, &path, &page, &made);
     }
 }
 
-fn rendered(template: &str, paper: &str) -> Result<String, Error> {
+fn rendered(template: &str, claims: Json) -> Result<String, Error> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder()
         .keep_trailing_newline(true)
@@ -190,17 +192,17 @@ fn rendered(template: &str, paper: &str) -> Result<String, Error> {
         .build()?;
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.render_str(template, Value::from(Serde(reproduced(paper))))
+    environment.render_str(template, Value::from(Serde(claims)))
 }
 
 /// Figures and tables of `gentle reproduce PAPER` with their claims, and the number of claims by verdict.
-fn reproduced(paper: &str) -> Json {
-    let known = Paper::by_name(paper).expect("a paper");
-    let mut arguments = ["reproduce", paper, "--json", "--quiet"]
+fn reproduced(paper: &Paper, coverage: &Coverage) -> Json {
+    let data = paper.data();
+    let mut arguments = ["reproduce", paper.name, "--json", "--quiet"]
         .map(str::to_owned)
         .to_vec();
     // Without the assumptions, which have no claims.
-    arguments.extend(known.parts.iter().map(|part| part.id.to_owned()));
+    arguments.extend(paper.parts.iter().map(|part| part.id.to_owned()));
     let found: Json = serde_json::from_str(&printed(&arguments)).expect("JSON");
     let mut parts: Vec<Json> = Vec::new();
     for item in found["items"].as_array().expect("items") {
@@ -208,7 +210,8 @@ fn reproduced(paper: &str) -> Json {
             Some("claim") => {
                 let part = parts.last_mut().expect("claims follow their figure");
                 let claims = part["claims"].as_array_mut().expect("claims");
-                claims.push(claim(item));
+                let known = data.claims.iter().find(|known| item["id"] == known.id);
+                claims.push(row(known.expect("a claim of the paper"), item));
             }
             _ => parts.push(json!({
                 "title": item["title"],
@@ -217,9 +220,8 @@ fn reproduced(paper: &str) -> Json {
             })),
         }
     }
-    let coverage = Coverage::of(known).expect("statements");
     json!({
-        "paper": paper,
+        "paper": paper.name,
         "title": found["title"],
         "authors": found["authors"],
         "venue": found["venue"],
@@ -230,22 +232,8 @@ fn reproduced(paper: &str) -> Json {
 }
 
 /// A claim in the words of a table: published and our number with the unit, verdict, and the reason for a difference.
-fn claim(item: &Json) -> Json {
-    let unit = item["unit"]
-        .as_str()
-        .map_or(String::new(), |unit| format!(" {unit}"));
-    let published = [("value", ""), ("at_most", "≤ "), ("at_least", "≥ ")].into_iter();
-    let published = published.filter_map(|(key, sign)| {
-        let value = item["published"][key].as_f64()?;
-        Some(format!("{sign}{}{unit}", significant(value)))
-    });
-    let between = item["published"]["between"].as_array().map(|ends| {
-        let ends: Vec<String> = (ends.iter().filter_map(Json::as_f64))
-            .map(significant)
-            .collect();
-        format!("{}{unit}", ends.join(" to "))
-    });
-    let published = published.chain(between);
+fn row(claim: &Claim, item: &Json) -> Json {
+    let unit = unit(claim);
     let ours = item["ours"]["value"]
         .as_f64()
         .map_or("–".to_owned(), significant);
@@ -253,12 +241,34 @@ fn claim(item: &Json) -> Json {
     let interval = interval.map_or(String::new(), |ci95| format!(" ± {}", significant(ci95)));
     json!({
         "text": item["title"],
-        "published": published.collect::<String>(),
+        "published": published(claim),
         "ours": format!("{ours}{interval}{unit}"),
         "verdict": item["verdict"],
         "seeds": item["seeds_to_decide"],
         "reason": item["reason"],
     })
+}
+
+/// Unit of a claim behind its number.
+fn unit(claim: &Claim) -> String {
+    match claim.unit.as_str() {
+        "" => String::new(),
+        unit => format!(" {unit}"),
+    }
+}
+
+/// Published value or bound of a claim with its unit; empty without one.
+fn published(claim: &Claim) -> String {
+    let unit = unit(claim);
+    match claim.target() {
+        None => String::new(),
+        Some(Target::Value(value)) => format!("{}{unit}", significant(value)),
+        Some(Target::AtMost(bound)) => format!("≤ {}{unit}", significant(bound)),
+        Some(Target::AtLeast(bound)) => format!("≥ {}{unit}", significant(bound)),
+        Some(Target::Between(low, high)) => {
+            format!("{} to {}{unit}", significant(low), significant(high))
+        }
+    }
 }
 
 /// A number with three significant digits, or all digits before the decimal point.
@@ -436,19 +446,8 @@ fn claims_on_kernel() -> String {
             "fig10" => "10m",
             _ => "real",
         };
-        let unit = if claim.unit.is_empty() {
-            String::new()
-        } else {
-            format!(" {}", claim.unit)
-        };
-        let published = match claim.target().expect("a published value") {
-            Target::Value(value) => format!("{}{unit}", significant(value)),
-            Target::AtMost(bound) => format!("≤ {}{unit}", significant(bound)),
-            Target::AtLeast(bound) => format!("≥ {}{unit}", significant(bound)),
-            Target::Between(low, high) => {
-                format!("{} to {}{unit}", significant(low), significant(high))
-            }
-        };
+        assert!(claim.target().is_some(), "{id} has a published value");
+        let (published, unit) = (published(claim), unit(claim));
         let verdict = Verdict::of_claim(claim, Some(ours), &[]);
         table += &format!(
             "\n| `{traffic}` | {} | {} | {published} | {}{unit} | {verdict} |",

@@ -74,7 +74,7 @@ fn is_or_are(n: u32) -> String {
     }
 }
 
-/// What is known about a claim that does not agree: the reason, and the number of seeds that would decide.
+/// Reason why a claim does not agree, and the number of seeds that would decide it.
 pub(super) fn reason(claim: &Item) -> Option<String> {
     let seeds = claim.seeds_to_decide.map(|seeds| {
         let seeds = count(seeds.into());
