@@ -19,27 +19,14 @@ fn options(choice: u8) -> Options {
             0b10_0001 => vec!["0".to_owned()],
             _ => Vec::new(),
         },
-        direction: [
-            None,
-            Some(DirectionBy::Interface),
-            Some(DirectionBy::Local),
-            None,
-        ][usize::from(choice >> 1 & 3)],
+        direction: [None, Some(DirectionBy::Interface), Some(DirectionBy::Local), None][usize::from(choice >> 1 & 3)],
         local: match choice >> 1 & 3 {
             0 | 1 => Vec::new(),
-            _ => ["10.0.0.0/8", "2001:db8::/32"]
-                .map(|prefix| prefix.parse().expect("a prefix"))
-                .into(),
+            _ => ["10.0.0.0/8", "2001:db8::/32"].map(|prefix| prefix.parse().expect("a prefix")).into(),
         },
         memory_limit: Options::LEAST_MEMORY,
-        idle_timeout: if bit(3) {
-            Nanos::from_millis(100)
-        } else {
-            Nanos::from_secs(900)
-        },
-        rate: bit(4)
-            .then(|| Rate::from_bits_per_second(2_400_000))
-            .flatten(),
+        idle_timeout: if bit(3) { Nanos::from_millis(100) } else { Nanos::from_secs(900) },
+        rate: bit(4).then(|| Rate::from_bits_per_second(2_400_000)).flatten(),
         vantage: bit(5).then_some(VantagePoint::Server),
         top: if bit(3) { 1 } else { 10 },
     }
@@ -49,15 +36,11 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let Some((&choice, file)) = bytes.split_first() else {
         return Corpus::Reject;
     };
-    if !matches!(
-        file,
-        [0xa1, 0xb2, ..] | [_, _, 0xb2, 0xa1, ..] | [0x0a, 0x0d, ..]
-    ) {
+    if !matches!(file, [0xa1, 0xb2, ..] | [_, _, 0xb2, 0xa1, ..] | [0x0a, 0x0d, ..]) {
         return Corpus::Reject;
     }
     let options = options(choice);
-    let anonymizer =
-        Anonymizer::new(std::array::from_fn(|i| i as u8)).filter(|_| choice >> 6 & 1 == 1);
+    let anonymizer = Anonymizer::new(std::array::from_fn(|i| i as u8)).filter(|_| choice >> 6 & 1 == 1);
     // The same capture twice, like a switch that duplicates every frame.
     let files = &[file, file][..1 + usize::from(choice >> 7)];
     let Some(analysis) = analyze_and_check(files, &options, anonymizer.as_ref()) else {

@@ -36,10 +36,7 @@ impl Burst {
     fn segment(&self, client: u16) -> ([Ipv4Addr; 2], Vec<u8>) {
         let [high, low] = client.to_be_bytes();
         // Every four consecutive clients share an address.
-        let mut addresses = [
-            Ipv4Addr::new(10, high, low & !3, 1),
-            Ipv4Addr::new(192, 0, 2, 9),
-        ];
+        let mut addresses = [Ipv4Addr::new(10, high, low & !3, 1), Ipv4Addr::new(192, 0, 2, 9)];
         let mut ports = [40_000 + client, 443];
         let mut numbers = [0, 1 << 20].map(|side| side + (u32::from(client) << 4));
         if self.control & 1 == 1 {
@@ -69,12 +66,7 @@ fuzz_target!(|input: (bool, Vec<Burst>)| {
             packets += 1;
             time += time_step(burst.control >> 4) / 64;
             let (addresses, tcp) = burst.segment(client);
-            let ip = Ip {
-                addresses: addresses.map(Into::into),
-                id: packets as u16,
-                ttl: 64,
-                protocol: 6,
-            };
+            let ip = Ip { addresses: addresses.map(Into::into), id: packets as u16, ttl: 64, protocol: 6 };
             file.packet(time, &ip, &tcp, burst.payload_len.into());
         }
     }

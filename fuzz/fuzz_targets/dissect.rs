@@ -3,8 +3,8 @@
 #![no_main]
 
 use gentle_wire::{
-    Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake,
-    plain_tcp_v4, plain_tcp_v6, reassembled, undelivered,
+    Address, LinkType, Packet, QuicKind, Skip, Transport, Tunnels, dissect, is_handshake, plain_tcp_v4, plain_tcp_v6,
+    reassembled, undelivered,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::net::IpAddr;
@@ -68,8 +68,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     };
     let link = LinkType(u16::from_be_bytes([*a, *b]));
     let original_len = u32::from(u16::from_be_bytes([*c, *d]));
-    let [outer, inner] =
-        [Tunnels::Outer, Tunnels::Inner].map(|tunnels| dissect(link, frame, original_len, tunnels));
+    let [outer, inner] = [Tunnels::Outer, Tunnels::Inner].map(|tunnels| dissect(link, frame, original_len, tunnels));
     // A tunnel is followed only if the outer packet is valid.
     assert_eq!(outer.is_ok(), inner.is_ok());
     let known = LinkType::ALL.contains(&link);
@@ -89,14 +88,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
             let found = packet.ok().and_then(|packet| match packet.transport {
                 Transport::Tcp(tcp) => {
                     let Packet { ip, .. } = packet;
-                    Some((
-                        ip.src,
-                        ip.dst,
-                        ip.ttl,
-                        ip.id,
-                        ip.fragment,
-                        format!("{tcp:?}"),
-                    ))
+                    Some((ip.src, ip.dst, ip.ttl, ip.id, ip.fragment, format!("{tcp:?}")))
                 }
                 _ => None,
             });

@@ -27,10 +27,7 @@ impl Packet for Numbered {
     }
 
     fn handshake(&self) -> Handshake {
-        Handshake {
-            syn: self.number.is_multiple_of(5),
-            fin: self.number % 5 == 1,
-        }
+        Handshake { syn: self.number.is_multiple_of(5), fin: self.number % 5 == 1 }
     }
 
     fn ecn(&self) -> Ecn {
@@ -63,16 +60,8 @@ fn pass_packets(spec: &Spec) {
     let mut sent = 0;
     for number in 0..PACKETS {
         // A pause in the middle.
-        now += if number == PACKETS / 2 {
-            Nanos::from_secs(100)
-        } else {
-            Nanos::from_millis(3)
-        };
-        let packet = Numbered {
-            number,
-            ce: false,
-            arrived: Instant::ZERO,
-        };
+        now += if number == PACKETS / 2 { Nanos::from_secs(100) } else { Nanos::from_millis(3) };
+        let packet = Numbered { number, ce: false, arrived: Instant::ZERO };
         queue.enqueue(now, packet, &mut signals);
         if number % 2 == 0 && queue.dequeue(now, &mut signals).packet().is_some() {
             sent += 1;

@@ -22,19 +22,10 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         time += time_step(control >> 4);
         // If the input ends early, the datagram counts as cut by the capture.
         let cut = len - payload.len();
-        file.datagram(
-            time,
-            control >> 1 & 7,
-            control & 1 == 1,
-            payload,
-            cut as u16,
-        );
+        file.datagram(time, control >> 1 & 7, control & 1 == 1, payload, cut as u16);
         packets += 1;
     }
-    let options = Options {
-        memory_limit: Options::LEAST_MEMORY,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
     let analysis = analyze_and_check(&[&file.finish()], &options, None).expect("a capture");
     assert_eq!(analysis.captures[0].packets, packets);
     check_quic(&analysis);

@@ -22,9 +22,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     let mut before = Vec::new();
     while let [control, number, len, after @ ..] = rest {
         let bit = |n: u32| control >> n & 1 == 1;
-        let (frames, after) = after
-            .split_at_checked((*len).into())
-            .unwrap_or((after, &[]));
+        let (frames, after) = after.split_at_checked((*len).into()).unwrap_or((after, &[]));
         rest = after;
         time += time_step(control >> 4);
         if !bit(3) || before.is_empty() {
@@ -33,10 +31,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         let cut = if bit(1) { before.len() / 4 } else { 0 };
         file.datagram(time, 0, bit(0), &before[..before.len() - cut], cut as u16);
     }
-    let options = Options {
-        memory_limit: Options::LEAST_MEMORY,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
     let analysis = analyze_and_check(&[&file.finish()], &options, None).expect("a capture");
     check_quic(&analysis);
     Corpus::Keep

@@ -49,11 +49,7 @@ fuzz_target!(|input: Input<'_>| {
         table,
         duplicate: input.duplicate.then_some(Nanos::from_millis(3)),
         with_data: input.with_data,
-        ..Config::new(Selection {
-            client: true,
-            server: true,
-            ..Selection::default()
-        })
+        ..Config::new(Selection { client: true, server: true, ..Selection::default() })
     };
     let mut core = Retransmitter::new(config, 1);
     let mut now = Instant::ZERO;
@@ -66,11 +62,7 @@ fuzz_target!(|input: Input<'_>| {
         let frame = Frame {
             bytes,
             original_len: bytes.len() as u32,
-            link: if input.ethernet {
-                LinkType::ETHERNET
-            } else {
-                LinkType::RAW
-            },
+            link: if input.ethernet { LinkType::ETHERNET } else { LinkType::RAW },
             vlan: step.tag.map(|tci| Vlan { tpid: 0x8100, tci }),
             partial_checksum: step.partial_checksum,
             exact_time: step.exact_time,
@@ -78,11 +70,7 @@ fuzz_target!(|input: Input<'_>| {
         if step.missed {
             core.missed(now);
         }
-        let direction = if step.out {
-            Direction::Out
-        } else {
-            Direction::In
-        };
+        let direction = if step.out { Direction::Out } else { Direction::In };
         if let Some(answered) = core.frame(now, direction, &frame) {
             assert!(answered.copies > 0 && answered.copies <= copies);
         }

@@ -24,10 +24,7 @@ fuzz_target!(|text: &str| {
                 scenario.set_rate(direction, rate);
                 assert!(scenario.load(direction).is_finite());
             }
-            let change = LinkChange {
-                load: Some(0.5),
-                ..LinkChange::default()
-            };
+            let change = LinkChange { load: Some(0.5), ..LinkChange::default() };
             // An impossible change of the load is rejected, and the load stays the same.
             let before = scenario.load(Direction::Down);
             if scenario.change_links(&change).is_err() {

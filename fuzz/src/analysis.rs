@@ -8,27 +8,14 @@ use gentle_trace::{Anonymizer, Control, Options, analyze};
 use std::io::Cursor;
 
 /// Analyses uncompressed captures as one trace and checks the results; `None` if one of them is not a capture.
-pub fn analyze_and_check(
-    files: &[&[u8]],
-    options: &Options,
-    anonymizer: Option<&Anonymizer>,
-) -> Option<Analysis> {
-    let readers: Option<Vec<_>> = files
-        .iter()
-        .map(|file| open(Cursor::new(file.to_vec())).ok())
-        .collect();
+pub fn analyze_and_check(files: &[&[u8]], options: &Options, anonymizer: Option<&Anonymizer>) -> Option<Analysis> {
+    let readers: Option<Vec<_>> = files.iter().map(|file| open(Cursor::new(file.to_vec())).ok()).collect();
     let mut rows = Vec::new();
     let mut take = |row: &Row| {
         rows.push(row.clone());
         Ok(())
     };
-    let analysis = analyze(
-        readers?,
-        options,
-        anonymizer,
-        Some(&mut take),
-        &Control::default(),
-    );
+    let analysis = analyze(readers?, options, anonymizer, Some(&mut take), &Control::default());
     let mut analysis = analysis.expect("damage is a warning, and rows go into memory");
     check(&analysis, options);
     check_rows(&analysis, &rows);
@@ -41,17 +28,8 @@ fn check(analysis: &Analysis, options: &Options) {
     let h = &analysis.handshakes;
     assert_eq!(h.successes + h.failures, h.attempts);
     let o = &analysis.outcomes;
-    let apart = [
-        &o.swallowed,
-        &o.dead,
-        &o.refused,
-        &o.rejected,
-        &o.challenged,
-        &o.elsewhere,
-        &o.scans,
-        &o.floods,
-        &o.unseen,
-    ];
+    let apart =
+        [&o.swallowed, &o.dead, &o.refused, &o.rejected, &o.challenged, &o.elsewhere, &o.scans, &o.floods, &o.unseen];
     let failed: u64 = apart.iter().map(|apart| apart.attempts).sum();
     assert_eq!(o.answered + failed + o.seen_twice, h.attempts);
     assert_eq!(o.completed + o.half_open, o.answered);
@@ -60,10 +38,7 @@ fn check(analysis: &Analysis, options: &Options) {
     assert!(o.with_loss <= o.answered && o.completed_with_loss <= o.with_loss);
     assert!(o.one_sided <= o.completed && o.late + o.completed_with_loss <= o.completed);
     assert!(o.repeats.total() <= h.duplicate_syn + h.duplicate_synack);
-    assert_eq!(
-        h.successes_with_duplicate_syn + h.failures_with_duplicate_syn,
-        h.attempts_with_duplicate_syn
-    );
+    assert_eq!(h.successes_with_duplicate_syn + h.failures_with_duplicate_syn, h.attempts_with_duplicate_syn);
     assert!(h.attempts_with_duplicate_syn <= h.attempts.min(h.duplicate_syn));
     assert!(h.successes_with_duplicate_syn <= h.successes);
     assert!(h.outside_standard_intervals <= h.attempts_with_duplicate_syn);
@@ -73,14 +48,8 @@ fn check(analysis: &Analysis, options: &Options) {
     assert!(h.capture_duplicates.synack <= h.duplicate_synack);
 
     for (histogram, duplicates) in [
-        (
-            &analysis.intervals.syn,
-            h.duplicate_syn - h.capture_duplicates.syn,
-        ),
-        (
-            &analysis.intervals.synack,
-            h.duplicate_synack - h.capture_duplicates.synack,
-        ),
+        (&analysis.intervals.syn, h.duplicate_syn - h.capture_duplicates.syn),
+        (&analysis.intervals.synack, h.duplicate_synack - h.capture_duplicates.synack),
     ] {
         assert_eq!(histogram.total, duplicates);
         check_histogram(histogram);
@@ -104,10 +73,7 @@ fn check(analysis: &Analysis, options: &Options) {
     let bins = &analysis.timeline.bins;
     assert_eq!(bins.iter().map(|bin| bin.attempts).sum::<u64>(), h.attempts);
     let wire_bytes = analysis.captures.iter().map(|capture| capture.wire_bytes);
-    assert_eq!(
-        bins.iter().map(|bin| bin.wire_bytes).sum::<u64>(),
-        wire_bytes.sum::<u64>()
-    );
+    assert_eq!(bins.iter().map(|bin| bin.wire_bytes).sum::<u64>(), wire_bytes.sum::<u64>());
     assert!(bins.iter().map(|bin| bin.segments).sum::<u64>() <= segments);
 
     for direction in &analysis.directions {
@@ -119,33 +85,19 @@ fn check(analysis: &Analysis, options: &Options) {
             assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)));
         }
         assert!(direction.rate_bps.is_finite() && direction.rate_bps >= 0.0);
-        assert!(
-            direction
-                .utilization
-                .is_none_or(|u| u.is_finite() && u >= 0.0)
-        );
+        assert!(direction.utilization.is_none_or(|u| u.is_finite() && u >= 0.0));
     }
     let waiting = &analysis.waiting;
     let lost = bins.iter().map(|bin| bin.time_lost_s);
-    for seconds in [
-        waiting.handshake_s,
-        waiting.loss_s,
-        o.put_off_s,
-        waiting.data_s,
-        waiting.failed_s,
-        analysis.duration_s,
-    ]
-    .into_iter()
-    .chain(lost)
+    for seconds in
+        [waiting.handshake_s, waiting.loss_s, o.put_off_s, waiting.data_s, waiting.failed_s, analysis.duration_s]
+            .into_iter()
+            .chain(lost)
     {
         assert!(seconds.is_finite() && seconds >= 0.0);
     }
     assert!(analysis.limits.peak_bytes <= options.memory_limit.max(Options::LEAST_MEMORY));
-    for list in [
-        &analysis.top.servers,
-        &analysis.top.clients,
-        &analysis.top.prefixes,
-    ] {
+    for list in [&analysis.top.servers, &analysis.top.clients, &analysis.top.prefixes] {
         assert!(list.len() <= options.top);
     }
     for filter in &analysis.filters {
@@ -159,18 +111,8 @@ fn check_histogram(histogram: &IntervalHistogram) {
     assert_eq!(near.sum::<u64>() + histogram.outside, histogram.total);
     let binned = histogram.bins.iter().map(|bin| bin.count);
     assert_eq!(binned.sum::<u64>(), histogram.total);
-    assert!(
-        histogram
-            .bins
-            .iter()
-            .all(|bin| bin.from_s < bin.to_s && bin.count > 0)
-    );
-    assert!(
-        histogram
-            .bins
-            .windows(2)
-            .all(|pair| pair[0].to_s <= pair[1].from_s)
-    );
+    assert!(histogram.bins.iter().all(|bin| bin.from_s < bin.to_s && bin.count > 0));
+    assert!(histogram.bins.windows(2).all(|pair| pair[0].to_s <= pair[1].from_s));
 }
 
 fn check_rows(analysis: &Analysis, rows: &[Row]) {
@@ -184,15 +126,8 @@ fn check_rows(analysis: &Analysis, rows: &[Row]) {
             assert!(side.retransmissions <= side.segments);
         }
     }
-    let segments: u64 = rows
-        .iter()
-        .map(|row| row.from_client.segments + row.from_server.segments)
-        .sum();
-    let captured: u64 = analysis
-        .captures
-        .iter()
-        .map(|capture| capture.tcp_segments)
-        .sum();
+    let segments: u64 = rows.iter().map(|row| row.from_client.segments + row.from_server.segments).sum();
+    let captured: u64 = analysis.captures.iter().map(|capture| capture.tcp_segments).sum();
     assert!(segments <= captured);
 }
 

@@ -40,14 +40,7 @@ impl PcapFile {
 
     /// Adds a UDP datagram between port 443 of a server and a client. Two bits of `client` select the client, the third
     /// IPv6. `cut` bytes after the payload were not captured.
-    pub fn datagram(
-        &mut self,
-        time_ns: u64,
-        client: u8,
-        from_server: bool,
-        payload: &[u8],
-        cut: u16,
-    ) {
+    pub fn datagram(&mut self, time_ns: u64, client: u8, from_server: bool, payload: &[u8], cut: u16) {
         let mut ends = [end(client & 3 | 4, client), end(8, client)];
         let mut ports = [50_000 + u16::from(client & 3), 443];
         if from_server {
@@ -59,12 +52,7 @@ impl PcapFile {
         datagram.extend((8 + payload.len() as u16 + cut).to_be_bytes());
         datagram.extend([0, 0]);
         datagram.extend(payload);
-        let ip = Ip {
-            addresses: ends,
-            id: 0,
-            ttl: 64,
-            protocol: 17,
-        };
+        let ip = Ip { addresses: ends, id: 0, ttl: 64, protocol: 17 };
         self.packet(time_ns, &ip, &datagram, cut);
     }
 

@@ -42,24 +42,14 @@ impl Reading {
         self.packets += 1;
         self.wire_bytes += u64::from(packet.original_len);
         packet.time.hash(&mut self.digest);
-        (
-            packet.interface,
-            packet.link,
-            packet.original_len,
-            packet.data,
-        )
-            .hash(&mut self.digest);
+        (packet.interface, packet.link, packet.original_len, packet.data).hash(&mut self.digest);
     }
 
     fn end(mut self, warnings: &[Warning]) -> Outcome {
         for warning in warnings {
             warning.to_string().hash(&mut self.digest);
         }
-        Outcome {
-            packets: self.packets,
-            wire_bytes: self.wire_bytes,
-            digest: self.digest.finish(),
-        }
+        Outcome { packets: self.packets, wire_bytes: self.wire_bytes, digest: self.digest.finish() }
     }
 }
 
@@ -78,14 +68,8 @@ impl Sink for Reading {
 /// Reads an uncompressed capture in one piece, in small pieces, as a stream, and strictly, and compares the results;
 /// `None` if it is not a capture.
 pub fn read_every_way(bytes: &[u8], piece: usize) -> Option<Outcome> {
-    let whole = read_all(
-        &mut open(Cursor::new(bytes.to_vec())).ok()?,
-        bytes.len() as u64,
-    );
-    let trickle = Trickle {
-        from: Cursor::new(bytes.to_vec()),
-        piece: piece.max(1),
-    };
+    let whole = read_all(&mut open(Cursor::new(bytes.to_vec())).ok()?, bytes.len() as u64);
+    let trickle = Trickle { from: Cursor::new(bytes.to_vec()), piece: piece.max(1) };
     match open(trickle) {
         Ok(mut reader) => {
             assert_eq!(whole, read_all(&mut reader, bytes.len() as u64));
@@ -128,21 +112,14 @@ pub fn read_all(reader: &mut CaptureReader, size: u64) -> Outcome {
     assert!(matches!(reader.next(), Ok(None)), "the end is the end");
     assert!(before <= reader.offset() && reader.offset() <= size);
     for interface in reader.interfaces() {
-        for text in [&interface.name, &interface.description]
-            .into_iter()
-            .flatten()
-        {
+        for text in [&interface.name, &interface.description].into_iter().flatten() {
             // Each byte that is not UTF-8 becomes three bytes.
             assert!(text.len() <= 3 * 255);
         }
     }
     let warnings = reader.warnings();
     for (at, warning) in warnings.iter().enumerate() {
-        assert!(
-            warnings[..at]
-                .iter()
-                .all(|other| other.kind != warning.kind)
-        );
+        assert!(warnings[..at].iter().all(|other| other.kind != warning.kind));
         assert!(warning.offset <= size && warning.count > 0);
     }
     reading.end(warnings)
@@ -170,13 +147,7 @@ fn read_strictly(bytes: &[u8], packets: u64, warnings: &[Warning]) {
             Err(error) => break !error.to_string().is_empty(),
         }
     };
-    assert_eq!(
-        damaged,
-        warnings.iter().any(|warning| warning.kind.is_damage())
-    );
+    assert_eq!(damaged, warnings.iter().any(|warning| warning.kind.is_damage()));
     assert!(found == packets || damaged && found < packets);
-    assert!(
-        matches!(reader.next(), Ok(None)),
-        "after an error there is nothing"
-    );
+    assert!(matches!(reader.next(), Ok(None)), "after an error there is nothing");
 }

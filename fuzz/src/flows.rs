@@ -6,12 +6,7 @@ use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Options};
 
 /// Derives flows from the connections of an analysis and checks them and their statistics.
-pub fn flows_and_check(
-    analysis: &mut Analysis,
-    rows: &[Row],
-    options: &Options,
-    anonymizer: Option<&Anonymizer>,
-) {
+pub fn flows_and_check(analysis: &mut Analysis, rows: &[Row], options: &Options, anonymizer: Option<&Anonymizer>) {
     let mut flows = Flows::new(&options.local, anonymizer);
     rows.iter().for_each(|row| flows.add(row));
     let flows = flows.finish(analysis);
@@ -23,9 +18,7 @@ pub fn flows_and_check(
     assert_eq!(found.flows + left_out, found.connections);
     assert!(found.open_at_end <= found.flows);
 
-    let payload = rows
-        .iter()
-        .map(|row| row.from_client.bytes + row.from_server.bytes);
+    let payload = rows.iter().map(|row| row.from_client.bytes + row.from_server.bytes);
     assert_eq!(found.payload_bytes, payload.sum::<u64>());
     let bytes = flows.iter().map(|flow| flow.bytes);
     assert_eq!(found.flow_bytes, bytes.sum::<u64>());
@@ -35,10 +28,7 @@ pub fn flows_and_check(
     let without = flows.iter().filter(|flow| flow.rtt.is_none()).count() as u64;
     assert_eq!(found.rtt_unknown, without);
     assert!(without == 0 || without == found.flows);
-    assert_eq!(
-        found.rtt_own + found.rtt_of_server + found.rtt_of_trace + found.rtt_unknown,
-        found.flows
-    );
+    assert_eq!(found.rtt_own + found.rtt_of_server + found.rtt_of_trace + found.rtt_unknown, found.flows);
 
     assert!(flows.iter().all(|flow| flow.bytes > 0));
     assert!(flows.is_sorted_by_key(|flow| flow.start));

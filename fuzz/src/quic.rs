@@ -9,8 +9,8 @@ use sha2::Sha256;
 
 const VERSION: [u8; 4] = [0, 0, 0, 1];
 const SALT: [u8; 20] = [
-    0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad,
-    0xcc, 0xbb, 0x7f, 0x0a,
+    0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc, 0xbb, 0x7f,
+    0x0a,
 ];
 
 /// Connection ID that the client chose for its server; the keys are derived from it.
@@ -30,11 +30,7 @@ impl Sealer {
     /// Creates the sealer of one side.
     pub fn new(from_server: bool) -> Sealer {
         let initial = Hkdf::<Sha256>::new(Some(&SALT), &CHOSEN);
-        let side: &[u8] = if from_server {
-            b"server in"
-        } else {
-            b"client in"
-        };
+        let side: &[u8] = if from_server { b"server in" } else { b"client in" };
         let secret: [u8; 32] = expand(&initial, side);
         let secret = Hkdf::from_prk(&secret).expect("a secret as long as the hash");
         Sealer {
@@ -93,8 +89,6 @@ fn expand<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> [u8; N] {
     info.extend(label);
     info.push(0);
     let mut out = [0; N];
-    secret
-        .expand(&info, &mut out)
-        .expect("a key as long as the hash at most");
+    secret.expand(&info, &mut out).expect("a key as long as the hash at most");
     out
 }

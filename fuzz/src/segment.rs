@@ -39,11 +39,7 @@ impl Segment {
             _ => u32::MAX - 1_000,
         };
         let mut ends = [
-            (
-                end(4 | client, self.ends >> 1),
-                40_000 + u16::from(client),
-                initial,
-            ),
+            (end(4 | client, self.ends >> 1), 40_000 + u16::from(client), initial),
             (end(8, self.ends >> 1), 443, initial / 2),
         ];
         if self.ends & 1 == 1 {
@@ -64,9 +60,7 @@ impl Segment {
             options.extend([1, 1, 5, 2 + 8 * blocks]);
         }
         for block in 0..u32::from(blocks) {
-            let left = ack
-                .wrapping_add(u32::from(self.sack & 63) * 100 + block * 500)
-                .wrapping_sub(3_000);
+            let left = ack.wrapping_add(u32::from(self.sack & 63) * 100 + block * 500).wrapping_sub(3_000);
             options.extend(left.to_be_bytes());
             options.extend(left.wrapping_add(300).to_be_bytes());
         }
@@ -86,12 +80,8 @@ impl Segment {
         header.extend([((5 + options.len() / 4) << 4) as u8, self.flags]);
         header.extend([0xff, 0xff, 0, 0, 0, 0]);
         header.extend(options);
-        let ip = Ip {
-            addresses: [ends[0].0, ends[1].0],
-            id: self.id.into(),
-            ttl: 64 - (self.ends >> 5),
-            protocol: TCP,
-        };
+        let ip =
+            Ip { addresses: [ends[0].0, ends[1].0], id: self.id.into(), ttl: 64 - (self.ends >> 5), protocol: TCP };
         file.packet(time, &ip, &header, self.payload_len % 60_000);
     }
 }

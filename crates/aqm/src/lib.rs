@@ -36,8 +36,8 @@ pub use plumbing::options::{Kind, List, OptionSpec, Options, Threshold, Value};
 pub use plumbing::packet::{Ecn, Handshake, Hosts, Packet, TcpHeader, priority_of};
 pub use plumbing::qdisc::{Dequeue, DropReason, Head, Mark, MarkReason, Qdisc, Signals};
 pub use plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Order, Origin, Preset, Priority, RoundedTimes,
-    Scheme, Shaper, Statistics, StockParts, TcSyntax, TimeAttribute,
+    Conformance, Field, Hashing, KernelQdisc, Order, Origin, Preset, Priority, RoundedTimes, Scheme, Shaper,
+    Statistics, StockParts, TcSyntax, TimeAttribute,
 };
 pub use plumbing::spec::Spec;
 

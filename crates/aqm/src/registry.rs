@@ -22,9 +22,7 @@ pub fn find(name: &str) -> Option<&'static Scheme> {
 /// Returns the qdisc of kind `kind` (`tc`, `TCA_KIND`) if some scheme uses it.
 pub fn kernel_qdisc(kind: &str) -> Option<&'static KernelQdisc> {
     let qdiscs = SCHEMES.iter().filter_map(|scheme| scheme.linux);
-    qdiscs
-        .map(|syntax| syntax.qdisc)
-        .find(|qdisc| qdisc.kind == kind)
+    qdiscs.map(|syntax| syntax.qdisc).find(|qdisc| qdisc.kind == kind)
 }
 
 /// True if the qdisc of kind `kind` (`tc`, `TCA_KIND`) limits the rate of another one.
@@ -75,9 +73,7 @@ impl FromStr for Spec {
 /// Parses the words of a specification.
 fn parse(words: Vec<&str>) -> Result<Spec, SpecError> {
     let mut words = words.into_iter();
-    let name = words
-        .next()
-        .ok_or_else(|| SpecError::Empty { schemes: names() })?;
+    let name = words.next().ok_or_else(|| SpecError::Empty { schemes: names() })?;
     let scheme = find_any_case(name)?;
     let mut options: Vec<&str> = words.collect();
     // The child determines which options exist, so it is resolved before them.
@@ -112,10 +108,7 @@ fn take_shaped<'a>(options: &mut Vec<&'a str>) -> Result<Option<Vec<&'a str>>, S
 }
 
 fn no_child() -> SpecError {
-    SpecError::NoValue {
-        option: "child".to_owned(),
-        example: "codel".to_owned(),
-    }
+    SpecError::NoValue { option: "child".to_owned(), example: "codel".to_owned() }
 }
 
 /// Parses a scheme for a network device, as [`Spec::from_str`] does. Flags that no simulation can have
@@ -143,9 +136,7 @@ fn take_child<'a>(options: &mut Vec<&'a str>) -> Result<Option<&'a str>, SpecErr
         };
         let name = name.ok_or_else(no_child)?;
         if child.replace(name).is_some() {
-            return Err(SpecError::Twice {
-                option: "child".to_owned(),
-            });
+            return Err(SpecError::Twice { option: "child".to_owned() });
         }
     }
     *options = rest;

@@ -73,15 +73,8 @@ impl TestPacket {
 
     /// A pure ACK with this acknowledgment number.
     pub(crate) fn ack(flow: u64, number: u32) -> TestPacket {
-        let tcp = TcpHeader {
-            flags: TcpHeader::ACK,
-            ack: number,
-            ..TcpHeader::default()
-        };
-        TestPacket {
-            tcp: Some(tcp),
-            ..TestPacket::data(flow, 66)
-        }
+        let tcp = TcpHeader { flags: TcpHeader::ACK, ack: number, ..TcpHeader::default() };
+        TestPacket { tcp: Some(tcp), ..TestPacket::data(flow, 66) }
     }
 
     pub(crate) fn ecn_capable(self) -> TestPacket {
@@ -102,10 +95,7 @@ impl Packet for TestPacket {
     }
     fn hosts(&self) -> Hosts {
         let (source, destination) = self.hosts.unwrap_or((self.flow << 1, self.flow << 1 | 1));
-        Hosts {
-            source,
-            destination,
-        }
+        Hosts { source, destination }
     }
     fn dscp(&self) -> u8 {
         self.dscp

@@ -8,8 +8,8 @@ mod writer;
 pub use queue_side::QueueSide;
 #[cfg(feature = "read")]
 pub use read::{
-    CaptureError, CaptureReader, Compression, Format, FormatKind, Interface, Merge, Sink,
-    Statistics, Warning, WarningKind,
+    CaptureError, CaptureReader, Compression, Format, FormatKind, Interface, Merge, Sink, Statistics, Warning,
+    WarningKind,
 };
 pub use writer::{InterfaceDescription, PcapNgWriter, PcapWriter, Resolution};
 

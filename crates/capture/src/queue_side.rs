@@ -37,9 +37,7 @@ impl QueueSide {
 
     /// Side with this description of an interface; `None` if it is not one of these.
     pub fn of_description(description: &str) -> Option<QueueSide> {
-        QueueSide::ALL
-            .into_iter()
-            .find(|side| side.description() == description)
+        QueueSide::ALL.into_iter().find(|side| side.description() == description)
     }
 }
 

@@ -74,11 +74,7 @@ impl<W: Write> PcapWriter<W> {
         header[16..20].copy_from_slice(&snap_length.to_le_bytes());
         header[20..24].copy_from_slice(&u32::from(link.0).to_le_bytes());
         to.write_all(&header)?;
-        Ok(PcapWriter {
-            to,
-            link,
-            resolution,
-        })
+        Ok(PcapWriter { to, link, resolution })
     }
 
     /// Writes a packet, without its interface.
@@ -95,9 +91,7 @@ impl<W: Write> PcapWriter<W> {
             Resolution::Nanos => nanos,
         };
         let Ok(seconds) = u32::try_from(seconds) else {
-            return Err(invalid(format!(
-                "a pcap file has no room for a time {seconds} s after 1970"
-            )));
+            return Err(invalid(format!("a pcap file has no room for a time {seconds} s after 1970")));
         };
         let mut header = [0; 16];
         header[0..4].copy_from_slice(&seconds.to_le_bytes());
@@ -132,13 +126,7 @@ pub struct InterfaceDescription<'a> {
 impl InterfaceDescription<'_> {
     /// Describes an interface without a name whose packets are whole.
     pub const fn new(link: LinkType) -> Self {
-        InterfaceDescription {
-            link,
-            snap_length: None,
-            name: None,
-            description: None,
-            speed: None,
-        }
+        InterfaceDescription { link, snap_length: None, name: None, description: None, speed: None }
     }
 }
 
@@ -159,11 +147,7 @@ impl<W: Write> PcapNgWriter<W> {
     /// # Errors
     /// If writing fails.
     pub fn new(to: W) -> io::Result<PcapNgWriter<W>> {
-        let mut writer = PcapNgWriter {
-            to,
-            links: Vec::new(),
-            block: Vec::new(),
-        };
+        let mut writer = PcapNgWriter { to, links: Vec::new(), block: Vec::new() };
         writer.begin(SECTION_HEADER);
         writer.block.extend(BYTE_ORDER_MAGIC.to_le_bytes());
         writer.block.extend(PCAPNG_VERSION[0].to_le_bytes());
@@ -241,8 +225,7 @@ impl<W: Write> PcapNgWriter<W> {
         let captured = length(packet.data)?;
         self.begin(ENHANCED_PACKET);
         self.block.extend(packet.interface.to_le_bytes());
-        self.block
-            .extend(((packet.time.0 >> 32) as u32).to_le_bytes());
+        self.block.extend(((packet.time.0 >> 32) as u32).to_le_bytes());
         self.block.extend((packet.time.0 as u32).to_le_bytes());
         self.block.extend(captured.to_le_bytes());
         self.block.extend(packet.original_len.to_le_bytes());
@@ -259,10 +242,7 @@ impl<W: Write> PcapNgWriter<W> {
 
     fn option(&mut self, code: u16, value: &[u8]) -> io::Result<()> {
         let Ok(length) = u16::try_from(value.len()) else {
-            return Err(invalid(format!(
-                "an option of {} bytes, where pcapng allows 65535",
-                value.len()
-            )));
+            return Err(invalid(format!("an option of {} bytes, where pcapng allows 65535", value.len())));
         };
         self.block.extend(code.to_le_bytes());
         self.block.extend(length.to_le_bytes());
@@ -293,10 +273,7 @@ fn length(data: &[u8]) -> io::Result<u32> {
 }
 
 fn other_link(found: LinkType, expected: LinkType) -> io::Error {
-    invalid(format!(
-        "a packet of link type {}, where the capture has link type {}",
-        found.0, expected.0
-    ))
+    invalid(format!("a packet of link type {}, where the capture has link type {}", found.0, expected.0))
 }
 
 fn invalid(what: String) -> io::Error {

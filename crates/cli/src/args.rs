@@ -20,20 +20,18 @@ pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs
 pub(crate) use reproduce::{ALL as ALL_PAPERS, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use rexmit::{
-    DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand,
-    RexmitKernelInstallArgs, RexmitStatusArgs, RexmitWireArgs, SeriesArgs,
+    DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand, RexmitKernelInstallArgs,
+    RexmitStatusArgs, RexmitWireArgs, SeriesArgs,
 };
 pub(crate) use sweep::SweepArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{
-    BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs,
-    TestbedCommand, TestbedCompareArgs, TestbedRunArgs, TestbedSweepArgs,
+    BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs, TestbedCommand,
+    TestbedCompareArgs, TestbedRunArgs, TestbedSweepArgs,
 };
 
 use crate::files::is_stdout;
-use clap::builder::{
-    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
-};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use gentle_aqm::{Spec, registry};
 use gentle_experiment::{BUILTIN, DEFAULT_BINS};
@@ -114,12 +112,7 @@ const MAX_LINES: u16 = 10_000;
 /// discipline with its options) does to short connections on a congested link, verifies it on a Linux kernel, and sets
 /// it up on a network device.
 #[derive(Debug, Parser)]
-#[command(
-    name = "gentle",
-    version,
-    propagate_version = true,
-    args_override_self = true
-)]
+#[command(name = "gentle", version, propagate_version = true, args_override_self = true)]
 #[command(after_help = "Start with: gentle compare --html report.html", after_long_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -698,10 +691,7 @@ impl FromStr for TableFile {
                 );
             }
         };
-        Ok(TableFile {
-            path: text.into(),
-            format,
-        })
+        Ok(TableFile { path: text.into(), format })
     }
 }
 
@@ -716,18 +706,13 @@ impl FromStr for FlowsFile {
         match extension(text) {
             _ if is_stdout(Path::new(text)) => Ok(FlowsFile(text.into())),
             Some("csv") => Ok(FlowsFile(text.into())),
-            _ => Err(
-                "expected a file name that ends in .csv, as gentle compare --traffic requires"
-                    .to_owned(),
-            ),
+            _ => Err("expected a file name that ends in .csv, as gentle compare --traffic requires".to_owned()),
         }
     }
 }
 
 fn extension(path: &str) -> Option<&str> {
-    Path::new(path)
-        .extension()
-        .and_then(|extension| extension.to_str())
+    Path::new(path).extension().and_then(|extension| extension.to_str())
 }
 
 /// Upper bounds of size classes, in segments: ascending, the first at least 1.
@@ -742,9 +727,7 @@ impl FromStr for Bins {
         bins.ok()
             .filter(|bins| bins.first() != Some(&0) && bins.is_sorted_by(|a, b| a < b))
             .map(Bins)
-            .ok_or_else(|| {
-                "expected sizes of at least 1 in ascending order, such as 3,10,100".to_owned()
-            })
+            .ok_or_else(|| "expected sizes of at least 1 in ascending order, such as 3,10,100".to_owned())
     }
 }
 
@@ -763,15 +746,11 @@ impl FromStr for Load {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Load, String> {
-        let percent = text
-            .strip_suffix('%')
-            .and_then(|number| number.trim().parse::<f64>().ok());
+        let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         percent
             .filter(|percent| (0.1..=1000.0).contains(percent))
             .map(|percent| Load(percent / 100.0))
-            .ok_or_else(|| {
-                "expected a percentage of the rate, 0.1% to 1000%, such as 88%".to_owned()
-            })
+            .ok_or_else(|| "expected a percentage of the rate, 0.1% to 1000%, such as 88%".to_owned())
     }
 }
 
@@ -798,8 +777,7 @@ fn memory_limit(text: &str) -> Result<u64, String> {
 
 fn continuing() -> impl TypedValueParser<Value = Continuing> {
     PossibleValuesParser::new([
-        PossibleValue::new("name")
-            .help("Those named as dumpcap -b, tcpdump -C and -G name the files of one capture"),
+        PossibleValue::new("name").help("Those named as dumpcap -b, tcpdump -C and -G name the files of one capture"),
         PossibleValue::new("directory").help("Those in the same directory"),
         PossibleValue::new("all").help("All"),
         PossibleValue::new("none").help("None"),
@@ -826,11 +804,7 @@ fn direction() -> impl TypedValueParser<Value = DirectionBy> {
 }
 
 fn vantage() -> impl TypedValueParser<Value = VantagePoint> {
-    let places = [
-        VantagePoint::Client,
-        VantagePoint::Server,
-        VantagePoint::Middle,
-    ];
+    let places = [VantagePoint::Client, VantagePoint::Server, VantagePoint::Middle];
     PossibleValuesParser::new(places.map(VantagePoint::name)).map(move |name| {
         let place = places.into_iter().find(|place| place.name() == name);
         place.expect("one of the possible values")
@@ -838,13 +812,9 @@ fn vantage() -> impl TypedValueParser<Value = VantagePoint> {
 }
 
 fn knob(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| "expected KNOB=VALUE, such as initial_rto=3s".to_owned())?;
+    let (name, value) = text.split_once('=').ok_or_else(|| "expected KNOB=VALUE, such as initial_rto=3s".to_owned())?;
     // Checked here, so that a mistake is a usage error.
-    Profile::default()
-        .set(name, value)
-        .map_err(|error| error.to_string())?;
+    Profile::default().set(name, value).map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
@@ -854,15 +824,11 @@ pub(crate) fn command() -> clap::Command {
 }
 
 fn refined(command: clap::Command) -> clap::Command {
-    command
-        .mut_args(|arg| completion::with_completer(with_negative_numbers(arg)))
-        .mut_subcommands(refined)
+    command.mut_args(|arg| completion::with_completer(with_negative_numbers(arg))).mut_subcommands(refined)
 }
 
 /// Value names of numbers.
-const NUMBERS: [&str; 8] = [
-    "RATE", "TIME", "SIZE", "GAP", "N", "N[,N...]", "PERCENT", "BYTES",
-];
+const NUMBERS: [&str; 8] = ["RATE", "TIME", "SIZE", "GAP", "N", "N[,N...]", "PERCENT", "BYTES"];
 
 /// Accepts a hyphen before a number, so that `--rate -5mbit` is reported as an invalid rate, not as an unknown option
 /// `-5`.

@@ -1,25 +1,14 @@
 //! Command lines that reproduce results.
 
 /// Options that do not affect results; those with a value first.
-const WITH_VALUE: [&str; 9] = [
-    "--connections",
-    "--csv",
-    "--figures",
-    "--flows",
-    "--html",
-    "--keep",
-    "--pcap",
-    "--record",
-    "--threads",
-];
+const WITH_VALUE: [&str; 9] =
+    ["--connections", "--csv", "--figures", "--flows", "--html", "--keep", "--pcap", "--record", "--threads"];
 const WITHOUT_VALUE: [&str; 4] = ["--full", "--json", "--quiet", "-q"];
 
 /// Command line of this process, quoted for a shell, without options that do not affect the results.
 pub(crate) fn command() -> String {
     let arguments = std::env::args_os().skip(1);
-    let arguments: Vec<String> = arguments
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     without_output_options(&arguments)
 }
 
@@ -44,11 +33,7 @@ fn without_output_options(arguments: &[String]) -> String {
 
 /// Joins words to a command line, quoted for a shell.
 fn shell_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let quote = |text| {
-        shlex::try_quote(text)
-            .expect("arguments of a process have no zero byte")
-            .into_owned()
-    };
+    let quote = |text| shlex::try_quote(text).expect("arguments of a process have no zero byte").into_owned();
     // Only the value is quoted. Names of options need no quotes, and an equals sign needs them only at the start of a word
     // (zsh).
     let quoted = words.into_iter().map(|word| match word.split_once('=') {
@@ -63,11 +48,7 @@ const WHICH_RUNS: [&str; 3] = ["--scheme", "--seeds", "--first-seed"];
 
 /// Command line of a single comparison of `schemes` under `seeds` that equals the comparisons of `commands` together;
 /// `None` if there is none.
-pub(crate) fn merged_command(
-    commands: &[&str],
-    schemes: &[String],
-    seeds: &[u64],
-) -> Option<String> {
+pub(crate) fn merged_command(commands: &[&str], schemes: &[String], seeds: &[u64]) -> Option<String> {
     let first = *seeds.first()?;
     let follow = |(n, seed): (u64, &u64)| first.checked_add(n) == Some(*seed);
     if !(0..).zip(seeds).all(follow) {
@@ -113,43 +94,15 @@ mod tests {
         for (given, expected) in [
             (&["compare"][..], "gentle compare"),
             (
-                &[
-                    "compare",
-                    "--json",
-                    "--scheme",
-                    "codel target=20ms",
-                    "--threads",
-                    "2",
-                    "-q",
-                ],
+                &["compare", "--json", "--scheme", "codel target=20ms", "--threads", "2", "-q"],
                 "gentle compare --scheme 'codel target=20ms'",
             ),
             (
-                &[
-                    "sim",
-                    "--csv=a b.csv",
-                    "it's.toml",
-                    "--html",
-                    "x.html",
-                    "--seeds=3",
-                ],
+                &["sim", "--csv=a b.csv", "it's.toml", "--html", "x.html", "--seeds=3"],
                 "gentle sim \"it's.toml\" --seeds=3",
             ),
-            (
-                &[
-                    "analyze",
-                    "--full",
-                    "--flows=f.csv",
-                    "--html",
-                    "a.html",
-                    "a.pcap",
-                ],
-                "gentle analyze a.pcap",
-            ),
-            (
-                &["testbed", "run", "short", "--keep", "d", "--quiet"],
-                "gentle testbed run short",
-            ),
+            (&["analyze", "--full", "--flows=f.csv", "--html", "a.html", "a.pcap"], "gentle analyze a.pcap"),
+            (&["testbed", "run", "short", "--keep", "d", "--quiet"], "gentle testbed run short"),
         ] {
             let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(without_output_options(&given), expected);
@@ -158,20 +111,11 @@ mod tests {
 
     #[test]
     fn calls_for_parts_become_a_call_for_all() {
-        let two = [
-            "gentle compare --duration 20s --seeds 2",
-            "gentle compare --duration 20s --first-seed=3 --seeds 1",
-        ];
+        let two = ["gentle compare --duration 20s --seeds 2", "gentle compare --duration 20s --first-seed=3 --seeds 1"];
         let schemes = ["codel target=20ms".to_owned(), "spa".to_owned()];
-        assert_eq!(
-            merged_command(&two, &schemes, &[1, 2, 3]).unwrap(),
-            "gentle compare --duration 20s --seeds 3"
-        );
+        assert_eq!(merged_command(&two, &schemes, &[1, 2, 3]).unwrap(), "gentle compare --duration 20s --seeds 3");
         assert_eq!(merged_command(&two, &schemes, &[1, 2, 4]), None);
-        let named = [
-            "gentle compare --scheme spa",
-            "gentle compare --scheme='codel target=20ms'",
-        ];
+        let named = ["gentle compare --scheme spa", "gentle compare --scheme='codel target=20ms'"];
         assert_eq!(
             merged_command(&named, &schemes, &[2, 3]).unwrap(),
             "gentle compare --scheme 'codel target=20ms' --scheme spa --first-seed 2 --seeds 2"

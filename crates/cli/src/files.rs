@@ -72,10 +72,7 @@ impl Identity {
             _ => Path::new("."),
         };
         let name = target_path.file_name().unwrap_or(OsStr::new(""));
-        Ok(Identity::New(
-            Handle::from_path(directory)?,
-            name.to_owned(),
-        ))
+        Ok(Identity::New(Handle::from_path(directory)?, name.to_owned()))
     }
 }
 
@@ -102,11 +99,7 @@ pub(crate) struct FileClaims(Vec<Claim>);
 impl FileClaims {
     /// Claims a file for reading; it may be read several times.
     pub(crate) fn reads(&mut self, path: &Path) -> Result<(), Usage> {
-        let identity = if is_stdin(path) {
-            Identity::StandardInput
-        } else {
-            Identity::of(path)
-        };
+        let identity = if is_stdin(path) { Identity::StandardInput } else { Identity::of(path) };
         self.claim(path, Use::Read, identity)?;
         // `command < FILE` reads the file as well.
         if is_stdin(path)
@@ -129,10 +122,7 @@ impl FileClaims {
                 name if name == claim.name => {
                     format!("{name} is given twice, and can be read only once")
                 }
-                name => format!(
-                    "{name} is the same file as {}, and can be read only once",
-                    claim.name
-                ),
+                name => format!("{name} is the same file as {}, and can be read only once", claim.name),
             })),
         }
     }
@@ -170,9 +160,7 @@ impl FileClaims {
         match claims.find(|claim| claim.identity == identity) {
             Some(claim) => {
                 let usage = Use::Written("standard output");
-                Err(Usage(
-                    conflict(claim, &claim.name, usage).expect("it is written"),
-                ))
+                Err(Usage(conflict(claim, &claim.name, usage).expect("it is written")))
             }
             None => Ok(()),
         }
@@ -197,11 +185,7 @@ impl FileClaims {
                 return Err(Usage(conflict));
             }
         }
-        self.0.push(Claim {
-            name,
-            usage,
-            identity,
-        });
+        self.0.push(Claim { name, usage, identity });
         Ok(())
     }
 }
@@ -214,30 +198,21 @@ fn conflict(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
     };
     Some(match (earlier.usage, usage) {
         (Use::Read, Use::Read) => return None,
-        (Use::Written(first), Use::Written(second))
-            if earlier.identity == Identity::StandardOutput =>
-        {
-            format!(
-                "{first} and {second} would both print to standard output; name a file for one of them"
-            )
+        (Use::Written(first), Use::Written(second)) if earlier.identity == Identity::StandardOutput => {
+            format!("{first} and {second} would both print to standard output; name a file for one of them")
         }
         (Use::Written(first), Use::Written(second)) if first == second => {
-            format!(
-                "{first} would write {name} twice{by_name}; every output needs a file of its own"
-            )
+            format!("{first} would write {name} twice{by_name}; every output needs a file of its own")
         }
         (Use::Written(first), Use::Written(second)) => {
             format!("{first} and {second} would both write {name}{by_name}; name two files")
         }
         (Use::Read, Use::Written(option)) => {
-            format!(
-                "{option} would overwrite {name}{by_name}, which is an input; name another file"
-            )
+            format!("{option} would overwrite {name}{by_name}, which is an input; name another file")
         }
-        (Use::Written(option), Use::Read) => format!(
-            "{option} would overwrite {}, which is the input {name}; name another file",
-            earlier.name
-        ),
+        (Use::Written(option), Use::Read) => {
+            format!("{option} would overwrite {}, which is the input {name}; name another file", earlier.name)
+        }
     })
 }
 

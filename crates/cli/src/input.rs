@@ -33,10 +33,7 @@ pub(crate) fn read_text_from(mut file: impl Read, most: usize) -> io::Result<Str
         };
         // Checked while reading: /dev/zero has no end.
         if let Some(at) = chunk[..n].iter().position(|byte| *byte == 0) {
-            return Err(io::Error::other(format!(
-                "it is not text in UTF-8: byte {} is zero",
-                bytes.len() + at + 1
-            )));
+            return Err(io::Error::other(format!("it is not text in UTF-8: byte {} is zero", bytes.len() + at + 1)));
         }
         bytes.extend_from_slice(&chunk[..n]);
         if bytes.len() > most {
@@ -68,17 +65,8 @@ mod tests {
             read_text(&file, most).map_err(|error| error.to_string())
         };
         assert_eq!(read("ä\n".as_bytes(), 3), Ok("ä\n".to_owned()));
-        assert_eq!(
-            read(b"abcd", 3),
-            Err("it is longer than 3b, the limit for such a file".to_owned())
-        );
-        assert_eq!(
-            read(b"a\0", 9),
-            Err("it is not text in UTF-8: byte 2 is zero".to_owned())
-        );
-        assert_eq!(
-            read(b"a\nb\xff", 9),
-            Err("it is not text in UTF-8: see line 2".to_owned())
-        );
+        assert_eq!(read(b"abcd", 3), Err("it is longer than 3b, the limit for such a file".to_owned()));
+        assert_eq!(read(b"a\0", 9), Err("it is not text in UTF-8: byte 2 is zero".to_owned()));
+        assert_eq!(read(b"a\nb\xff", 9), Err("it is not text in UTF-8: see line 2".to_owned()));
     }
 }

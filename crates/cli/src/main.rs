@@ -24,9 +24,7 @@ use usage::Usage;
 
 fn main() -> ExitCode {
     // Handles requests of a shell's completion script and exits.
-    CompleteEnv::with_factory(args::command)
-        .var(commands::generate::COMPLETE)
-        .complete();
+    CompleteEnv::with_factory(args::command).var(commands::generate::COMPLETE).complete();
     let matches = args::command().try_get_matches();
     let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
     let args = args.unwrap_or_else(|error| exit_with(&error));
@@ -55,11 +53,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             print_error(&one_line(&error));
-            if error.is::<Usage>() {
-                ExitCode::from(Usage::EXIT_CODE)
-            } else {
-                ExitCode::FAILURE
-            }
+            if error.is::<Usage>() { ExitCode::from(Usage::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
 }

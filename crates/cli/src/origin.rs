@@ -20,18 +20,10 @@ pub(crate) fn origin_of(tool: &str, command: Option<String>) -> Result<Origin, U
         Err(_) => Timestamp::now(),
         Ok(text) => {
             let seconds = text.parse().ok();
-            seconds
-                .and_then(|seconds| Timestamp::from_second(seconds).ok())
-                .ok_or_else(|| {
-                    Usage(format!(
-                        "SOURCE_DATE_EPOCH is {text:?}: expected seconds since 1970, such as 1767323040"
-                    ))
-                })?
+            seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(|| {
+                Usage(format!("SOURCE_DATE_EPOCH is {text:?}: expected seconds since 1970, such as 1767323040"))
+            })?
         }
     };
-    Ok(Origin {
-        tool: tool.to_owned(),
-        command,
-        date: Some(date),
-    })
+    Ok(Origin { tool: tool.to_owned(), command, date: Some(date) })
 }

@@ -29,12 +29,8 @@ enum Target {
 
 impl OutputFile {
     pub(crate) fn create(path: &Path) -> anyhow::Result<OutputFile> {
-        let target =
-            open(path).with_context(|| format!("{}: cannot be written", path.display()))?;
-        Ok(OutputFile {
-            path: path.to_owned(),
-            writer: BufWriter::new(target),
-        })
+        let target = open(path).with_context(|| format!("{}: cannot be written", path.display()))?;
+        Ok(OutputFile { path: path.to_owned(), writer: BufWriter::new(target) })
     }
 
     pub(crate) fn create_if(path: Option<&Path>) -> anyhow::Result<Option<OutputFile>> {
@@ -70,10 +66,7 @@ fn open(path: &Path) -> io::Result<Target> {
     }
     match std::fs::metadata(path) {
         Ok(existing) if existing.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(existing) if !existing.is_file() => OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map(Target::Stream),
+        Ok(existing) if !existing.is_file() => OpenOptions::new().write(true).open(path).map(Target::Stream),
         // The target of a symbolic link is replaced, not the link.
         _ => AtomicWriteFile::open(target_path(path)).map(Target::Whole),
     }
@@ -220,9 +213,7 @@ impl Terminal {
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
         Terminal {
-            width: terminal_size::terminal_size_of(&stdout)
-                .map(|(width, _)| width.0.into())
-                .or_else(columns),
+            width: terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0.into()).or_else(columns),
             color: terminal && !no_color,
         }
     }
@@ -233,9 +224,7 @@ pub(crate) fn borderless_table(width: Option<usize>) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).force_no_tty();
     match width.and_then(|width| u16::try_from(width).ok()) {
-        Some(width) => table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width),
+        Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
     table
@@ -244,9 +233,7 @@ pub(crate) fn borderless_table(width: Option<usize>) -> Table {
 /// Table with a rule below its head; the columns `numbers` are right-aligned.
 pub(crate) fn ruled_table<const N: usize>(head: [&str; N], numbers: Range<usize>) -> Table {
     let mut table = borderless_table(None);
-    table
-        .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')))
-        .set_header(head);
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─'))).set_header(head);
     for number in numbers {
         if let Some(column) = table.column_mut(number) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -280,14 +267,8 @@ mod tests {
         let denied = io::Error::from_raw_os_error(13);
         let repeated = anyhow!("x: {denied}");
         let error = anyhow::Error::new(denied).context("x: cannot be read");
-        assert_eq!(
-            without_error_numbers(&one_line(&error)),
-            "x: cannot be read: Permission denied"
-        );
-        assert_eq!(
-            without_error_numbers(&one_line(&repeated)),
-            "x: Permission denied"
-        );
+        assert_eq!(without_error_numbers(&one_line(&error)), "x: cannot be read: Permission denied");
+        assert_eq!(without_error_numbers(&one_line(&repeated)), "x: Permission denied");
         let error = anyhow!("root").context("x: root").context("y");
         assert_eq!(one_line(&error), "y: x: root");
         for text in ["a (os error x)", "a (os error 1", ""] {

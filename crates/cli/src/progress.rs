@@ -27,9 +27,7 @@ impl Progress {
     pub(crate) fn new(runs: usize, quiet: bool) -> Progress {
         let bars = MultiProgress::with_draw_target(target(quiet));
         let all = bars.add(ProgressBar::new(runs as u64 * STEPS));
-        all.set_style(style(
-            "{bar:30} {percent:>3} %  {elapsed} elapsed, {eta} left",
-        ));
+        all.set_style(style("{bar:30} {percent:>3} %  {elapsed} elapsed, {eta} left"));
         Progress { bars, all }
     }
 
@@ -71,11 +69,7 @@ impl Progress {
 
     /// Observer for a comparison of schemes with these labels.
     pub(crate) fn observer(&self, labels: Vec<String>) -> Runs<'_> {
-        Runs {
-            progress: self,
-            labels,
-            under_way: Mutex::default(),
-        }
+        Runs { progress: self, labels, under_way: Mutex::default() }
     }
 }
 
@@ -85,9 +79,7 @@ pub(crate) struct Parts(ProgressBar);
 impl Parts {
     pub(crate) fn new(quiet: bool) -> Parts {
         let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
-        bar.set_style(style(
-            "{bar:30} {pos} of {len} runs, {elapsed} elapsed  {msg}",
-        ));
+        bar.set_style(style("{bar:30} {pos} of {len} runs, {elapsed} elapsed  {msg}"));
         Parts(bar)
     }
 
@@ -122,9 +114,7 @@ pub(crate) struct Sweeping(ProgressBar);
 impl Sweeping {
     pub(crate) fn new(quiet: bool) -> Sweeping {
         let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
-        bar.set_style(style(
-            "{bar:30} {pos} of {len} runs, {elapsed} elapsed, {eta} left",
-        ));
+        bar.set_style(style("{bar:30} {pos} of {len} runs, {elapsed} elapsed, {eta} left"));
         Sweeping(bar)
     }
 
@@ -218,9 +208,7 @@ pub(crate) struct Runs<'a> {
 
 impl Runs<'_> {
     fn under_way(&self) -> MutexGuard<'_, BTreeMap<(usize, usize), ProgressBar>> {
-        self.under_way
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -29,12 +29,7 @@ impl Stream {
         let (sender, chunks) = sync_channel(AHEAD);
         // Not joined: the thread may wait for a byte that never comes.
         thread::spawn(move || pump(from, &sender));
-        Stream {
-            chunks,
-            chunk: Vec::new(),
-            used: 0,
-            stop: Arc::clone(stop),
-        }
+        Stream { chunks, chunk: Vec::new(), used: 0, stop: Arc::clone(stop) }
     }
 
     /// Next chunk; `None` at the end.

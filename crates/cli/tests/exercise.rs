@@ -9,10 +9,7 @@ use gentle_testbed::experiment::{Namespaces, plan};
 use std::process::{Command, Output};
 
 fn gentle(arguments: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin!("gentle"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    Command::new(assert_cmd::cargo::cargo_bin!("gentle")).args(arguments).output().unwrap()
 }
 
 fn said(arguments: &[&str]) -> String {
@@ -28,25 +25,20 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-const SENTENCE: &str = "lifo is in no kernel: neither Linux nor gentle's modules implement it; it can only be simulated";
+const SENTENCE: &str =
+    "lifo is in no kernel: neither Linux nor gentle's modules implement it; it can only be simulated";
 
 #[test]
 fn help_has_it_and_lists_do_not() {
     for list in [said(&["schemes"]), said(&["schemes", "--json"])] {
-        assert!(
-            list.contains("fq_codel") && !list.contains("lifo"),
-            "{list}"
-        );
+        assert!(list.contains("fq_codel") && !list.contains("lifo"), "{list}");
     }
     let one = said(&["schemes", "lifo"]);
     assert!(one.contains("limit") && one.contains("packets the queue holds"));
     let error = refused(&["compare", "--scheme", "lifo depth=3"]);
     assert!(error.contains("it accepts limit (1 to 1000000)"), "{error}");
     let error = refused(&["compare", "--scheme", "lfio"]);
-    assert!(
-        error.contains("the schemes are: pfifo, ") && !error.contains("lifo"),
-        "{error}"
-    );
+    assert!(error.contains("the schemes are: pfifo, ") && !error.contains("lifo"), "{error}");
 }
 
 #[test]
@@ -60,10 +52,7 @@ fn comparisons_run_it_alone_and_beneath_a_wrapper() {
         "--scheme=spa child=lifo limit=20",
     ]);
     let results: serde_json::Value = serde_json::from_str(&text).unwrap();
-    for (place, label) in ["lifo limit=20", "spa child=lifo limit=20"]
-        .iter()
-        .enumerate()
-    {
+    for (place, label) in ["lifo limit=20", "spa child=lifo limit=20"].iter().enumerate() {
         let result = &results["results"][place];
         assert_eq!(result["label"], *label);
         assert!(result["drops"]["tail"].as_u64() > Some(0), "{result}");
@@ -89,10 +78,7 @@ fn deployment_and_testbed_refuse_it_with_a_sentence() {
     }
     let scenario = Scenario::builtin("real").unwrap();
     let spec: Spec = "lifo".parse().unwrap();
-    for backing in [
-        gentle_deploy::Backing::Stock,
-        gentle_deploy::Backing::Native,
-    ] {
+    for backing in [gentle_deploy::Backing::Stock, gentle_deploy::Backing::Native] {
         let error = plan(&scenario, &spec, 1, backing, &Namespaces::plain()).unwrap_err();
         assert!(error.to_string().contains(SENTENCE), "{error}");
     }

@@ -86,11 +86,7 @@ fn what_is_installed_is_complete_and_goes_again() {
 
     // Files of an earlier version are removed; a second installation changes nothing.
     fs::write(root.join("share/gentle/former"), "").unwrap();
-    fs::write(
-        root.join("share/gentle/installed"),
-        format!("{list}share/gentle/former\n"),
-    )
-    .unwrap();
+    fs::write(root.join("share/gentle/installed"), format!("{list}share/gentle/former\n")).unwrap();
     succeeds("install", folder.path());
     assert_eq!(tree(&root), installed);
 
@@ -118,21 +114,12 @@ fn systemd_accepts_the_unit_for_any_device() {
     const UNIT: &str = include_str!("../../../deploy/systemd/gentle-qdisc@.service");
     // The instance name is escaped; only unit names may contain it in this form.
     for line in UNIT.lines().filter(|line| line.contains("%i")) {
-        assert!(
-            line.contains("sys-subsystem-net-devices-%i.device"),
-            "{line}"
-        );
+        assert!(line.contains("sys-subsystem-net-devices-%i.device"), "{line}");
     }
     // The commands of root share the folder, and refuse one of another user.
     assert!(!UNIT.contains("User="), "{UNIT}");
-    assert!(
-        UNIT.contains("\nRuntimeDirectory=gentle\nRuntimeDirectoryMode=0700\n"),
-        "{UNIT}"
-    );
-    assert!(
-        UNIT.contains("\nCapabilityBoundingSet=CAP_NET_ADMIN\n"),
-        "{UNIT}"
-    );
+    assert!(UNIT.contains("\nRuntimeDirectory=gentle\nRuntimeDirectoryMode=0700\n"), "{UNIT}");
+    assert!(UNIT.contains("\nCapabilityBoundingSet=CAP_NET_ADMIN\n"), "{UNIT}");
     let folder = tempfile::tempdir().unwrap();
     let instance = folder.path().join(r"gentle-qdisc@br\x2dlan.service");
     fs::write(&instance, UNIT).unwrap();

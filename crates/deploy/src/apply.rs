@@ -38,25 +38,12 @@ pub enum Applied {
 ///
 /// # Errors
 /// The reason why nothing has changed; for a failed command, its output.
-pub fn apply(
-    setup: &Setup,
-    backing: Backing,
-    replace: bool,
-    state: &StateDir,
-) -> Result<Applied, ApplyError> {
+pub fn apply(setup: &Setup, backing: Backing, replace: bool, state: &StateDir) -> Result<Applied, ApplyError> {
     let mut netlink = Netlink::open()?;
     // One process at a time reads and changes devices. A missing permission is reported below if it matters.
     let lock = state.lock();
     let programs = Programs::under(&lock);
-    let applied = under_lock(
-        setup,
-        backing,
-        replace,
-        state,
-        &mut netlink,
-        &programs,
-        lock,
-    );
+    let applied = under_lock(setup, backing, replace, state, &mut netlink, &programs, lock);
     sweep(&mut netlink, &programs, state)?;
     applied
 }
@@ -85,14 +72,7 @@ fn under_lock(
         false => None,
     };
     let present = before.present();
-    let plan = plan::plan_for(
-        &Setup {
-            present,
-            ..setup.clone()
-        },
-        backing,
-        Some(index),
-    )?;
+    let plan = plan::plan_for(&Setup { present, ..setup.clone() }, backing, Some(index))?;
     if let Some(record) = &record
         && plan.commands == record.commands
         && before.state.comparable() == record.applied
@@ -110,10 +90,7 @@ fn under_lock(
         directory: state.path().to_owned(),
         cause,
         dev: dev.clone(),
-        what: before
-            .foreign()
-            .and_then(|foreign| foreign.describe_top())
-            .unwrap_or_default(),
+        what: before.foreign().and_then(|foreign| foreign.describe_top()).unwrap_or_default(),
     };
     let lock = match (lock, before.foreign()) {
         (Err(cause), Some(_)) if replace => return Err(unsaved(cause)),
@@ -121,13 +98,7 @@ fn under_lock(
     };
     refuse_foreign(netlink, programs, &before, replace)?;
     let device = &before.interface;
-    let journal = Journal::new(
-        state,
-        device,
-        &plan.commands,
-        before.state.clone(),
-        record.clone(),
-    );
+    let journal = Journal::new(state, device, &plan.commands, before.state.clone(), record.clone());
     let begun = lock.and_then(|lock| {
         state.begin(index, direction, &journal)?;
         Ok(lock)
@@ -155,19 +126,10 @@ fn under_lock(
     let applied = after.state.comparable();
     let record = Record::new(state, device, &plan.commands, applied, aside);
     let recorded = begun.and_then(|_lock| state.finish(index, direction, Some(&record)));
-    Ok(Applied::Changed {
-        plan,
-        recovered,
-        record_error: recorded.err(),
-    })
+    Ok(Applied::Changed { plan, recovered, record_error: recorded.err() })
 }
 
-fn require_module(
-    netlink: &mut Netlink,
-    setup: &Setup,
-    backing: Backing,
-    ifindex: u32,
-) -> Result<(), ApplyError> {
+fn require_module(netlink: &mut Netlink, setup: &Setup, backing: Backing, ifindex: u32) -> Result<(), ApplyError> {
     let schemes = std::iter::successors(Some(&setup.scheme), |spec| spec.child());
     for spec in schemes.filter(|_| backing == Backing::Native) {
         if let Some(module) = spec.module()
@@ -215,12 +177,7 @@ fn refuse_foreign(
         }
     };
     match why {
-        Some(why) => Err(ApplyError::Unrestorable {
-            dev,
-            what,
-            why,
-            remedy,
-        }),
+        Some(why) => Err(ApplyError::Unrestorable { dev, what, why, remedy }),
         None => Ok(()),
     }
 }

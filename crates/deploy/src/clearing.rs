@@ -64,11 +64,7 @@ impl DeviceState {
                 .arg("protocol")
                 .arg("all")
                 .arg("handle")
-                .arg(format!(
-                    "{:x}::{:x}",
-                    filter.handle >> 20,
-                    filter.handle & 0xfff
-                ))
+                .arg(format!("{:x}::{:x}", filter.handle >> 20, filter.handle & 0xfff))
                 .arg(filter.kind()),
         }
     }

@@ -43,10 +43,7 @@ impl Command {
     }
 
     fn of(program: Program, args: &str) -> Command {
-        Command {
-            program,
-            args: args.split_ascii_whitespace().map(str::to_owned).collect(),
-        }
+        Command { program, args: args.split_ascii_whitespace().map(str::to_owned).collect() }
     }
 
     /// Adds one argument, which may contain any characters.
@@ -84,12 +81,7 @@ mod tests {
 
     #[test]
     fn a_shell_reads_back_what_is_shown() {
-        let command = Command::ip("link set dev eth0 alias")
-            .arg("it's eth0; $x")
-            .arg("");
-        assert_eq!(
-            command.to_string(),
-            r"ip link set dev eth0 alias 'it'\''s eth0; $x' ''"
-        );
+        let command = Command::ip("link set dev eth0 alias").arg("it's eth0; $x").arg("");
+        assert_eq!(command.to_string(), r"ip link set dev eth0 alias 'it'\''s eth0; $x' ''");
     }
 }

@@ -18,17 +18,9 @@ const RATE: Range<usize> = 8..12;
 
 const RATES: [RateAt; 2] = [
     // `TCA_HTB_PARMS`, `TCA_HTB_RATE64` of a class.
-    RateAt {
-        kind: "htb",
-        parameters: 1,
-        wide: 6,
-    },
+    RateAt { kind: "htb", parameters: 1, wide: 6 },
     // `TCA_TBF_PARMS`, `TCA_TBF_RATE64`.
-    RateAt {
-        kind: "tbf",
-        parameters: 1,
-        wide: 4,
-    },
+    RateAt { kind: "tbf", parameters: 1, wide: 4 },
 ];
 
 fn options(message: &TcMessage) -> Vec<Attribute> {

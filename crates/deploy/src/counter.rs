@@ -64,10 +64,7 @@ const GAUGE_SUFFIXES: [&str; 7] = [
 impl Counter {
     /// Whether the value is monotonic, so that the difference between two readings counts the events between them.
     pub fn is_total(&self) -> bool {
-        !GAUGES.contains(&self.name)
-            && !GAUGE_SUFFIXES
-                .iter()
-                .any(|suffix| self.name.ends_with(suffix))
+        !GAUGES.contains(&self.name) && !GAUGE_SUFFIXES.iter().any(|suffix| self.name.ends_with(suffix))
     }
 }
 

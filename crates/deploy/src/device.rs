@@ -22,9 +22,7 @@ impl Device {
         // The end of a name distinguishes devices (wlan0, wlan1), so a long name is cut at the beginning.
         const PREFIX: &str = "in-";
         let surplus = (PREFIX.len() + self.0.len()).saturating_sub(MAX_LEN);
-        let cut = (surplus..)
-            .find(|&at| self.0.is_char_boundary(at))
-            .unwrap_or(self.0.len());
+        let cut = (surplus..).find(|&at| self.0.is_char_boundary(at)).unwrap_or(self.0.len());
         Device(format!("{PREFIX}{}", &self.0[cut..]))
     }
 }
@@ -52,11 +50,7 @@ impl FromStr for Device {
             && text != ".."
             && !text.starts_with('-')
             && text.chars().all(allowed);
-        if valid {
-            Ok(Device(text.to_owned()))
-        } else {
-            Err(DeviceError(text.to_owned()))
-        }
+        if valid { Ok(Device(text.to_owned())) } else { Err(DeviceError(text.to_owned())) }
     }
 }
 
@@ -73,10 +67,7 @@ pub struct Link {
 
 impl Link {
     /// Ethernet with the usual MTU.
-    pub const ETHERNET: Link = Link {
-        header: 14,
-        mtu: 1500,
-    };
+    pub const ETHERNET: Link = Link { header: 14, mtu: 1500 };
 
     /// Longest frame as a queue counts it, bytes.
     pub(crate) fn frame(self) -> u64 {
@@ -93,16 +84,7 @@ mod tests {
         for name in ["eth0", "br-lan", "eth0.5", "wlx00c0caabcdef", "öl"] {
             assert_eq!(name.parse::<Device>().unwrap().name(), name);
         }
-        for name in [
-            "",
-            ".",
-            "..",
-            "a b",
-            "eth0:1",
-            "x/y",
-            "-s",
-            "sixteen-letters.",
-        ] {
+        for name in ["", ".", "..", "a b", "eth0:1", "x/y", "-s", "sixteen-letters."] {
             assert!(name.parse::<Device>().is_err(), "{name}");
         }
     }

@@ -97,15 +97,7 @@ impl DeviceState {
                 other.name == name.name() && !is_own
             });
         }
-        Ok(DeviceState {
-            direction,
-            dev,
-            interface,
-            state: QueueState { own, ifb },
-            known,
-            sharers,
-            namesake,
-        })
+        Ok(DeviceState { direction, dev, interface, state: QueueState { own, ifb }, known, sharers, namesake })
     }
 
     /// Present state of the device, which may have been renamed.
@@ -119,11 +111,7 @@ impl DeviceState {
     /// Claims an intermediate device without alias as gentle's: its creator, who called the device `name`, was
     /// interrupted before setting the alias. Call only if a journal says that gentle was at work: it does not begin while
     /// another device has the name.
-    pub(crate) fn adopt_ifb(
-        &mut self,
-        netlink: &mut Netlink,
-        name: &str,
-    ) -> Result<(), ApplyError> {
+    pub(crate) fn adopt_ifb(&mut self, netlink: &mut Netlink, name: &str) -> Result<(), ApplyError> {
         let name = name.parse::<Device>()?.ingress();
         let Some(found) = interface(netlink, &name)? else {
             return Ok(());
@@ -147,11 +135,9 @@ impl DeviceState {
     /// Refuses to delete an intermediate device to which others redirect packets.
     pub(crate) fn require_sole_use(&self) -> Result<(), ApplyError> {
         match (self.sharers.first(), &self.state.ifb) {
-            (Some(by), Some(ifb)) => Err(ApplyError::IntermediateShared {
-                name: ifb.name.clone(),
-                dev: self.dev.clone(),
-                by: by.clone(),
-            }),
+            (Some(by), Some(ifb)) => {
+                Err(ApplyError::IntermediateShared { name: ifb.name.clone(), dev: self.dev.clone(), by: by.clone() })
+            }
             _ => Ok(()),
         }
     }
@@ -191,9 +177,7 @@ impl DeviceState {
 
     /// Whether others have added filters for incoming packets to a part of `state`, so that the rest can be added.
     pub(crate) fn is_part_with_additions(&self, state: &QueueState) -> bool {
-        self.direction == Direction::Ingress
-            && self.is_remainder_of(state)
-            && !self.is_part_of(state)
+        self.direction == Direction::Ingress && self.is_remainder_of(state) && !self.is_part_of(state)
     }
 
     /// Restores `state`; returns whether the device is in this state afterwards.
@@ -230,14 +214,8 @@ impl DeviceState {
                         .arg("type")
                         .arg(IFB),
                 )?;
-                programs.run(
-                    &Command::ip("link set dev")
-                        .arg(&old.name)
-                        .arg("alias")
-                        .arg(alias),
-                )?;
-                old.queue
-                    .restore(netlink, old.index, &Snapshot::default(), None)?;
+                programs.run(&Command::ip("link set dev").arg(&old.name).arg("alias").arg(alias))?;
+                old.queue.restore(netlink, old.index, &Snapshot::default(), None)?;
                 programs.run(&Command::ip("link set dev").arg(&old.name).arg("up"))?;
             }
             let cleared = self.again(netlink)?;
@@ -269,9 +247,7 @@ impl DeviceState {
     /// Whether the device is in `state`. Filters for incoming packets that others have added do not count.
     fn is_in(&self, state: &QueueState) -> bool {
         let (now, wanted) = (self.state.comparable(), state.comparable());
-        let added = self.direction == Direction::Ingress
-            && now[1..] == wanted[1..]
-            && wanted[0].is_part_of(&now[0]);
+        let added = self.direction == Direction::Ingress && now[1..] == wanted[1..] && wanted[0].is_part_of(&now[0]);
         now == wanted || added
     }
 }

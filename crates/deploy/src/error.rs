@@ -35,9 +35,7 @@ pub enum PlanError {
         instead: &'static str,
     },
     /// The time is not representable in tc, which would round it.
-    #[error(
-        "{scheme}: {name} is not a whole number of microseconds, the resolution of tc; round it"
-    )]
+    #[error("{scheme}: {name} is not a whole number of microseconds, the resolution of tc; round it")]
     Microseconds {
         /// Name of the scheme.
         scheme: &'static str,
@@ -61,9 +59,7 @@ pub enum PlanError {
         scheme: &'static str,
     },
     /// The child of a priority scheme made from stock parts exists only as a module of gentle.
-    #[error(
-        "child={child} is not part of Linux; load gentle's kernel modules, or choose another child"
-    )]
+    #[error("child={child} is not part of Linux; load gentle's kernel modules, or choose another child")]
     NativeChild {
         /// Name of the child scheme.
         child: &'static str,
@@ -74,9 +70,7 @@ pub enum PlanError {
     )]
     CakeTakesNoChild,
     /// The scheme's own shaper gets an option twice.
-    #[error(
-        "{scheme}: option '{option}' is given with the scheme and with --rate; leave one of them out"
-    )]
+    #[error("{scheme}: option '{option}' is given with the scheme and with --rate; leave one of them out")]
     ShapedTwice {
         /// Name of the scheme.
         scheme: &'static str,
@@ -97,9 +91,7 @@ pub enum PlanError {
         least: Rate,
     },
     /// The rate is too high for the sizes of a shaper.
-    #[error(
-        "{rate} is too fast to shape to: tc passes sizes of bursts and queues in 32 bits; expected {most} or less"
-    )]
+    #[error("{rate} is too fast to shape to: tc passes sizes of bursts and queues in 32 bits; expected {most} or less")]
     TooFast {
         /// Requested rate.
         rate: Rate,
@@ -119,9 +111,7 @@ pub enum PlanError {
         packets: u64,
     },
     /// The handle is out of range.
-    #[error(
-        "handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux assigns numbers from 8000: on"
-    )]
+    #[error("handle {0:x}: is out of range; expected 1: to 7ffd:, since Linux assigns numbers from 8000: on")]
     Handle(u16),
 }
 
@@ -196,9 +186,7 @@ pub enum ApplyError {
         why: String,
     },
     /// A requested kernel module is missing.
-    #[error(
-        "{scheme} cannot use gentle's own module: {why}; --backing stock or auto does without it"
-    )]
+    #[error("{scheme} cannot use gentle's own module: {why}; --backing stock or auto does without it")]
     NoModule {
         /// Name of the scheme.
         scheme: &'static str,

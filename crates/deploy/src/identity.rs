@@ -67,18 +67,9 @@ fn node(interface: &Interface) -> Option<u64> {
     if !has_address(interface) {
         return None;
     }
-    let address: Vec<String> = interface
-        .address
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
-    let same = read("ifindex")?.trim() == interface.index.to_string()
-        && read("address")?.trim() == address.join(":");
-    same.then(|| {
-        fs::metadata(&directory)
-            .ok()
-            .map(|directory| directory.ino())
-    })?
+    let address: Vec<String> = interface.address.iter().map(|b| format!("{b:02x}")).collect();
+    let same = read("ifindex")?.trim() == interface.index.to_string() && read("address")?.trim() == address.join(":");
+    same.then(|| fs::metadata(&directory).ok().map(|directory| directory.ino()))?
 }
 
 #[cfg(test)]

@@ -37,28 +37,17 @@ impl fmt::Display for IngressOf {
 
 impl IngressOf {
     pub(crate) fn new(dev: &Device, index: Option<u32>) -> IngressOf {
-        IngressOf {
-            index,
-            name: dev.name().to_owned(),
-        }
+        IngressOf { index, name: dev.name().to_owned() }
     }
 
     /// Reads the alias of a device; `None` if it is not gentle's.
     pub(crate) fn parse(alias: &str) -> Option<IngressOf> {
         let rest = alias.strip_prefix(PREFIX)?;
         // A name has no blanks.
-        let indexed = rest
-            .strip_prefix("interface ")
-            .and_then(|rest| rest.strip_suffix(')')?.split_once(" ("));
+        let indexed = rest.strip_prefix("interface ").and_then(|rest| rest.strip_suffix(')')?.split_once(" ("));
         match indexed {
-            Some((index, name)) => Some(IngressOf {
-                index: Some(index.parse().ok()?),
-                name: name.to_owned(),
-            }),
-            None => Some(IngressOf {
-                index: None,
-                name: rest.to_owned(),
-            }),
+            Some((index, name)) => Some(IngressOf { index: Some(index.parse().ok()?), name: name.to_owned() }),
+            None => Some(IngressOf { index: None, name: rest.to_owned() }),
         }
     }
 
@@ -87,9 +76,7 @@ pub(crate) fn of<'a>(
         })
     };
     let in_use = serving().find(|(interface, _)| own.redirects_to(interface.index));
-    let prepared = || {
-        serving().find(|(_, served)| served.index.is_some() && Some(served.name.as_str()) == known)
-    };
+    let prepared = || serving().find(|(_, served)| served.index.is_some() && Some(served.name.as_str()) == known);
     in_use.or_else(prepared).map(|(interface, _)| interface)
 }
 
@@ -119,9 +106,7 @@ fn orphans(
         // A saved state that cannot be read may be the one of the device.
         let prepared = existing.iter().any(|device| {
             Some(device.index) == served.index
-                && state
-                    .known(device, Direction::Ingress)
-                    .map_or(true, |known| known.name() == Some(dev.name()))
+                && state.known(device, Direction::Ingress).map_or(true, |known| known.name() == Some(dev.name()))
         });
         if !prepared && snapshot::redirects(netlink, interface.index)?.is_empty() {
             orphans.push(interface.clone());
@@ -155,10 +140,7 @@ mod tests {
     #[test]
     fn an_alias_is_read_back() {
         for index in [None, Some(7)] {
-            let served = IngressOf {
-                index,
-                name: "eth0.5".to_owned(),
-            };
+            let served = IngressOf { index, name: "eth0.5".to_owned() };
             assert_eq!(IngressOf::parse(&served.to_string()), Some(served));
         }
         for alias in ["", "uplink", "gentle qdisc: ingress of interface x (eth0)"] {

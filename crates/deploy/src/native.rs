@@ -9,11 +9,7 @@ use crate::stock;
 use gentle_aqm::{Spec, TcSyntax};
 
 /// Plans a scheme that is one of gentle's modules, by the `tc` syntax in its description.
-pub(crate) fn plan(
-    at: &QueuePlace,
-    spec: &Spec,
-    syntax: &TcSyntax,
-) -> Result<Vec<Command>, PlanError> {
+pub(crate) fn plan(at: &QueuePlace, spec: &Spec, syntax: &TcSyntax) -> Result<Vec<Command>, PlanError> {
     let qdisc = stock::qdisc(spec, syntax, at.link_rate)?;
     let args = format!("qdisc {} handle {:x}: {qdisc}", at.place(), at.handle);
     let Some(child) = spec.child() else {
@@ -25,10 +21,7 @@ pub(crate) fn plan(
     let child = stock::qdisc(child, &child_syntax, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let children = [1, 2].map(|band| {
-        Command::tc(&format!(
-            "qdisc add dev {dev} parent {handle:x}:{band} handle {:x}: {child}",
-            handle + band
-        ))
+        Command::tc(&format!("qdisc add dev {dev} parent {handle:x}:{band} handle {:x}: {child}", handle + band))
     });
     Ok([Command::tc(&args)].into_iter().chain(children).collect())
 }

@@ -13,11 +13,7 @@ impl DeviceState {
     pub(crate) fn is_own(&self) -> bool {
         match self.direction {
             Direction::Egress => self.state.own.top().is_some_and(|top| {
-                let Known {
-                    record,
-                    journal,
-                    damaged,
-                } = &self.known;
+                let Known { record, journal, damaged } = &self.known;
                 let recorded = |record: &Record| record.made(&self.state.own);
                 has_handle_of_gentle(top)
                     && (*damaged
@@ -31,18 +27,14 @@ impl DeviceState {
     /// Whether outgoing packets pass a qdisc that may be gentle's, of which nothing is saved.
     pub(crate) fn is_unrecorded(&self) -> bool {
         let top = self.state.own.top();
-        self.direction == Direction::Egress
-            && !self.is_own()
-            && top.is_some_and(has_handle_of_gentle)
+        self.direction == Direction::Egress && !self.is_own() && top.is_some_and(has_handle_of_gentle)
     }
 
     /// Whether a setup of gentle's is recorded that somebody deleted, so that the default of the device is in place instead of
     /// the queues from before.
     pub(crate) fn lost_its_setup(&self) -> bool {
         let record = self.known.record.as_ref();
-        record.is_some_and(|record| record.before.is_some())
-            && !self.is_own()
-            && self.foreign().is_none()
+        record.is_some_and(|record| record.before.is_some()) && !self.is_own() && self.foreign().is_none()
     }
 
     /// Gentle's filter for incoming packets. If somebody deleted the intermediate device, the filter drops every packet;
@@ -54,8 +46,7 @@ impl DeviceState {
             None if self.known.name().is_some() || self.known.damaged => 0,
             None => return None,
         };
-        own.filters_with(self.preference())
-            .find(|filter| snapshot::is_redirect_to(filter, to))
+        own.filters_with(self.preference()).find(|filter| snapshot::is_redirect_to(filter, to))
     }
 
     /// Preference of gentle's filter for incoming packets.

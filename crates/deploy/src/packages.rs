@@ -54,13 +54,9 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
     if output.contains(UNPARSABLE) {
         let qdisc = qdisc(command.program, &args)?;
         let needs = registry::kernel_qdisc(qdisc)?.needs?;
-        return Some(format!(
-            "this tc does not know {qdisc}, which needs {needs}"
-        ));
+        return Some(format!("this tc does not know {qdisc}, which needs {needs}"));
     }
-    let (_, kind) = MESSAGES
-        .iter()
-        .find(|(message, _)| output.contains(message))?;
+    let (_, kind) = MESSAGES.iter().find(|(message, _)| output.contains(message))?;
     let part = match kind {
         Kind::Qdisc => {
             let qdisc = qdisc(command.program, &args)?;
@@ -114,12 +110,7 @@ impl Part {
     }
 
     fn sentence(&self) -> String {
-        let Part {
-            module,
-            config,
-            openwrt,
-            needs,
-        } = self;
+        let Part { module, config, openwrt, needs } = self;
         let listed = OPENWRT.iter().find(|(name, _)| name == module);
         let listed = listed.map(|(_, package)| *package);
         let openwrt = openwrt.or(listed).unwrap_or("kmod-sched");
@@ -151,18 +142,8 @@ mod tests {
                 "sch_htb",
                 "kmod-sched-core",
             ),
-            (
-                Command::tc("qdisc add dev eth0 parent 5a1:1 handle 5a2: codel"),
-                unknown,
-                "sch_codel",
-                "kmod-sched,",
-            ),
-            (
-                Command::tc("qdisc add dev eth0 parent 5a0:1 handle 5a1: spa"),
-                unknown,
-                "sch_spa",
-                "kernel/README.md",
-            ),
+            (Command::tc("qdisc add dev eth0 parent 5a1:1 handle 5a2: codel"), unknown, "sch_codel", "kmod-sched,"),
+            (Command::tc("qdisc add dev eth0 parent 5a0:1 handle 5a1: spa"), unknown, "sch_spa", "kernel/README.md"),
             (
                 Command::tc("filter add dev eth0 parent 5a1: protocol ip pref 1 u32 match u32 0 0"),
                 "Error: TC classifier not found.\nWe have an error talking to the kernel",
@@ -170,9 +151,7 @@ mod tests {
                 "kmod-sched-core",
             ),
             (
-                Command::tc(
-                    "filter add dev eth0 parent 5a1: protocol ip pref 1 u32 ht 1: action police index 3",
-                ),
+                Command::tc("filter add dev eth0 parent 5a1: protocol ip pref 1 u32 ht 1: action police index 3"),
                 "Error: Failed to load TC action module.",
                 "act_police",
                 "kmod-sched-act-police",
@@ -183,18 +162,10 @@ mod tests {
                 "sch_dualpi2",
                 "needs Linux 6.17",
             ),
-            (
-                Command::ip("link add name in-eth0 type ifb"),
-                "Error: Unknown device type.",
-                "ifb",
-                "kmod-ifb",
-            ),
+            (Command::ip("link add name in-eth0 type ifb"), "Error: Unknown device type.", "ifb", "kmod-ifb"),
         ] {
             let sentence = remedy(&command, output).unwrap();
-            assert!(
-                sentence.contains(&format!("no {module}")) && sentence.contains(package),
-                "{sentence}"
-            );
+            assert!(sentence.contains(&format!("no {module}")) && sentence.contains(package), "{sentence}");
         }
         let command = Command::tc("qdisc add dev eth0 root handle 5a1: dualpi2 limit 50");
         let unparsable = "Unknown qdisc \"dualpi2\", hence option \"limit\" is unparsable";

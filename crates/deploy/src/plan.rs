@@ -5,9 +5,7 @@ use crate::device::Device;
 use crate::error::PlanError;
 use crate::intermediate::{IFB, IngressOf};
 use crate::native;
-use crate::place::{
-    CLSACT_PREFERENCE, INGRESS_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER,
-};
+use crate::place::{CLSACT_PREFERENCE, INGRESS_PREFERENCE, MAX_HANDLE, Parent, QueuePlace, SCHEME, SHAPER};
 use crate::priority;
 use crate::setup::{Backing, Direction, Setup};
 use crate::shaped;
@@ -45,9 +43,7 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
     let mut commands = Vec::new();
     if let Some(packets) = stock::txqueuelen(spec) {
         let dev = &at.dev;
-        commands.push(Command::ip(&format!(
-            "link set dev {dev} txqueuelen {packets}"
-        )));
+        commands.push(Command::ip(&format!("link set dev {dev} txqueuelen {packets}")));
     }
     let native = syntax.qdisc.origin == Origin::Gentle && backing == Backing::Native;
     commands.extend(match (syntax.qdisc.origin, syntax.stock) {
@@ -63,25 +59,15 @@ pub fn plan_at(at: &QueuePlace, spec: &Spec, backing: Backing) -> Result<Plan, P
         (Origin::Linux, None) => {
             let qdisc = stock::qdisc(spec, &syntax, at.link_rate)?;
             let (place, handle) = (at.place(), at.handle);
-            vec![Command::tc(&format!(
-                "qdisc {place} handle {handle:x}: {qdisc}"
-            ))]
+            vec![Command::tc(&format!("qdisc {place} handle {handle:x}: {qdisc}"))]
         }
         (Origin::Gentle, None) => return Err(PlanError::NeedsModule { scheme }),
     });
-    Ok(Plan {
-        commands,
-        differences,
-        notes: Vec::new(),
-    })
+    Ok(Plan { commands, differences, notes: Vec::new() })
 }
 
 /// The specification `other`, which comes near `spec`, with the options of `spec` that it has too, and a note for the user.
-fn near(
-    spec: &Spec,
-    other: &'static str,
-    lacks: &'static str,
-) -> Result<(Spec, String), PlanError> {
+fn near(spec: &Spec, other: &'static str, lacks: &'static str) -> Result<(Spec, String), PlanError> {
     let mut found: Spec = other.parse()?;
     let mut lost = Vec::new();
     for (name, value) in spec.options().given() {
@@ -113,11 +99,7 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
 }
 
 /// As [`plan`], for the device with this interface index on this machine.
-pub(crate) fn plan_for(
-    setup: &Setup,
-    backing: Backing,
-    index: Option<u32>,
-) -> Result<Plan, PlanError> {
+pub(crate) fn plan_for(setup: &Setup, backing: Backing, index: Option<u32>) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
     let ifb = setup.dev.ingress();
     let dev = match setup.direction {
@@ -125,8 +107,7 @@ pub(crate) fn plan_for(
         Direction::Ingress => {
             plan.commands.extend([
                 Command::ip(&format!("link add name {ifb} type {IFB}")),
-                Command::ip(&format!("link set dev {ifb} alias"))
-                    .arg(IngressOf::new(&setup.dev, index).to_string()),
+                Command::ip(&format!("link set dev {ifb} alias")).arg(IngressOf::new(&setup.dev, index).to_string()),
             ]);
             ifb.clone()
         }
@@ -136,17 +117,14 @@ pub(crate) fn plan_for(
         // Packets are redirected last, when the intermediate device is ready.
         let dev = &setup.dev;
         let redirect = format!("u32 match u32 0 0 action mirred egress redirect dev {ifb}");
-        plan.commands
-            .push(Command::ip(&format!("link set dev {ifb} up")));
+        plan.commands.push(Command::ip(&format!("link set dev {ifb} up")));
         if setup.present.clsact {
             plan.commands.push(Command::tc(&format!(
                 "filter add dev {dev} ingress protocol all pref {CLSACT_PREFERENCE} {redirect}"
             )));
         } else {
             if !setup.present.ingress {
-                plan.commands.push(Command::tc(&format!(
-                    "qdisc add dev {dev} handle ffff: ingress"
-                )));
+                plan.commands.push(Command::tc(&format!("qdisc add dev {dev} handle ffff: ingress")));
             }
             plan.commands.push(Command::tc(&format!(
                 "filter add dev {dev} parent ffff: protocol all pref {INGRESS_PREFERENCE} {redirect}"
@@ -193,9 +171,7 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
         link_rate: setup.shaper.as_ref().map(|shaper| shaper.rate),
     };
     let spec = match &setup.shaper {
-        Some(shaper) if shapes(setup) && shaper.kind == ShaperKind::Cake => {
-            shaper.within(&setup.scheme)?
-        }
+        Some(shaper) if shapes(setup) && shaper.kind == ShaperKind::Cake => shaper.within(&setup.scheme)?,
         Some(shaper) => {
             at.handle = SHAPER;
             let (commands, class) = shaper.plan(&at)?;
@@ -208,11 +184,7 @@ fn queue(setup: &Setup, dev: Device, backing: Backing, plan: &mut Plan) -> Resul
     };
     if let Some(packets) = stock::txqueuelen(&spec) {
         // Removing the setup would not restore the length that the device had.
-        return Err(PlanError::TransmitQueue {
-            scheme: spec.scheme().name,
-            dev: at.dev,
-            packets,
-        });
+        return Err(PlanError::TransmitQueue { scheme: spec.scheme().name, dev: at.dev, packets });
     }
     let queue = plan_at(&at, &spec, backing)?;
     plan.commands.extend(queue.commands);

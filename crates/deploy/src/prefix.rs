@@ -27,10 +27,7 @@ mod tests {
     fn pairs_of_some_limits() {
         assert_eq!(up_to(0), [(0, 0xffff)]);
         assert_eq!(up_to(128), [(0, 0xff80), (0x80, 0xffff)]);
-        assert_eq!(
-            up_to(100),
-            [(0, 0xffc0), (0x40, 0xffe0), (0x60, 0xfffc), (0x64, 0xffff)]
-        );
+        assert_eq!(up_to(100), [(0, 0xffc0), (0x40, 0xffe0), (0x60, 0xfffc), (0x64, 0xffff)]);
         assert_eq!(up_to(u16::MAX), [(0, 0)]);
     }
 

@@ -66,25 +66,13 @@ const fn encapsulation(
     ipv6: &'static str,
     offset: u32,
 ) -> Encapsulation {
-    Encapsulation {
-        preference,
-        protocol,
-        ipv4,
-        ipv6,
-        offset,
-    }
+    Encapsulation { preference, protocol, ipv4, ipv6, offset }
 }
 
 /// Encapsulations. The place of the network header of a tagged packet in the kernel depends on the origin of the frame:
 /// after all tags, preceded by the type of the payload, or, for forwarded frames, after the outermost tag.
 const ENCAPSULATIONS: [Encapsulation; 8] = [
-    encapsulation(
-        3,
-        "802.1Q",
-        " match u16 0x0800 0xffff at -2",
-        " match u16 0x86dd 0xffff at -2",
-        0,
-    ),
+    encapsulation(3, "802.1Q", " match u16 0x0800 0xffff at -2", " match u16 0x86dd 0xffff at -2", 0),
     encapsulation(
         3,
         "802.1Q",
@@ -100,13 +88,7 @@ const ENCAPSULATIONS: [Encapsulation; 8] = [
         " match u16 0x8864 0xffff at -2 match u16 0x0057 0xffff at 6",
         8,
     ),
-    encapsulation(
-        4,
-        "802.1ad",
-        " match u16 0x0800 0xffff at -2",
-        " match u16 0x86dd 0xffff at -2",
-        0,
-    ),
+    encapsulation(4, "802.1ad", " match u16 0x0800 0xffff at -2", " match u16 0x86dd 0xffff at -2", 0),
     encapsulation(
         4,
         "802.1ad",
@@ -114,13 +96,7 @@ const ENCAPSULATIONS: [Encapsulation; 8] = [
         " match u16 0x8100 0xffff at -2 match u16 0x86dd 0xffff at 2",
         4,
     ),
-    encapsulation(
-        5,
-        "ppp_ses",
-        " match u16 0x0021 0xffff at 6",
-        " match u16 0x0057 0xffff at 6",
-        8,
-    ),
+    encapsulation(5, "ppp_ses", " match u16 0x0021 0xffff at 6", " match u16 0x0057 0xffff at 6", 8),
     // Bottom of the label stack, and the IP version.
     encapsulation(
         6,
@@ -139,28 +115,15 @@ const ENCAPSULATIONS: [Encapsulation; 8] = [
 ];
 
 /// Plans priority over two children with stock parts.
-pub(crate) fn plan(
-    at: &QueuePlace,
-    spec: &Spec,
-    differences: &mut Vec<String>,
-) -> Result<Vec<Command>, PlanError> {
+pub(crate) fn plan(at: &QueuePlace, spec: &Spec, differences: &mut Vec<String>) -> Result<Vec<Command>, PlanError> {
     let rule = rule(at, spec, differences);
     let child = stock::child_args(spec, at.link_rate)?;
     let (dev, handle) = (&at.dev, at.handle);
     let data_everywhere = [" 1"; 16].concat();
     let mut commands = vec![
-        Command::tc(&format!(
-            "qdisc {} handle {handle:x}: prio bands 2 priomap{data_everywhere}",
-            at.place()
-        )),
-        Command::tc(&format!(
-            "qdisc add dev {dev} parent {handle:x}:1 handle {:x}: {child}",
-            handle + 1
-        )),
-        Command::tc(&format!(
-            "qdisc add dev {dev} parent {handle:x}:2 handle {:x}: {child}",
-            handle + 2
-        )),
+        Command::tc(&format!("qdisc {} handle {handle:x}: prio bands 2 priomap{data_everywhere}", at.place())),
+        Command::tc(&format!("qdisc add dev {dev} parent {handle:x}:1 handle {:x}: {child}", handle + 1)),
+        Command::tc(&format!("qdisc add dev {dev} parent {handle:x}:2 handle {:x}: {child}", handle + 2)),
     ];
     commands.extend(filters(at, &rule));
     Ok(commands)
@@ -183,21 +146,14 @@ fn rule(at: &QueuePlace, spec: &Spec, differences: &mut Vec<String>) -> Rule {
             maxlen.unwrap_or_default()
         ));
     } else {
-        differences.push(
-            "a SYN behind IPv6 extension headers queues as data; the native module finds it"
-                .to_owned(),
-        );
+        differences.push("a SYN behind IPv6 extension headers queues as data; the native module finds it".to_owned());
         if at.link.header > 0 {
             differences.push(
                 "a SYN behind three VLAN tags, three MPLS labels, or PPPoE in two VLAN tags queues as data; the native module finds it".to_owned(),
             );
         }
     }
-    Rule {
-        fin,
-        maxlen,
-        bound: bound(at, option("share"), differences),
-    }
+    Rule { fin, maxlen, bound: bound(at, option("share"), differences) }
 }
 
 /// Rate of `share` of the link, if the rate of the link is known.
@@ -230,11 +186,7 @@ fn bound(at: &QueuePlace, share: Option<Value>, differences: &mut Vec<String>) -
 fn filters(at: &QueuePlace, rule: &Rule) -> Vec<Command> {
     let ipv4 = lengths(rule.maxlen, 2 * TCP_HEADER, 0);
     let ipv6 = lengths(rule.maxlen, IPV6_HEADER + TCP_HEADER, IPV6_HEADER);
-    let mut list = Filters {
-        at,
-        commands: Vec::new(),
-        policer: rule.bound.map(|rate| Policer { rate, made: false }),
-    };
+    let mut list = Filters { at, commands: Vec::new(), policer: rule.bound.map(|rate| Policer { rate, made: false }) };
     list.table(1, "ip", IPV4_TABLE, "nexthdr+13", rule.fin, &ipv4);
     list.table(2, "ipv6", IPV6_TABLE, "53", rule.fin, &ipv6);
     list.jump_from_ipv4(&encapsulation(1, "ip", "", "", 0), &ipv4);
@@ -290,32 +242,18 @@ impl Filters<'_> {
     }
 
     /// Table that tests the flags of a TCP header; not created if no length leads to it.
-    fn table(
-        &mut self,
-        preference: u32,
-        protocol: &str,
-        table: u32,
-        flags_at: &str,
-        fin: bool,
-        lengths: &[Prefix],
-    ) {
+    fn table(&mut self, preference: u32, protocol: &str, table: u32, flags_at: &str, fin: bool, lengths: &[Prefix]) {
         if lengths.is_empty() {
             return;
         }
-        self.add(
-            preference,
-            protocol,
-            &format!("handle {table}: u32 divisor 1"),
-        );
+        self.add(preference, protocol, &format!("handle {table}: u32 divisor 1"));
         for flag in [0x02, 0x01].into_iter().take(1 + usize::from(fin)) {
             let police = self.police();
             let handle = self.at.handle;
             self.add(
                 preference,
                 protocol,
-                &format!(
-                    "u32 ht {table}: match u8 {flag:#04x} {flag:#04x} at {flags_at} flowid {handle:x}:1{police}"
-                ),
+                &format!("u32 ht {table}: match u8 {flag:#04x} {flag:#04x} at {flags_at} flowid {handle:x}:1{police}"),
             );
         }
     }
@@ -370,10 +308,7 @@ impl Filters<'_> {
             return format!(" action police index {index}");
         }
         policer.made = true;
-        format!(
-            " action police index {index} rate {} burst {BOUND_BURST} conform-exceed continue/ok",
-            policer.rate
-        )
+        format!(" action police index {index} rate {} burst {BOUND_BURST} conform-exceed continue/ok", policer.rate)
     }
 }
 

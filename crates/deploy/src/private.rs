@@ -82,9 +82,7 @@ pub(crate) fn lock(path: &Path, waiting: impl FnOnce(Option<u32>)) -> io::Result
 /// The file cannot be read, or is a link.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(options().read(true), path)?
-        .read_to_end(&mut bytes)
-        .map(|_| bytes)
+    open(options().read(true), path)?.read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// Writes a file whole or not at all, for its owner only. It need not survive the kernel, so it is not synced to disk.
@@ -95,12 +93,7 @@ pub(crate) fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let whole = path.with_extension("new");
     // Left over from a process that was interrupted.
     delete(&whole)?;
-    options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&whole)?
-        .write_all(contents)?;
+    options().write(true).create_new(true).mode(0o600).open(&whole)?.write_all(contents)?;
     fs::rename(whole, path)
 }
 
@@ -116,15 +109,12 @@ pub(crate) fn delete(path: &Path) -> io::Result<()> {
 }
 
 fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
-    options
-        .open(path)
-        .map_err(|error| match error.raw_os_error() {
-            Some(libc::ELOOP) => io::Error::other(format!(
-                "{} is a symbolic link, which is not followed; delete it",
-                path.display()
-            )),
-            _ => error,
-        })
+    options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => {
+            io::Error::other(format!("{} is a symbolic link, which is not followed; delete it", path.display()))
+        }
+        _ => error,
+    })
 }
 
 fn options() -> OpenOptions {
@@ -199,8 +189,7 @@ mod tests {
         let folder = Folder::new("links");
         let target = folder.0.join("target");
         fs::write(&target, "kept").unwrap();
-        let [file, whole, lockfile] =
-            ["file.json", "file.new", "lock"].map(|name| folder.0.join(name));
+        let [file, whole, lockfile] = ["file.json", "file.new", "lock"].map(|name| folder.0.join(name));
         for link in [&file, &whole, &lockfile] {
             symlink(&target, link).unwrap();
         }
@@ -215,13 +204,7 @@ mod tests {
     fn a_pipe_does_not_block() {
         let folder = Folder::new("pipe");
         let path = folder.0.join("lock");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&path)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let _held = lock(&path, |_| {});
     }
 
@@ -235,8 +218,7 @@ mod tests {
         check_directory(&folder.0).unwrap();
         check_directory(&folder.0.join("missing")).unwrap();
         // Only root can give a directory away.
-        if std::os::unix::fs::chown(&folder.0, Some(65_534), None).is_ok() && effective_user() == 0
-        {
+        if std::os::unix::fs::chown(&folder.0, Some(65_534), None).is_ok() && effective_user() == 0 {
             let error = check_directory(&folder.0).unwrap_err().to_string();
             assert!(error.contains("belongs to user 65534"), "{error}");
         }

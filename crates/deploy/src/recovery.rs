@@ -21,20 +21,13 @@ pub(crate) fn observe(
     let known = known.map_err(|cause| match cause.kind() {
         // The directory is root's.
         ErrorKind::PermissionDenied if !system::has_net_admin() => ApplyError::Capability,
-        _ => ApplyError::Unreadable {
-            name: interface.name.clone(),
-            cause,
-        },
+        _ => ApplyError::Unreadable { name: interface.name.clone(), cause },
     })?;
     DeviceState::observe(netlink, interface.clone(), direction, known)
 }
 
 /// Deletes files in the state directory that serve nothing, if this process has its lock.
-pub(crate) fn sweep(
-    netlink: &mut Netlink,
-    programs: &Programs,
-    state: &StateDir,
-) -> Result<(), ApplyError> {
+pub(crate) fn sweep(netlink: &mut Netlink, programs: &Programs, state: &StateDir) -> Result<(), ApplyError> {
     if programs.keeps_lock() {
         state.sweep(&interfaces(netlink)?);
     }
@@ -54,36 +47,19 @@ pub(crate) fn recover(
         return Ok(false);
     };
     device.adopt_ifb(netlink, &journal.dev.name)?;
-    let incomplete = device.is_own()
-        || device.is_part_of(&journal.state)
-        || device.is_part_with_additions(&journal.state);
+    let incomplete =
+        device.is_own() || device.is_part_of(&journal.state) || device.is_part_with_additions(&journal.state);
     if incomplete {
         let made_by = made_by(device, &journal.state, journal.record.as_ref());
-        restore(
-            netlink,
-            programs,
-            device,
-            &journal.state,
-            made_by.as_deref(),
-        )?;
+        restore(netlink, programs, device, &journal.state, made_by.as_deref())?;
     }
     if !incomplete && device.is_remainder_of(&journal.state) {
-        return Err(not_restored(
-            device,
-            &journal.state,
-            "it has been changed since".to_owned(),
-        ));
+        return Err(not_restored(device, &journal.state, "it has been changed since".to_owned()));
     }
     let record = journal.record.filter(|_| incomplete);
     let finished = state.finish(index, direction, record.as_ref());
-    finished.map_err(|cause| ApplyError::Unwritable {
-        dev: device.dev.clone(),
-        cause,
-    })?;
-    device.known = Known {
-        record,
-        ..Known::default()
-    };
+    finished.map_err(|cause| ApplyError::Unwritable { dev: device.dev.clone(), cause })?;
+    device.known = Known { record, ..Known::default() };
     *device = device.again(netlink)?;
     Ok(incomplete)
 }
@@ -114,11 +90,7 @@ fn not_restored(device: &DeviceState, state: &QueueState, why: String) -> ApplyE
 }
 
 /// Commands that made `state`, if they are known.
-fn made_by(
-    device: &DeviceState,
-    state: &QueueState,
-    record: Option<&Record>,
-) -> Option<Vec<Command>> {
+fn made_by(device: &DeviceState, state: &QueueState, record: Option<&Record>) -> Option<Vec<Command>> {
     let record = record.filter(|record| state.comparable() == record.applied);
     record.map(|record| record.commands_for(&device.dev))
 }

@@ -34,9 +34,7 @@ pub(crate) fn rehearse(
         match programs.run(&creation(kind, interface)) {
             Ok(()) => break,
             Err(error) if attempt + 1 == KINDS.len() => {
-                return Ok(Some(format!(
-                    "there is no device on which to rehearse its restoration: {error}"
-                )));
+                return Ok(Some(format!("there is no device on which to rehearse its restoration: {error}")));
             }
             Err(_) => {}
         }
@@ -63,9 +61,7 @@ fn creation(kind: &str, like: &Interface) -> Command {
 /// Deletes the scratch device, also one that an interrupted process has left.
 pub(crate) fn clean(netlink: &mut Netlink, programs: &Programs) -> Result<(), ApplyError> {
     let existing = interfaces(netlink)?;
-    let left = existing
-        .iter()
-        .any(|found| found.name == SCRATCH && found.address == ADDRESS && !found.up);
+    let left = existing.iter().any(|found| found.name == SCRATCH && found.address == ADDRESS && !found.up);
     if left {
         programs.run(&Command::ip(&format!("link del dev {SCRATCH}")))?;
     }

@@ -75,24 +75,16 @@ fn under_lock(
         let remains = (known.is_none() || system::has_net_admin())
             && remove_remains(netlink, programs, &existing, dev, direction, state)?;
         let own = match known {
-            Some(interface) => {
-                match remove_direction(netlink, programs, interface, direction, state) {
-                    Err(_) if saved == Saved::Discard && system::has_net_admin() => {
-                        discard(netlink, programs, interface, direction, state)
-                    }
-                    result => result,
+            Some(interface) => match remove_direction(netlink, programs, interface, direction, state) {
+                Err(_) if saved == Saved::Discard && system::has_net_admin() => {
+                    discard(netlink, programs, interface, direction, state)
                 }
-            }
+                result => result,
+            },
             None => Ok(None),
         };
-        let remains = || {
-            remains.then(|| Removed {
-                dev: dev.clone(),
-                direction,
-                device_gone: known.is_none(),
-                restored: None,
-            })
-        };
+        let remains =
+            || remains.then(|| Removed { dev: dev.clone(), direction, device_gone: known.is_none(), restored: None });
         removed.extend(own.map(|own| own.or_else(remains)).transpose());
     }
     match known.is_none() && removed.is_empty() {
@@ -132,17 +124,11 @@ fn meant<'a>(
 }
 
 fn unreadable(dev: &Device, cause: std::io::Error) -> ApplyError {
-    ApplyError::Unreadable {
-        name: dev.name().to_owned(),
-        cause,
-    }
+    ApplyError::Unreadable { name: dev.name().to_owned(), cause }
 }
 
 fn unwritable(dev: &Device, cause: std::io::Error) -> ApplyError {
-    ApplyError::Unwritable {
-        dev: dev.clone(),
-        cause,
-    }
+    ApplyError::Unwritable { dev: dev.clone(), cause }
 }
 
 fn remove_direction(
@@ -173,10 +159,7 @@ fn remove_direction(
     device.require_sole_use()?;
     let aside = device.known.record.clone();
     let aside = aside.and_then(|record| record.before);
-    let target = QueueState {
-        own: aside.unwrap_or_default(),
-        ifb: None,
-    };
+    let target = QueueState { own: aside.unwrap_or_default(), ifb: None };
     let index = interface.index;
     if target.own.top().is_some() {
         let journal = Journal::new(state, &device.interface, &[], target.clone(), None);
@@ -206,10 +189,7 @@ fn discard(
     direction: Direction,
     state: &StateDir,
 ) -> Result<Option<Removed>, ApplyError> {
-    let known = state.known(interface, direction).unwrap_or(Known {
-        damaged: true,
-        ..Known::default()
-    });
+    let known = state.known(interface, direction).unwrap_or(Known { damaged: true, ..Known::default() });
     let device = DeviceState::observe(netlink, interface.clone(), direction, known)?;
     if device.is_unrecorded() {
         return Err(unrecorded(device));
@@ -226,12 +206,7 @@ fn discard(
     }
     let discarded = state.discard(interface.index, direction);
     let discarded = discarded.map_err(|cause| unwritable(&device.dev, cause))?;
-    Ok((changed || discarded).then_some(Removed {
-        dev: device.dev,
-        direction,
-        device_gone: false,
-        restored: None,
-    }))
+    Ok((changed || discarded).then_some(Removed { dev: device.dev, direction, device_gone: false, restored: None }))
 }
 
 fn unrecorded(device: DeviceState) -> ApplyError {
@@ -252,8 +227,8 @@ fn remove_remains(
     direction: Direction,
     state: &StateDir,
 ) -> Result<bool, ApplyError> {
-    let deleted = direction == Direction::Ingress
-        && intermediate::delete_orphans(netlink, programs, existing, dev, state)?;
+    let deleted =
+        direction == Direction::Ingress && intermediate::delete_orphans(netlink, programs, existing, dev, state)?;
     let forgotten = state.forget_missing(dev, direction, existing);
     let forgotten = forgotten.map_err(|cause| unwritable(dev, cause))?;
     Ok(deleted || forgotten)

@@ -64,10 +64,7 @@ impl Programs {
             .env("LC_ALL", "C")
             .stdin(self.input())
             .output()
-            .map_err(|cause| RunError::Start {
-                program: command.program.name(),
-                cause,
-            })?;
+            .map_err(|cause| RunError::Start { program: command.program.name(), cause })?;
         outcome(command, output)
     }
 

@@ -23,9 +23,7 @@ pub(crate) fn plan(
     let commands = if shaper.classful {
         let options = stock::options(spec, syntax, None)?;
         vec![
-            Command::tc(&format!(
-                "qdisc {place} handle {handle:x}: {kind} default 1"
-            )),
+            Command::tc(&format!("qdisc {place} handle {handle:x}: {kind} default 1")),
             // The quantum divides the rate between classes; there is only one, and tc warns of a large default.
             Command::tc(&format!(
                 "class add dev {dev} parent {handle:x}: classid {class} {kind}{options} quantum {}",
@@ -34,9 +32,7 @@ pub(crate) fn plan(
         ]
     } else {
         let qdisc = stock::qdisc(spec, syntax, None)?;
-        vec![Command::tc(&format!(
-            "qdisc {place} handle {handle:x}: {qdisc}"
-        ))]
+        vec![Command::tc(&format!("qdisc {place} handle {handle:x}: {qdisc}"))]
     };
     let rates = spec.options().iter().filter_map(|(_, value)| match value {
         Some(Value::Rate(rate)) => Some(rate),
@@ -53,12 +49,7 @@ pub(crate) fn plan(
         }
     }
     let rate = rates.into_iter().min();
-    let below = QueuePlace {
-        parent: Parent::Class(class),
-        handle: handle + 1,
-        rate,
-        ..at.clone()
-    };
+    let below = QueuePlace { parent: Parent::Class(class), handle: handle + 1, rate, ..at.clone() };
     let child = spec.beneath().expect("a shaper has a child");
     let child = plan_at(&below, &child, backing)?;
     Ok(Plan {

@@ -115,10 +115,7 @@ pub(crate) fn check_bucket(has_queue: bool, rate: Rate, burst: u64) -> Result<()
         return Err(PlanError::TooFast { rate, most });
     }
     let least = least_rate(burst);
-    match (
-        rate.bits_per_second() < least,
-        Rate::from_bits_per_second(least),
-    ) {
+    match (rate.bits_per_second() < least, Rate::from_bits_per_second(least)) {
         (true, Some(least)) => Err(PlanError::TooSlow { rate, least }),
         _ => Ok(()),
     }
@@ -136,9 +133,7 @@ impl Shaper {
         let class = format!("{handle:x}:1");
         let commands = match self.kind {
             ShaperKind::Htb => vec![
-                Command::tc(&format!(
-                    "qdisc {place} handle {handle:x}:{stab} htb default 1"
-                )),
+                Command::tc(&format!("qdisc {place} handle {handle:x}:{stab} htb default 1")),
                 // The quantum divides the rate between classes; there is only one, and without a value tc warns of a
                 // large default.
                 Command::tc(&format!(

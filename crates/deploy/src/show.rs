@@ -68,10 +68,7 @@ const APP: u16 = 4;
 const PACKETS64: u16 = 8;
 
 /// Counters for the attributes that are listed in `names`, in the order of `names`.
-fn named(
-    attributes: &[Attribute],
-    names: impl Iterator<Item = (u16, &'static str)>,
-) -> Vec<Counter> {
+fn named(attributes: &[Attribute], names: impl Iterator<Item = (u16, &'static str)>) -> Vec<Counter> {
     names
         .filter_map(|(attribute, name)| {
             let value = find(attributes, attribute)?;
@@ -185,9 +182,7 @@ fn rate_bps(message: &TcMessage, classes: &[TcMessage]) -> Option<u64> {
         .filter(|class| class.parent == ROOT && class.handle >> 16 == message.handle >> 16)
         .filter_map(configured::rate);
     let rates = of_classes.chain(configured::rate(message));
-    rates
-        .map(|rate| rate.bits_per_second())
-        .reduce(u64::saturating_add)
+    rates.map(|rate| rate.bits_per_second()).reduce(u64::saturating_add)
 }
 
 /// Reads the counters of all queues of a device and, if gentle shapes its incoming packets, of its intermediate device.
@@ -205,27 +200,21 @@ pub fn show(dev: &Device) -> Result<DeviceQueues, ApplyError> {
     if let Some(ifb) = intermediate::of(&existing, found.index, &own, None) {
         qdiscs.extend(list(&mut netlink, ifb.index, Direction::Ingress)?);
     }
-    Ok(DeviceQueues {
-        dev: dev.name().to_owned(),
-        qdiscs,
-    })
+    Ok(DeviceQueues { dev: dev.name().to_owned(), qdiscs })
 }
 
 fn list(netlink: &mut Netlink, index: u32, direction: Direction) -> Result<Vec<Qdisc>, ApplyError> {
     let messages = netlink.list(Object::Qdisc, &TcMessage::about(index, 0))?;
     let classes = netlink.list(Object::Class, &TcMessage::about(index, 0))?;
     // Bands have roles only beneath a priority scheme.
-    let shaped = messages.iter().any(|message| {
-        message.handle == u32::from(SCHEME) << 16 && registry::is_shaper(&message.kind())
-    });
+    let shaped = messages
+        .iter()
+        .any(|message| message.handle == u32::from(SCHEME) << 16 && registry::is_shaper(&message.kind()));
     Ok(messages
         .iter()
         // An ingress or clsact qdisc has no queue.
         .filter(|message| message.parent != INGRESS)
-        .map(|message| Qdisc {
-            role: role(message).filter(|_| !shaped),
-            ..qdisc(message, &classes, direction)
-        })
+        .map(|message| Qdisc { role: role(message).filter(|_| !shaped), ..qdisc(message, &classes, direction) })
         .collect())
 }
 
@@ -239,16 +228,7 @@ mod tests {
         let words: Vec<u8> = (1..=4u32).flat_map(u32::to_ne_bytes).collect();
         assert_eq!(
             counters("choke", &words[..10]),
-            [
-                Counter {
-                    name: "early",
-                    value: 1
-                },
-                Counter {
-                    name: "pdrop",
-                    value: 2
-                }
-            ]
+            [Counter { name: "early", value: 1 }, Counter { name: "pdrop", value: 2 }]
         );
         assert!(counters("unheard_of", &words).is_empty());
     }
@@ -263,22 +243,14 @@ mod tests {
     #[test]
     fn the_tins_of_cake_are_counted_apart() {
         let tin = |packets: u32, bytes: u64| {
-            [
-                attribute(2, &packets.to_ne_bytes()),
-                attribute(3, &bytes.to_ne_bytes()),
-                attribute(77, &[0; 4]),
-            ]
-            .concat()
+            [attribute(2, &packets.to_ne_bytes()), attribute(3, &bytes.to_ne_bytes()), attribute(77, &[0; 4])].concat()
         };
         let tins = [
             attribute(1 | 0x8000, &tin(0, 0)),
             attribute(2 | 0x8000, &tin(7, 9_000)),
             attribute(9 | 0x8000, &tin(1, 1)),
         ];
-        let bytes = [
-            attribute(3, &4_194_304u32.to_ne_bytes()),
-            attribute(10 | 0x8000, &tins.concat()),
-        ];
+        let bytes = [attribute(3, &4_194_304u32.to_ne_bytes()), attribute(10 | 0x8000, &tins.concat())];
         let found = counters("cake", &bytes.concat());
         let found: Vec<_> = found.iter().map(|c| (c.name, c.value)).collect();
         let expected = [

@@ -97,9 +97,7 @@ impl Record {
 
     /// Whether `own` are the objects of this setup on the device itself, though others may have changed them.
     pub(crate) fn made(&self, own: &Snapshot) -> bool {
-        self.applied
-            .first()
-            .is_some_and(|made| own.is_variant_of(made))
+        self.applied.first().is_some_and(|made| own.is_variant_of(made))
     }
 
     /// Commands for the device under its present name.
@@ -140,10 +138,7 @@ impl Journal {
     pub(crate) fn makes(&self, root: &TcMessage) -> bool {
         let words = ["root", &format_handle(root.handle), &root.kind()].map(str::to_owned);
         let previous = self.record.iter().flat_map(|record| &record.commands);
-        self.commands
-            .iter()
-            .chain(previous)
-            .any(|command| words.iter().all(|word| command.args.contains(word)))
+        self.commands.iter().chain(previous).any(|command| words.iter().all(|word| command.args.contains(word)))
     }
 }
 
@@ -179,11 +174,7 @@ impl StateDir {
     /// State directory at this path, for devices of the present network namespace. It is created when needed, with mode 0700;
     /// an existing one must belong to root or to the user of this process, and nobody else may be able to write to it.
     pub fn new(directory: impl Into<PathBuf>) -> StateDir {
-        StateDir {
-            path: directory.into(),
-            namespace: namespace(),
-            waiting: |_, _| {},
-        }
+        StateDir { path: directory.into(), namespace: namespace(), waiting: |_, _| {} }
     }
 
     /// Calls `waiting` before this process waits for another one that has the lock: with the path of the lock, and with the
@@ -225,23 +216,13 @@ impl StateDir {
     }
 
     /// Saves the journal before the first command.
-    pub(crate) fn begin(
-        &self,
-        ifindex: u32,
-        direction: Direction,
-        journal: &Journal,
-    ) -> io::Result<()> {
+    pub(crate) fn begin(&self, ifindex: u32, direction: Direction, journal: &Journal) -> io::Result<()> {
         let bytes = serde_json::to_vec(journal)?;
         private::write(&self.file(ifindex, direction, "journal"), &bytes)
     }
 
     /// Saves the record, or deletes it if there is none, and deletes the journal.
-    pub(crate) fn finish(
-        &self,
-        ifindex: u32,
-        direction: Direction,
-        record: Option<&Record>,
-    ) -> io::Result<()> {
+    pub(crate) fn finish(&self, ifindex: u32, direction: Direction, record: Option<&Record>) -> io::Result<()> {
         let file = self.file(ifindex, direction, "json");
         match record {
             Some(record) => private::write(&file, &serde_json::to_vec(record)?)?,
@@ -282,9 +263,7 @@ impl StateDir {
             let index = |interface: &Interface| interface.index == owner.dev.index;
             !existing.iter().any(index) || owner.is_replaced(existing)
         });
-        files
-            .iter()
-            .try_for_each(|(_, path)| private::delete(path))?;
+        files.iter().try_for_each(|(_, path)| private::delete(path))?;
         Ok(!files.is_empty())
     }
 
@@ -315,9 +294,7 @@ impl StateDir {
     pub(crate) fn sweep(&self, existing: &[Interface]) {
         let paths = self.paths().unwrap_or_default();
         let (saved, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| is_saved(path));
-        let (dead, alive): (Vec<_>, Vec<_>) = saved
-            .into_iter()
-            .partition(|path| self.is_dead(path, existing));
+        let (dead, alive): (Vec<_>, Vec<_>) = saved.into_iter().partition(|path| self.is_dead(path, existing));
         let alive: Vec<String> = alive
             .iter()
             .map(|path| private::read(path).unwrap_or_default())
@@ -327,8 +304,7 @@ impl StateDir {
             let name = path.file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| {
                 let classifier = name.starts_with("ages-") && name.ends_with(".o");
-                name.ends_with(".new")
-                    || classifier && !alive.iter().any(|saved| saved.contains(name))
+                name.ends_with(".new") || classifier && !alive.iter().any(|saved| saved.contains(name))
             })
         });
         for path in dead.into_iter().chain(unused) {
@@ -362,8 +338,7 @@ impl StateDir {
 
 /// Whether this is a record or a journal.
 fn is_saved(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "json" || extension == "journal")
+    path.extension().is_some_and(|extension| extension == "json" || extension == "journal")
 }
 
 fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
@@ -372,14 +347,12 @@ fn read<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
         bytes => bytes?,
     };
     let damaged = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let header: FileHeader = serde_json::from_slice(&bytes)
-        .map_err(|error| damaged(format!("{}: {error}", file.display())))?;
+    let header: FileHeader =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(format!("{}: {error}", file.display())))?;
     if header.version != VERSION {
         let other = format!("{}: written by another version of gentle", file.display());
         return Err(damaged(other));
     }
     let content = serde_json::from_slice(&bytes);
-    content
-        .map(Some)
-        .map_err(|error| damaged(format!("{}: {error}", file.display())))
+    content.map(Some).map_err(|error| damaged(format!("{}: {error}", file.display())))
 }

@@ -13,9 +13,7 @@ use gentle_units::Rate;
 /// `link_rate` is the rate of the link, for schemes that need it and do not specify it.
 pub(crate) fn tc_args(spec: &Spec, link_rate: Option<Rate>) -> Result<Option<String>, PlanError> {
     match spec.scheme().linux {
-        Some(syntax) if syntax.qdisc.origin == Origin::Linux => {
-            qdisc(spec, &syntax, link_rate).map(Some)
-        }
+        Some(syntax) if syntax.qdisc.origin == Origin::Linux => qdisc(spec, &syntax, link_rate).map(Some),
         _ => Ok(None),
     }
 }
@@ -31,11 +29,7 @@ pub(crate) fn child_args(wrapper: &Spec, link_rate: Option<Rate>) -> Result<Stri
 }
 
 /// Kind and options of the qdisc in this syntax, without its child.
-pub(crate) fn qdisc(
-    spec: &Spec,
-    syntax: &TcSyntax,
-    link_rate: Option<Rate>,
-) -> Result<String, PlanError> {
+pub(crate) fn qdisc(spec: &Spec, syntax: &TcSyntax, link_rate: Option<Rate>) -> Result<String, PlanError> {
     let mut args = syntax.qdisc.kind.to_owned();
     if !syntax.fixed.is_empty() {
         args.push(' ');
@@ -46,11 +40,7 @@ pub(crate) fn qdisc(
 }
 
 /// Options of the qdisc in this syntax, each preceded by a blank.
-pub(crate) fn options(
-    spec: &Spec,
-    syntax: &TcSyntax,
-    link_rate: Option<Rate>,
-) -> Result<String, PlanError> {
+pub(crate) fn options(spec: &Spec, syntax: &TcSyntax, link_rate: Option<Rate>) -> Result<String, PlanError> {
     let scheme = spec.scheme().name;
     for (option, instead) in syntax.refused {
         refuse(scheme, spec.options(), option, instead)?;
@@ -61,12 +51,7 @@ pub(crate) fn options(
             _ => false,
         };
         if spec.options().given().any(is_that) {
-            return Err(PlanError::Altered {
-                scheme,
-                option,
-                value,
-                instead,
-            });
+            return Err(PlanError::Altered { scheme, option, value, instead });
         }
     }
     let mut args = String::new();
@@ -83,12 +68,10 @@ pub(crate) fn options(
 /// Length of the device's transmit queue that `spec` or its child asks for: the limit of `pfifo_fast`.
 pub(crate) fn txqueuelen(spec: &Spec) -> Option<u64> {
     let own = spec.scheme().linux.and_then(|syntax| syntax.txqueuelen);
-    let own = own.and_then(
-        |name| match spec.options().given().find(|(n, _)| *n == name) {
-            Some((_, Value::Count(packets))) => Some(packets),
-            _ => None,
-        },
-    );
+    let own = own.and_then(|name| match spec.options().given().find(|(n, _)| *n == name) {
+        Some((_, Value::Count(packets))) => Some(packets),
+        _ => None,
+    });
     own.or_else(|| txqueuelen(spec.child()?))
 }
 
@@ -120,16 +103,9 @@ fn refuse(
     instead: &'static str,
 ) -> Result<(), PlanError> {
     let off = |value: &Value| matches!(value, Value::Flag(false)) || is_zero_time(value);
-    match options
-        .given()
-        .find(|(name, value)| *name == option && !off(value))
-    {
+    match options.given().find(|(name, value)| *name == option && !off(value)) {
         None => Ok(()),
-        Some(_) => Err(PlanError::NotInLinux {
-            scheme,
-            option,
-            instead,
-        }),
+        Some(_) => Err(PlanError::NotInLinux { scheme, option, instead }),
     }
 }
 
@@ -138,12 +114,7 @@ fn is_zero_time(value: &Value) -> bool {
 }
 
 /// Option as `tc` reads it, preceded by a blank.
-fn tc_arg(
-    spec: &Spec,
-    syntax: &TcSyntax,
-    name: &'static str,
-    value: Value,
-) -> Result<String, PlanError> {
+fn tc_arg(spec: &Spec, syntax: &TcSyntax, name: &'static str, value: Value) -> Result<String, PlanError> {
     let spelled = syntax.spelled.iter().find(|(option, _)| *option == name);
     let name = spelled.map_or(name, |(_, words)| *words);
     Ok(match value {

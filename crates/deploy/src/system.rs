@@ -19,10 +19,7 @@ pub(crate) fn has_net_admin() -> bool {
 /// Effective user of this process.
 pub(crate) fn effective_user() -> u32 {
     // Without /proc, a directory of another user than root is refused.
-    std::fs::read_to_string("/proc/self/status")
-        .ok()
-        .and_then(|status| effective_user_in(&status))
-        .unwrap_or(0)
+    std::fs::read_to_string("/proc/self/status").ok().and_then(|status| effective_user_in(&status)).unwrap_or(0)
 }
 
 /// proc_pid_status(5): real, effective, saved and file-system user.
@@ -54,10 +51,7 @@ pub struct BackingChoice {
 /// module's file is looked up.
 pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> BackingChoice {
     let Some(module) = spec.module() else {
-        return BackingChoice {
-            backing: Backing::Stock,
-            missing: None,
-        };
+        return BackingChoice { backing: Backing::Stock, missing: None };
     };
     let missing = Netlink::open().and_then(|mut netlink| {
         let ifindex = match dev {
@@ -77,26 +71,22 @@ pub fn backing_for(spec: &Spec, dev: Option<&Device>) -> BackingChoice {
 }
 
 /// Description of the part that `module` lacks on this system; `None` if it is usable.
-pub(crate) fn missing(
-    netlink: &mut Netlink,
-    module: &KernelQdisc,
-    ifindex: Option<u32>,
-) -> Option<String> {
+pub(crate) fn missing(netlink: &mut Netlink, module: &KernelQdisc, ifindex: Option<u32>) -> Option<String> {
     let kind = module.kind;
     let answer = match ifindex.filter(|_| has_net_admin()) {
         Some(ifindex) => netlink.has_qdisc(ifindex, kind).ok().flatten(),
         None => None,
     };
     match answer {
-        Some(false) => Some(format!(
-            "this kernel has no sch_{kind} (kernel/README.md in gentle's source says how to install it)"
-        )),
+        Some(false) => {
+            Some(format!("this kernel has no sch_{kind} (kernel/README.md in gentle's source says how to install it)"))
+        }
         None if !module_exists(module) => Some(format!(
             "no module sch_{kind} was found for this kernel (kernel/README.md in gentle's source says how to install it; with CAP_NET_ADMIN, the kernel itself would be asked)"
         )),
-        _ if !tc_supports(module) => Some(format!(
-            "tc has no plug-in for {kind} (make -C kernel install-tc, in gentle's source, installs it)"
-        )),
+        _ if !tc_supports(module) => {
+            Some(format!("tc has no plug-in for {kind} (make -C kernel install-tc, in gentle's source, installs it)"))
+        }
         _ => None,
     }
 }

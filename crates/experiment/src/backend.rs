@@ -162,10 +162,7 @@ pub fn compare<B: Backend>(
             bins: &settings.bins,
             keep_connections: false,
         };
-        let watch = Watch {
-            stop,
-            progress: &|fraction| observer.reached(run, fraction),
-        };
+        let watch = Watch { stop, progress: &|fraction| observer.reached(run, fraction) };
         let outcome = backend.run(&spec, &watch);
         if let Ok(record) = &outcome {
             observer.recorded(run, record);
@@ -186,22 +183,12 @@ pub fn compare<B: Backend>(
             }
         }
     };
-    let outcomes = run_all(
-        schemes.len(),
-        settings.seeds.len(),
-        backend.is_sequential(),
-        one,
-    );
-    let by_scheme: Result<Vec<Vec<Option<RunRecord>>>, B::Error> = outcomes
-        .into_iter()
-        .map(|runs| runs.into_iter().collect())
-        .collect();
+    let outcomes = run_all(schemes.len(), settings.seeds.len(), backend.is_sequential(), one);
+    let by_scheme: Result<Vec<Vec<Option<RunRecord>>>, B::Error> =
+        outcomes.into_iter().map(|runs| runs.into_iter().collect()).collect();
     let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
     let applications = scenario.applications();
-    let parts = Parts {
-        groups: &groups,
-        applications: &applications,
-    };
+    let parts = Parts { groups: &groups, applications: &applications };
     let summary = comparison::summary(&scenario, &settings.seeds);
     Ok(comparison::assemble(summary, parts, &schemes, by_scheme?))
 }
@@ -209,12 +196,7 @@ pub fn compare<B: Backend>(
 /// Calls `make` for every run, one at a time if `sequential`, else on the threads of the current rayon pool. Runs start
 /// seed by seed, so that an interrupted comparison has complete seeds. Outcomes are returned by scheme in order of
 /// seeds.
-fn run_all<T: Send>(
-    schemes: usize,
-    seeds: usize,
-    sequential: bool,
-    make: impl Fn(Run) -> T + Sync,
-) -> Vec<Vec<T>> {
+fn run_all<T: Send>(schemes: usize, seeds: usize, sequential: bool, make: impl Fn(Run) -> T + Sync) -> Vec<Vec<T>> {
     let runs = (0..seeds).flat_map(|seed| (0..schemes).map(move |scheme| Run { scheme, seed }));
     let mut outcomes: Vec<(Run, T)> = match sequential {
         true => runs.map(|run| (run, make(run))).collect(),

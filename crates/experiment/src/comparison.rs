@@ -3,9 +3,7 @@
 use crate::direction::Direction;
 use crate::metrics::aggregate::{self, Parts};
 use crate::metrics::record::RunRecord;
-use crate::results::{
-    Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult, TESTED,
-};
+use crate::results::{Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult, TESTED};
 use crate::scenario::Scenario;
 use gentle_aqm::Spec;
 use gentle_units::Nanos;
@@ -25,8 +23,7 @@ pub(crate) fn assemble(
         .iter()
         .map(|scheme| {
             let runs = &mut by_scheme[*scheme];
-            let records: Vec<RunRecord> =
-                seeds.iter().filter_map(|seed| runs[*seed].take()).collect();
+            let records: Vec<RunRecord> = seeds.iter().filter_map(|seed| runs[*seed].take()).collect();
             aggregate::scheme_result(&schemes[*scheme], parts, &records)
         })
         .collect();
@@ -58,22 +55,14 @@ fn complete<T>(by_scheme: &[Vec<Option<T>>]) -> (Vec<usize>, Vec<usize>) {
     let seeds = by_scheme.first().map_or(0, Vec::len);
     let having = |seed: usize| -> Vec<usize> {
         let schemes = 0..by_scheme.len();
-        schemes
-            .filter(|scheme| by_scheme[*scheme][seed].is_some())
-            .collect()
+        schemes.filter(|scheme| by_scheme[*scheme][seed].is_some()).collect()
     };
     // Of several such seeds the first: the order is reversed because `max_by_key` returns the last.
     let most = (0..seeds).rev().map(having).max_by_key(Vec::len);
     let compared = most.unwrap_or_default();
     let seeds = match compared.is_empty() {
         true => Vec::new(),
-        false => (0..seeds)
-            .filter(|seed| {
-                compared
-                    .iter()
-                    .all(|scheme| by_scheme[*scheme][*seed].is_some())
-            })
-            .collect(),
+        false => (0..seeds).filter(|seed| compared.iter().all(|scheme| by_scheme[*scheme][*seed].is_some())).collect(),
     };
     (compared, seeds)
 }
@@ -138,13 +127,7 @@ mod tests {
         scenario.set_duration(Nanos::from_secs(10));
         scenario.warmup = Nanos::from_secs(1);
         let codel = "codel".parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &codel,
-            seed: 1,
-            bins: &[3],
-            keep_connections: true,
-        };
+        let run = RunSpec { scenario: &scenario, scheme: &codel, seed: 1, bins: &[3], keep_connections: true };
         let mut run = Recorder::new(&run, "a test", "none");
         assert!(!run.offered(Instant::ZERO, Direction::Down, Class::Syn));
         let at = Instant::from_secs(2);
@@ -176,10 +159,7 @@ mod tests {
         let schemes = [codel, "pie".parse().unwrap()];
         let all = assemble(
             summary(&scenario, &[1]),
-            Parts {
-                groups: &[],
-                applications: &[],
-            },
+            Parts { groups: &[], applications: &[] },
             &schemes,
             vec![vec![Some(run.finish())], vec![None]],
         );
@@ -202,10 +182,7 @@ mod tests {
     fn what_is_compared_has_the_same_seeds() {
         let finished = |list: &[&str]| -> (Vec<usize>, Vec<usize>) {
             let run = |c| (c == 'x').then_some(());
-            let by_scheme: Vec<Vec<Option<()>>> = list
-                .iter()
-                .map(|seeds| seeds.chars().map(run).collect())
-                .collect();
+            let by_scheme: Vec<Vec<Option<()>>> = list.iter().map(|seeds| seeds.chars().map(run).collect()).collect();
             complete(&by_scheme)
         };
         assert_eq!(finished(&["xxx", "xxx"]), (vec![0, 1], vec![0, 1, 2]));

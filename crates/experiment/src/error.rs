@@ -17,28 +17,15 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// An error that concerns the whole file.
     pub fn whole(file: &str, problem: impl Into<String>) -> Self {
-        ScenarioError {
-            file: file.to_owned(),
-            place: None,
-            problem: problem.into(),
-        }
+        ScenarioError { file: file.to_owned(), place: None, problem: problem.into() }
     }
 
     /// An error in the bytes `span` of `text`.
-    pub(crate) fn at(
-        file: &str,
-        text: &str,
-        span: Range<usize>,
-        problem: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn at(file: &str, text: &str, span: Range<usize>, problem: impl Into<String>) -> Self {
         let before = &text.as_bytes()[..span.start.min(text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
-        ScenarioError {
-            file: file.to_owned(),
-            place: Some((line, column)),
-            problem: problem.into(),
-        }
+        ScenarioError { file: file.to_owned(), place: Some((line, column)), problem: problem.into() }
     }
 }
 

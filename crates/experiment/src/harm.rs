@@ -36,15 +36,9 @@ const EXCHANGES: &[(&str, Better)] = &[("transaction_s.p99", Lower)];
 const OTHERS: &[(&str, Better)] = &[("delay_s.p99", Lower), ("transaction_s.p95", Lower)];
 const CONNECTIONS: (&str, Better) = ("response_time_s.mean", Lower);
 /// Of long-lived flows and of packets at a constant rate, for each link.
-const THROUGHPUT: [(&str, Better); 2] = [
-    ("links.down.rate_bps.mean", Higher),
-    ("links.up.rate_bps.mean", Higher),
-];
+const THROUGHPUT: [(&str, Better); 2] = [("links.down.rate_bps.mean", Higher), ("links.up.rate_bps.mean", Higher)];
 /// Of packets at a constant rate, whose senders do not wait for acknowledgements.
-const DELAY: [(&str, Better); 2] = [
-    ("links.down.queue_delay_s.p99", Lower),
-    ("links.up.queue_delay_s.p99", Lower),
-];
+const DELAY: [(&str, Better); 2] = [("links.down.queue_delay_s.p99", Lower), ("links.up.queue_delay_s.p99", Lower)];
 
 fn numbers_of_application(kind: &str) -> &'static [(&'static str, Better)] {
     match kind {
@@ -57,9 +51,7 @@ fn numbers_of_application(kind: &str) -> &'static [(&'static str, Better)] {
 }
 
 /// Numbers of a group with these workloads.
-fn numbers_of_group<'a>(
-    workloads: impl Iterator<Item = &'a Workload>,
-) -> Vec<(&'static str, Better)> {
+fn numbers_of_group<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Vec<(&'static str, Better)> {
     let of = |workload: &Workload| {
         let link = workload.direction.index();
         match workload.traffic {
@@ -84,10 +76,7 @@ impl Part {
     /// Names of the scalar result `number` of the part: together with the rest of the traffic, and alone.
     fn names(&self, number: &str) -> [String; 2] {
         match self.of {
-            Of::Application(index) => [
-                format!("applications.{index}.{number}"),
-                format!("applications.0.{number}"),
-            ],
+            Of::Application(index) => [format!("applications.{index}.{number}"), format!("applications.0.{number}")],
             Of::Group(index) => [(); 2].map(|()| format!("groups.{index}.{number}")),
         }
     }
@@ -135,9 +124,7 @@ impl Scenario {
             }
             Of::Group(_) => {
                 let workloads = self.workloads.iter();
-                workloads
-                    .map(|workload| is_of_group(workload, &part.name))
-                    .collect()
+                workloads.map(|workload| is_of_group(workload, &part.name)).collect()
             }
         }
     }

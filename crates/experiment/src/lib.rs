@@ -39,18 +39,15 @@ pub use paired::{MATTERS, only_best};
 pub use run::RunSpec;
 pub use scenario::section;
 pub use scenario::{
-    Access, Application, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY,
-    RateTrace, Scenario, TraceError,
+    Access, Application, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY, RateTrace, Scenario,
+    TraceError,
 };
 pub use workload::{
-    Arrival, ConstantRate, IP_HEADER, Initiator, PacketTimes, REQUEST_BYTES, Schedule, Span,
-    TcpChanges, Traffic, Workload, flows::Flow, sizes::Sizes,
+    Arrival, ConstantRate, IP_HEADER, Initiator, PacketTimes, REQUEST_BYTES, Schedule, Span, TcpChanges, Traffic,
+    Workload, flows::Flow, sizes::Sizes,
 };
 
 /// Names of all queue schemes, in the order of the registry.
 pub fn scheme_names() -> Vec<&'static str> {
-    gentle_aqm::registry::SCHEMES
-        .iter()
-        .map(|scheme| scheme.name)
-        .collect()
+    gentle_aqm::registry::SCHEMES.iter().map(|scheme| scheme.name).collect()
 }

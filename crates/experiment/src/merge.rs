@@ -41,12 +41,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// The experiment that runs `scenario` under `schemes`, made by the command `tool`.
-    pub fn new(
-        tool: &str,
-        scenario: &Scenario,
-        schemes: &[Spec],
-        settings: &Settings,
-    ) -> Experiment {
+    pub fn new(tool: &str, scenario: &Scenario, schemes: &[Spec], settings: &Settings) -> Experiment {
         Experiment {
             tool: tool.to_owned(),
             command: None,
@@ -63,11 +58,7 @@ impl Experiment {
 
     /// The scenario without the fields that may differ between calls whose runs can be merged.
     fn common(&self) -> ScenarioSummary {
-        ScenarioSummary {
-            seeds: Vec::new(),
-            assumptions: Vec::new(),
-            ..self.scenario.clone()
-        }
+        ScenarioSummary { seeds: Vec::new(), assumptions: Vec::new(), ..self.scenario.clone() }
     }
 }
 
@@ -98,9 +89,7 @@ pub enum RecordError {
     #[error("record version {0}; expected version {RECORD_VERSION}, which this gentle writes")]
     Version(u32),
     /// The parts of the record contradict each other.
-    #[error(
-        "the run does not fit its experiment; expected a file that gentle compare --record wrote, unchanged"
-    )]
+    #[error("the run does not fit its experiment; expected a file that gentle compare --record wrote, unchanged")]
     Inconsistent,
 }
 
@@ -118,10 +107,7 @@ impl Record {
         struct Version {
             version: u32,
         }
-        let syntax = |error: serde_json::Error| RecordError::Syntax {
-            line: error.line(),
-            column: error.column(),
-        };
+        let syntax = |error: serde_json::Error| RecordError::Syntax { line: error.line(), column: error.column() };
         let versioned: Versioned = serde_json::from_str(text).map_err(syntax)?;
         if versioned.run.version != RECORD_VERSION {
             return Err(RecordError::Version(versioned.run.version));
@@ -141,17 +127,12 @@ impl Record {
 
     fn is_consistent(&self) -> bool {
         let Record { experiment, run } = self;
-        let is_scheme =
-            |label: &String| label.parse::<Spec>().is_ok_and(|s| s.to_string() == *label);
+        let is_scheme = |label: &String| label.parse::<Spec>().is_ok_and(|s| s.to_string() == *label);
         experiment.schemes.contains(&run.scheme)
             && experiment.schemes.iter().all(is_scheme)
             && experiment.scenario.seeds.contains(&run.seed)
             && experiment.bins.is_sorted_by(|a, b| a < b)
-            && run.fits(
-                experiment.groups.len(),
-                experiment.applications.len(),
-                &experiment.bins,
-            )
+            && run.fits(experiment.groups.len(), experiment.applications.len(), &experiment.bins)
     }
 }
 
@@ -212,11 +193,7 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     for (name, Record { experiment, run }) in records {
         if let Some((first, other, other_run)) = &first {
             if let Some(difference) = difference((other, other_run), (&experiment, &run)) {
-                return Err(MergeError::Different {
-                    first: first.clone(),
-                    second: name,
-                    difference,
-                });
+                return Err(MergeError::Different { first: first.clone(), second: name, difference });
             }
         } else {
             first = Some((name.clone(), experiment.clone(), run.clone()));
@@ -242,20 +219,13 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
     }
     experiments.sort_by_cached_key(|experiment| {
         let json = serde_json::to_string(experiment).expect("records have text keys");
-        (
-            experiment.schemes.clone(),
-            experiment.scenario.seeds.clone(),
-            json,
-        )
+        (experiment.schemes.clone(), experiment.scenario.seeds.clone(), json)
     });
     let Some(leading) = experiments.first() else {
         return Err(MergeError::Empty);
     };
     let labels = unique(experiments.iter().flat_map(|e| e.schemes.clone()));
-    let schemes: Vec<Spec> = labels
-        .iter()
-        .filter_map(|label| label.parse().ok())
-        .collect();
+    let schemes: Vec<Spec> = labels.iter().filter_map(|label| label.parse().ok()).collect();
     let asked = |experiment: &Experiment| experiment.scenario.seeds == leading.scenario.seeds;
     let seeds: Vec<u64> = match experiments.iter().all(asked) {
         true => leading.scenario.seeds.clone(),
@@ -274,10 +244,7 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
         assumptions: unique((experiments.iter()).flat_map(|e| e.scenario.assumptions.clone())),
         ..leading.scenario.clone()
     };
-    let parts = Parts {
-        groups: &leading.groups,
-        applications: &leading.applications,
-    };
+    let parts = Parts { groups: &leading.groups, applications: &leading.applications };
     let mut comparison = assemble(scenario, parts, &schemes, by_scheme);
     let same_command = experiments.iter().all(|e| e.command == leading.command);
     comparison.command = leading.command.clone().filter(|_| same_command);
@@ -286,10 +253,7 @@ pub fn merge(records: Vec<(String, Record)>) -> Result<Merged, MergeError> {
         // The first scheme stays the reference if this one has no finished run.
         comparison.set_reference(reference);
     }
-    Ok(Merged {
-        comparison,
-        experiments,
-    })
+    Ok(Merged { comparison, experiments })
 }
 
 /// Removes duplicates; the first of equal values stays.
@@ -312,9 +276,7 @@ fn difference(a: (&Experiment, &RunRecord), b: (&Experiment, &RunRecord)) -> Opt
     }
     if a_run.backend == b_run.backend && a_run.engine != b_run.engine {
         let [a, b] = [a_run, b_run].map(|run| run.engine.get(..8).unwrap_or(&run.engine));
-        return Some(format!(
-            "made by different builds of gentle (engine {a} and {b}); expected runs of one build"
-        ));
+        return Some(format!("made by different builds of gentle (engine {a} and {b}); expected runs of one build"));
     }
     if a_run.backend != b_run.backend {
         let (a, b) = (&a_run.backend, &b_run.backend);
@@ -328,9 +290,7 @@ fn difference(a: (&Experiment, &RunRecord), b: (&Experiment, &RunRecord)) -> Opt
     }
     let (a, b) = (&a.scenario.name, &b.scenario.name);
     Some(match a == b {
-        true => format!(
-            "both scenarios are named '{a}', but differ in links, hosts, traffic or duration"
-        ),
+        true => format!("both scenarios are named '{a}', but differ in links, hosts, traffic or duration"),
         false => format!("one is of the scenario '{a}', the other of '{b}'"),
     })
 }

@@ -42,10 +42,7 @@ impl SchemeResult {
     /// its 95 % confidence interval. Both must cover the same seeds. `None` if no seed has a value for both.
     pub fn minus(&self, other: &SchemeResult, name: &str) -> Option<Mean> {
         let test = Sample::of(self, name).minus(&Sample::of(other, name))?;
-        Some(Mean {
-            mean: Some(test.mean),
-            ci95: test.ci95_and_p.map(|(ci95, _)| ci95),
-        })
+        Some(Mean { mean: Some(test.mean), ci95: test.ci95_and_p.map(|(ci95, _)| ci95) })
     }
 
     /// Number of connections that the scalar result `name` should cover but that did not complete: those of its range of
@@ -124,9 +121,8 @@ fn pair(results: &mut [SchemeResult], reference: usize) {
     if results.len() < 2 {
         return;
     }
-    let tested: Vec<(String, Better)> = (results[reference].by_seed.iter())
-        .filter_map(|series| Some((series.name.clone(), series.better?)))
-        .collect();
+    let tested: Vec<(String, Better)> =
+        (results[reference].by_seed.iter()).filter_map(|series| Some((series.name.clone(), series.better?))).collect();
     for (name, better) in tested {
         let samples: Vec<Sample<'_>> = results.iter().map(|r| Sample::of(r, &name)).collect();
         let all = compare(&samples, reference, better);
@@ -150,11 +146,7 @@ impl<'a> Sample<'a> {
     fn of(result: &'a SchemeResult, name: &str) -> Sample<'a> {
         let series = result.by_seed.iter().find(|series| series.name == name);
         let values = series.map_or(&[][..], |series| &series.values);
-        Sample {
-            values,
-            shown: result.shown(name, values),
-            open: result.open(name),
-        }
+        Sample { values, shown: result.shown(name, values), open: result.open(name) }
     }
 
     /// Test of the paired differences, this sample minus `other`.
@@ -173,8 +165,7 @@ impl<'a> Sample<'a> {
 
     /// Whether the number shown is better than that of `other` by more than [`MATTERS`].
     fn leads(&self, other: &Sample<'_>, better: Better) -> bool {
-        self.factor(other, better)
-            .is_some_and(|factor| factor > 1.0 + MATTERS)
+        self.factor(other, better).is_some_and(|factor| factor > 1.0 + MATTERS)
     }
 }
 
@@ -193,11 +184,7 @@ pub fn only_best(schemes: &[Vec<Option<f64>>], better: Better) -> Option<usize> 
         let known: Vec<f64> = values.iter().copied().flatten().collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
-    let sample = |values| Sample {
-        values,
-        shown: mean(values),
-        open: 0,
-    };
+    let sample = |values| Sample { values, shown: mean(values), open: 0 };
     let samples: Vec<Sample<'_>> = schemes.iter().map(|values| sample(&values[..])).collect();
     let standings = standings(&samples, better);
     let mut left = (0..schemes.len()).filter(|index| standings[*index] != Standing::Behind);
@@ -227,37 +214,31 @@ fn against_reference(samples: &[Sample<'_>], reference: usize, better: Better) -
         .collect();
     let p = |test: &Option<Test>| test.and_then(|test| Some(test.ci95_and_p?.1));
     let mut adjusted = holm(&tests.iter().filter_map(p).collect::<Vec<f64>>()).into_iter();
-    let paired = samples
-        .iter()
-        .zip(&tests)
-        .enumerate()
-        .map(|(index, (sample, test))| {
-            let p = p(test).and_then(|_| adjusted.next());
-            let other = (index != reference).then_some(of_reference);
-            let difference = other.and_then(|other| sample.minus(other));
-            let significant = test.filter(|_| p.is_some_and(|p| p < LEVEL));
-            let verdict = significant.and_then(|test| match is_better(test.mean, better) {
-                true => (sample.open <= of_reference.open && sample.leads(of_reference, better))
-                    .then_some(Verdict::Better),
-                false => (of_reference.open <= sample.open && of_reference.leads(sample, better))
-                    .then_some(Verdict::Worse),
-            });
-            let factor = other.map(|other| match better {
-                Better::Lower => ratio(other.values, sample.values),
-                Better::Higher => ratio(sample.values, other.values),
-            });
-            let factor = factor.unwrap_or_default();
-            Paired {
-                difference: difference.map(|test| test.mean),
-                ci95: difference.and_then(|test| Some(test.ci95_and_p?.0)),
-                factor: factor.mean,
-                factor_ci95: factor.ci95,
-                p,
-                verdict,
-                best: false,
-                undecided: false,
-            }
+    let paired = samples.iter().zip(&tests).enumerate().map(|(index, (sample, test))| {
+        let p = p(test).and_then(|_| adjusted.next());
+        let other = (index != reference).then_some(of_reference);
+        let difference = other.and_then(|other| sample.minus(other));
+        let significant = test.filter(|_| p.is_some_and(|p| p < LEVEL));
+        let verdict = significant.and_then(|test| match is_better(test.mean, better) {
+            true => (sample.open <= of_reference.open && sample.leads(of_reference, better)).then_some(Verdict::Better),
+            false => (of_reference.open <= sample.open && of_reference.leads(sample, better)).then_some(Verdict::Worse),
         });
+        let factor = other.map(|other| match better {
+            Better::Lower => ratio(other.values, sample.values),
+            Better::Higher => ratio(sample.values, other.values),
+        });
+        let factor = factor.unwrap_or_default();
+        Paired {
+            difference: difference.map(|test| test.mean),
+            ci95: difference.and_then(|test| Some(test.ci95_and_p?.0)),
+            factor: factor.mean,
+            factor_ci95: factor.ci95,
+            p,
+            verdict,
+            best: false,
+            undecided: false,
+        }
+    });
     paired.collect()
 }
 
@@ -295,11 +276,7 @@ fn standings(samples: &[Sample<'_>], better: Better) -> Vec<Standing> {
     let by_number = |a: &usize, b: &usize| {
         let order = samples[*a].shown.partial_cmp(&samples[*b].shown);
         let order = order.unwrap_or(std::cmp::Ordering::Equal);
-        if better == Better::Lower {
-            order
-        } else {
-            order.reverse()
-        }
+        if better == Better::Lower { order } else { order.reverse() }
     };
     let Some(leader) = ranked().min_by(by_number) else {
         return none;
@@ -311,13 +288,10 @@ fn standings(samples: &[Sample<'_>], better: Better) -> Vec<Standing> {
         let (_, p) = test.ci95_and_p?;
         (p * others < LEVEL).then_some(test.mean)
     };
-    let finds_better =
-        |one: usize, other: usize| found(one, other).is_some_and(|found| is_better(found, better));
+    let finds_better = |one: usize, other: usize| found(one, other).is_some_and(|found| is_better(found, better));
     let is_best = |index: usize| eligible[index] && !samples[leader].leads(&samples[index], better);
     let is_beaten = |index: usize| {
-        let beats = |other: usize| {
-            samples[other].leads(&samples[index], better) && finds_better(other, index)
-        };
+        let beats = |other: usize| samples[other].leads(&samples[index], better) && finds_better(other, index);
         ranked().any(beats)
     };
     let standing = |index: usize| match () {
@@ -326,9 +300,8 @@ fn standings(samples: &[Sample<'_>], better: Better) -> Vec<Standing> {
         () => Standing::Undecided,
     };
     // The best number can be that of a scheme which the seeds show to be worse, if one seed has an extreme value.
-    let is_contradicted = ranked().any(|other| {
-        found(other, leader).is_some_and(|found| is_better(found, better) && found.abs() > MATTERS)
-    });
+    let is_contradicted = ranked()
+        .any(|other| found(other, leader).is_some_and(|found| is_better(found, better) && found.abs() > MATTERS));
     match is_contradicted || !(0..samples.len()).any(is_beaten) {
         true => none,
         false => (0..samples.len()).map(standing).collect(),
@@ -350,13 +323,7 @@ mod tests {
             (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
         };
         let samples = values.iter().zip(open);
-        samples
-            .map(|(values, open)| Sample {
-                values,
-                shown: mean(values),
-                open: *open,
-            })
-            .collect()
+        samples.map(|(values, open)| Sample { values, shown: mean(values), open: *open }).collect()
     }
 
     fn verdicts(values: &[Vec<Option<f64>>], open: &[u64]) -> (Vec<Option<Verdict>>, Vec<bool>) {
@@ -379,10 +346,7 @@ mod tests {
             known(&[0.49, 1.01, 1.50, 1.99, 2.51]),
         ];
         let better = Some(Verdict::Better);
-        assert_eq!(
-            verdicts(&values, &[0; 3]),
-            (vec![None, better, better], vec![false, true, true])
-        );
+        assert_eq!(verdicts(&values, &[0; 3]), (vec![None, better, better], vec![false, true, true]));
         let turned: Vec<_> = values.iter().rev().cloned().collect();
         let (verdicts, best) = verdicts(&turned, &[0; 3]);
         assert_eq!(verdicts, [None, None, Some(Verdict::Worse)]);
@@ -417,10 +381,7 @@ mod tests {
             known(&[0.5, 0.1, 0.2, 0.1, 0.3]),
         ];
         let (verdicts, best) = verdicts(&values, &[0; 3]);
-        assert_eq!(
-            (verdicts[1], best),
-            (Some(Verdict::Better), vec![false, false, true])
-        );
+        assert_eq!((verdicts[1], best), (Some(Verdict::Better), vec![false, false, true]));
         assert_eq!(undecided(&values), [false, true, false]);
     }
 
@@ -438,10 +399,7 @@ mod tests {
 
     #[test]
     fn higher_can_be_better() {
-        let values = [
-            known(&[0.90, 0.91, 0.92, 0.91]),
-            known(&[0.80, 0.82, 0.82, 0.80]),
-        ];
+        let values = [known(&[0.90, 0.91, 0.92, 0.91]), known(&[0.80, 0.82, 0.82, 0.80])];
         let all = compare(&samples(&values, &[0; 2]), 0, Better::Higher);
         assert_eq!(all[1].verdict, Some(Verdict::Worse));
         assert_eq!([all[0].best, all[1].best], [true, false]);
@@ -450,11 +408,7 @@ mod tests {
 
     #[test]
     fn who_leaves_connections_open_wins_nothing() {
-        let values = [
-            known(&[1.0, 1.1, 1.2, 1.3]),
-            known(&[0.1, 0.11, 0.12, 0.131]),
-            known(&[1.5, 1.6, 1.8, 1.91]),
-        ];
+        let values = [known(&[1.0, 1.1, 1.2, 1.3]), known(&[0.1, 0.11, 0.12, 0.131]), known(&[1.5, 1.6, 1.8, 1.91])];
         // The second scheme is fast only because it leaves connections unfinished.
         let (of_reference, best) = verdicts(&values, &[0, 7, 0]);
         assert_eq!(of_reference, [None, None, Some(Verdict::Worse)]);
@@ -467,29 +421,16 @@ mod tests {
 
     #[test]
     fn nothing_lost_is_less_than_something_lost() {
-        let values = [
-            known(&[0.031, 0.036, 0.033, 0.034, 0.030]),
-            known(&[0.0; 5]),
-            known(&[0.0; 5]),
-        ];
+        let values = [known(&[0.031, 0.036, 0.033, 0.034, 0.030]), known(&[0.0; 5]), known(&[0.0; 5])];
         let better = Some(Verdict::Better);
-        assert_eq!(
-            verdicts(&values, &[0; 3]),
-            (vec![None, better, better], vec![false, true, true])
-        );
+        assert_eq!(verdicts(&values, &[0; 3]), (vec![None, better, better], vec![false, true, true]));
     }
 
     #[test]
     fn nothing_is_best_where_nothing_is_told_apart() {
         let one_seed = [known(&[1.0]), known(&[0.1])];
-        assert_eq!(
-            verdicts(&one_seed, &[0, 0]),
-            (vec![None; 2], vec![false; 2])
-        );
-        assert_eq!(
-            verdicts(&one_seed, &[0, 7]),
-            (vec![None; 2], vec![false; 2])
-        );
+        assert_eq!(verdicts(&one_seed, &[0, 0]), (vec![None; 2], vec![false; 2]));
+        assert_eq!(verdicts(&one_seed, &[0, 7]), (vec![None; 2], vec![false; 2]));
         // Equal values in all seeds count as one observation.
         let alike = [known(&[1.0; 5]), known(&[0.1; 5])];
         assert_eq!(verdicts(&alike, &[0, 0]), (vec![None; 2], vec![false; 2]));
@@ -546,23 +487,15 @@ mod tests {
         let families = 2_000;
         let (mut with_verdict, mut left_out) = (0, 0);
         for _ in 0..families {
-            let values: Vec<Vec<Option<f64>>> = (0..14)
-                .map(|_| {
-                    (0..5)
-                        .map(|_| Some((0..12).map(|_| rng.random::<f64>()).sum()))
-                        .collect()
-                })
-                .collect();
+            let values: Vec<Vec<Option<f64>>> =
+                (0..14).map(|_| (0..5).map(|_| Some((0..12).map(|_| rng.random::<f64>()).sum())).collect()).collect();
             let all = compare(&samples(&values, &[0; 14]), 0, Better::Lower);
             with_verdict += usize::from(all.iter().any(|paired| paired.verdict.is_some()));
             // All schemes are equal, so any of them can stand for the best: take the first.
             let told_apart = all.iter().any(|paired| paired.best);
             left_out += usize::from(told_apart && !all[0].best && !all[0].undecided);
         }
-        assert!(
-            with_verdict * 20 <= families,
-            "{with_verdict} of {families}"
-        );
+        assert!(with_verdict * 20 <= families, "{with_verdict} of {families}");
         assert!(left_out * 20 <= families, "{left_out} of {families}");
     }
 }

@@ -22,11 +22,7 @@ pub fn emit(crates: &[&str], libraries: &[&str]) -> io::Result<()> {
     add(&mut hashing, &own, Path::new("src"))?;
     if root.join("crates/identity").is_dir() {
         for folder in crates {
-            add(
-                &mut hashing,
-                &root,
-                &Path::new("crates").join(folder).join("src"),
-            )?;
+            add(&mut hashing, &root, &Path::new("crates").join(folder).join("src"))?;
         }
         let lock = root.join("Cargo.lock");
         watch(&lock);
@@ -59,9 +55,7 @@ fn add(hashing: &mut Sha256, root: &Path, below: &Path) -> io::Result<()> {
         let names = fs::read_dir(&path)?.map(|entry| Ok(entry?.file_name()));
         let mut names = names.collect::<io::Result<Vec<_>>>()?;
         names.sort();
-        return names
-            .iter()
-            .try_for_each(|name| add(hashing, root, &below.join(name)));
+        return names.iter().try_for_each(|name| add(hashing, root, &below.join(name)));
     }
     let text = fs::read(&path)?;
     hashing.update(below.as_os_str().as_encoded_bytes());

@@ -35,9 +35,7 @@ pub fn describe(setup: &str) -> Result<String, JsError> {
 /// Text of the scenario file of a setup.
 #[wasm_bindgen]
 pub fn file(setup: &str) -> Result<String, JsError> {
-    Setup::from_json(setup)
-        .and_then(|setup| setup.file())
-        .map_err(thrown)
+    Setup::from_json(setup).and_then(|setup| setup.file()).map_err(thrown)
 }
 
 /// A scheme as it is written in results: `codel target=20ms`.
@@ -146,18 +144,13 @@ impl Background {
     #[wasm_bindgen(constructor)]
     pub fn new(setup: &str, first: &str, second: &str, seed: u64) -> Result<Background, JsError> {
         let setup = Setup::from_json(setup).map_err(thrown)?;
-        Trial::new(&setup, [first, second], seed)
-            .map(Background)
-            .map_err(thrown)
+        Trial::new(&setup, [first, second], seed).map(Background).map_err(thrown)
     }
 
     /// Runs the next seed and returns what has been found so far as JSON; empty if nothing has.
     pub fn next(&mut self) -> String {
         self.0.run_seed();
-        self.0
-            .standing()
-            .map(|standing| json(&standing))
-            .unwrap_or_default()
+        self.0.standing().map(|standing| json(&standing)).unwrap_or_default()
     }
 }
 
@@ -193,9 +186,9 @@ impl Read for SourceReader {
         let read = SOURCES.with_borrow(|sources| {
             (sources[self.source].read(self.offset as f64, space)).map_err(|error| {
                 let message = error.as_string();
-                io::Error::other(message.unwrap_or_else(|| {
-                    "the browser cannot read it any more; choose it again".into()
-                }))
+                io::Error::other(
+                    message.unwrap_or_else(|| "the browser cannot read it any more; choose it again".into()),
+                )
             })
         })?;
         self.offset += u64::from(read);
@@ -204,8 +197,7 @@ impl Read for SourceReader {
 }
 
 fn open(source: usize) -> Result<CaptureReader, CaptureError> {
-    let (name, size) =
-        SOURCES.with_borrow(|sources| (sources[source].name(), sources[source].size()));
+    let (name, size) = SOURCES.with_borrow(|sources| (sources[source].name(), sources[source].size()));
     let reader = CaptureReader::from_reader(name, Box::new(SourceReader { source, offset: 0 }))?;
     Ok(reader.reopened_by(size as u64, move || open(source)))
 }
@@ -253,7 +245,5 @@ pub fn analyze(sources: Vec<Source>, local: &str, width: Option<u32>) -> Result<
         .map_err(gentle_trace::AnalysisError::from)
         .and_then(|readers| capture::analyze(readers, local, width.map(|width| width as usize)));
     SOURCES.take();
-    found
-        .map(Captured)
-        .map_err(|error| JsError::new(&error.to_string()))
+    found.map(Captured).map_err(|error| JsError::new(&error.to_string()))
 }

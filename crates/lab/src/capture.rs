@@ -44,10 +44,8 @@ pub fn local(text: &str) -> Result<Vec<IpNet>, SetupError> {
     let parts = text.split([',', ' ']).filter(|part| !part.is_empty());
     parts
         .map(|part| {
-            prefix(part).map_err(|error| SetupError {
-                place: "my side".to_owned(),
-                problem: format!("'{part}': {error}"),
-            })
+            prefix(part)
+                .map_err(|error| SetupError { place: "my side".to_owned(), problem: format!("'{part}': {error}") })
         })
         .collect()
 }
@@ -62,20 +60,13 @@ pub fn analyze(
     local: Vec<IpNet>,
     width: Option<usize>,
 ) -> Result<Captured, AnalysisError> {
-    let options = Options {
-        memory_limit: MEMORY,
-        local,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: MEMORY, local, ..Options::default() };
     let mut collected = Flows::new(&options.local, None);
     let mut sink = |row: &Row| {
         collected.add(row);
         Ok(())
     };
-    let control = Control {
-        one_thread: true,
-        ..Control::default()
-    };
+    let control = Control { one_thread: true, ..Control::default() };
     let mut analysis = gentle_trace::analyze(readers, &options, None, Some(&mut sink), &control)?;
     let flows = collected.finish(&mut analysis);
     let flows: Vec<Flow> = flows.iter().map(gentle_replay::flow).collect();
@@ -100,8 +91,7 @@ fn list(flows: &[Flow]) -> std::io::Result<String> {
 }
 
 fn up(flows: &[Flow]) -> f64 {
-    let bytes =
-        |of: fn(&&Flow) -> bool| flows.iter().filter(of).map(|flow| flow.bytes as f64).sum();
+    let bytes = |of: fn(&&Flow) -> bool| flows.iter().filter(of).map(|flow| flow.bytes as f64).sum();
     let all: f64 = bytes(|_| true);
     let up: f64 = bytes(|flow| flow.direction == Some(Direction::Up));
     up / all.max(1.0)

@@ -19,14 +19,8 @@ const TCP_HEADER: u32 = 20;
 
 /// Grades with the mean time in seconds below which they are given: the limits of DSLReports' test of bufferbloat for the
 /// latency that load adds to a round trip (<https://www.dslreports.com/faq/17930>).
-pub const GRADES: [(&str, f64); 6] = [
-    ("A+", 0.005),
-    ("A", 0.030),
-    ("B", 0.060),
-    ("C", 0.200),
-    ("D", 0.400),
-    ("F", f64::INFINITY),
-];
+pub const GRADES: [(&str, f64); 6] =
+    [("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400), ("F", f64::INFINITY)];
 
 /// The grade of a mean time added, in seconds.
 pub fn grade(added_s: f64) -> &'static str {
@@ -49,12 +43,7 @@ impl Added {
     }
 
     /// Counts the connections of a run. Those that did not finish count as if they had at the end of the run.
-    pub(crate) fn count(
-        &mut self,
-        scenario: &Scenario,
-        idle: &Idle,
-        connections: &[ConnectionRecord],
-    ) {
+    pub(crate) fn count(&mut self, scenario: &Scenario, idle: &Idle, connections: &[ConnectionRecord]) {
         let end = scenario.ends_at();
         for connection in connections {
             let Some(alone) = idle.0.get(&key(connection)) else {
@@ -83,9 +72,7 @@ fn key(connection: &ConnectionRecord) -> Key {
 impl Idle {
     /// From the `connections` of a run of [`scenario`](Idle::scenario).
     pub(crate) fn new(scenario: &Scenario, connections: &[ConnectionRecord]) -> Idle {
-        let short = connections
-            .iter()
-            .filter(|connection| connection.segments <= SHORT_SEGMENTS);
+        let short = connections.iter().filter(|connection| connection.segments <= SHORT_SEGMENTS);
         let times = short.filter_map(|connection| {
             let Ending::Completed(took) = connection.ending else {
                 return None;
@@ -93,9 +80,7 @@ impl Idle {
             let direction = scenario.workloads[connection.workload].direction;
             let link = scenario.link(direction);
             let packet = u32::from(scenario.profile.mss) + IP_HEADER + TCP_HEADER + link.overhead;
-            let sending = link
-                .rate
-                .time_to_send(connection.segments * u64::from(packet));
+            let sending = link.rate.time_to_send(connection.segments * u64::from(packet));
             Some((key(connection), took + sending))
         });
         Idle(times.collect())
@@ -131,8 +116,6 @@ impl Idle {
 
     /// The queue of an idle link: it never drops.
     pub(crate) fn scheme() -> Spec {
-        "pfifo limit=1000000"
-            .parse()
-            .expect("a scheme of the registry")
+        "pfifo limit=1000000".parse().expect("a scheme of the registry")
     }
 }

@@ -71,13 +71,7 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new(connection: u32) -> Follower {
-        Follower {
-            connection,
-            first: [None; 2],
-            next: [0; 2],
-            history: History::default(),
-            fired: None,
-        }
+        Follower { connection, first: [None; 2], next: [0; 2], history: History::default(), fired: None }
     }
 
     /// The life of the followed connection up to now.
@@ -129,13 +123,14 @@ impl Tap for Follower {
             self.history.timers.push((at.as_secs_f64(), responder));
         }
         if again {
-            let lost = self.history.moments.iter_mut().filter(|moment| {
-                moment.side == side && moment.dropped_s.is_some() && moment.cost_s.is_none()
-            });
+            let lost = self
+                .history
+                .moments
+                .iter_mut()
+                .filter(|moment| moment.side == side && moment.dropped_s.is_some() && moment.cost_s.is_none());
             let absolute = segment.seq.0;
-            let covers = |moment: &&mut Moment| {
-                moment.absolute.wrapping_sub(absolute) < occupies.max(1) && moment.kind != "ack"
-            };
+            let covers =
+                |moment: &&mut Moment| moment.absolute.wrapping_sub(absolute) < occupies.max(1) && moment.kind != "ack";
             for moment in lost.filter(covers) {
                 moment.cost_s = Some(at_s - moment.at_s);
             }

@@ -225,15 +225,12 @@ impl Meter {
             sojourn_s: each(|p, _| (p.packets > 0).then(|| p.sojourn_s / f64::from(p.packets))),
             longest_s: each(|p, _| (p.packets > 0).then_some(p.longest_s)),
             handshake_loss: each(|p, _| {
-                (p.handshakes > 0)
-                    .then(|| f64::from(p.handshakes_dropped) / f64::from(p.handshakes))
+                (p.handshakes > 0).then(|| f64::from(p.handshakes_dropped) / f64::from(p.handshakes))
             }),
             utilization: each(|p, step_s| Some((p.busy_s / step_s).min(1.0))),
             by_size: by_size
                 .filter(|(_, (number, _))| *number > 0)
-                .map(|(place, (number, sum))| {
-                    (SIZES.get(place).copied(), sum / *number as f64, *number)
-                })
+                .map(|(place, (number, sum))| (SIZES.get(place).copied(), sum / *number as f64, *number))
                 .collect(),
             ccdf,
         }
@@ -271,13 +268,7 @@ mod tests {
         let sum: u32 = meter.points.iter().map(|point| point.handshakes).sum();
         assert_eq!(sum, 2 * 86_400);
         let curves = meter.curves();
-        assert!(
-            curves
-                .handshake_loss
-                .iter()
-                .flatten()
-                .all(|loss| *loss == 0.5)
-        );
+        assert!(curves.handshake_loss.iter().flatten().all(|loss| *loss == 0.5));
         assert!(curves.step_s * curves.sojourn_s.len() as f64 >= 86_400.0);
     }
 
@@ -288,11 +279,7 @@ mod tests {
             meter.ended(&ended(seconds, segments));
         }
         let curves = meter.curves();
-        let ends: Vec<_> = curves
-            .by_size
-            .iter()
-            .map(|range| (range.0, range.2))
-            .collect();
+        let ends: Vec<_> = curves.by_size.iter().map(|range| (range.0, range.2)).collect();
         assert_eq!(ends, [(Some(1), 2), (Some(2), 1), (Some(3), 1), (None, 1)]);
         assert!((curves.by_size[0].1 - 0.2).abs() < 1e-12);
         let fractions: Vec<f64> = curves.ccdf.iter().map(|point| point.1).collect();

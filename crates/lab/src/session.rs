@@ -124,10 +124,7 @@ impl Session {
     pub fn advance(&mut self, until: Instant, steps: u64) -> Reached {
         let mut left = steps;
         loop {
-            let change_at = self
-                .changes
-                .get(self.made)
-                .map_or(Instant::NEVER, |(at, _)| *at);
+            let change_at = self.changes.get(self.made).map_or(Instant::NEVER, |(at, _)| *at);
             let target = until.min(change_at);
             while self.simulation.next_at() <= target {
                 if left == 0 {
@@ -220,10 +217,7 @@ impl Session {
                 self.simulation.scale_load(*direction, factor);
                 if *direction == down {
                     let seconds = seconds_per_byte(*rate);
-                    self.simulation
-                        .tap_mut()
-                        .meter
-                        .set_seconds_per_byte(seconds);
+                    self.simulation.tap_mut().meter.set_seconds_per_byte(seconds);
                 }
             }
             Change::Load(load) => {
@@ -286,18 +280,13 @@ impl Session {
             }
         }
         let follower = again.simulation.tap().follower();
-        follower
-            .map(|follower| follower.history().clone())
-            .unwrap_or_default()
+        follower.map(|follower| follower.history().clone()).unwrap_or_default()
     }
 }
 
 pub(crate) fn parse_scheme(text: &str) -> Result<Spec, SetupError> {
     text.parse()
-        .map_err(|error: gentle_aqm::SpecError| SetupError {
-            place: "scheme".to_owned(),
-            problem: error.to_string(),
-        })
+        .map_err(|error: gentle_aqm::SpecError| SetupError { place: "scheme".to_owned(), problem: error.to_string() })
 }
 
 fn seconds_per_byte(rate: Rate) -> f64 {
@@ -305,13 +294,7 @@ fn seconds_per_byte(rate: Rate) -> f64 {
 }
 
 fn start(scenario: &Scenario, scheme: &Spec, seed: u64) -> Simulation<Watcher> {
-    let run = RunSpec {
-        scenario,
-        scheme,
-        seed,
-        bins: &DEFAULT_BINS,
-        keep_connections: false,
-    };
+    let run = RunSpec { scenario, scheme, seed, bins: &DEFAULT_BINS, keep_connections: false };
     let rate = scenario.link(Direction::Down).rate;
     Simulation::new(&run, Watcher::new(Meter::new(seconds_per_byte(rate))))
 }

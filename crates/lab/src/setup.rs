@@ -52,10 +52,7 @@ pub struct SetupError {
 
 impl SetupError {
     fn of(place: &str, problem: impl ToString) -> SetupError {
-        SetupError {
-            place: place.to_owned(),
-            problem: problem.to_string(),
-        }
+        SetupError { place: place.to_owned(), problem: problem.to_string() }
     }
 }
 
@@ -77,10 +74,7 @@ impl Setup {
         if let Some(text) = &self.duration {
             let duration: Nanos = parse("duration", text)?;
             if duration == Nanos::ZERO || duration > LONGEST {
-                return Err(SetupError::of(
-                    "duration",
-                    "expected more than 0s and at most 86400s",
-                ));
+                return Err(SetupError::of("duration", "expected more than 0s and at most 86400s"));
             }
             scenario.set_duration(duration);
         }
@@ -112,8 +106,7 @@ impl Setup {
                 let problem = "the connections of a flow list have round-trip times of their own";
                 return Err(SetupError::of("round-trip time", problem));
             }
-            return Scenario::from_flows("flows.csv", flows)
-                .map_err(|error| SetupError::of("flow list", error));
+            return Scenario::from_flows("flows.csv", flows).map_err(|error| SetupError::of("flow list", error));
         }
         if self.toml.is_none() && self.rtt.is_none() {
             return Scenario::builtin(&self.traffic).ok_or_else(|| self.unknown());
@@ -125,10 +118,7 @@ impl Setup {
 
     fn unknown(&self) -> SetupError {
         let names = gentle_experiment::BUILTIN.join(", ");
-        let problem = format!(
-            "'{}' is not built in; expected one of {names}",
-            self.traffic
-        );
+        let problem = format!("'{}' is not built in; expected one of {names}", self.traffic);
         SetupError::of("traffic", problem)
     }
 
@@ -148,16 +138,11 @@ impl Setup {
         if rtt > Nanos::from_secs(60) {
             return Err(SetupError::of("round-trip time", "expected at most 60s"));
         }
-        let mut file: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-            SetupError::of(FILE, format!("not TOML: {}", error.message()))
-        })?;
+        let mut file: DocumentMut = text
+            .parse()
+            .map_err(|error: toml_edit::TomlError| SetupError::of(FILE, format!("not TOML: {}", error.message())))?;
         let delay = |file: &DocumentMut, link: &str| -> Option<Nanos> {
-            file.get("link")?
-                .get(link)?
-                .get("delay")?
-                .as_str()?
-                .parse()
-                .ok()
+            file.get("link")?.get(link)?.get("delay")?.as_str()?.parse().ok()
         };
         let [down, up] = ["down", "up"].map(|link| delay(&file, link).unwrap_or_default());
         // Both directions keep their shares.
@@ -170,12 +155,8 @@ impl Setup {
         for (link, micros) in [("down", down), ("up", micros - down.min(micros))] {
             let table = file.get_mut("link").and_then(|links| links.get_mut(link));
             let table = table.and_then(toml_edit::Item::as_table_like_mut);
-            let table = table.ok_or_else(|| {
-                SetupError::of(
-                    FILE,
-                    format!("missing [link.{link}], whose delay is to change"),
-                )
-            })?;
+            let table = table
+                .ok_or_else(|| SetupError::of(FILE, format!("missing [link.{link}], whose delay is to change")))?;
             table.insert("delay", toml_edit::value(format!("{micros}us")));
         }
         Ok(file.to_string())
@@ -193,9 +174,7 @@ pub fn describe(setup: &Setup) -> Result<String, SetupError> {
         let [initiator, _] = scenario.profiles(workload);
         initiator.initial_rto.as_secs_f64()
     });
-    let rto = rto.fold(None, |least: Option<f64>, rto| {
-        Some(least.map_or(rto, |l| l.min(rto)))
-    });
+    let rto = rto.fold(None, |least: Option<f64>, rto| Some(least.map_or(rto, |l| l.min(rto))));
     let schemes = scenario.schemes_to_compare();
     let description = serde_json::json!({
         "name": scenario.name,
@@ -228,27 +207,17 @@ where
 
 /// Reads an offered load as the command does.
 fn load(text: &str) -> Result<f64, SetupError> {
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     percent
         .filter(|percent| (0.1..=1000.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| {
-            SetupError::of(
-                "load",
-                "expected a percentage of the rate, 0.1% to 1000%, such as 88%",
-            )
-        })
+        .ok_or_else(|| SetupError::of("load", "expected a percentage of the rate, 0.1% to 1000%, such as 88%"))
 }
 
 /// `spec` with a buffer of so many packets; `None`: the scheme has no limit of its own, or not such a one.
 pub fn with_buffer(spec: &Spec, packets: u64) -> Option<Spec> {
     let stores = spec.innermost().scheme();
-    let option = stores
-        .options
-        .iter()
-        .find(|option| option.name == "limit")?;
+    let option = stores.options.iter().find(|option| option.name == "limit")?;
     let value = match option.kind {
         Kind::Count(..) => Value::Count(packets),
         Kind::Size(..) => Value::Size(packets * PACKET),
@@ -267,10 +236,7 @@ mod tests {
     use super::*;
 
     fn setup(traffic: &str) -> Setup {
-        Setup {
-            traffic: traffic.to_owned(),
-            ..Setup::default()
-        }
+        Setup { traffic: traffic.to_owned(), ..Setup::default() }
     }
 
     #[test]
@@ -283,10 +249,7 @@ mod tests {
         let file = setup.file().unwrap();
         assert!(file.contains("# End hosts of the paper"), "comments stay");
         setup.rtt = None;
-        assert_eq!(
-            setup.file().unwrap(),
-            Scenario::builtin_toml("real").unwrap()
-        );
+        assert_eq!(setup.file().unwrap(), Scenario::builtin_toml("real").unwrap());
     }
 
     #[test]
@@ -301,10 +264,7 @@ mod tests {
         assert_eq!(scenario.links[0].rate, "1mbit".parse().unwrap());
         setup.rtt = Some("50ms".to_owned());
         let error = setup.scenario().unwrap_err().to_string();
-        assert!(
-            error.starts_with("round-trip time: the connections of a flow list"),
-            "{error}"
-        );
+        assert!(error.starts_with("round-trip time: the connections of a flow list"), "{error}");
         setup.flows = Some("start_s,bytes\nnoon,1\n".to_owned());
         setup.rtt = None;
         let error = setup.scenario().unwrap_err().to_string();
@@ -332,24 +292,12 @@ mod tests {
         };
         for (error, expected) in [
             (broken(|s| s.rate = Some("fast".to_owned())), "rate: "),
-            (
-                broken(|s| s.load = Some("half".to_owned())),
-                "load: expected a percentage",
-            ),
-            (
-                broken(|s| s.rtt = Some("90s".to_owned())),
-                "round-trip time: expected at most 60s",
-            ),
+            (broken(|s| s.load = Some("half".to_owned())), "load: expected a percentage"),
+            (broken(|s| s.rtt = Some("90s".to_owned())), "round-trip time: expected at most 60s"),
             (broken(|s| s.duration = Some("2d".to_owned())), "duration: "),
             (broken(|s| s.profile = Some("dos".to_owned())), "hosts: "),
-            (
-                broken(|s| s.traffic = "surreal".to_owned()),
-                "traffic: 'surreal' is not built in",
-            ),
-            (
-                broken(|s| s.toml = Some("[link".to_owned())),
-                "scenario: lab.toml",
-            ),
+            (broken(|s| s.traffic = "surreal".to_owned()), "traffic: 'surreal' is not built in"),
+            (broken(|s| s.toml = Some("[link".to_owned())), "scenario: lab.toml"),
         ] {
             assert!(error.starts_with(expected), "{error}");
         }
@@ -359,14 +307,8 @@ mod tests {
     fn a_buffer_in_packets_fits_every_scheme_that_has_a_limit() {
         let buffer = |spec: &str| Some(with_buffer(&spec.parse().unwrap(), 20)?.to_string());
         assert_eq!(buffer("pfifo limit=50"), Some("pfifo limit=20".to_owned()));
-        assert_eq!(
-            buffer("bfifo limit=75000"),
-            Some("bfifo limit=30280b".to_owned())
-        );
-        assert_eq!(
-            buffer("codel target=20ms").as_deref(),
-            Some("codel limit=20 target=20ms")
-        );
+        assert_eq!(buffer("bfifo limit=75000"), Some("bfifo limit=30280b".to_owned()));
+        assert_eq!(buffer("codel target=20ms").as_deref(), Some("codel limit=20 target=20ms"));
         assert_eq!(buffer("cake"), None);
     }
 }

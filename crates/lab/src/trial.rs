@@ -65,9 +65,7 @@ impl Trial {
     /// The setup or a scheme is malformed, or the schemes are the same.
     pub fn new(setup: &Setup, schemes: [&str; 2], first_seed: u64) -> Result<Trial, SetupError> {
         let schemes = schemes.map(parse_scheme);
-        let schemes = schemes
-            .into_iter()
-            .collect::<Result<Vec<Spec>, SetupError>>()?;
+        let schemes = schemes.into_iter().collect::<Result<Vec<Spec>, SetupError>>()?;
         if schemes[0] == schemes[1] {
             return Err(SetupError {
                 place: "scheme".to_owned(),
@@ -89,9 +87,7 @@ impl Trial {
         let seed = self.first_seed.wrapping_add(self.seeds);
         self.seeds += 1;
         let settings = Settings {
-            seeds: (0..self.seeds)
-                .map(|n| self.first_seed.wrapping_add(n))
-                .collect(),
+            seeds: (0..self.seeds).map(|n| self.first_seed.wrapping_add(n)).collect(),
             bins: DEFAULT_BINS.to_vec(),
         };
         let experiment = Experiment::new("gentle lab", &self.scenario, &self.schemes, &settings);
@@ -101,12 +97,8 @@ impl Trial {
             let mut run = run(&self.scenario, scheme, seed, true);
             // Counted, and then left out: thirty seeds of them take memory, and a comparison needs none.
             added.count(&self.scenario, &idle, &std::mem::take(&mut run.connections));
-            let record = Record {
-                experiment: experiment.clone(),
-                run,
-            };
-            self.records
-                .push((format!("{scheme}, seed {seed}"), record));
+            let record = Record { experiment: experiment.clone(), run };
+            self.records.push((format!("{scheme}, seed {seed}"), record));
         }
         for (_, record) in &mut self.records {
             record.experiment = experiment.clone();
@@ -115,9 +107,7 @@ impl Trial {
 
     /// The comparison of all seeds run so far; `None` before the first.
     pub fn comparison(&self) -> Option<Comparison> {
-        merge(self.records.clone())
-            .ok()
-            .map(|merged| merged.comparison)
+        merge(self.records.clone()).ok().map(|merged| merged.comparison)
     }
 
     /// Results over the seeds run so far; `None` before both schemes have run one.
@@ -194,16 +184,13 @@ impl Trial {
                     time(difference.abs()),
                     time(ci95)
                 ),
-                (None, Some(_), Some(ci95)) => format!(
-                    "{means}: no significant difference over {seeds} (the interval is ± {}).",
-                    time(ci95)
-                ),
+                (None, Some(_), Some(ci95)) => {
+                    format!("{means}: no significant difference over {seeds} (the interval is ± {}).", time(ci95))
+                }
                 _ => format!("{means}, over {seeds}."),
             });
         } else if first.connections > 0 {
-            words.push(format!(
-                "No connection of up to {sizes} segments completed under both schemes over {seeds}."
-            ));
+            words.push(format!("No connection of up to {sizes} segments completed under both schemes over {seeds}."));
         }
         if let [Some(a), Some(b)] = loss {
             words.push(format!(
@@ -226,13 +213,7 @@ impl Trial {
         if comparison.scenario.down.long_flows > 0
             && let [Some(a), Some(b)] = [first, second].map(|r| r.utilization)
         {
-            words.push(format!(
-                "Link utilisation: {} ({}), {} ({}).",
-                percent(a),
-                labels[0],
-                percent(b),
-                labels[1]
-            ));
+            words.push(format!("Link utilisation: {} ({}), {} ({}).", percent(a), labels[0], percent(b), labels[1]));
         }
         let open = [first, second].map(|result| result.unfinished + result.failed);
         for (label, open) in labels.iter().zip(open) {
@@ -269,16 +250,7 @@ pub fn record(setup: &Setup, scheme: &str, seed: u64) -> Result<String, SetupErr
 
 fn run(scenario: &Scenario, scheme: &Spec, seed: u64, keep_connections: bool) -> RunRecord {
     let stop = AtomicBool::new(false);
-    let watch = Watch {
-        stop: &stop,
-        progress: &|_| {},
-    };
-    let run = RunSpec {
-        scenario: &scenario.under(scheme),
-        scheme,
-        seed,
-        bins: &DEFAULT_BINS,
-        keep_connections,
-    };
+    let watch = Watch { stop: &stop, progress: &|_| {} };
+    let run = RunSpec { scenario: &scenario.under(scheme), scheme, seed, bins: &DEFAULT_BINS, keep_connections };
     Simulator.run(&run, &watch).expect("nothing stops it")
 }

@@ -103,15 +103,7 @@ impl Watcher {
         self.packet_row(kind, now, packet, number, shape, detail);
     }
 
-    fn packet_row(
-        &mut self,
-        kind: Kind,
-        now: Instant,
-        packet: &Packet,
-        number: u32,
-        shape: u8,
-        detail: f64,
-    ) {
+    fn packet_row(&mut self, kind: Kind, now: Instant, packet: &Packet, number: u32, shape: u8, detail: f64) {
         self.row([
             f64::from(kind as u8),
             now.as_secs_f64(),
@@ -245,16 +237,7 @@ impl Tap for Watcher {
             let segments = ended.segments.unwrap_or_default() as f64;
             let kind = f64::from(Kind::Ended as u8);
             let connection = f64::from(ended.connection);
-            self.row([
-                kind,
-                now.as_secs_f64(),
-                0.0,
-                segments,
-                connection,
-                outcome,
-                0.0,
-                time,
-            ]);
+            self.row([kind, now.as_secs_f64(), 0.0, segments, connection, outcome, 0.0, time]);
         }
     }
 }

@@ -17,11 +17,7 @@ fn connections_of_a_capture_are_a_setup_at_the_suggested_rate() {
     assert_eq!(found.flows.lines().count(), 2);
     assert!(found.text.lines().all(|line| line.chars().count() <= 60));
     let rate = found.rate.unwrap().to_string();
-    let setup = Setup {
-        flows: Some(found.flows),
-        rate: Some(rate.clone()),
-        ..Setup::default()
-    };
+    let setup = Setup { flows: Some(found.flows), rate: Some(rate.clone()), ..Setup::default() };
     let scenario = setup.scenario().unwrap();
     assert_eq!(scenario.links[0].rate.to_string(), rate);
     assert_eq!(scenario.schedule(1).count(), 1);
@@ -50,8 +46,5 @@ fn sides_have_commas_or_spaces_between_them() {
     assert_eq!(sides, ["192.0.2.7/32", "2001:db8::/32", "198.51.100.0/24"]);
     assert_eq!(local("").unwrap(), []);
     let error = local("192.0.2.0/24, home").unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "my side: 'home': expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32"
-    );
+    assert_eq!(error, "my side: 'home': expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32");
 }

@@ -29,13 +29,7 @@ impl Native {
     fn see(&mut self, kind: Kind, now: Instant, packet: &Packet) {
         let side = packet.direction().index();
         let connection = packet.connection();
-        self.0.push((
-            kind as u8,
-            now.as_secs_f64(),
-            side,
-            connection,
-            packet.bytes(),
-        ));
+        self.0.push((kind as u8, now.as_secs_f64(), side, connection, packet.bytes()));
     }
 }
 
@@ -64,8 +58,7 @@ impl Tap for Native {
     }
     fn ended(&mut self, now: Instant, ended: &Ended) {
         let at = now.as_secs_f64();
-        self.0
-            .push((Kind::Ended as u8, at, 0, Some(ended.connection), 0));
+        self.0.push((Kind::Ended as u8, at, 0, Some(ended.connection), 0));
     }
 }
 
@@ -88,13 +81,7 @@ fn plain(rows: &[f64]) -> Vec<Plain> {
     let rows = rows.chunks_exact(ROW);
     rows.map(|row| {
         let connection = (row[4] >= 0.0).then_some(row[4] as u32);
-        (
-            row[0] as u8,
-            row[1],
-            row[2] as usize,
-            connection,
-            row[6] as u32,
-        )
+        (row[0] as u8, row[1], row[2] as usize, connection, row[6] as u32)
     })
     .collect()
 }
@@ -142,17 +129,11 @@ fn the_way_to_a_moment_makes_no_difference() {
     let mut at_once = Session::new(&setup, "red limit=75000", 5).unwrap();
     let mut in_steps = Session::new(&setup, "red limit=75000", 5).unwrap();
     for moment in [0.5, 7.25, 30.0] {
-        assert_eq!(
-            sums(&mut at_once, moment, ALL),
-            sums(&mut in_steps, moment, 7)
-        );
+        assert_eq!(sums(&mut at_once, moment, ALL), sums(&mut in_steps, moment, 7));
     }
     let mut packet_by_packet = Session::new(&setup, "red limit=75000", 5).unwrap();
     while packet_by_packet.now() < Instant::from_secs(29) && packet_by_packet.step() {}
-    assert_eq!(
-        sums(&mut packet_by_packet, 30.0, ALL),
-        sums(&mut at_once, 30.0, ALL)
-    );
+    assert_eq!(sums(&mut packet_by_packet, 30.0, ALL), sums(&mut at_once, 30.0, ALL));
 }
 
 #[test]
@@ -173,11 +154,7 @@ fn going_back_repeats_what_was_with_its_changes() {
     assert_eq!(sums(&mut session, 30.0, ALL), at_30);
     session.back(Instant::from_secs(20) - Nanos(1));
     assert_eq!(sums(&mut session, 20.0, ALL), at_20);
-    assert_ne!(
-        sums(&mut session, 30.0, ALL),
-        at_30,
-        "the later load is forgotten"
-    );
+    assert_ne!(sums(&mut session, 30.0, ALL), at_30, "the later load is forgotten");
 }
 
 #[test]
@@ -199,10 +176,7 @@ fn changes_have_their_effect() {
     let (few, _) = sums(Some(Change::Load(0.3)));
     assert!((few / own - 0.3 / 0.87).abs() < 0.1, "{few} of {own}");
     let (many, loss) = sums(Some(Change::Load(1.6)));
-    assert!(
-        many > own && loss > own_loss,
-        "{many} of {own}, {loss} {own_loss}"
-    );
+    assert!(many > own && loss > own_loss, "{many} of {own}, {loss} {own_loss}");
     let small = "pfifo limit=5".parse().unwrap();
     assert!(sums(Some(Change::Scheme(small))).1 > own_loss * 1.5);
 }
@@ -218,33 +192,19 @@ fn a_connection_that_lost_its_syn_shows_the_timeout() {
         assert_eq!(session.advance(until, ALL), Reached::Time);
         let rows = session.take_events();
         let is_lost_syn = |row: &&[f64]| row[0] == f64::from(Kind::Dropped as u8) && row[5] == 0.0;
-        lost = rows
-            .chunks_exact(ROW)
-            .find(is_lost_syn)
-            .map(|row| row[4] as u32);
+        lost = rows.chunks_exact(ROW).find(is_lost_syn).map(|row| row[4] as u32);
     }
     let history = session.history(lost.unwrap());
     let syn = &history.moments[0];
     assert_eq!((syn.kind, syn.seq, syn.cause), ("syn", 0, Some("tail")));
     let cost = syn.cost_s.unwrap();
-    assert!(
-        (0.99..1.2).contains(&cost),
-        "the initial RTO of Linux: {cost}"
-    );
-    assert!(
-        history
-            .timers
-            .iter()
-            .any(|(at, _)| (at - syn.at_s - 1.0).abs() < 0.1)
-    );
+    assert!((0.99..1.2).contains(&cost), "the initial RTO of Linux: {cost}");
+    assert!(history.timers.iter().any(|(at, _)| (at - syn.at_s - 1.0).abs() < 0.1));
     assert!(history.response_s.unwrap() > 1.0);
     assert_eq!(history.outcome, Some("completed"));
     let again = &history.moments[1];
     assert!(again.again && again.kind == "syn");
-    let data = history
-        .moments
-        .iter()
-        .filter(|moment| moment.kind == "data");
+    let data = history.moments.iter().filter(|moment| moment.kind == "data");
     assert!(data.count() > 0);
 }
 

@@ -79,26 +79,16 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    const LINUX_3_16: Backoff = Backoff::Doubling {
-        linear: 0,
-        retries: 6,
-    };
-    const LINUX_7_2: Backoff = Backoff::Doubling {
-        linear: 4,
-        retries: 6,
-    };
+    const LINUX_3_16: Backoff = Backoff::Doubling { linear: 0, retries: 6 };
+    const LINUX_7_2: Backoff = Backoff::Doubling { linear: 4, retries: 6 };
 
     #[test]
     fn waits_are_those_of_the_stacks() {
-        let waits =
-            |backoff: Backoff, rto| (0..=7).map(|n| backoff.wait_s(rto, n)).collect::<Vec<_>>();
+        let waits = |backoff: Backoff, rto| (0..=7).map(|n| backoff.wait_s(rto, n)).collect::<Vec<_>>();
         // handshake-2009, section 2: a SYN is sent again after 3, 9 and 21 s.
         assert_eq!(waits(LINUX_3_16, 3.0)[..4], [0.0, 3.0, 9.0, 21.0]);
         // tcp_syn_linear_timeouts: after 1, 2, 3, 4 s, then 1, 2 and 4 s later.
-        assert_eq!(
-            waits(LINUX_7_2, 1.0),
-            [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 11.0]
-        );
+        assert_eq!(waits(LINUX_7_2, 1.0), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 11.0]);
         assert_eq!(waits(Backoff::Constant, 3.0)[..3], [0.0, 3.0, 6.0]);
     }
 
@@ -106,10 +96,7 @@ mod tests {
     fn doubling_without_a_limit_is_the_geometric_sum() {
         // The sum of p^k·2^(k-1)·RTO is RTO·p/(1 - 2p), as long as no wait reaches the longest.
         let loss = 0.01;
-        let many = Backoff::Doubling {
-            linear: 0,
-            retries: 6,
-        };
+        let many = Backoff::Doubling { linear: 0, retries: 6 };
         let expected = loss / (1.0 - 2.0 * loss);
         assert!((many.mean_wait_s(1.0, loss) - expected).abs() < 1e-9 * expected);
     }

@@ -33,9 +33,7 @@ impl Form {
     /// [`Form::FirstLoss`] with the timeout of Linux after the handshake: SRTT + max(200 ms, 4·RTTVAR), where RTTVAR is
     /// half of the first round-trip time (RFC 6298, section 2.2).
     pub fn first_loss(rtt_s: f64) -> Form {
-        Form::FirstLoss {
-            timeout_s: rtt_s + MIN_VARIANCE_S.max(2.0 * rtt_s),
-        }
+        Form::FirstLoss { timeout_s: rtt_s + MIN_VARIANCE_S.max(2.0 * rtt_s) }
     }
 }
 
@@ -63,14 +61,8 @@ impl Path {
     ///   closed; its FIN is a packet of its own in the same window. Either way FIN takes no round trip.
     pub fn until_first_loss(&self, segments: f64, timeout_s: f64) -> ResponseTime {
         let (rtt, p, growth) = (self.rtt_s, self.loss, self.growth());
-        let packets = if segments <= self.initial_window {
-            segments + 1.0
-        } else {
-            segments
-        };
-        let timeout: f64 = (0..TIMEOUTS)
-            .map(|n| libm::pow(2.0 * p, f64::from(n)) * timeout_s)
-            .sum();
+        let packets = if segments <= self.initial_window { segments + 1.0 } else { segments };
+        let timeout: f64 = (0..TIMEOUTS).map(|n| libm::pow(2.0 * p, f64::from(n)) * timeout_s).sum();
         let mut time = ResponseTime {
             handshake_s: rtt + self.mean_wait_s(),
             slow_start_s: 0.0,
@@ -126,10 +118,7 @@ impl Path {
             return (sending_s + rounds * self.rtt_s, recovery_s);
         }
         let rest = left - until_mean;
-        (
-            sending_s + rounds * self.rtt_s + rest / self.throughput(),
-            recovery_s,
-        )
+        (sending_s + rounds * self.rtt_s + rest / self.throughput(), recovery_s)
     }
 }
 
@@ -141,11 +130,7 @@ mod tests {
 
     /// A current Linux over 100 ms.
     fn linux(loss: f64) -> Path {
-        Path {
-            loss,
-            initial_window: 10.0,
-            ..Path::default()
-        }
+        Path { loss, initial_window: 10.0, ..Path::default() }
     }
 
     fn total(path: &Path, segments: u32) -> f64 {
@@ -156,19 +141,9 @@ mod tests {
     #[test]
     fn without_loss_it_is_slow_start_without_a_round_trip_for_fin() {
         let path = linux(0.0);
-        for (segments, rounds) in [
-            (1, 1.0),
-            (9, 1.0),
-            (10, 2.0),
-            (11, 2.0),
-            (30, 2.0),
-            (31, 3.0),
-        ] {
+        for (segments, rounds) in [(1, 1.0), (9, 1.0), (10, 2.0), (11, 2.0), (30, 2.0), (31, 3.0)] {
             let expected = (1.0 + rounds) * 0.1;
-            assert!(
-                (total(&path, segments) - expected).abs() < 1e-9,
-                "{segments}"
-            );
+            assert!((total(&path, segments) - expected).abs() < 1e-9, "{segments}");
         }
     }
 
@@ -179,18 +154,8 @@ mod tests {
         let timeout: f64 = (0..7).map(|n| 0.3 * libm::pow(0.2, f64::from(n))).sum();
         let expected = 0.2 + (1.0 - 0.9 * 0.9) * timeout;
         assert!((total(&path, 1) - expected).abs() < 1e-9);
-        assert_eq!(
-            Form::first_loss(0.1),
-            Form::FirstLoss {
-                timeout_s: 0.1 + 0.2
-            }
-        );
-        assert_eq!(
-            Form::first_loss(0.01),
-            Form::FirstLoss {
-                timeout_s: 0.01 + 0.2
-            }
-        );
+        assert_eq!(Form::first_loss(0.1), Form::FirstLoss { timeout_s: 0.1 + 0.2 });
+        assert_eq!(Form::first_loss(0.01), Form::FirstLoss { timeout_s: 0.01 + 0.2 });
     }
 
     proptest! {

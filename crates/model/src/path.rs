@@ -31,10 +31,7 @@ impl Default for Path {
             loss: 0.0,
             handshake_loss: 0.0,
             initial_rto_s: 1.0,
-            backoff: Backoff::Doubling {
-                linear: 0,
-                retries: 6,
-            },
+            backoff: Backoff::Doubling { linear: 0, retries: 6 },
             initial_window: 1.0,
             segments_per_ack: 1.0,
         }
@@ -71,11 +68,7 @@ pub struct ResponseTime {
 impl ResponseTime {
     /// Sum of the parts.
     pub fn total_s(&self) -> f64 {
-        self.handshake_s
-            + self.slow_start_s
-            + self.congestion_avoidance_s
-            + self.recovery_s
-            + self.fin_s
+        self.handshake_s + self.slow_start_s + self.congestion_avoidance_s + self.recovery_s + self.fin_s
     }
 }
 
@@ -92,50 +85,21 @@ impl Path {
     /// The first value outside its range.
     pub fn check(&self) -> Result<(), InvalidPath> {
         let checks = [
-            (
-                "round-trip time",
-                self.rtt_s,
-                self.rtt_s > 0.0,
-                "more than 0 s",
-            ),
-            (
-                "loss",
-                self.loss,
-                (0.0..1.0).contains(&self.loss),
-                "a probability from 0 to less than 1",
-            ),
+            ("round-trip time", self.rtt_s, self.rtt_s > 0.0, "more than 0 s"),
+            ("loss", self.loss, (0.0..1.0).contains(&self.loss), "a probability from 0 to less than 1"),
             (
                 "loss of handshakes",
                 self.handshake_loss,
                 (0.0..1.0).contains(&self.handshake_loss),
                 "a probability from 0 to less than 1",
             ),
-            (
-                "initial RTO",
-                self.initial_rto_s,
-                self.initial_rto_s > 0.0,
-                "more than 0 s",
-            ),
-            (
-                "initial window",
-                self.initial_window,
-                self.initial_window >= 1.0,
-                "at least one segment",
-            ),
-            (
-                "segments per acknowledgement",
-                self.segments_per_ack,
-                self.segments_per_ack >= 1.0,
-                "at least one",
-            ),
+            ("initial RTO", self.initial_rto_s, self.initial_rto_s > 0.0, "more than 0 s"),
+            ("initial window", self.initial_window, self.initial_window >= 1.0, "at least one segment"),
+            ("segments per acknowledgement", self.segments_per_ack, self.segments_per_ack >= 1.0, "at least one"),
         ];
         for (name, value, right, expected) in checks {
             if !(right && value.is_finite()) {
-                return Err(InvalidPath {
-                    name,
-                    value,
-                    expected,
-                });
+                return Err(InvalidPath { name, value, expected });
             }
         }
         Ok(())
@@ -148,8 +112,7 @@ impl Path {
 
     /// Mean wait in seconds for lost SYNs and SYN/ACKs, over the connections that succeed.
     pub fn mean_wait_s(&self) -> f64 {
-        self.backoff
-            .mean_wait_s(self.initial_rto_s, self.handshake_loss)
+        self.backoff.mean_wait_s(self.initial_rto_s, self.handshake_loss)
     }
 
     /// Throughput of congestion avoidance in segments per second: (1/RTT)·√(3/(2bp)), with b segments for each
@@ -181,14 +144,12 @@ impl Path {
     pub fn response_time(&self, segments: f64) -> ResponseTime {
         let (rtt, growth) = (self.rtt_s, self.growth());
         let rounds = |windows: f64| libm::log(windows) / libm::log(growth);
-        let rounds_for =
-            |segments: f64| rounds(1.0 + segments * (growth - 1.0) / self.initial_window);
+        let rounds_for = |segments: f64| rounds(1.0 + segments * (growth - 1.0) / self.initial_window);
         let whole_rounds = (rounds_for(segments) - 1e-9).ceil().max(1.0);
         let recovery_s = segments * self.loss * rtt;
         let largest = self.largest_window().max(self.initial_window);
         let slow_start_rounds = rounds(largest / self.initial_window) + 1.0;
-        let in_slow_start =
-            self.initial_window * (libm::pow(growth, slow_start_rounds) - 1.0) / (growth - 1.0);
+        let in_slow_start = self.initial_window * (libm::pow(growth, slow_start_rounds) - 1.0) / (growth - 1.0);
         let (slow_start_s, congestion_avoidance_s) = if segments <= in_slow_start {
             (whole_rounds * rtt, 0.0)
         } else {
@@ -213,12 +174,7 @@ mod tests {
 
     /// The conditions of spa-2018, Fig. 3, as far as the paper gives them.
     fn published() -> Path {
-        Path {
-            loss: 0.02,
-            handshake_loss: 0.0,
-            backoff: Backoff::Constant,
-            ..Path::default()
-        }
+        Path { loss: 0.02, handshake_loss: 0.0, backoff: Backoff::Constant, ..Path::default() }
     }
 
     #[test]
@@ -231,46 +187,22 @@ mod tests {
         assert!((path.largest_window() - largest).abs() < 1e-9);
         // t = t_syn + n_ss·RTT + (S − (2^n_ss − 1))/X + S·p·RTT + t_fin.
         let rounds = libm::log2(largest) + 1.0;
-        let expected =
-            0.1 + rounds * 0.1 + (1000.0 - (libm::pow(2.0, rounds) - 1.0)) / throughput + 2.0 + 0.1;
+        let expected = 0.1 + rounds * 0.1 + (1000.0 - (libm::pow(2.0, rounds) - 1.0)) / throughput + 2.0 + 0.1;
         assert!((path.response_time(1000.0).total_s() - expected).abs() < 1e-9);
     }
 
     #[test]
     fn a_short_transfer_takes_whole_rounds_of_slow_start() {
         let path = Path::default();
-        for (segments, rounds) in [
-            (1.0, 1.0),
-            (2.0, 2.0),
-            (3.0, 2.0),
-            (4.0, 3.0),
-            (7.0, 3.0),
-            (8.0, 4.0),
-        ] {
+        for (segments, rounds) in [(1.0, 1.0), (2.0, 2.0), (3.0, 2.0), (4.0, 3.0), (7.0, 3.0), (8.0, 4.0)] {
             let expected = (rounds + 2.0) * 0.1;
-            assert!(
-                (path.response_time(segments).total_s() - expected).abs() < 1e-9,
-                "{segments}"
-            );
+            assert!((path.response_time(segments).total_s() - expected).abs() < 1e-9, "{segments}");
         }
-        let of_today = Path {
-            initial_window: 10.0,
-            segments_per_ack: 2.0,
-            ..Path::default()
-        };
+        let of_today = Path { initial_window: 10.0, segments_per_ack: 2.0, ..Path::default() };
         // 10, 15 and 22.5 segments in three rounds.
-        for (segments, rounds) in [
-            (10.0, 1.0),
-            (11.0, 2.0),
-            (25.0, 2.0),
-            (26.0, 3.0),
-            (47.0, 3.0),
-        ] {
+        for (segments, rounds) in [(10.0, 1.0), (11.0, 2.0), (25.0, 2.0), (26.0, 3.0), (47.0, 3.0)] {
             let expected = (rounds + 2.0) * 0.1;
-            assert!(
-                (of_today.response_time(segments).total_s() - expected).abs() < 1e-9,
-                "{segments}"
-            );
+            assert!((of_today.response_time(segments).total_s() - expected).abs() < 1e-9, "{segments}");
         }
     }
 
@@ -282,22 +214,10 @@ mod tests {
             path.check().unwrap_err().to_string()
         };
         assert_eq!(Path::default().check(), Ok(()));
-        assert_eq!(
-            wrong(|p| p.loss = 1.0),
-            "loss 1: expected a probability from 0 to less than 1"
-        );
-        assert_eq!(
-            wrong(|p| p.rtt_s = f64::INFINITY),
-            "round-trip time inf: expected more than 0 s"
-        );
-        assert_eq!(
-            wrong(|p| p.rtt_s = f64::NAN),
-            "round-trip time NaN: expected more than 0 s"
-        );
-        assert_eq!(
-            wrong(|p| p.initial_window = 0.5),
-            "initial window 0.5: expected at least one segment"
-        );
+        assert_eq!(wrong(|p| p.loss = 1.0), "loss 1: expected a probability from 0 to less than 1");
+        assert_eq!(wrong(|p| p.rtt_s = f64::INFINITY), "round-trip time inf: expected more than 0 s");
+        assert_eq!(wrong(|p| p.rtt_s = f64::NAN), "round-trip time NaN: expected more than 0 s");
+        assert_eq!(wrong(|p| p.initial_window = 0.5), "initial window 0.5: expected at least one segment");
     }
 
     prop_compose! {

@@ -71,11 +71,7 @@ pub struct OfSize {
 ///
 /// # Errors
 /// A value of the path, or an initial RTO, outside its range.
-pub fn predict(
-    path: &Path,
-    initial_rtos: &[f64],
-    sizes: &[u32],
-) -> Result<Prediction, InvalidPath> {
+pub fn predict(path: &Path, initial_rtos: &[f64], sizes: &[u32]) -> Result<Prediction, InvalidPath> {
     predict_by(Form::Published, path, initial_rtos, sizes)
 }
 
@@ -84,28 +80,15 @@ pub fn predict(
 ///
 /// # Errors
 /// A value of the path, or an initial RTO, outside its range.
-pub fn predict_by(
-    form: Form,
-    path: &Path,
-    initial_rtos: &[f64],
-    sizes: &[u32],
-) -> Result<Prediction, InvalidPath> {
+pub fn predict_by(form: Form, path: &Path, initial_rtos: &[f64], sizes: &[u32]) -> Result<Prediction, InvalidPath> {
     let rtos = initial_rtos.iter().map(|&initial_rto_s| {
-        let path = Path {
-            initial_rto_s,
-            ..*path
-        };
+        let path = Path { initial_rto_s, ..*path };
         path.check()?;
-        let undisturbed = Path {
-            handshake_loss: 0.0,
-            ..path
-        };
+        let undisturbed = Path { handshake_loss: 0.0, ..path };
         let wait = path.wait_s(1);
         let of_size = |&segments: &u32| {
             let parts = path.response_time_by(form, f64::from(segments));
-            let without = undisturbed
-                .response_time_by(form, f64::from(segments))
-                .total_s();
+            let without = undisturbed.response_time_by(form, f64::from(segments)).total_s();
             OfSize {
                 segments,
                 mean_s: parts.total_s(),
@@ -146,36 +129,16 @@ mod tests {
 
     #[test]
     fn a_lost_syn_costs_short_connections_most() {
-        let path = Path {
-            loss: 0.02,
-            handshake_loss: 0.04,
-            backoff: Backoff::Constant,
-            ..Path::default()
-        };
+        let path = Path { loss: 0.02, handshake_loss: 0.04, backoff: Backoff::Constant, ..Path::default() };
         let found = predict(&path, &[1.0, 3.0], &DEFAULT_SIZES).unwrap();
         assert_eq!(found.rtos.len(), 2);
         for rto in &found.rtos {
-            let waits = rto
-                .sizes
-                .iter()
-                .map(|size| size.with_one_loss_s - size.without_handshake_loss_s);
-            assert!(
-                waits
-                    .into_iter()
-                    .all(|wait| (wait - rto.initial_rto_s).abs() < 1e-9)
-            );
-            let increases: Vec<f64> = rto
-                .sizes
-                .iter()
-                .map(|size| size.increase_by_one_loss)
-                .collect();
+            let waits = rto.sizes.iter().map(|size| size.with_one_loss_s - size.without_handshake_loss_s);
+            assert!(waits.into_iter().all(|wait| (wait - rto.initial_rto_s).abs() < 1e-9));
+            let increases: Vec<f64> = rto.sizes.iter().map(|size| size.increase_by_one_loss).collect();
             assert!(increases.is_sorted_by(|a, b| a > b), "{increases:?}");
             // Published, section IV: less than 10 % beyond 1,000 segments with 1 s.
-            let beyond = rto
-                .sizes
-                .iter()
-                .find(|size| size.segments == 1_000)
-                .unwrap();
+            let beyond = rto.sizes.iter().find(|size| size.segments == 1_000).unwrap();
             assert_eq!(beyond.increase_by_one_loss < 0.1, rto.initial_rto_s == 1.0);
         }
         // RTO·(1/(1 − p) − 1).

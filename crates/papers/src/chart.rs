@@ -124,29 +124,18 @@ pub struct BarSeries {
 impl Axis {
     /// A linear axis.
     pub fn linear(label: &str, unit: &str) -> Axis {
-        Axis {
-            label: label.to_owned(),
-            unit: unit.to_owned(),
-            scale: Scale::Linear,
-            range: None,
-        }
+        Axis { label: label.to_owned(), unit: unit.to_owned(), scale: Scale::Linear, range: None }
     }
 
     /// A logarithmic axis.
     pub fn log(label: &str, unit: &str) -> Axis {
-        Axis {
-            scale: Scale::Log,
-            ..Axis::linear(label, unit)
-        }
+        Axis { scale: Scale::Log, ..Axis::linear(label, unit) }
     }
 
     /// The axis with a fixed range.
     #[must_use]
     pub fn range(self, from: f64, to: f64) -> Axis {
-        Axis {
-            range: Some((from, to)),
-            ..self
-        }
+        Axis { range: Some((from, to)), ..self }
     }
 }
 
@@ -159,31 +148,18 @@ impl From<(f64, f64)> for Point {
 impl Curves {
     /// A chart without curves.
     pub fn new(id: &str, title: &str, x: Axis, y: Axis) -> Curves {
-        Curves {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            x,
-            y,
-            lines: Vec::new(),
-        }
+        Curves { id: id.to_owned(), title: title.to_owned(), x, y, lines: Vec::new() }
     }
 
     /// Adds a curve. Points that are not finite are left out.
     #[must_use]
-    pub fn draw<P: Into<Point>>(
-        mut self,
-        label: &str,
-        draw: Draw,
-        points: impl IntoIterator<Item = P>,
-    ) -> Curves {
+    pub fn draw<P: Into<Point>>(mut self, label: &str, draw: Draw, points: impl IntoIterator<Item = P>) -> Curves {
         let points = points.into_iter().map(Into::into);
         self.lines.push(Line {
             label: label.to_owned(),
             draw,
             published: false,
-            points: points
-                .filter(|p: &Point| p.x.is_finite() && p.y.is_finite())
-                .collect(),
+            points: points.filter(|p: &Point| p.x.is_finite() && p.y.is_finite()).collect(),
         });
         self
     }
@@ -196,11 +172,7 @@ impl Curves {
 
     /// Adds values of the paper, drawn as marks.
     #[must_use]
-    pub fn published<P: Into<Point>>(
-        self,
-        label: &str,
-        points: impl IntoIterator<Item = P>,
-    ) -> Curves {
+    pub fn published<P: Into<Point>>(self, label: &str, points: impl IntoIterator<Item = P>) -> Curves {
         let mut curves = self.draw(label, Draw::Points, points);
         if let Some(line) = curves.lines.last_mut() {
             line.published = true;
@@ -211,12 +183,7 @@ impl Curves {
 
 impl Bars {
     /// A chart without series.
-    pub fn new<S: Into<String>>(
-        id: &str,
-        title: &str,
-        categories: impl IntoIterator<Item = S>,
-        y: Axis,
-    ) -> Bars {
+    pub fn new<S: Into<String>>(id: &str, title: &str, categories: impl IntoIterator<Item = S>, y: Axis) -> Bars {
         Bars {
             id: id.to_owned(),
             title: title.to_owned(),
@@ -230,20 +197,13 @@ impl Bars {
     /// Stacks the series of a category.
     #[must_use]
     pub fn stacked(self) -> Bars {
-        Bars {
-            stacked: true,
-            ..self
-        }
+        Bars { stacked: true, ..self }
     }
 
     /// Adds a series with a value per category.
     #[must_use]
     pub fn series(mut self, label: &str, values: impl IntoIterator<Item = Estimate>) -> Bars {
-        self.series.push(BarSeries {
-            label: label.to_owned(),
-            published: false,
-            values: values.into_iter().collect(),
-        });
+        self.series.push(BarSeries { label: label.to_owned(), published: false, values: values.into_iter().collect() });
         self
     }
 
@@ -265,12 +225,7 @@ impl Chart {
     }
 
     /// A chart of bars without series: see [`Bars`].
-    pub fn bars<S: Into<String>>(
-        id: &str,
-        title: &str,
-        categories: impl IntoIterator<Item = S>,
-        y: Axis,
-    ) -> Bars {
+    pub fn bars<S: Into<String>>(id: &str, title: &str, categories: impl IntoIterator<Item = S>, y: Axis) -> Bars {
         Bars::new(id, title, categories, y)
     }
 

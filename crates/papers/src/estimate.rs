@@ -20,11 +20,7 @@ pub struct Estimate {
 impl Estimate {
     /// A number without chance in it, such as the result of a formula.
     pub fn exact(value: f64) -> Estimate {
-        Estimate {
-            value: Some(value).filter(|value| value.is_finite()),
-            ci95: None,
-            seeds: 0,
-        }
+        Estimate { value: Some(value).filter(|value| value.is_finite()), ci95: None, seeds: 0 }
     }
 
     /// The mean of `values`, one per seed. Values that are missing or not finite are left out.
@@ -33,11 +29,7 @@ impl Estimate {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let seeds = u32::try_from(values.len()).unwrap_or(u32::MAX);
         let Mean { mean, ci95 } = Mean::over(values.into_iter());
-        Estimate {
-            value: mean,
-            ci95,
-            seeds,
-        }
+        Estimate { value: mean, ci95, seeds }
     }
 
     /// The estimate with the interval for one of `candidates` that was chosen for its value: wider, so that all of their
@@ -50,10 +42,7 @@ impl Estimate {
         };
         match candidates {
             0 | 1 => self,
-            _ => Estimate {
-                ci95: self.ci95.map(wider),
-                ..self
-            },
+            _ => Estimate { ci95: self.ci95.map(wider), ..self },
         }
     }
 

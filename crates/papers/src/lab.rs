@@ -7,9 +7,7 @@ use crate::runs::{Cached, Store};
 use crate::setup::Setup;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
-use gentle_experiment::{
-    Backend, DEFAULT_BINS, Observer, Run, RunSpec, Scenario, Settings, compare,
-};
+use gentle_experiment::{Backend, DEFAULT_BINS, Observer, Run, RunSpec, Scenario, Settings, compare};
 use gentle_sim::{Simulation, Simulator, Stopped, Tap};
 use rayon::prelude::*;
 use std::error::Error;
@@ -133,19 +131,13 @@ impl<'a> Lab<'a> {
     /// The laboratory with a kernel testbed for [`Lab::kernel`].
     #[must_use]
     pub fn with_kernel(self, kernel: &'a dyn Runner) -> Lab<'a> {
-        Lab {
-            kernel: Some(kernel),
-            ..self
-        }
+        Lab { kernel: Some(kernel), ..self }
     }
 
     /// The laboratory with a store of run records, from which runs are taken if they are there.
     #[must_use]
     pub fn with_store(self, store: &'a dyn Store) -> Lab<'a> {
-        Lab {
-            simulator: Arc::new(Cached::new(Simulator, Some(store))),
-            ..self
-        }
+        Lab { simulator: Arc::new(Cached::new(Simulator, Some(store))), ..self }
     }
 
     /// True if everything has to take less than two minutes on two cores.
@@ -176,12 +168,7 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// The call was interrupted.
-    pub fn compare_with_bins(
-        &self,
-        setup: Setup,
-        seeds: &[u64],
-        bins: &[u64],
-    ) -> Result<Results, Failure> {
+    pub fn compare_with_bins(&self, setup: Setup, seeds: &[u64], bins: &[u64]) -> Result<Results, Failure> {
         self.on(&*self.simulator, setup, seeds, bins)
     }
 
@@ -196,31 +183,19 @@ impl<'a> Lab<'a> {
         }
     }
 
-    fn on(
-        &self,
-        runner: &dyn Runner,
-        setup: Setup,
-        seeds: &[u64],
-        bins: &[u64],
-    ) -> Result<Results, Failure> {
+    fn on(&self, runner: &dyn Runner, setup: Setup, seeds: &[u64], bins: &[u64]) -> Result<Results, Failure> {
         let setup = possible(self.varied(setup))?;
         let schemes: Vec<Spec> = setup.schemes.iter().map(|(_, spec)| spec.clone()).collect();
-        let settings = Settings {
-            seeds: seeds.to_vec(),
-            bins: bins.to_vec(),
-        };
+        let settings = Settings { seeds: seeds.to_vec(), bins: bins.to_vec() };
         self.progress.planned(schemes.len() * seeds.len());
         let observer = Counting(self.progress);
-        let comparison = runner
-            .compare(&setup.scenario, &schemes, &settings, &observer, self.stop)
-            .map_err(Failure::Kernel)?;
+        let comparison =
+            runner.compare(&setup.scenario, &schemes, &settings, &observer, self.stop).map_err(Failure::Kernel)?;
         if comparison.interrupted {
             return Err(Failure::Stopped);
         }
         let roles = setup.schemes.iter();
-        let roles: Vec<_> = roles
-            .map(|(role, spec)| (*role, spec.to_string()))
-            .collect();
+        let roles: Vec<_> = roles.map(|(role, spec)| (*role, spec.to_string())).collect();
         Ok(Results::new(comparison, &roles))
     }
 
@@ -228,23 +203,12 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// The call was interrupted.
-    pub fn watch<T: Observation>(
-        &self,
-        setup: &Setup,
-        seeds: &[u64],
-    ) -> Result<Vec<Watched<T>>, Failure> {
+    pub fn watch<T: Observation>(&self, setup: &Setup, seeds: &[u64]) -> Result<Vec<Watched<T>>, Failure> {
         let setup = possible(self.varied(setup.clone()))?;
-        let runs: Vec<_> = (setup.schemes.iter())
-            .flat_map(|(_, scheme)| seeds.iter().map(move |seed| (scheme, *seed)))
-            .collect();
+        let runs: Vec<_> =
+            (setup.schemes.iter()).flat_map(|(_, scheme)| seeds.iter().map(move |seed| (scheme, *seed))).collect();
         let seen = self.map(&setup.scenario, runs, |&(scheme, seed)| {
-            let run = RunSpec {
-                scenario: &setup.scenario,
-                scheme,
-                seed,
-                bins: &DEFAULT_BINS,
-                keep_connections: false,
-            };
+            let run = RunSpec { scenario: &setup.scenario, scheme, seed, bins: &DEFAULT_BINS, keep_connections: false };
             let mut seen = T::of(&run);
             let outcome = Simulation::new(&run, &mut seen).run(|_| !self.is_stopped());
             outcome.map_err(|Stopped| Failure::Stopped)?;
@@ -310,18 +274,12 @@ impl<'a> Lab<'a> {
 
     /// A temporary laboratory that applies `variants`, in this order, to every set-up.
     pub(crate) fn with_variants(&self, variants: Vec<Variant>) -> Lab<'a> {
-        Lab {
-            variants,
-            ..self.temporary()
-        }
+        Lab { variants, ..self.temporary() }
     }
 
     /// The laboratory with as few seeds as in a quick call.
     pub(crate) fn with_few_seeds(self) -> Lab<'a> {
-        Lab {
-            seeds: Seeds::Few,
-            ..self
-        }
+        Lab { seeds: Seeds::Few, ..self }
     }
 
     /// The laboratory with `times` as many seeds as in a full call, unless it has few.

@@ -37,9 +37,7 @@ pub use estimate::Estimate;
 pub use lab::{Failure, Lab, Observation, Progress, Runner, Watched};
 pub use measured::Measured;
 pub use paper::{PAPERS, Paper, Part, Variant, Variants};
-pub use reproduction::{
-    Assumed, Item, Kind, Published, Reproduction, VERSION, Verdicts, reproduce,
-};
+pub use reproduction::{Assumed, Item, Kind, Published, Reproduction, VERSION, Verdicts, reproduce};
 pub use results::{Results, Values};
 pub use runs::Store;
 pub use selection::{Selection, UnknownItem};

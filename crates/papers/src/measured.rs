@@ -34,10 +34,7 @@ impl Measured {
 
     /// Adds our numbers for claims, as [`Measured::claim`] does.
     #[must_use]
-    pub fn claims<N: Into<String>>(
-        mut self,
-        claims: impl IntoIterator<Item = (N, Estimate)>,
-    ) -> Measured {
+    pub fn claims<N: Into<String>>(mut self, claims: impl IntoIterator<Item = (N, Estimate)>) -> Measured {
         let claims = claims.into_iter().map(|(name, ours)| (name.into(), ours));
         self.claims.extend(claims);
         self

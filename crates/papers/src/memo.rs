@@ -17,10 +17,7 @@ pub(crate) struct Memo {
 impl Memo {
     /// An empty memo that knows the results of `outer` too. What is added to it ends with it.
     pub(crate) fn within(outer: &Arc<Memo>) -> Memo {
-        Memo {
-            outer: Some(Arc::clone(outer)),
-            ..Memo::default()
-        }
+        Memo { outer: Some(Arc::clone(outer)), ..Memo::default() }
     }
 
     /// The result of `make`, which is called unless there is a result of this type made from the same. `from` describes

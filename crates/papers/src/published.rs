@@ -250,13 +250,10 @@ impl Data {
     pub fn from_toml(texts: &[&str]) -> Result<Data, DataError> {
         let mut data = Data::default();
         for text in texts {
-            let more: Data =
-                toml::from_str(text).map_err(|error| DataError::Syntax(error.to_string()))?;
-            for (to, from) in [
-                (&mut data.title, more.title),
-                (&mut data.authors, more.authors),
-                (&mut data.venue, more.venue),
-            ] {
+            let more: Data = toml::from_str(text).map_err(|error| DataError::Syntax(error.to_string()))?;
+            for (to, from) in
+                [(&mut data.title, more.title), (&mut data.authors, more.authors), (&mut data.venue, more.venue)]
+            {
                 if to.is_empty() {
                     *to = from;
                 }
@@ -291,12 +288,7 @@ impl Data {
     }
 
     fn check(&self) -> Result<(), DataError> {
-        let fail = |id: &str, problem| {
-            Err(DataError::Inconsistent {
-                id: id.to_owned(),
-                problem,
-            })
-        };
+        let fail = |id: &str, problem| Err(DataError::Inconsistent { id: id.to_owned(), problem });
         let mut seen = BTreeSet::new();
         let headings = self.figures.iter().chain(&self.tables);
         let ids = headings.map(|heading| &heading.id);
@@ -307,12 +299,8 @@ impl Data {
             }
         }
         for claim in &self.claims {
-            let targets = [
-                claim.value.is_some(),
-                claim.at_most.is_some(),
-                claim.at_least.is_some(),
-                claim.between.is_some(),
-            ];
+            let targets =
+                [claim.value.is_some(), claim.at_most.is_some(), claim.at_least.is_some(), claim.between.is_some()];
             let problem = if self.heading(claim.part()).is_none() || claim.name().is_empty() {
                 "expected the name of a figure or table, a slash, and a name"
             } else if targets.into_iter().filter(|given| *given).count() > 1 {
@@ -321,15 +309,10 @@ impl Data {
                 "expected a tolerance of 0 or more"
             } else if claim.between.is_some_and(|[low, high]| low >= high) {
                 "expected the lower end of the range first"
-            } else if (claim.assumptions.iter())
-                .any(|id| self.assumptions.iter().all(|known| known.id != *id))
-            {
+            } else if (claim.assumptions.iter()).any(|id| self.assumptions.iter().all(|known| known.id != *id)) {
                 "expected assumptions of this paper"
             } else if let Some(word) = scale::contradiction(claim) {
-                return Err(DataError::Degree {
-                    id: claim.id.clone(),
-                    word,
-                });
+                return Err(DataError::Degree { id: claim.id.clone(), word });
             } else {
                 continue;
             };

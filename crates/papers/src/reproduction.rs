@@ -171,11 +171,7 @@ impl Verdicts {
 ///
 /// # Panics
 /// The measurement of a figure lacks a claim of the published values, or has one more; a test excludes it.
-pub fn reproduce(
-    paper: &Paper,
-    selection: &Selection,
-    lab: &Lab<'_>,
-) -> Result<Reproduction, Failure> {
+pub fn reproduce(paper: &Paper, selection: &Selection, lab: &Lab<'_>) -> Result<Reproduction, Failure> {
     let data = paper.data();
     let quick = if lab.quick() { " --quick" } else { "" };
     let mut reproduction = Reproduction {
@@ -195,13 +191,7 @@ pub fn reproduce(
         not_testable: 0,
         items: Vec::new(),
     };
-    let mut context = Context {
-        paper,
-        data: &data,
-        lab: &lab.temporary(),
-        quick,
-        measured: BTreeMap::new(),
-    };
+    let mut context = Context { paper, data: &data, lab: &lab.temporary(), quick, measured: BTreeMap::new() };
     match context.items(selection, &mut reproduction.items) {
         Ok(()) => {}
         Err(Failure::Stopped) => reproduction.interrupted = true,
@@ -273,12 +263,8 @@ impl Context<'_> {
 
     fn heading(&self, part: &str, measured: Measured, claims: &[Item]) -> Item {
         let found = self.data.heading(part);
-        let Heading {
-            id,
-            title,
-            source,
-            published,
-        } = found.unwrap_or_else(|| panic!("{}: no published values of {part}", self.paper.name));
+        let Heading { id, title, source, published } =
+            found.unwrap_or_else(|| panic!("{}: no published values of {part}", self.paper.name));
         let mut assumptions: Vec<Assumed> = Vec::new();
         for assumed in claims.iter().flat_map(|claim| &claim.assumptions) {
             if !assumptions.contains(assumed) {
@@ -290,10 +276,7 @@ impl Context<'_> {
             kind: if is_figure { Kind::Figure } else { Kind::Table },
             title: title.clone(),
             source: source.clone(),
-            published: published.clone().map(|text| Published {
-                text,
-                ..Published::default()
-            }),
+            published: published.clone().map(|text| Published { text, ..Published::default() }),
             quantity: String::new(),
             unit: String::new(),
             ours: Estimate::default(),
@@ -339,9 +322,7 @@ impl Context<'_> {
                 verdict,
                 seeds_to_decide: seeds_to_decide(self.data, measured, claim),
                 reason: match verdict {
-                    Verdict::AgreesInOrder | Verdict::Undecided | Verdict::Differs => {
-                        claim.reason.clone()
-                    }
+                    Verdict::AgreesInOrder | Verdict::Undecided | Verdict::Differs => claim.reason.clone(),
                     Verdict::Agrees | Verdict::Given | Verdict::NotPublished => None,
                 },
                 assumptions: self.assumed(&claim.assumptions),
@@ -356,16 +337,11 @@ impl Context<'_> {
     /// The claims that may depend on an assumption, under each value of it. `None`: no claim names it.
     fn sensitivity(&mut self, id: &str) -> Result<Option<Item>, Failure> {
         let variants = (self.paper.assumptions.iter()).find(|variants| variants.id == id);
-        let Variants { base, values, .. } =
-            variants.expect("selections have assumptions of the paper only");
-        let claims: Vec<&Claim> = (self.data.claims.iter())
-            .filter(|claim| claim.assumptions.iter().any(|known| known == id))
-            .collect();
+        let Variants { base, values, .. } = variants.expect("selections have assumptions of the paper only");
+        let claims: Vec<&Claim> =
+            (self.data.claims.iter()).filter(|claim| claim.assumptions.iter().any(|known| known == id)).collect();
         let Some(text) = self.data.assumptions.iter().find(|known| known.id == id) else {
-            panic!(
-                "{}: no assumption {id} in the published values",
-                self.paper.name
-            );
+            panic!("{}: no assumption {id} in the published values", self.paper.name);
         };
         if claims.is_empty() {
             return Ok(None);
@@ -373,9 +349,7 @@ impl Context<'_> {
         // Under the assumed value, then under the others, all with the same seeds: else chance would look like an effect of
         // the assumption.
         let assumed = Variant::new(base, |_| {});
-        let cases: Vec<Variant> = std::iter::once(assumed)
-            .chain(values.iter().copied())
-            .collect();
+        let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied()).collect();
         let mut found: Vec<ByPart<'_>> = Vec::new();
         for variant in &cases {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
@@ -419,12 +393,7 @@ impl Context<'_> {
     fn assumed(&self, ids: &[String]) -> Vec<Assumed> {
         let known = self.data.assumptions.iter();
         let known = known.filter(|assumption| ids.contains(&assumption.id));
-        known
-            .map(|assumption| Assumed {
-                id: assumption.id.clone(),
-                text: assumption.text.clone(),
-            })
-            .collect()
+        known.map(|assumption| Assumed { id: assumption.id.clone(), text: assumption.text.clone() }).collect()
     }
 
     fn command(&self, id: &str) -> String {
@@ -435,22 +404,14 @@ impl Context<'_> {
 impl Selection {
     fn names(&self) -> Vec<String> {
         let parts = self.parts.iter().map(|part| (*part).to_owned());
-        let assumptions = self
-            .assumptions
-            .iter()
-            .map(|id| format!("{ASSUMPTION}{id}"));
+        let assumptions = self.assumptions.iter().map(|id| format!("{ASSUMPTION}{id}"));
         parts.chain(assumptions).collect()
     }
 }
 
 pub(crate) fn ours(measured: &Measured, claim: &Claim) -> Estimate {
-    let found = measured
-        .claims
-        .iter()
-        .find(|(name, _)| name == claim.name());
-    found
-        .unwrap_or_else(|| panic!("{} is not measured", claim.id))
-        .1
+    let found = measured.claims.iter().find(|(name, _)| name == claim.name());
+    found.unwrap_or_else(|| panic!("{} is not measured", claim.id)).1
 }
 
 pub(crate) fn verdict(data: &Data, measured: &Measured, claim: &Claim) -> Verdict {
@@ -472,20 +433,14 @@ fn row<'a>(data: &'a Data, measured: &Measured, claim: &'a Claim) -> Vec<(&'a Cl
     let others = data
         .claims_of(claim.part())
         .filter(|other| other.row.is_some() && other.row == claim.row && other.id != claim.id);
-    others
-        .map(|other| (other, ours(measured, other).value))
-        .collect()
+    others.map(|other| (other, ours(measured, other).value)).collect()
 }
 
 /// Figures and tables by name.
 pub(crate) type ByPart<'a> = BTreeMap<&'a str, Measured>;
 
 /// Measures the figures and tables to which `claims` belong.
-pub(crate) fn measure_parts_of<'a>(
-    claims: &[&'a Claim],
-    paper: &Paper,
-    lab: &Lab<'_>,
-) -> Result<ByPart<'a>, Failure> {
+pub(crate) fn measure_parts_of<'a>(claims: &[&'a Claim], paper: &Paper, lab: &Lab<'_>) -> Result<ByPart<'a>, Failure> {
     let parts: BTreeSet<&str> = claims.iter().map(|claim| claim.part()).collect();
     let measured = parts.into_iter().map(|part| {
         let known = paper.parts.iter().find(|known| known.id == part);
@@ -496,29 +451,17 @@ pub(crate) fn measure_parts_of<'a>(
 }
 
 /// A row per claim: our number and its verdict under each value of an assumption, and what follows from them.
-fn sensitivity_table(
-    data: &Data,
-    claims: &[&Claim],
-    labels: &[&str],
-    cases: &[ByPart<'_>],
-) -> Table {
+fn sensitivity_table(data: &Data, claims: &[&Claim], labels: &[&str], cases: &[ByPart<'_>]) -> Table {
     let heads = labels.iter().enumerate().map(|(i, label)| match i {
         0 => format!("{label} (assumed)"),
         _ => (*label).to_owned(),
     });
     let heads = std::iter::once("claim".to_owned()).chain(heads);
-    let heads = heads.chain([
-        "the verdict depends on it".to_owned(),
-        "agrees with".to_owned(),
-    ]);
-    let table = Table::new(
-        "Our number and its verdict under each value, with few seeds and without intervals",
-        heads,
-    );
+    let heads = heads.chain(["the verdict depends on it".to_owned(), "agrees with".to_owned()]);
+    let table = Table::new("Our number and its verdict under each value, with few seeds and without intervals", heads);
     claims.iter().fold(table, |table, claim| {
-        let verdicts: Vec<Verdict> = (cases.iter())
-            .map(|case| verdict_of_number(data, &case[claim.part()], claim))
-            .collect();
+        let verdicts: Vec<Verdict> =
+            (cases.iter()).map(|case| verdict_of_number(data, &case[claim.part()], claim)).collect();
         let cells = cases.iter().zip(&verdicts).map(|(case, verdict)| {
             let value = ours(&case[claim.part()], claim).value;
             let number = significant(value);
@@ -528,8 +471,7 @@ fn sensitivity_table(
             }
         });
         let depends = verdicts.windows(2).any(|pair| pair[0] != pair[1]);
-        let agreeing =
-            (labels.iter().zip(&verdicts)).filter(|(_, verdict)| **verdict == Verdict::Agrees);
+        let agreeing = (labels.iter().zip(&verdicts)).filter(|(_, verdict)| **verdict == Verdict::Agrees);
         let agreeing: Vec<&str> = agreeing.map(|(label, _)| *label).collect();
         let agreeing = match agreeing.len() {
             0 => "none of them".to_owned(),
@@ -540,22 +482,12 @@ fn sensitivity_table(
             Some(_) => agreeing,
             None => "–".to_owned(),
         };
-        let last = [
-            Cell::text(if depends { "yes" } else { "no" }),
-            Cell::text(agreeing),
-        ];
-        table.row(
-            std::iter::once(Cell::text(&claim.id))
-                .chain(cells)
-                .chain(last),
-        )
+        let last = [Cell::text(if depends { "yes" } else { "no" }), Cell::text(agreeing)];
+        table.row(std::iter::once(Cell::text(&claim.id)).chain(cells).chain(last))
     })
 }
 
 /// A number with three digits; `none` without an observation.
 pub(crate) fn significant(value: Option<f64>) -> String {
-    value.map_or_else(
-        || "none".to_owned(),
-        |value| gentle_units::text::significant(value, 3),
-    )
+    value.map_or_else(|| "none".to_owned(), |value| gentle_units::text::significant(value, 3))
 }

@@ -42,10 +42,7 @@ impl Results {
             let found = asked.find(|(_, label)| *label == result.label);
             found.map_or("", |(role, _)| *role)
         };
-        Results {
-            roles: comparison.results.iter().map(role).collect(),
-            comparison,
-        }
+        Results { roles: comparison.results.iter().map(role).collect(), comparison }
     }
 
     /// The comparison, with all results.
@@ -84,25 +81,12 @@ impl Results {
     /// A number from the metrics of each seed, such as the ratio of two schemes: its mean over seeds.
     pub fn per_seed(&self, number: impl Fn(&Values<'_>) -> Option<f64>) -> Estimate {
         let seeds = 0..self.comparison.seeds.len();
-        Estimate::over(seeds.map(|seed| {
-            number(&Values {
-                results: self,
-                seed,
-            })
-        }))
+        Estimate::over(seeds.map(|seed| number(&Values { results: self, seed })))
     }
 
     /// A number from the metrics of each seed of two results with the same seeds: its mean over seeds.
-    pub fn per_seed_with(
-        &self,
-        other: &Results,
-        number: impl Fn(&Values<'_>, &Values<'_>) -> Option<f64>,
-    ) -> Estimate {
-        let seeds = self
-            .comparison
-            .seeds
-            .len()
-            .min(other.comparison.seeds.len());
+    pub fn per_seed_with(&self, other: &Results, number: impl Fn(&Values<'_>, &Values<'_>) -> Option<f64>) -> Estimate {
+        let seeds = self.comparison.seeds.len().min(other.comparison.seeds.len());
         Estimate::over((0..seeds).map(|seed| {
             let values = |results| Values { results, seed };
             number(&values(self), &values(other))

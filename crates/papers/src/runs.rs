@@ -1,9 +1,7 @@
 //! Runs that are made once: figures share them, and records of earlier calls or other machines replace them.
 
 use gentle_aqm::Spec;
-use gentle_experiment::{
-    Aborted, Backend, Experiment, Record, RunRecord, RunSpec, Scenario, Settings, Watch,
-};
+use gentle_experiment::{Aborted, Backend, Experiment, Record, RunRecord, RunSpec, Scenario, Settings, Watch};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,11 +24,7 @@ pub(crate) struct Cached<'a, B> {
 
 impl<'a, B: Backend> Cached<'a, B> {
     pub(crate) fn new(backend: B, store: Option<&'a dyn Store>) -> Self {
-        Cached {
-            backend,
-            store,
-            known: Mutex::default(),
-        }
+        Cached { backend, store, known: Mutex::default() }
     }
 
     fn remember(&self, name: String, record: &RunRecord) {
@@ -45,10 +39,7 @@ impl<'a, B: Backend> Cached<'a, B> {
 }
 
 fn experiment(run: &RunSpec<'_>) -> Experiment {
-    let settings = Settings {
-        seeds: vec![run.seed],
-        bins: run.bins.to_vec(),
-    };
+    let settings = Settings { seeds: vec![run.seed], bins: run.bins.to_vec() };
     let schemes = [run.scheme.clone()];
     Experiment::new("gentle reproduce", run.scenario, &schemes, &settings)
 }
@@ -57,10 +48,7 @@ fn experiment(run: &RunSpec<'_>) -> Experiment {
 fn name(experiment: &Experiment, run: &RunSpec<'_>) -> String {
     let bins: String = run.bins.iter().map(|bin| format!("-{bin}")).collect();
     let label = run.scheme.to_string();
-    let label = label.replace(
-        |c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_',
-        "-",
-    );
+    let label = label.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_', "-");
     let fingerprint = experiment.fingerprint.get(..16).unwrap_or_default();
     format!("{fingerprint}-{label}{bins}-seed-{}", run.seed)
 }
@@ -80,12 +68,7 @@ impl<B: Backend> Backend for Cached<'_, B> {
         B::cost(scenario)
     }
 
-    fn prepare(
-        &self,
-        scenario: &mut Scenario,
-        schemes: &[Spec],
-        settings: &Settings,
-    ) -> Result<Vec<Spec>, B::Error> {
+    fn prepare(&self, scenario: &mut Scenario, schemes: &[Spec], settings: &Settings) -> Result<Vec<Spec>, B::Error> {
         self.backend.prepare(scenario, schemes, settings)
     }
 
@@ -115,10 +98,7 @@ impl<B: Backend> Backend for Cached<'_, B> {
         }
         let made = self.backend.run(run, watch)?;
         if let Some(store) = self.store {
-            let record = Record {
-                experiment,
-                run: made.clone(),
-            };
+            let record = Record { experiment, run: made.clone() };
             store.save(&name, &record.to_json());
         }
         self.remember(name, &made);

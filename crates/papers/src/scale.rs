@@ -45,17 +45,12 @@ pub(crate) fn contradiction(claim: &Claim) -> Option<String> {
 impl Degree {
     /// The word that occurs in a text.
     fn in_text(&self, text: &str) -> Option<&str> {
-        let mut text = format!(
-            " {} ",
-            text.to_lowercase().replace(['.', ',', ':', '/'], " ")
-        );
+        let mut text = format!(" {} ", text.to_lowercase().replace(['.', ',', ':', '/'], " "));
         for phrase in &self.except {
             text = text.replace(phrase.as_str(), "");
         }
         let mut words = self.words.iter();
-        words
-            .find(|word| text.contains(&format!(" {word} ")))
-            .map(String::as_str)
+        words.find(|word| text.contains(&format!(" {word} "))).map(String::as_str)
     }
 
     fn permits(&self, target: Target, tolerance: f64) -> bool {
@@ -69,12 +64,9 @@ impl Degree {
         let near = |factor: f64, within: f64| match target {
             Target::AtMost(bound) => bound <= factor * (1.0 + within) + ROUNDING,
             Target::AtLeast(bound) => bound >= factor * (1.0 - within) - ROUNDING,
-            Target::Value(value) => {
-                (value - factor).abs() <= ROUNDING && tolerance <= factor * within + ROUNDING
-            }
+            Target::Value(value) => (value - factor).abs() <= ROUNDING && tolerance <= factor * within + ROUNDING,
             Target::Between(low, high) => {
-                low >= factor * (1.0 - within) - ROUNDING
-                    && high <= factor * (1.0 + within) + ROUNDING
+                low >= factor * (1.0 - within) - ROUNDING && high <= factor * (1.0 + within) + ROUNDING
             }
         };
         let within = match (self.factor, self.within) {
@@ -90,10 +82,7 @@ mod tests {
     use super::*;
 
     fn claim(text: &str, target: Target) -> Claim {
-        let mut claim = Claim {
-            text: text.to_owned(),
-            ..Claim::default()
-        };
+        let mut claim = Claim { text: text.to_owned(), ..Claim::default() };
         match target {
             Target::AtMost(bound) => claim.at_most = Some(bound),
             Target::AtLeast(bound) => claim.at_least = Some(bound),
@@ -108,21 +97,12 @@ mod tests {
         let word = |text, target| contradiction(&claim(text, target));
         let at_most = Target::AtMost;
         assert_eq!(word("A is much better than B.", at_most(0.8)), None);
-        assert_eq!(
-            word("A is much better than B.", at_most(1.0)).as_deref(),
-            Some("much")
-        );
+        assert_eq!(word("A is much better than B.", at_most(1.0)).as_deref(), Some("much"));
         assert_eq!(word("A is better than B.", at_most(1.0)), None);
         assert_eq!(word("A uses as much as B.", Target::AtLeast(0.98)), None);
-        assert_eq!(
-            word("A halves it.", Target::Value(0.6)).as_deref(),
-            Some("halves")
-        );
+        assert_eq!(word("A halves it.", Target::Value(0.6)).as_deref(), Some("halves"));
         assert_eq!(word("A halves it.", Target::Value(0.5)), None);
-        assert_eq!(
-            word("A and B are alike.", at_most(1.5)).as_deref(),
-            Some("alike")
-        );
+        assert_eq!(word("A and B are alike.", at_most(1.5)).as_deref(), Some("alike"));
         let mut in_percent = claim("Clearly less.", at_most(3.0));
         in_percent.unit = "%".to_owned();
         assert_eq!(contradiction(&in_percent), None);

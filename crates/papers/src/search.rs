@@ -8,9 +8,7 @@
 use crate::lab::{Failure, Lab};
 use crate::paper::{Paper, Variant};
 use crate::published::{Claim, Data};
-use crate::reproduction::{
-    ByPart, measure_parts_of, ours, significant, verdict, verdict_of_number,
-};
+use crate::reproduction::{ByPart, measure_parts_of, ours, significant, verdict, verdict_of_number};
 use crate::selection::{ASSUMPTION, SEARCH};
 use crate::table::{Cell, Table};
 use crate::verdict::Verdict;
@@ -43,15 +41,8 @@ pub(crate) fn search(paper: &Paper, data: &Data, lab: &Lab<'_>) -> Result<Vec<Ta
         search.attempt(setting, &mut tried)?;
     }
     search.ascend(&mut tried)?;
-    let full = [
-        search.measure(&tried[0].setting, false)?,
-        search.measure(&search.best(&tried).setting, false)?,
-    ];
-    Ok(vec![
-        search.values(&search.best(&tried).setting),
-        search.counts(&full),
-        search.claims(&tried, &full),
-    ])
+    let full = [search.measure(&tried[0].setting, false)?, search.measure(&search.best(&tried).setting, false)?];
+    Ok(vec![search.values(&search.best(&tried).setting), search.counts(&full), search.claims(&tried, &full)])
 }
 
 struct Search<'a> {
@@ -72,12 +63,7 @@ impl<'a> Search<'a> {
         let tested = |claim: &&Claim| claim.target().is_some() && !claim.given;
         let claims = data.claims.iter().filter(tested);
         let claims = claims.filter(|claim| depends(claim.part()));
-        Search {
-            paper,
-            data,
-            lab,
-            claims: claims.collect(),
-        }
+        Search { paper, data, lab, claims: claims.collect() }
     }
 
     /// The assumed setting, and those that are drawn.
@@ -96,11 +82,7 @@ impl<'a> Search<'a> {
     /// Measures a setting, unless its values exclude each other.
     fn attempt(&self, setting: Setting, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
         match self.measure(&setting, true) {
-            Ok(found) => tried.push(Tried {
-                score: self.score(&found),
-                setting,
-                found,
-            }),
+            Ok(found) => tried.push(Tried { score: self.score(&found), setting, found }),
             Err(Failure::Conflict(_)) => {}
             Err(failure) => return Err(failure),
         }
@@ -129,9 +111,8 @@ impl<'a> Search<'a> {
 
     fn measure(&self, setting: &Setting, few: bool) -> Result<ByPart<'a>, Failure> {
         let chosen = self.paper.assumptions.iter().zip(setting);
-        let variants: Vec<Variant> = chosen
-            .filter_map(|(variants, index)| Some(variants.values[index.checked_sub(1)?]))
-            .collect();
+        let variants: Vec<Variant> =
+            chosen.filter_map(|(variants, index)| Some(variants.values[index.checked_sub(1)?])).collect();
         let mut lab = self.lab.with_variants(variants);
         if few {
             lab = lab.with_few_seeds();
@@ -153,9 +134,7 @@ impl<'a> Search<'a> {
 
     /// Claims of the first half that agree, then those that agree in order.
     fn score(&self, found: &ByPart<'_>) -> (usize, usize) {
-        let verdicts: Vec<Verdict> = (self.half(true))
-            .map(|claim| self.verdict(found, claim))
-            .collect();
+        let verdicts: Vec<Verdict> = (self.half(true)).map(|claim| self.verdict(found, claim)).collect();
         let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
         (number(Verdict::Agrees), number(Verdict::AgreesInOrder))
     }
@@ -166,21 +145,12 @@ impl<'a> Search<'a> {
         chosen.fold(table, |table, (variants, index)| {
             let best = index.checked_sub(1);
             let best = best.map_or("the same", |index| variants.values[index].label);
-            table.row([
-                Cell::text(variants.id),
-                Cell::text(variants.base),
-                Cell::text(best),
-            ])
+            table.row([Cell::text(variants.id), Cell::text(variants.base), Cell::text(best)])
         })
     }
 
     fn counts(&self, [assumed, best]: &[ByPart<'_>; 2]) -> Table {
-        const VERDICTS: [Verdict; 4] = [
-            Verdict::Agrees,
-            Verdict::AgreesInOrder,
-            Verdict::Undecided,
-            Verdict::Differs,
-        ];
+        const VERDICTS: [Verdict; 4] = [Verdict::Agrees, Verdict::AgreesInOrder, Verdict::Undecided, Verdict::Differs];
         let heads = ["claims", "setting"].into_iter();
         let heads = heads.chain(VERDICTS.map(Verdict::name));
         let table = Table::new("Claims by verdict, with all seeds", heads);
@@ -190,63 +160,43 @@ impl<'a> Search<'a> {
             ("others", "assumed", assumed, false),
             ("others", "best", best, false),
         ];
-        rows.into_iter()
-            .fold(table, |table, (half, setting, found, chosen)| {
-                let verdicts: Vec<Verdict> = (self.half(chosen))
-                    .map(|claim| verdict(self.data, &found[claim.part()], claim))
-                    .collect();
-                let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
-                let cells = VERDICTS.map(|of| Cell::text(number(of).to_string()));
-                table.row(
-                    [Cell::text(half), Cell::text(setting)]
-                        .into_iter()
-                        .chain(cells),
-                )
-            })
+        rows.into_iter().fold(table, |table, (half, setting, found, chosen)| {
+            let verdicts: Vec<Verdict> =
+                (self.half(chosen)).map(|claim| verdict(self.data, &found[claim.part()], claim)).collect();
+            let number = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
+            let cells = VERDICTS.map(|of| Cell::text(number(of).to_string()));
+            table.row([Cell::text(half), Cell::text(setting)].into_iter().chain(cells))
+        })
     }
 
     /// Claims that do not agree with the assumed setting, or in some other.
     fn claims(&self, tried: &[Tried<'_>], [assumed, best]: &[ByPart<'_>; 2]) -> Table {
-        let heads = [
-            "claim",
-            "assumed",
-            "best setting",
-            "smallest",
-            "largest",
-            "settings in which it agrees",
-        ];
+        let heads = ["claim", "assumed", "best setting", "smallest", "largest", "settings in which it agrees"];
         let title = "Claims that do not agree in every setting: our number with all seeds, and over all settings";
-        self.claims
-            .iter()
-            .fold(Table::new(title, heads), |table, claim| {
-                let agrees = (tried.iter())
-                    .filter(|tried| self.verdict(&tried.found, claim) == Verdict::Agrees)
-                    .count();
-                if agrees == tried.len() {
-                    return table;
-                }
-                let values = (tried.iter())
-                    .filter_map(|tried| ours(&tried.found[claim.part()], claim).value);
-                let (low, high) = values
-                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-                        (f64::min(low, value), f64::max(high, value))
-                    });
-                let number =
-                    |value: f64| Cell::text(significant(Some(value).filter(|it| it.is_finite())));
-                let full = |found: &ByPart<'_>| {
-                    let measured = &found[claim.part()];
-                    let value = significant(ours(measured, claim).value);
-                    Cell::text(format!("{value} ({})", verdict(self.data, measured, claim)))
-                };
-                table.row([
-                    Cell::text(&claim.id),
-                    full(assumed),
-                    full(best),
-                    number(low),
-                    number(high),
-                    Cell::text(format!("{agrees} of {}", tried.len())),
-                ])
-            })
+        self.claims.iter().fold(Table::new(title, heads), |table, claim| {
+            let agrees = (tried.iter()).filter(|tried| self.verdict(&tried.found, claim) == Verdict::Agrees).count();
+            if agrees == tried.len() {
+                return table;
+            }
+            let values = (tried.iter()).filter_map(|tried| ours(&tried.found[claim.part()], claim).value);
+            let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (f64::min(low, value), f64::max(high, value))
+            });
+            let number = |value: f64| Cell::text(significant(Some(value).filter(|it| it.is_finite())));
+            let full = |found: &ByPart<'_>| {
+                let measured = &found[claim.part()];
+                let value = significant(ours(measured, claim).value);
+                Cell::text(format!("{value} ({})", verdict(self.data, measured, claim)))
+            };
+            table.row([
+                Cell::text(&claim.id),
+                full(assumed),
+                full(best),
+                number(low),
+                number(high),
+                Cell::text(format!("{agrees} of {}", tried.len())),
+            ])
+        })
     }
 }
 
@@ -343,12 +293,7 @@ mod tests {
         let limit = setup.schemes[0].1.to_string();
         let limit = limit.rsplit_once('=').expect("an option").1.parse();
         let limit = Estimate::exact(limit.expect("a number"));
-        let claims = [
-            ("bytes", bytes),
-            ("bytes-again", bytes),
-            ("limit", limit),
-            ("never", limit),
-        ];
+        let claims = [("bytes", bytes), ("bytes-again", bytes), ("limit", limit), ("never", limit)];
         Ok(Measured::new().claims(claims))
     }
 
@@ -359,8 +304,7 @@ mod tests {
         let tables = search(&PAPER, &PAPER.data(), &lab).unwrap();
         let text = |table: &Table| -> Vec<Vec<String>> {
             let rows = table.rows.iter();
-            rows.map(|row| row.iter().map(|cell| format!("{cell:?}")).collect())
-                .collect()
+            rows.map(|row| row.iter().map(|cell| format!("{cell:?}")).collect()).collect()
         };
         let [values, counts, claims] = [0, 1, 2].map(|index| text(&tables[index]));
         let says = |cell: &String, what: &str| assert!(cell.contains(what), "{cell}: {what}");

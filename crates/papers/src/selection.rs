@@ -35,11 +35,7 @@ impl Selection {
     pub fn all(paper: &Paper) -> Selection {
         Selection {
             parts: paper.parts.iter().map(|part| part.id).collect(),
-            assumptions: paper
-                .assumptions
-                .iter()
-                .map(|variants| variants.id)
-                .collect(),
+            assumptions: paper.assumptions.iter().map(|variants| variants.id).collect(),
             all: true,
         }
     }
@@ -58,9 +54,7 @@ impl Selection {
             all.assumptions.push(SEARCH);
         }
         let data = paper.data();
-        let selects = |name: &str, part: &str| {
-            name == part || data.claims_of(part).any(|claim| claim.id == name)
-        };
+        let selects = |name: &str, part: &str| name == part || data.claims_of(part).any(|claim| claim.id == name);
         let is_assumption = |name: &str, id: &str| name.strip_prefix(ASSUMPTION) == Some(id);
         for name in names {
             let known = all.parts.iter().any(|part| selects(name, part))
@@ -77,10 +71,8 @@ impl Selection {
                 });
             }
         }
-        all.parts
-            .retain(|part| names.iter().any(|name| selects(name, part)));
-        all.assumptions
-            .retain(|id| names.iter().any(|name| is_assumption(name, id)));
+        all.parts.retain(|part| names.iter().any(|name| selects(name, part)));
+        all.assumptions.retain(|id| names.iter().any(|name| is_assumption(name, id)));
         all.all = false;
         Ok(all)
     }

@@ -75,8 +75,8 @@ impl Coverage {
     /// The built-in list is not valid; a test excludes it.
     pub fn of(paper: &Paper) -> Option<Coverage> {
         let text = paper.sentences?;
-        let sentences = parse(text, &paper.data())
-            .unwrap_or_else(|error| panic!("built-in sentences of {}: {error}", paper.name));
+        let sentences =
+            parse(text, &paper.data()).unwrap_or_else(|error| panic!("built-in sentences of {}: {error}", paper.name));
         let number = |is: fn(&Sentence) -> bool| {
             let found = sentences.iter().filter(|sentence| is(sentence)).count();
             u32::try_from(found).unwrap_or(u32::MAX)
@@ -105,34 +105,18 @@ fn parse(text: &str, data: &Data) -> Result<Vec<Sentence>, String> {
     let known = data.ids();
     for sentence in &sentences {
         let Sentence { says, items, .. } = sentence;
-        let given = [
-            !items.is_empty(),
-            sentence.without.is_some(),
-            sentence.missing.is_some(),
-        ];
+        let given = [!items.is_empty(), sentence.without.is_some(), sentence.missing.is_some()];
         if given.into_iter().filter(|given| *given).count() != 1 {
-            return Err(format!(
-                "'{says}': expected one of items, without and missing"
-            ));
+            return Err(format!("'{says}': expected one of items, without and missing"));
         }
         if let Some(id) = items.iter().find(|id| !known.contains(id.as_str())) {
             return Err(format!("'{says}': the paper has no item {id}"));
         }
     }
-    let named: BTreeSet<&str> = sentences
-        .iter()
-        .flat_map(|sentence| &sentence.items)
-        .map(String::as_str)
-        .collect();
-    let overlooked = data
-        .claims
-        .iter()
-        .find(|claim| claim.target().is_some() && !named.contains(claim.id.as_str()));
+    let named: BTreeSet<&str> = sentences.iter().flat_map(|sentence| &sentence.items).map(String::as_str).collect();
+    let overlooked = data.claims.iter().find(|claim| claim.target().is_some() && !named.contains(claim.id.as_str()));
     match overlooked {
-        Some(claim) => Err(format!(
-            "{} has a published value, which no sentence states",
-            claim.id
-        )),
+        Some(claim) => Err(format!("{} has a published value, which no sentence states", claim.id)),
         None => Ok(sentences),
     }
 }

@@ -21,9 +21,7 @@ impl Setup {
     /// # Panics
     /// The text is not a valid scenario.
     pub fn from_toml(file: &str, text: &str) -> Setup {
-        let scenario = Scenario::from_toml(file, text, &|_| {
-            Err(io::Error::from(io::ErrorKind::NotFound))
-        });
+        let scenario = Scenario::from_toml(file, text, &|_| Err(io::Error::from(io::ErrorKind::NotFound)));
         Setup {
             scenario: scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")),
             schemes: Vec::new(),
@@ -46,9 +44,7 @@ impl Setup {
     /// Adds several schemes.
     #[must_use]
     pub fn schemes(self, schemes: &[(&'static str, &str)]) -> Setup {
-        schemes
-            .iter()
-            .fold(self, |setup, (role, spec)| setup.scheme(role, spec))
+        schemes.iter().fold(self, |setup, (role, spec)| setup.scheme(role, spec))
     }
 
     /// Sets an option of the scheme with the name `role`, if it is compared. If the scheme does not allow the value, as another

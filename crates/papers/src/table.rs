@@ -63,11 +63,7 @@ impl From<String> for Cell {
 impl Table {
     /// A table without rows.
     pub fn new<S: Into<String>>(title: &str, columns: impl IntoIterator<Item = S>) -> Table {
-        Table {
-            title: title.to_owned(),
-            columns: columns.into_iter().map(Into::into).collect(),
-            rows: Vec::new(),
-        }
+        Table { title: title.to_owned(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
     /// Adds a row.

@@ -72,8 +72,7 @@ impl Verdict {
     pub fn of_estimate(claim: &Claim, ours: Estimate, row: &[(&Claim, Option<f64>)]) -> Verdict {
         let at = |ours: Option<f64>| Verdict::of_claim(claim, ours, row);
         let verdict = at(ours.value);
-        let (Some(target), Some(value), Some(half)) = (claim.target(), ours.value, ours.ci95)
-        else {
+        let (Some(target), Some(value), Some(half)) = (claim.target(), ours.value, ours.ci95) else {
             return verdict;
         };
         let [low, high] = [value - half, value + half];
@@ -82,8 +81,7 @@ impl Verdict {
             Target::AtMost(_) | Target::AtLeast(_) => same.contains(&false),
             Target::Value(_) | Target::Between(..) => match verdict {
                 Verdict::Agrees | Verdict::Given => {
-                    half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance)
-                        && same.contains(&false)
+                    half > f64::max(VAGUE * target.size(), 2.0 * claim.tolerance) && same.contains(&false)
                 }
                 _ => target.reaches(low, high, claim.tolerance),
             },
@@ -96,11 +94,7 @@ impl Verdict {
 
     /// Least number of seeds with which [`Verdict::of_estimate`] decides, if they vary as ours do and have the same mean; `None` if
     /// the claim is decided, has no interval, or 10,000 seeds do not decide it.
-    pub fn seeds_to_decide(
-        claim: &Claim,
-        ours: Estimate,
-        row: &[(&Claim, Option<f64>)],
-    ) -> Option<u32> {
+    pub fn seeds_to_decide(claim: &Claim, ours: Estimate, row: &[(&Claim, Option<f64>)]) -> Option<u32> {
         let decided = |seeds: u32| {
             let ci95 = ours.ci95_with(seeds);
             Verdict::of_estimate(claim, Estimate { ci95, ..ours }, row) != Verdict::Undecided
@@ -135,9 +129,7 @@ impl Verdict {
                 false => Verdict::Agrees,
             };
         }
-        let same_side = claim
-            .neutral
-            .is_some_and(|neutral| target.is_on_side_of(ours, neutral));
+        let same_side = claim.neutral.is_some_and(|neutral| target.is_on_side_of(ours, neutral));
         match same_side || is_in_order(target, ours, row) {
             true => Verdict::AgreesInOrder,
             false => Verdict::Differs,
@@ -151,12 +143,10 @@ fn is_in_order(target: Target, ours: f64, row: &[(&Claim, Option<f64>)]) -> bool
     let Target::Value(published) = target else {
         return false;
     };
-    let mut others = row
-        .iter()
-        .filter_map(|(claim, other)| match claim.target() {
-            Some(Target::Value(value)) => Some((value, *other)),
-            _ => None,
-        });
+    let mut others = row.iter().filter_map(|(claim, other)| match claim.target() {
+        Some(Target::Value(value)) => Some((value, *other)),
+        _ => None,
+    });
     let mut compared = false;
     let in_order = others.all(|(value, other)| {
         compared = true;
@@ -177,11 +167,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn claim(target: Target, tolerance: f64, neutral: Option<f64>) -> Claim {
-        let mut claim = Claim {
-            tolerance,
-            neutral,
-            ..Claim::default()
-        };
+        let mut claim = Claim { tolerance, neutral, ..Claim::default() };
         match target {
             Target::Value(value) => claim.value = Some(value),
             Target::AtMost(bound) => claim.at_most = Some(bound),
@@ -206,10 +192,8 @@ mod tests {
     fn a_number_agrees_in_order_if_it_ranks_in_its_row_as_published() {
         let row = [10.0, 20.0, 30.0].map(|value| claim(Target::Value(value), 1.0, None));
         let verdict = |ours: [f64; 3], index: usize| {
-            let others: Vec<_> = (0..3)
-                .filter(|other| *other != index)
-                .map(|other| (&row[other], Some(ours[other])))
-                .collect();
+            let others: Vec<_> =
+                (0..3).filter(|other| *other != index).map(|other| (&row[other], Some(ours[other]))).collect();
             Verdict::of_claim(&row[index], Some(ours[index]), &others)
         };
         assert_eq!(verdict([100.0, 200.0, 300.0], 1), Verdict::AgreesInOrder);
@@ -220,11 +204,7 @@ mod tests {
     #[test]
     fn an_interval_that_contains_everything_tells_nothing() {
         let verdict = |target, tolerance, value, ci95| {
-            let ours = Estimate {
-                value: Some(value),
-                ci95,
-                seeds: 6,
-            };
+            let ours = Estimate { value: Some(value), ci95, seeds: 6 };
             Verdict::of_estimate(&claim(target, tolerance, Some(1.0)), ours, &[])
         };
         let bound = Target::AtMost(1.0);
@@ -239,27 +219,17 @@ mod tests {
         // The interval reaches what is published, or does not.
         let value = Target::Value(0.6);
         assert_eq!(verdict(value, 0.1, 0.75, Some(0.1)), Verdict::Undecided);
-        assert_eq!(
-            verdict(value, 0.1, 0.75, Some(0.04)),
-            Verdict::AgreesInOrder
-        );
+        assert_eq!(verdict(value, 0.1, 0.75, Some(0.04)), Verdict::AgreesInOrder);
         assert_eq!(verdict(value, 0.1, 1.2, Some(0.4)), Verdict::Differs);
         // A wide tolerance permits a wide interval.
-        assert_eq!(
-            verdict(Target::Value(0.6), 0.3, 0.7, Some(0.5)),
-            Verdict::Agrees
-        );
+        assert_eq!(verdict(Target::Value(0.6), 0.3, 0.7, Some(0.5)), Verdict::Agrees);
     }
 
     #[test]
     fn more_seeds_decide_where_the_interval_is_narrow_enough() {
         let claim = claim(Target::AtMost(1.0), 0.0, None);
         let needed = |value, ci95| {
-            let ours = Estimate {
-                value: Some(value),
-                ci95: Some(ci95),
-                seeds: 6,
-            };
+            let ours = Estimate { value: Some(value), ci95: Some(ci95), seeds: 6 };
             Verdict::seeds_to_decide(&claim, ours, &[])
         };
         assert_eq!(needed(0.8, 0.1), None);
@@ -284,10 +254,7 @@ mod tests {
         use Verdict::{Agrees, AgreesInOrder, Differs, NotPublished, Undecided};
         assert_eq!(Verdict::of_part([]), NotPublished);
         assert_eq!(Verdict::of_part([NotPublished, Agrees]), Agrees);
-        assert_eq!(
-            Verdict::of_part([Agrees, AgreesInOrder, Agrees]),
-            AgreesInOrder
-        );
+        assert_eq!(Verdict::of_part([Agrees, AgreesInOrder, Agrees]), AgreesInOrder);
         assert_eq!(Verdict::of_part([Undecided, AgreesInOrder]), Undecided);
         assert_eq!(Verdict::of_part([Agrees, Differs, Undecided]), Differs);
     }

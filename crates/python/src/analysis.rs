@@ -5,8 +5,7 @@ use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::work::interruptible;
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampNanosecondArray, UInt16Array,
-    UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampNanosecondArray, UInt16Array, UInt64Array,
 };
 use gentle_capture::CaptureReader;
 use gentle_report::Origin;
@@ -45,13 +44,7 @@ pub(crate) fn analyze(
     memory_limit: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Analysis> {
-    let options = options(
-        &local.unwrap_or_default(),
-        interfaces.unwrap_or_default(),
-        rate,
-        inner,
-        memory_limit,
-    )?;
+    let options = options(&local.unwrap_or_default(), interfaces.unwrap_or_default(), rate, inner, memory_limit)?;
     let mut values: Option<Vec<Vec<Value>>> = connections.then(|| vec![Vec::new(); COLUMNS.len()]);
     let mut sink = |row: &Row| {
         let columns = values.iter_mut().flatten();
@@ -61,10 +54,7 @@ pub(crate) fn analyze(
         Ok(())
     };
     let analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
-    Ok(Analysis {
-        analysis,
-        connections: values,
-    })
+    Ok(Analysis { analysis, connections: values })
 }
 
 /// Makes the scenario that replays the connections of captures, as `gentle compare --from` does.
@@ -91,17 +81,11 @@ pub(crate) fn replay(
         Ok(())
     };
     let mut analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let names = names.join(", ");
     let scenario = gentle_replay::scenario(&names, flows, &mut analysis);
     let mut scenario = scenario.map_err(failed)?;
-    let warnings = analysis
-        .captures
-        .iter()
-        .flat_map(|capture| &capture.warnings);
+    let warnings = analysis.captures.iter().flat_map(|capture| &capture.warnings);
     scenario.warnings.extend(warnings.cloned());
     Ok(Scenario::of_captures(names, scenario))
 }
@@ -119,9 +103,7 @@ pub(crate) fn options(
         inner,
         local: prefixes(local)?,
         interfaces,
-        rate: rate
-            .map(|rate| invalid_argument("rate", rate.parse()))
-            .transpose()?,
+        rate: rate.map(|rate| invalid_argument("rate", rate.parse())).transpose()?,
         memory_limit: memory_limit.unwrap_or(defaults.memory_limit),
         ..defaults
     })
@@ -145,27 +127,20 @@ fn read(
         return Err(invalid("paths: expected one or more captures"));
     }
     let readers = paths.iter().map(|path| match std::fs::metadata(path) {
-        Err(error) => Err(failed(format!(
-            "{}: cannot be read: {error}",
-            path.display()
-        ))),
+        Err(error) => Err(failed(format!("{}: cannot be read: {error}", path.display()))),
         Ok(found) if found.is_dir() => Err(failed(format!(
             "{}: is a directory; name the captures in it, such as {}",
             path.display(),
             path.join("*").display()
         ))),
-        Ok(_) => CaptureReader::open(path)
-            .map(|reader| reader.strict(strict))
-            .map_err(failed),
+        Ok(_) => CaptureReader::open(path).map(|reader| reader.strict(strict)).map_err(failed),
     });
     let readers: Vec<CaptureReader> = readers.collect::<PyResult<_>>()?;
     let size: u64 = readers.iter().filter_map(CaptureReader::size).sum();
     let control = Control::default();
     let fraction = || control.consumed.load(Ordering::Relaxed) as f64 / size.max(1) as f64;
     let outcome = interruptible(py, progress, fraction, |stop| {
-        stopped_by(stop, &control, || {
-            gentle_trace::analyze(readers, options, None, Some(sink), &control)
-        })
+        stopped_by(stop, &control, || gentle_trace::analyze(readers, options, None, Some(sink), &control))
     })?;
     outcome.map_err(failed)
 }
@@ -178,9 +153,7 @@ pub(crate) fn stopped_by<T>(stop: &AtomicBool, control: &Control, work: impl FnO
         scope.spawn(move || {
             let tick = std::time::Duration::from_millis(50);
             while ended.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {
-                control
-                    .stop
-                    .store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                control.stop.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
             }
         });
         let result = work();
@@ -192,10 +165,7 @@ pub(crate) fn stopped_by<T>(stop: &AtomicBool, control: &Control, work: impl FnO
 impl Analysis {
     /// Results without the table of connections.
     pub(crate) fn without_connections(analysis: results::Analysis) -> Analysis {
-        Analysis {
-            analysis,
-            connections: None,
-        }
+        Analysis { analysis, connections: None }
     }
 }
 
@@ -215,9 +185,7 @@ impl Analysis {
     /// A row per connection, with the columns of `gentle analyze --connections`.
     fn connections(&self) -> PyResult<Table> {
         let Some(columns) = &self.connections else {
-            return Err(invalid(
-                "the analysis was made without connections; expected connections=True",
-            ));
+            return Err(invalid("the analysis was made without connections; expected connections=True"));
         };
         let columns = COLUMNS.iter().zip(columns).map(|(column, values)| {
             let (name, values) = arrow(column.name, values);
@@ -235,11 +203,7 @@ impl Analysis {
 
     /// The page that `gentle analyze --html` writes.
     fn html(&self) -> String {
-        let origin = Origin {
-            tool: "gentle.analyze".to_owned(),
-            command: None,
-            date: Some(jiff::Timestamp::now()),
-        };
+        let origin = Origin { tool: "gentle.analyze".to_owned(), command: None, date: Some(jiff::Timestamp::now()) };
         gentle_report::analyze::html(std::slice::from_ref(&self.analysis), &origin)
     }
 }
@@ -278,10 +242,6 @@ fn arrow(name: &str, values: &[Value]) -> (String, ArrayRef) {
             Arc::new(times.with_timezone("UTC")) as ArrayRef
         }
     };
-    let name = if is_time {
-        name.trim_end_matches("_s")
-    } else {
-        name
-    };
+    let name = if is_time { name.trim_end_matches("_s") } else { name };
     (name.to_owned(), array)
 }

@@ -57,20 +57,12 @@ pub(crate) fn capture_tasks<'py>(
         "all" => Continuing::All,
         "none" => Continuing::None,
         other => {
-            return Err(invalid(format!(
-                "continuing: '{other}'; expected name, directory, all or none"
-            )));
+            return Err(invalid(format!("continuing: '{other}'; expected name, directory, all or none")));
         }
     };
     let local = local.unwrap_or_default();
     let interfaces = interfaces.unwrap_or_default();
-    options(
-        &local,
-        interfaces.clone(),
-        rate.as_deref(),
-        inner,
-        memory_limit,
-    )?;
+    options(&local, interfaces.clone(), rate.as_deref(), inner, memory_limit)?;
     let tasks = runs(&paths, continuing).into_iter().map(|paths| Captures {
         engine: ENGINE.to_owned(),
         paths,
@@ -119,15 +111,10 @@ pub(crate) fn record_captures<'py>(
         captures.inner,
         captures.memory_limit,
     )?;
-    let recorder = Recorder {
-        options: &options,
-        strict: captures.strict,
-        anonymizer: None,
-    };
+    let recorder = Recorder { options: &options, strict: captures.strict, anonymizer: None };
     let made = py.detach(|| make(&recorder, &captures, &known, stop));
     let (id, made) = made.map_err(failed)?;
-    let made = made
-        .map(|(record, connections)| (PyBytes::new(py, &record), PyBytes::new(py, &connections)));
+    let made = made.map(|(record, connections)| (PyBytes::new(py, &record), PyBytes::new(py, &connections)));
     Ok((id, made))
 }
 
@@ -154,11 +141,8 @@ fn make(
         false => None,
     };
     let control = Control::default();
-    let record =
-        crate::analysis::stopped_by(stop, &control, || recorder.record(&task, rows, &control))?;
-    writer
-        .map_or(Ok(()), ParquetWriter::finish)
-        .map_err(AnalysisError::Rows)?;
+    let record = crate::analysis::stopped_by(stop, &control, || recorder.record(&task, rows, &control))?;
+    writer.map_or(Ok(()), ParquetWriter::finish).map_err(AnalysisError::Rows)?;
     Ok((task.id().to_owned(), Some((record.to_bytes(), connections))))
 }
 

@@ -40,10 +40,9 @@ impl Observer for Observed<'_> {
     fn started(&self, _: Run) {}
     fn reached(&self, run: Run, fraction: f64) {
         let of_runs = self.fractions.0.lock();
-        of_runs.unwrap_or_else(PoisonError::into_inner).insert(
-            (self.comparison, run.scheme, run.seed),
-            fraction.clamp(0.0, 1.0),
-        );
+        of_runs
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert((self.comparison, run.scheme, run.seed), fraction.clamp(0.0, 1.0));
     }
     fn finished(&self, run: Run) {
         self.reached(run, 1.0);
@@ -105,9 +104,7 @@ impl Plan {
             return Err(invalid("seeds: expected one or more"));
         }
         if !bins.is_sorted_by(|a, b| a < b) || bins.first() == Some(&0) {
-            return Err(invalid(
-                "bins: expected sizes in segments of 1 or more, ascending",
-            ));
+            return Err(invalid("bins: expected sizes in segments of 1 or more, ascending"));
         }
         let reference = reference.map(|label| known(&specs, label)).transpose()?;
         let settings = Settings { seeds, bins };
@@ -115,13 +112,7 @@ impl Plan {
             true => scenario.0.parts(),
             false => Vec::new(),
         };
-        Ok(Plan {
-            specs,
-            queues,
-            settings,
-            reference,
-            parts,
-        })
+        Ok(Plan { specs, queues, settings, reference, parts })
     }
 
     /// Number of runs, those of parts included.
@@ -138,10 +129,7 @@ impl Plan {
         stop: &AtomicBool,
     ) -> Result<Comparison, B::Error> {
         let compared = |scenario: &gentle_experiment::Scenario, comparison| {
-            let observed = Observed {
-                fractions,
-                comparison,
-            };
+            let observed = Observed { fractions, comparison };
             let (specs, settings) = (&self.specs, &self.settings);
             gentle_experiment::compare(backend, scenario, specs, settings, &observed, stop)
         };
@@ -158,10 +146,7 @@ impl Plan {
 }
 
 /// Calls `work` with this number of threads, or one per core.
-pub(crate) fn on_threads<T: Send>(
-    threads: Option<usize>,
-    work: impl FnOnce() -> T + Send,
-) -> PyResult<T> {
+pub(crate) fn on_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     match threads {
         Some(0) => Err(invalid("threads: expected one or more")),
         Some(number) => {
@@ -190,14 +175,9 @@ pub(crate) fn compare(
     let fractions = Fractions::default();
     let fraction = || fractions.of(plan.runs());
     let callbacks = Callbacks::default();
-    let backend = WithQueues {
-        queues: &plan.queues,
-        callbacks: &callbacks,
-    };
+    let backend = WithQueues { queues: &plan.queues, callbacks: &callbacks };
     interruptible_with(py, progress, fraction, &callbacks, |stop| {
-        on_threads(threads, || {
-            plan.run(&backend, &scenario.0, &fractions, stop)
-        })
+        on_threads(threads, || plan.run(&backend, &scenario.0, &fractions, stop))
     })??
 }
 
@@ -213,9 +193,7 @@ fn known(specs: &[Spec], wanted: &str) -> PyResult<String> {
     let mut named = specs.iter().filter(|known| known.scheme().name == wanted);
     match (named.next(), named.next()) {
         (Some(known), None) => Ok(known.to_string()),
-        _ => Err(invalid(format!(
-            "reference: '{wanted}' is not among the schemes compared"
-        ))),
+        _ => Err(invalid(format!("reference: '{wanted}' is not among the schemes compared"))),
     }
 }
 
@@ -235,10 +213,7 @@ struct Rows<'a, T> {
 
 impl Comparison {
     /// A row for each scheme, each of the `parts` of its results, and each seed.
-    fn rows<'a, T: Copy>(
-        &'a self,
-        parts: impl Fn(&'a results::SchemeResult) -> Vec<T>,
-    ) -> Rows<'a, T> {
+    fn rows<'a, T: Copy>(&'a self, parts: impl Fn(&'a results::SchemeResult) -> Vec<T>) -> Rows<'a, T> {
         let mut rows = Vec::new();
         for result in &self.0.results {
             for part in parts(result) {
@@ -300,11 +275,12 @@ impl Comparison {
         columns.push(rows.seeds());
         let first = self.0.results.first();
         let names = first.map_or(&[][..], |result| &result.by_seed);
-        columns.extend(names.iter().enumerate().map(|(index, series)| {
-            rows.numbers(&series.name, |row| {
-                row.result.by_seed[index].values[row.seed]
-            })
-        }));
+        columns.extend(
+            names
+                .iter()
+                .enumerate()
+                .map(|(index, series)| rows.numbers(&series.name, |row| row.result.by_seed[index].values[row.seed])),
+        );
         Table::new(columns)
     }
 
@@ -334,9 +310,7 @@ impl Comparison {
         columns.push(rows.texts("kind", |row| row.part.kind.as_deref()));
         columns.push(rows.texts("number", |row| Some(&row.part.number)));
         columns.push(rows.seeds());
-        columns.push(rows.numbers("harm", |row| {
-            row.part.values.get(row.seed).copied().flatten()
-        }));
+        columns.push(rows.numbers("harm", |row| row.part.values.get(row.seed).copied().flatten()));
         Table::new(columns)
     }
 
@@ -348,11 +322,7 @@ impl Comparison {
 
     /// The page that `gentle compare --html` writes.
     fn html(&self) -> String {
-        let origin = Origin {
-            tool: "gentle.compare".to_owned(),
-            command: None,
-            date: Some(jiff::Timestamp::now()),
-        };
+        let origin = Origin { tool: "gentle.compare".to_owned(), command: None, date: Some(jiff::Timestamp::now()) };
         gentle_report::compare::html(&self.0, &origin)
     }
 }

@@ -22,14 +22,9 @@ pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let made = INVALID_INPUT.get_or_try_init(py, || {
         let members = PyDict::new(py);
         members.set_item("__module__", "gentle")?;
-        members.set_item(
-            "__doc__",
-            "An argument, scheme or scenario that is not valid.",
-        )?;
+        members.set_item("__doc__", "An argument, scheme or scenario that is not valid.")?;
         let bases = (py.get_type::<Error>(), py.get_type::<PyValueError>());
-        let class = py
-            .get_type::<PyType>()
-            .call1(("InvalidInput", bases, members))?;
+        let class = py.get_type::<PyType>().call1(("InvalidInput", bases, members))?;
         Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
     })?;
     Ok(made.bind(py))
@@ -56,8 +51,7 @@ pub(crate) fn invalid_argument<T, E: Display>(name: &str, parsed: Result<T, E>) 
 
 /// Results from the JSON that they were written as; `kind` names them in messages.
 pub(crate) fn read_back<T: DeserializeOwned>(kind: &str, json: &str) -> PyResult<T> {
-    serde_json::from_str(json)
-        .map_err(|error| invalid(format!("not the JSON of a {kind} of this version: {error}")))
+    serde_json::from_str(json).map_err(|error| invalid(format!("not the JSON of a {kind} of this version: {error}")))
 }
 
 /// Text as the command prints it: foreign text neutralised, without the numbers that std appends to the system's messages.

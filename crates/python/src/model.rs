@@ -24,18 +24,10 @@ pub(crate) fn predict(
 ) -> PyResult<String> {
     let backoff = match backoff {
         "published" => Backoff::Constant,
-        "doubling" => Backoff::Doubling {
-            linear: 0,
-            retries: RETRIES,
-        },
-        "linux" => Backoff::Doubling {
-            linear: LINEAR,
-            retries: RETRIES,
-        },
+        "doubling" => Backoff::Doubling { linear: 0, retries: RETRIES },
+        "linux" => Backoff::Doubling { linear: LINEAR, retries: RETRIES },
         _ => {
-            return Err(invalid(format!(
-                "backoff: '{backoff}' is not known; expected doubling, linux or published"
-            )));
+            return Err(invalid(format!("backoff: '{backoff}' is not known; expected doubling, linux or published")));
         }
     };
     let path = Path {

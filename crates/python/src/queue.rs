@@ -103,17 +103,10 @@ impl Backend for WithQueues<'_> {
         Simulator::cost(scenario)
     }
 
-    fn prepare(
-        &self,
-        scenario: &mut Scenario,
-        schemes: &[Spec],
-        _: &Settings,
-    ) -> Result<Vec<Spec>, PyErr> {
+    fn prepare(&self, scenario: &mut Scenario, schemes: &[Spec], _: &Settings) -> Result<Vec<Spec>, PyErr> {
         for queue in schemes.iter().filter_map(|spec| self.find(spec)) {
             let (name, origin) = (&queue.spec, &queue.origin);
-            scenario
-                .assumptions
-                .push(format!("{name} is a queue in Python: {origin}."));
+            scenario.assumptions.push(format!("{name} is a queue in Python: {origin}."));
         }
         Ok(schemes.to_vec())
     }
@@ -129,9 +122,7 @@ impl Backend for WithQueues<'_> {
         let failure = Failure::default();
         let end = run.scenario.ends_at();
         let outcome = Python::attach(|py| {
-            let make = |seed| -> gentle_sim::Queue {
-                Box::new(PythonQueue::new(py, queue, seed, failure.clone()))
-            };
+            let make = |seed| -> gentle_sim::Queue { Box::new(PythonQueue::new(py, queue, seed, failure.clone())) };
             self.callbacks.run(py, || {
                 Simulation::with_queue(run, make, NoTap).run(|now| {
                     // Lets other threads of Python run, however little Python the queue itself executes.
@@ -300,14 +291,9 @@ impl QueuedPacket {
     /// `"overlimit"`, `"ack-filter"`.
     #[pyo3(signature = (reason="tail"))]
     fn drop(&mut self, reason: &str) -> PyResult<()> {
-        let Some(known) = DropReason::ALL
-            .into_iter()
-            .find(|known| known.name() == reason)
-        else {
+        let Some(known) = DropReason::ALL.into_iter().find(|known| known.name() == reason) else {
             let names = DropReason::ALL.map(DropReason::name).join(", ");
-            return Err(invalid(format!(
-                "'{reason}' is no reason for a drop; expected one of: {names}"
-            )));
+            return Err(invalid(format!("'{reason}' is no reason for a drop; expected one of: {names}")));
         };
         self.packet()?;
         if let Some(packet) = self.packet.take() {
@@ -319,11 +305,7 @@ impl QueuedPacket {
     fn __repr__(&self) -> String {
         match &self.packet {
             None => "<gentle.Packet that has left the queue>".to_owned(),
-            Some(packet) => format!(
-                "<gentle.Packet of flow {}, {} bytes>",
-                packet.flow(),
-                packet.bytes()
-            ),
+            Some(packet) => format!("<gentle.Packet of flow {}, {} bytes>", packet.flow(), packet.bytes()),
         }
     }
 }
@@ -348,10 +330,7 @@ struct PythonQueue {
 impl PythonQueue {
     fn new(py: Python<'_>, queue: &CustomQueue, seed: u64, failure: Failure) -> PythonQueue {
         let methods = queue.make.call1(py, (seed,)).and_then(|object| {
-            Ok(Methods {
-                enqueue: object.getattr(py, "enqueue")?,
-                dequeue: object.getattr(py, "dequeue")?,
-            })
+            Ok(Methods { enqueue: object.getattr(py, "enqueue")?, dequeue: object.getattr(py, "dequeue")? })
         });
         let methods = match methods {
             Ok(methods) => Some(methods),
@@ -360,14 +339,7 @@ impl PythonQueue {
                 None
             }
         };
-        PythonQueue {
-            name: queue.spec.scheme().name,
-            methods,
-            failure,
-            events: Arc::default(),
-            packets: 0,
-            bytes: 0,
-        }
+        PythonQueue { name: queue.spec.scheme().name, methods, failure, events: Arc::default(), packets: 0, bytes: 0 }
     }
 
     fn wrong(&self, problem: &str) -> PyErr {
@@ -398,12 +370,7 @@ impl PythonQueue {
         Ok(())
     }
 
-    fn offer(
-        &mut self,
-        now: Instant,
-        packet: Box<Packet>,
-        signals: &mut Signals<Box<Packet>>,
-    ) -> PyResult<()> {
+    fn offer(&mut self, now: Instant, packet: Box<Packet>, signals: &mut Signals<Box<Packet>>) -> PyResult<()> {
         let Some(methods) = &self.methods else {
             signals.dropped(packet, DropReason::Tail);
             return Ok(());
@@ -411,10 +378,7 @@ impl PythonQueue {
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
         let returned = Python::attach(|py| {
-            let packet = QueuedPacket {
-                packet: Some(packet),
-                queue: Arc::clone(&self.events),
-            };
+            let packet = QueuedPacket { packet: Some(packet), queue: Arc::clone(&self.events) };
             let returned = methods.enqueue.call1(py, (packet, now.as_secs_f64()))?;
             match returned.is_none(py) {
                 true => Ok(None),
@@ -429,11 +393,7 @@ impl PythonQueue {
         self.settle(signals, MarkReason::Early)
     }
 
-    fn take(
-        &mut self,
-        now: Instant,
-        signals: &mut Signals<Box<Packet>>,
-    ) -> PyResult<Dequeue<Box<Packet>>> {
+    fn take(&mut self, now: Instant, signals: &mut Signals<Box<Packet>>) -> PyResult<Dequeue<Box<Packet>>> {
         let Some(methods) = &self.methods else {
             return Ok(Dequeue::Empty);
         };
@@ -481,9 +441,9 @@ impl PythonQueue {
                 // A later time may be less than a nanosecond later.
                 Ok(Dequeue::NotBefore(Instant::from_secs_f64(time).max(now + Nanos(1))))
             }
-            Answer::Other(text) => Err(self.wrong(&format!(
-                "dequeue returned {text}; expected a packet, None, or a time in seconds"
-            ))),
+            Answer::Other(text) => {
+                Err(self.wrong(&format!("dequeue returned {text}; expected a packet, None, or a time in seconds")))
+            }
         }
     }
 
@@ -504,23 +464,14 @@ enum Answer {
 }
 
 impl Qdisc<Box<Packet>> for PythonQueue {
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        mut packet: Box<Packet>,
-        signals: &mut Signals<Box<Packet>>,
-    ) {
+    fn enqueue(&mut self, now: Instant, mut packet: Box<Packet>, signals: &mut Signals<Box<Packet>>) {
         packet.set_arrived(now);
         if let Err(error) = self.offer(now, packet, signals) {
             self.fail(error);
         }
     }
 
-    fn dequeue(
-        &mut self,
-        now: Instant,
-        signals: &mut Signals<Box<Packet>>,
-    ) -> Dequeue<Box<Packet>> {
+    fn dequeue(&mut self, now: Instant, signals: &mut Signals<Box<Packet>>) -> Dequeue<Box<Packet>> {
         self.take(now, signals).unwrap_or_else(|error| {
             self.fail(error);
             Dequeue::Empty

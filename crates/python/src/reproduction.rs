@@ -40,9 +40,7 @@ pub(crate) fn reproduce(
 ) -> PyResult<String> {
     let Some(paper) = Paper::by_name(paper) else {
         let known = papers().join(", ");
-        return Err(invalid(format!(
-            "no paper '{paper}'; expected one of: {known}"
-        )));
+        return Err(invalid(format!("no paper '{paper}'; expected one of: {known}")));
     };
     let selection = Selection::named(paper, &items).map_err(invalid)?;
     let runs = Runs::default();

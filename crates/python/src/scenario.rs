@@ -47,8 +47,7 @@ fn kept(flow: &Flow) -> KeptFlow {
         flow.bytes,
         flow.rtt.map(|rtt| rtt.0),
         flow.direction.map(|direction| direction == Direction::Down),
-        flow.initiator
-            .map(|initiator| initiator == Initiator::Sender),
+        flow.initiator.map(|initiator| initiator == Initiator::Sender),
     )
 }
 
@@ -70,9 +69,7 @@ fn restored((at, bytes, rtt, is_down, sender_connects): KeptFlow) -> Flow {
 pub(crate) fn builtin_toml(name: &str) -> PyResult<&'static str> {
     gentle_experiment::Scenario::builtin_toml(name).ok_or_else(|| {
         let known = BUILTIN.join(", ");
-        invalid(format!(
-            "no built-in scenario '{name}'; expected one of: {known}"
-        ))
+        invalid(format!("no built-in scenario '{name}'; expected one of: {known}"))
     })
 }
 
@@ -86,9 +83,7 @@ pub(crate) fn builtin_names() -> Vec<&'static str> {
 fn parsed(file: &str, text: &str, folder: Option<PathBuf>) -> Result<Scenario, ScenarioError> {
     let read = |name: &str| match &folder {
         Some(folder) => std::fs::read_to_string(folder.join(name)),
-        None => Err(io::Error::other(
-            "files can be named in scenario files only",
-        )),
+        None => Err(io::Error::other("files can be named in scenario files only")),
     };
     let scenario = gentle_experiment::Scenario::from_toml(file, text, &read)?;
     let made = Made::Toml(file.to_owned(), text.to_owned(), folder);
@@ -111,12 +106,7 @@ impl Scenario {
         let value: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
         let text = toml::to_string(&value).map_err(invalid)?;
         // Nobody wrote the lines of that text.
-        parsed(file, &text, folder).map_err(|error| {
-            invalid(ScenarioError {
-                place: None,
-                ..error
-            })
-        })
+        parsed(file, &text, folder).map_err(|error| invalid(ScenarioError { place: None, ..error }))
     }
 
     /// Parses a flow list (CSV) to the scenario that replays it. With `is_table`, the list was made of a table, and
@@ -155,12 +145,8 @@ impl Scenario {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let restore = py.import("gentle._restore")?.getattr("scenario")?;
         let arguments = match &*self.1 {
-            Made::Toml(file, text, folder) => {
-                ("from_toml", (file, text, folder)).into_bound_py_any(py)
-            }
-            Made::Flows(file, csv, is_table) => {
-                ("from_flows", (file, csv, is_table)).into_bound_py_any(py)
-            }
+            Made::Toml(file, text, folder) => ("from_toml", (file, text, folder)).into_bound_py_any(py),
+            Made::Flows(file, csv, is_table) => ("from_flows", (file, csv, is_table)).into_bound_py_any(py),
             Made::Captures(captures, scenario) => {
                 let flows: Vec<KeptFlow> = scenario
                     .workloads
@@ -194,12 +180,7 @@ impl Scenario {
         tcp: Option<BTreeMap<String, String>>,
     ) -> PyResult<Scenario> {
         let changes = PyDict::new(py);
-        for (name, value) in [
-            ("rate", rate),
-            ("up_rate", up_rate),
-            ("duration", duration),
-            ("profile", profile),
-        ] {
+        for (name, value) in [("rate", rate), ("up_rate", up_rate), ("duration", duration), ("profile", profile)] {
             changes.set_item(name, value)?;
         }
         changes.set_item("load", load)?;
@@ -219,15 +200,9 @@ impl Scenario {
             parsed.transpose()
         };
         if load.is_some_and(|load| !(load > 0.0 && load.is_finite())) {
-            return Err(invalid(
-                "load: expected a fraction of the rate above 0, such as 0.9",
-            ));
+            return Err(invalid("load: expected a fraction of the rate above 0, such as 0.9"));
         }
-        let change = LinkChange {
-            down: rate_of("rate", rate)?,
-            up: rate_of("up_rate", up_rate)?,
-            load,
-        };
+        let change = LinkChange { down: rate_of("rate", rate)?, up: rate_of("up_rate", up_rate)?, load };
         invalid_argument("load", scenario.change_links(&change))?;
         let made = Made::Changed(self.clone(), changes.unbind());
         Ok(Scenario(Arc::new(scenario), Arc::new(made)))

@@ -62,10 +62,7 @@ fn raised(error: SweepError, is_file: bool) -> PyErr {
 fn mistaken(error: ScenarioError, is_file: bool) -> PyErr {
     invalid(match is_file {
         true => error,
-        false => ScenarioError {
-            place: None,
-            ..error
-        },
+        false => ScenarioError { place: None, ..error },
     })
 }
 
@@ -103,12 +100,7 @@ fn plan(
 #[cfg(target_os = "linux")]
 fn testbed(machines: &Bound<'_, PyAny>) -> PyResult<gentle_testbed::runs::Testbed> {
     let settings: crate::testbed::Machines = machines.extract()?;
-    interruptible(
-        machines.py(),
-        None,
-        || 0.0,
-        |stop| settings.testbed(None, stop),
-    )?
+    interruptible(machines.py(), None, || 0.0, |stop| settings.testbed(None, stop))?
 }
 
 /// Nothing: other systems have no testbed.
@@ -172,8 +164,7 @@ impl SweepPlan {
     /// Adds the results in a file of the store.
     fn add(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<usize> {
         let content = content.to_vec();
-        py.detach(|| self.sweep.add(name, content))
-            .map_err(|error| raised(error, self.is_file))
+        py.detach(|| self.sweep.add(name, content)).map_err(|error| raised(error, self.is_file))
     }
 
     /// Runs of the store that other code made; they do not count.
@@ -183,9 +174,7 @@ impl SweepPlan {
 
     /// Points, runs, missing runs, and the estimated seconds of computing of these.
     fn survey(&self, py: Python<'_>) -> PyResult<(usize, u64, u64, f64)> {
-        let survey = py
-            .detach(|| self.sweep.survey())
-            .map_err(|error| raised(error, self.is_file))?;
+        let survey = py.detach(|| self.sweep.survey()).map_err(|error| raised(error, self.is_file))?;
         Ok((survey.points, survey.runs, survey.missing, survey.seconds))
     }
 
@@ -204,9 +193,7 @@ impl SweepPlan {
                 Some(batches) => batches.next(&self.sweep),
             }
         });
-        Ok(next
-            .map_err(|error| mistaken(error, self.is_file))?
-            .map(|batch| sent(py, &batch)))
+        Ok(next.map_err(|error| mistaken(error, self.is_file))?.map(|batch| sent(py, &batch)))
     }
 
     /// Texts that batches refer to, by their hash.
@@ -253,25 +240,17 @@ impl SweepPlan {
     /// The finished table in the order of the grid. `read` returns the content of a file of the store.
     fn table(&self, read: &Bound<'_, PyAny>) -> PyResult<Table> {
         let get = |name: &str| content(read, name);
-        let whole = gentle_sweep::whole(self.sweep.rows(&get))
-            .map_err(|error| raised(error, self.is_file))?;
-        let columns = whole.columns().iter().map(|column| Column {
-            name: column.name.clone(),
-            values: array(&column.values),
-        });
+        let whole = gentle_sweep::whole(self.sweep.rows(&get)).map_err(|error| raised(error, self.is_file))?;
+        let columns =
+            whole.columns().iter().map(|column| Column { name: column.name.clone(), values: array(&column.values) });
         Table::new(columns.collect())
     }
 
     /// Columns of the finished table as lists.
-    fn columns<'py>(
-        &self,
-        read: &Bound<'py, PyAny>,
-        names: Vec<String>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    fn columns<'py>(&self, read: &Bound<'py, PyAny>, names: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
         let py = read.py();
         let get = |name: &str| content(read, name);
-        let whole = gentle_sweep::whole(self.sweep.rows(&get))
-            .map_err(|error| raised(error, self.is_file))?;
+        let whole = gentle_sweep::whole(self.sweep.rows(&get)).map_err(|error| raised(error, self.is_file))?;
         let columns = PyDict::new(py);
         for name in names {
             match whole.column(&name) {
@@ -341,14 +320,8 @@ pub(crate) fn describe_batch(batch: &[u8]) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn only_best(schemes: Vec<Vec<f64>>, higher: bool) -> Option<usize> {
     let known = |value: f64| (!value.is_nan()).then_some(value);
-    let schemes = schemes
-        .into_iter()
-        .map(|values| values.into_iter().map(known).collect());
-    let better = if higher {
-        Better::Higher
-    } else {
-        Better::Lower
-    };
+    let schemes = schemes.into_iter().map(|values| values.into_iter().map(known).collect());
+    let better = if higher { Better::Higher } else { Better::Lower };
     gentle_experiment::only_best(&schemes.collect::<Vec<Vec<Option<f64>>>>(), better)
 }
 

@@ -3,8 +3,8 @@
 use crate::error::{failed, invalid};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray, TimestampNanosecondArray, UInt16Array, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    TimestampNanosecondArray, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -48,9 +48,7 @@ fn array(name: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     }
     match values.extract::<Vec<Option<f64>>>() {
         Ok(numbers) => Ok(Arc::new(Float64Array::from(numbers))),
-        Err(_) => Err(invalid(format!(
-            "{name}: expected a list of texts or of numbers"
-        ))),
+        Err(_) => Err(invalid(format!("{name}: expected a list of texts or of numbers"))),
     }
 }
 
@@ -91,22 +89,14 @@ fn listed<'py>(py: Python<'py>, values: &ArrayRef) -> PyResult<Bound<'py, PyAny>
 fn typed(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     macro_rules! array {
         ($array:ty, $value:ty) => {{
-            let array: $array = values
-                .extract::<Vec<Option<$value>>>()?
-                .into_iter()
-                .collect();
+            let array: $array = values.extract::<Vec<Option<$value>>>()?.into_iter().collect();
             Ok(Arc::new(array) as ArrayRef)
         }};
     }
     let kind: DataType = kind.parse().map_err(invalid)?;
     let array = for_type!(&kind, array)?;
-    match (
-        &kind,
-        array.as_any().downcast_ref::<TimestampNanosecondArray>(),
-    ) {
-        (DataType::Timestamp(_, zone), Some(times)) => {
-            Ok(Arc::new(times.clone().with_timezone_opt(zone.clone())))
-        }
+    match (&kind, array.as_any().downcast_ref::<TimestampNanosecondArray>()) {
+        (DataType::Timestamp(_, zone), Some(times)) => Ok(Arc::new(times.clone().with_timezone_opt(zone.clone()))),
         _ => Ok(array),
     }
 }
@@ -155,11 +145,7 @@ impl Table {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let schema = self.0.schema();
-        schema
-            .fields()
-            .iter()
-            .map(|field| field.name().clone())
-            .collect()
+        schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Number of rows and columns.

@@ -69,12 +69,7 @@ pub(crate) fn testbed_build(
     };
     let cache = Cache::of_user().map_err(failed)?;
     let built = Fraction::default();
-    let kernel = interruptible(
-        py,
-        progress,
-        || built.get(),
-        |stop| build::build(&request, &cache, &built, stop),
-    )?;
+    let kernel = interruptible(py, progress, || built.get(), |stop| build::build(&request, &cache, &built, stop))?;
     let kernel = kernel.map_err(failed)?;
     Ok((kernel.version, kernel.linux))
 }
@@ -93,9 +88,7 @@ impl Machines {
     /// The testbed with the cached kernel; builds gentle's modules if they are wanted and not in the cache.
     pub(crate) fn testbed(self, keep: Option<PathBuf>, stop: &AtomicBool) -> PyResult<Testbed> {
         if self.memory_mib < LEAST_MEMORY {
-            return Err(invalid(format!(
-                "memory_mib: expected {LEAST_MEMORY} or more"
-            )));
+            return Err(invalid(format!("memory_mib: expected {LEAST_MEMORY} or more")));
         }
         let time_limit = Duration::try_from_secs_f64(self.time_limit_s)
             .ok()
@@ -158,9 +151,6 @@ pub(crate) fn testbed_compare(
     let fraction = || fractions.of(plan.runs());
     interruptible(py, progress, fraction, |stop| {
         let testbed = machines.testbed(keep, stop)?;
-        on_threads(threads, || {
-            plan.run(&testbed, &scenario.0, &fractions, stop)
-        })?
-        .map_err(failed)
+        on_threads(threads, || plan.run(&testbed, &scenario.0, &fractions, stop))?.map_err(failed)
     })?
 }

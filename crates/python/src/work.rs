@@ -31,10 +31,7 @@ pub(crate) struct Callbacks(Mutex<BTreeSet<u64>>);
 impl Callbacks {
     /// Calls `code`, which calls Python, so that it can be interrupted.
     pub(crate) fn run<T>(&self, py: Python<'_>, code: impl FnOnce() -> T) -> PyResult<T> {
-        let thread: u64 = py
-            .import("threading")?
-            .call_method0("get_ident")?
-            .extract()?;
+        let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
         self.threads().insert(thread);
         let result = code();
         self.threads().remove(&thread);
@@ -49,9 +46,7 @@ impl Callbacks {
     fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
         let threads: Vec<u64> = self.threads().iter().copied().collect();
         let interrupt = py.import("gentle.queue")?.getattr("interrupt")?;
-        threads
-            .into_iter()
-            .try_for_each(|thread| interrupt.call1((thread,)).map(|_| ()))
+        threads.into_iter().try_for_each(|thread| interrupt.call1((thread,)).map(|_| ()))
     }
 }
 

@@ -32,9 +32,7 @@ fn built() -> PathBuf {
 /// The command of this build. Cargo builds it for tests of its own crate only, so it may be missing or old if tests were
 /// chosen by name.
 fn command() -> PathBuf {
-    built()
-        .join("gentle")
-        .with_extension(std::env::consts::EXE_EXTENSION)
+    built().join("gentle").with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 /// What to do if the command is missing or older than the code.
@@ -93,14 +91,7 @@ fn run(program: &str, args: &[&str], prepare: impl FnOnce(&mut Command) -> &mut 
 fn the_tests_in_python_pass() {
     let package = package();
     // Doctests are those of the package beside the extension.
-    let args = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "tests",
-        "--pyargs",
-        "gentle",
-    ];
+    let args = ["-q", "-p", "no:cacheprovider", "tests", "--pyargs", "gentle"];
     run("pytest", &args, |command| {
         command
             .env("PYTHONPATH", package.path())
@@ -113,21 +104,11 @@ fn the_tests_in_python_pass() {
 
 #[test]
 fn the_code_is_formatted_and_without_lints() {
-    run(
-        "ruff",
-        &["format", "--check", "--no-cache", "--quiet"],
-        |command| command,
-    );
-    run("ruff", &["check", "--no-cache", "--quiet"], |command| {
-        command
-    });
+    run("ruff", &["format", "--check", "--no-cache", "--quiet"], |command| command);
+    run("ruff", &["check", "--no-cache", "--quiet"], |command| command);
 }
 
 #[test]
 fn types_are_complete() {
-    run(
-        "mypy",
-        &["--strict", "--cache-dir", "/dev/null", "python"],
-        |command| command,
-    );
+    run("mypy", &["--strict", "--cache-dir", "/dev/null", "python"], |command| command);
 }

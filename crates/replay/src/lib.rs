@@ -37,11 +37,7 @@ pub struct NothingToReplay {
 ///
 /// # Errors
 /// No connection can be replayed.
-pub fn scenario(
-    captures: &str,
-    collected: Flows,
-    analysis: &mut Analysis,
-) -> Result<Scenario, NothingToReplay> {
+pub fn scenario(captures: &str, collected: Flows, analysis: &mut Analysis) -> Result<Scenario, NothingToReplay> {
     let flows = collected.finish(analysis);
     let inferred = analysis.flows.take().unwrap_or_default().in_words;
     let warned = |spoils: bool| {
@@ -56,10 +52,7 @@ pub fn scenario(
             true => inferred,
             false => without_tcp(analysis),
         };
-        return Err(NothingToReplay {
-            captures: captures.to_owned(),
-            reasons: reasons.join(" "),
-        });
+        return Err(NothingToReplay { captures: captures.to_owned(), reasons: reasons.join(" ") });
     }
     let mut scenario = Scenario::replay(captures, flows.iter().map(flow).collect());
     scenario.assumptions.splice(..0, inferred);
@@ -69,19 +62,15 @@ pub fn scenario(
 /// Contents of captures without TCP, in sentences.
 fn without_tcp(analysis: &Analysis) -> Vec<String> {
     let others = &analysis.other_protocols;
-    let attempts: Vec<String> = [
-        (&others.quic, "QUIC"),
-        (&others.sctp, "SCTP"),
-        (&others.dccp, "DCCP"),
-    ]
-    .into_iter()
-    .filter_map(|(found, name)| {
-        Some(match found.as_ref()?.attempts {
-            1 => format!("1 {name} connection"),
-            attempts => format!("{attempts} {name} connections"),
+    let attempts: Vec<String> = [(&others.quic, "QUIC"), (&others.sctp, "SCTP"), (&others.dccp, "DCCP")]
+        .into_iter()
+        .filter_map(|(found, name)| {
+            Some(match found.as_ref()?.attempts {
+                1 => format!("1 {name} connection"),
+                attempts => format!("{attempts} {name} connections"),
+            })
         })
-    })
-    .collect();
+        .collect();
     let mut sentences = analysis.verdict.clone();
     if !attempts.is_empty() {
         sentences.push(format!("It has {}.", attempts.join(", ")));

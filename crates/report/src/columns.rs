@@ -15,9 +15,7 @@ pub struct Column {
 pub(crate) fn legend(columns: impl Iterator<Item = Column>) -> String {
     let mut explained: Vec<Column> = Vec::new();
     for column in columns {
-        let known = explained
-            .iter()
-            .any(|other| other.meaning == column.meaning);
+        let known = explained.iter().any(|other| other.meaning == column.meaning);
         if !known && !column.meaning.is_empty() {
             explained.push(column);
         }
@@ -25,8 +23,6 @@ pub(crate) fn legend(columns: impl Iterator<Item = Column>) -> String {
     if explained.is_empty() {
         return String::new();
     }
-    let explained = explained
-        .iter()
-        .map(|column| format!("{}: {}", plain(&column.head), column.meaning));
+    let explained = explained.iter().map(|column| format!("{}: {}", plain(&column.head), column.meaning));
     explained.collect::<Vec<String>>().join("; ") + "."
 }

@@ -15,8 +15,7 @@ impl<W: Write> Writer<W> {
     /// Creates a writer and writes the header.
     pub fn new(to: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(to);
-        out.write_record(["start_s", "bytes", "rtt_s", "direction", "initiator"])
-            .map_err(of_csv)?;
+        out.write_record(["start_s", "bytes", "rtt_s", "direction", "initiator"]).map_err(of_csv)?;
         Ok(Self { out })
     }
 
@@ -25,10 +24,7 @@ impl<W: Write> Writer<W> {
     /// A flow without payload is an error ([`io::ErrorKind::InvalidInput`]), as it cannot be replayed.
     pub fn write(&mut self, flow: &Flow) -> io::Result<()> {
         if flow.bytes == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "a flow without payload cannot be replayed",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a flow without payload cannot be replayed"));
         }
         self.out
             .write_record([

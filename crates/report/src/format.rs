@@ -40,38 +40,20 @@ pub(crate) struct Scale {
 impl Scale {
     /// Scale suited to the largest of `values`.
     pub(crate) fn of(quantity: Quantity, values: impl Iterator<Item = f64>) -> Self {
-        let largest = values
-            .filter(|v| v.is_finite())
-            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        let largest = values.filter(|v| v.is_finite()).fold(0.0, |a: f64, b| a.max(b.abs()));
         let (unit, factor) = match quantity {
             Quantity::Count => {
-                return Self {
-                    unit: "",
-                    factor: 1.0,
-                    decimals: 0,
-                };
+                return Self { unit: "", factor: 1.0, decimals: 0 };
             }
             Quantity::Index => {
-                return Self {
-                    unit: "",
-                    factor: 1.0,
-                    decimals: 3,
-                };
+                return Self { unit: "", factor: 1.0, decimals: 3 };
             }
             Quantity::Frequency => {
-                return Self {
-                    unit: "",
-                    factor: 1.0,
-                    decimals: if largest < 100.0 { 2 } else { 1 },
-                };
+                return Self { unit: "", factor: 1.0, decimals: if largest < 100.0 { 2 } else { 1 } };
             }
             Quantity::Share => {
                 let decimals = if largest < 0.2 { 2 } else { 1 };
-                return Self {
-                    unit: "%",
-                    factor: 100.0,
-                    decimals,
-                };
+                return Self { unit: "%", factor: 100.0, decimals };
             }
             Quantity::Rate if largest >= 1e6 => ("Mb/s", 1e-6),
             Quantity::Rate => ("kb/s", 1e-3),
@@ -84,19 +66,13 @@ impl Scale {
             shown if shown >= 10.0 => 2,
             _ => 3,
         };
-        Self {
-            unit,
-            factor,
-            decimals,
-        }
+        Self { unit, factor, decimals }
     }
 
     /// Formats a number without its unit.
     pub(crate) fn show(&self, value: Option<f64>) -> String {
         match value {
-            Some(value) if value.is_finite() => {
-                grouped(&format!("{:.*}", self.decimals, value * self.factor))
-            }
+            Some(value) if value.is_finite() => grouped(&format!("{:.*}", self.decimals, value * self.factor)),
             _ => NONE.to_owned(),
         }
     }
@@ -191,19 +167,13 @@ pub(crate) fn list(items: &[String]) -> String {
 
 /// Sentence with non-breaking spaces between numbers and units.
 pub(crate) fn unbroken(sentence: &str) -> String {
-    const UNITS: [&str; 13] = [
-        "s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s", "TB", "GB", "MB", "kB", "bytes",
-    ];
+    const UNITS: [&str; 13] = ["s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s", "TB", "GB", "MB", "kB", "bytes"];
     let mut out = String::new();
     for word in sentence.split(' ') {
         let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
         if !out.is_empty() {
             let after_number = out.ends_with(|c: char| c.is_ascii_digit());
-            out.push(if after_number && UNITS.contains(&unit) {
-                NO_BREAK
-            } else {
-                ' '
-            });
+            out.push(if after_number && UNITS.contains(&unit) { NO_BREAK } else { ' ' });
         }
         out.push_str(word);
     }
@@ -252,14 +222,8 @@ mod tests {
         assert_eq!(scale.show_signed(Some(-0.0123)), "−12.3");
         assert_eq!(scale.show_signed(Some(-0.000_01)), "0.0");
         assert_eq!(scale.show_signed(None), NONE);
-        assert_eq!(
-            Scale::of(Quantity::Share, [0.05].into_iter()).show(Some(0.0312)),
-            "3.12"
-        );
-        assert_eq!(
-            Scale::of(Quantity::Count, [].into_iter()).show(Some(-1234567.0)),
-            "-1,234,567"
-        );
+        assert_eq!(Scale::of(Quantity::Share, [0.05].into_iter()).show(Some(0.0312)), "3.12");
+        assert_eq!(Scale::of(Quantity::Count, [].into_iter()).show(Some(-1234567.0)), "-1,234,567");
     }
 
     #[test]
@@ -267,10 +231,7 @@ mod tests {
         assert_eq!(seconds(Nanos::ZERO), "0");
         assert_eq!(seconds(Nanos::from_secs(120)), "120");
         assert_eq!(seconds(Nanos(1_250_000_000)), "1.25");
-        assert_eq!(
-            seconds(Nanos(1_700_000_000_000_000_001)),
-            "1700000000.000000001"
-        );
+        assert_eq!(seconds(Nanos(1_700_000_000_000_000_001)), "1700000000.000000001");
         assert_eq!(seconds(Nanos::MAX), "18446744073.709551615");
     }
 

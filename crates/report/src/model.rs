@@ -108,20 +108,15 @@ pub fn html(prediction: &Prediction, origin: &Origin) -> String {
         },
         shell: Shell::new("", &[include_str!("../assets/model.js")], prediction).csv(&text),
     };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    page.render().expect("a template that compiles renders into a string")
 }
 
 /// Sentence about the path.
 fn population(prediction: &Prediction) -> String {
     let p = prediction;
     let throughput = p.throughput_segments_per_s;
-    let throughput = throughput.map_or(String::new(), |x| {
-        format!(
-            "; at most {} segments/s in congestion avoidance",
-            significant(x, 3)
-        )
-    });
+    let throughput = throughput
+        .map_or(String::new(), |x| format!("; at most {} segments/s in congestion avoidance", significant(x, 3)));
     let form = match p.form {
         Form::Published => "",
         Form::FirstLoss { .. } => "; slow start until the first loss",
@@ -185,10 +180,7 @@ fn rows(prediction: &Prediction) -> Vec<Vec<String>> {
         return Vec::new();
     };
     let row = |(i, size): (usize, &OfSize)| {
-        let mut row = vec![
-            count(size.segments.into()),
-            time(size.without_handshake_loss_s),
-        ];
+        let mut row = vec![count(size.segments.into()), time(size.without_handshake_loss_s)];
         let of_rtos = prediction.rtos.iter().filter_map(|rto| rto.sizes.get(i));
         row.extend(of_rtos.map(|size| {
             let increase = percent(size.increase_by_one_loss);

@@ -25,12 +25,7 @@ pub(crate) struct Provenance<'a> {
 
 impl<'a> Provenance<'a> {
     pub(crate) fn new(origin: &'a Origin, version: &'a str) -> Self {
-        Self {
-            tool: &origin.tool,
-            command: origin.command.as_deref(),
-            version,
-            date: origin.date,
-        }
+        Self { tool: &origin.tool, command: origin.command.as_deref(), version, date: origin.date }
     }
 
     /// Formatted date, `2026-01-02 03:04 UTC`.

@@ -1,23 +1,18 @@
 //! Text for a terminal: tables, paragraphs and lists of values with a limited width, and colours only on request.
 
 use crate::format::{NO_BREAK, plain, unbroken};
-use comfy_table::{
-    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// Spaces between columns.
 pub(crate) const GAP: u16 = 2;
 
 /// Table style with a rule below the head and no other lines.
-pub(crate) const STYLE: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─'));
+pub(crate) const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// Table without lines that is coloured only on request, whatever stdout is.
 pub(crate) fn bare(style: TableStyle, color: bool) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(style)
-        .set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
     #[cfg(feature = "full")]
     match color {
         true => table.enforce_styling(),
@@ -32,11 +27,7 @@ pub(crate) fn bare(style: TableStyle, color: bool) -> Table {
 pub(crate) fn align(table: &mut Table) {
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { GAP }, 0));
-        column.set_cell_alignment(if i == 0 {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        });
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }
 }
 
@@ -88,11 +79,7 @@ impl Sheet {
     const NAMES: usize = 24;
 
     pub(crate) fn new(width: Option<usize>, color: bool) -> Self {
-        Self {
-            text: String::new(),
-            width,
-            color,
-        }
+        Self { text: String::new(), width, color }
     }
 
     pub(crate) fn heading(&mut self, text: &str) {

@@ -93,8 +93,7 @@ fn parquet_says_what_csv_says() {
     for row in reader.get_row_iter(None).unwrap() {
         let (row, line) = (row.unwrap(), lines.next().unwrap().unwrap());
         assert_eq!(row.len(), COLUMNS.len());
-        for ((column, (name, field)), text) in COLUMNS.iter().zip(row.get_column_iter()).zip(&line)
-        {
+        for ((column, (name, field)), text) in COLUMNS.iter().zip(row.get_column_iter()).zip(&line) {
             match field {
                 Field::Null => assert_eq!(text, "", "{name}"),
                 Field::Bool(flag) => assert_eq!(text, flag.to_string(), "{name}"),
@@ -120,10 +119,7 @@ fn parquet_says_what_csv_says() {
 fn parquet_writes_a_group_when_it_is_full() {
     const ROWS: u64 = 150_000;
     let reader = parquet((0..ROWS).map(|i| Row {
-        from_client: Side {
-            bytes: i,
-            ..Side::default()
-        },
+        from_client: Side { bytes: i, ..Side::default() },
         rtt_server: (i % 3 == 0).then_some(Nanos(i)),
         ..established()
     }));
@@ -135,10 +131,7 @@ fn parquet_writes_a_group_when_it_is_full() {
     for (i, row) in reader.get_row_iter(None).unwrap().enumerate() {
         let row = row.unwrap();
         assert_eq!(row.get_long(bytes).unwrap(), i as i64);
-        assert_eq!(
-            row.get_double(rtt).ok(),
-            (i % 3 == 0).then_some(i as f64 / 1e9)
-        );
+        assert_eq!(row.get_double(rtt).ok(), (i % 3 == 0).then_some(i as f64 / 1e9));
     }
 }
 
@@ -146,15 +139,7 @@ fn parquet_writes_a_group_when_it_is_full() {
 fn parquet_without_connections_is_a_file_still() {
     let reader = parquet(std::iter::empty());
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
-    assert_eq!(
-        reader
-            .metadata()
-            .file_metadata()
-            .schema()
-            .get_fields()
-            .len(),
-        COLUMNS.len()
-    );
+    assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), COLUMNS.len());
 }
 
 #[test]

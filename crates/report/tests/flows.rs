@@ -15,13 +15,7 @@ fn the_simulator_reads_the_flows_that_were_written() {
             direction: Some(Direction::Down),
             initiator: Some(Initiator::Receiver),
         },
-        Flow {
-            at: Nanos(118_250_000),
-            bytes: 1,
-            rtt: None,
-            direction: None,
-            initiator: None,
-        },
+        Flow { at: Nanos(118_250_000), bytes: 1, rtt: None, direction: None, initiator: None },
         Flow {
             at: Nanos::from_secs(86_400),
             bytes: 1 << 40,
@@ -37,10 +31,7 @@ fn the_simulator_reads_the_flows_that_were_written() {
     }
     writer.finish().unwrap();
     let text = String::from_utf8(file).unwrap();
-    assert_eq!(
-        text.lines().nth(1),
-        Some("0,14480,0.094000001,down,receiver")
-    );
+    assert_eq!(text.lines().nth(1), Some("0,14480,0.094000001,down,receiver"));
     let scenario = Scenario::from_flows("flows.csv", &text).unwrap();
     let read: Vec<&Flow> = scenario
         .workloads
@@ -56,13 +47,7 @@ fn the_simulator_reads_the_flows_that_were_written() {
 
 #[test]
 fn a_flow_without_payload_is_refused() {
-    let flow = Flow {
-        at: Nanos::ZERO,
-        bytes: 0,
-        rtt: None,
-        direction: None,
-        initiator: None,
-    };
+    let flow = Flow { at: Nanos::ZERO, bytes: 0, rtt: None, direction: None, initiator: None };
     let error = Writer::new(Vec::new()).unwrap().write(&flow).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
 }

@@ -16,12 +16,7 @@ pub(crate) struct Bounded<K, V> {
 impl<K: Ord + Copy, V> Bounded<K, V> {
     /// Creates an empty map; a capacity of zero counts as one.
     pub(crate) fn new(capacity: usize) -> Bounded<K, V> {
-        Bounded {
-            capacity: capacity.max(1),
-            entries: BTreeMap::new(),
-            order: BTreeMap::new(),
-            next: 0,
-        }
+        Bounded { capacity: capacity.max(1), entries: BTreeMap::new(), order: BTreeMap::new(), next: 0 }
     }
 
     /// Adds or replaces an entry, which becomes the youngest. Returns the entry evicted to make room; a replaced value

@@ -33,15 +33,8 @@ pub(crate) struct Budgets {
 
 impl Budgets {
     pub(crate) fn new(limits: Limits) -> Budgets {
-        let each = Limits {
-            per_second: limits.per_second.div_ceil(2),
-            ..limits
-        };
-        Budgets {
-            all: Budget::new(limits, SHARE_BURST),
-            each,
-            sources: Bounded::new(MAX_SOURCES),
-        }
+        let each = Limits { per_second: limits.per_second.div_ceil(2), ..limits };
+        Budgets { all: Budget::new(limits, SHARE_BURST), each, sources: Bounded::new(MAX_SOURCES) }
     }
 
     /// Records a packet that opens a connection.
@@ -62,11 +55,7 @@ impl Budgets {
         self.pay(source, |budget| budget.duplicate(now))
     }
 
-    fn pay(
-        &mut self,
-        source: Address,
-        pay: impl Fn(&mut Budget) -> Result<(), Exhausted>,
-    ) -> Result<(), Exhausted> {
+    fn pay(&mut self, source: Address, pay: impl Fn(&mut Budget) -> Result<(), Exhausted>) -> Result<(), Exhausted> {
         let source = key(source);
         match self.sources.get_mut(&source) {
             Some(budget) => pay(budget)?,
@@ -139,10 +128,7 @@ impl Budget {
         self.refilled = self.refilled.max(now);
         let full = per_second * u128::from(SECOND);
         self.rate = (self.rate + u128::from(passed.0) * per_second).min(full);
-        self.rate = self
-            .rate
-            .checked_sub(u128::from(SECOND))
-            .ok_or(Exhausted::Rate)?;
+        self.rate = self.rate.checked_sub(u128::from(SECOND)).ok_or(Exhausted::Rate)?;
         Ok(())
     }
 }
@@ -154,13 +140,7 @@ mod tests {
 
     #[test]
     fn a_second_has_so_many() {
-        let mut budget = Budget::new(
-            Limits {
-                per_second: 10,
-                share_percent: 100,
-            },
-            SHARE_BURST,
-        );
+        let mut budget = Budget::new(Limits { per_second: 10, share_percent: 100 }, SHARE_BURST);
         let start = Instant::from_secs(5);
         let sent = |budget: &mut Budget, now| (0..50).filter(|_| budget.copy(now).is_ok()).count();
         assert_eq!(sent(&mut budget, start), 10);
@@ -170,18 +150,8 @@ mod tests {
 
     #[test]
     fn a_share_of_what_was_opened() {
-        let mut budget = Budget::new(
-            Limits {
-                per_second: 1_000_000,
-                share_percent: 25,
-            },
-            SHARE_BURST,
-        );
-        let sent = |budget: &mut Budget| {
-            (0..1000)
-                .filter(|_| budget.copy(Instant::ZERO).is_ok())
-                .count()
-        };
+        let mut budget = Budget::new(Limits { per_second: 1_000_000, share_percent: 25 }, SHARE_BURST);
+        let sent = |budget: &mut Budget| (0..1000).filter(|_| budget.copy(Instant::ZERO).is_ok()).count();
         assert_eq!(sent(&mut budget), 100);
         for _ in 0..40 {
             budget.opened();
@@ -192,17 +162,10 @@ mod tests {
 
     #[test]
     fn a_source_that_takes_all_it_can_leaves_the_others_half() {
-        let mut budgets = Budgets::new(Limits {
-            per_second: 100,
-            share_percent: 25,
-        });
+        let mut budgets = Budgets::new(Limits { per_second: 100, share_percent: 25 });
         let host = |last| Address::v4([192, 0, 2, last]);
         let now = Instant::from_secs(5);
-        let sent = |budgets: &mut Budgets, source| {
-            (0..1000)
-                .filter(|_| budgets.copy(now, source).is_ok())
-                .count()
-        };
+        let sent = |budgets: &mut Budgets, source| (0..1000).filter(|_| budgets.copy(now, source).is_ok()).count();
         assert_eq!(sent(&mut budgets, host(1)), 50);
         assert_eq!(sent(&mut budgets, host(1)), 0);
         assert_eq!(sent(&mut budgets, host(2)), 50);

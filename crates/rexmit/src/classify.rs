@@ -49,11 +49,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) packet: Packet<'a>,
 }
 
-pub(crate) fn classify<'a>(
-    frame: &Frame<'a>,
-    direction: Direction,
-    selection: &Selection,
-) -> FrameClass<'a> {
+pub(crate) fn classify<'a>(frame: &Frame<'a>, direction: Direction, selection: &Selection) -> FrameClass<'a> {
     let packet = match dissect(frame.link, frame.bytes, frame.original_len, Tunnels::Outer) {
         Ok(packet) => packet,
         Err(Skip::Malformed | Skip::Truncated) => return FrameClass::Malformed,
@@ -73,10 +69,7 @@ pub(crate) fn classify<'a>(
         }
         _ => return FrameClass::Other,
     };
-    let connection = Connection {
-        src: (packet.ip.src, tcp.src_port),
-        dst: (packet.ip.dst, tcp.dst_port),
-    };
+    let connection = Connection { src: (packet.ip.src, tcp.src_port), dst: (packet.ip.dst, tcp.dst_port) };
     let (syn, ack) = (tcp.flags.any(TcpFlags::SYN), tcp.flags.any(TcpFlags::ACK));
     if syn && tcp.flags.any(TcpFlags::FIN | TcpFlags::RST) {
         return FrameClass::Malformed;
@@ -96,12 +89,7 @@ pub(crate) fn classify<'a>(
             if !wanted || !selection.port(port) || !selection.peer(packet.ip.dst) {
                 return FrameClass::Other;
             }
-            FrameClass::Opening(Opening {
-                kind,
-                connection,
-                tcp,
-                packet,
-            })
+            FrameClass::Opening(Opening { kind, connection, tcp, packet })
         }
         (Direction::In, _, true) => FrameClass::Answer(Answer {
             connection: connection.reversed(),
@@ -110,10 +98,7 @@ pub(crate) fn classify<'a>(
             echo: tcp.timestamps().map(|(_, echo)| echo),
             without_data: tcp.payload_len == 0,
         }),
-        (Direction::Out, false, true) => FrameClass::LocalProgress {
-            connection,
-            seq: tcp.seq,
-        },
+        (Direction::Out, false, true) => FrameClass::LocalProgress { connection, seq: tcp.seq },
         _ => FrameClass::Other,
     }
 }

@@ -43,10 +43,7 @@ impl Config {
             timing: Timing::LEARNED,
             copies: 3,
             duplicate: None,
-            limits: Limits {
-                per_second: 1_000,
-                share_percent: 25,
-            },
+            limits: Limits { per_second: 1_000, share_percent: 25 },
             give_up: 5,
             with_data: false,
             dry_run: false,

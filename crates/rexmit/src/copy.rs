@@ -57,10 +57,7 @@ fn pseudo_header(packet: &Packet<'_>, length: usize) -> u64 {
 
 fn sum(bytes: &[u8]) -> u64 {
     let (words, odd) = bytes.as_chunks::<2>();
-    let words: u64 = words
-        .iter()
-        .map(|word| u64::from(u16::from_be_bytes(*word)))
-        .sum();
+    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
     words + odd.first().map_or(0, |last| u64::from(*last) << 8)
 }
 

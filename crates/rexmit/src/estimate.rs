@@ -15,10 +15,7 @@ const GRANULARITY: Nanos = Nanos::from_millis(10);
 impl Estimate {
     /// Initial estimate: RFC 6298, (2.2).
     pub(crate) fn first(sample: Nanos) -> Estimate {
-        Estimate {
-            srtt: sample,
-            rttvar: Nanos(sample.0 / 2),
-        }
+        Estimate { srtt: sample, rttvar: Nanos(sample.0 / 2) }
     }
 
     /// Update of the estimate: RFC 6298, (2.3), with alpha 1/8 and beta 1/4.

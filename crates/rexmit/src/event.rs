@@ -37,9 +37,7 @@ impl Event<'_> {
     pub fn connection(&self) -> Connection {
         match self {
             Event::Copy(copy) => copy.connection,
-            Event::Suppressed { connection, .. } | Event::Unanswered { connection, .. } => {
-                *connection
-            }
+            Event::Suppressed { connection, .. } | Event::Unanswered { connection, .. } => *connection,
             Event::Decided(outcome) => outcome.connection,
         }
     }

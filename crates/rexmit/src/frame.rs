@@ -52,10 +52,7 @@ pub struct Connection {
 impl Connection {
     /// Connection in the opposite direction.
     pub(crate) fn reversed(self) -> Connection {
-        Connection {
-            src: self.dst,
-            dst: self.src,
-        }
+        Connection { src: self.dst, dst: self.src }
     }
 }
 

@@ -14,9 +14,7 @@ pub enum LearnedError {
     #[error("expected a file that gentle rexmit --learned has written")]
     Syntax(#[from] serde_json::Error),
     /// The text has another version of the format.
-    #[error(
-        "format version {0}, expected {VERSION}; remove the file, and gentle rexmit starts a new one"
-    )]
+    #[error("format version {0}, expected {VERSION}; remove the file, and gentle rexmit starts a new one")]
     Version(u32),
 }
 
@@ -30,10 +28,7 @@ struct LearnedFile {
 /// Formats learned paths as the text of a file for [`parse_learned`].
 #[must_use]
 pub fn format_learned(paths: &[PathRecord]) -> String {
-    let file = LearnedFile {
-        version: VERSION,
-        paths: paths.to_vec(),
-    };
+    let file = LearnedFile { version: VERSION, paths: paths.to_vec() };
     // Serialization of numbers and prefixes does not fail.
     serde_json::to_string(&file).unwrap_or_default() + "\n"
 }
@@ -64,23 +59,13 @@ mod tests {
             samples: 9,
             measured_ns: 1_700_000_000_000_000_000,
         }];
-        assert_eq!(
-            parse_learned(&format_learned(&paths)).expect("valid"),
-            paths
-        );
+        assert_eq!(parse_learned(&format_learned(&paths)).expect("valid"), paths);
     }
 
     #[test]
     fn anything_else_is_refused() {
-        for text in [
-            "",
-            "{\"version\":1}",
-            "{\"version\":1,\"paths\":[{\"prefix\":\"x\"}]}",
-        ] {
-            assert!(
-                matches!(parse_learned(text), Err(LearnedError::Syntax(_))),
-                "{text}"
-            );
+        for text in ["", "{\"version\":1}", "{\"version\":1,\"paths\":[{\"prefix\":\"x\"}]}"] {
+            assert!(matches!(parse_learned(text), Err(LearnedError::Syntax(_))), "{text}");
         }
         let later = parse_learned("{\"version\":2,\"paths\":[]}");
         assert!(matches!(later, Err(LearnedError::Version(2))), "{later:?}");

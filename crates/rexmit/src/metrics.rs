@@ -27,9 +27,7 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
     };
     let counter = |name: &str, help: &str, count: f64| {
         let family = CounterVec::new(options(name, help), &[])?;
-        family
-            .get_metric_with_label_values::<&str>(&[])?
-            .inc_by(count);
+        family.get_metric_with_label_values::<&str>(&[])?.inc_by(count);
         registry.register(Box::new(family))
     };
     let gauge = |name: &str, help: &str, value: f64| {
@@ -95,19 +93,11 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
         ],
     )?;
     let help = "Handshakes whose packet the stack itself retransmitted.";
-    counter(
-        "stack_retransmissions_total",
-        help,
-        n(c.stack_retransmissions),
-    )?;
+    counter("stack_retransmissions_total", help, n(c.stack_retransmissions))?;
     let help = "Time that rescued handshakes would have waited for the stack's retransmission.";
     counter("saved_seconds_total", help, n(c.saved_ms) / 1e3)?;
     let help = "Time that undecided handshakes would have waited if their packets were lost.";
-    gauge(
-        "saved_undecided_seconds",
-        help,
-        n(c.saved_undecided_ms) / 1e3,
-    )?;
+    gauge("saved_undecided_seconds", help, n(c.saved_undecided_ms) / 1e3)?;
     let help = "Handshakes waiting for an answer.";
     gauge("pending", help, n(status.pending))?;
     let help = "Networks with a learned delay.";
@@ -133,10 +123,7 @@ mod tests {
             calls_confined: true,
             pending: 7,
             missed: 8,
-            counters: Counters {
-                saved_ms: 1_250,
-                ..Counters::default()
-            },
+            counters: Counters { saved_ms: 1_250, ..Counters::default() },
             paths: Vec::new(),
         };
         let text = metrics(&status).expect("metrics");

@@ -61,10 +61,7 @@ impl PathRecord {
     pub(crate) fn learned(&self) -> Learned {
         let time = |us: u64| Nanos(us.saturating_mul(1_000));
         Learned {
-            estimate: Estimate {
-                srtt: time(self.srtt_us),
-                rttvar: time(self.rttvar_us),
-            },
+            estimate: Estimate { srtt: time(self.srtt_us), rttvar: time(self.rttvar_us) },
             tail: time(self.tail_us),
         }
     }
@@ -72,21 +69,12 @@ impl PathRecord {
 
 impl Paths {
     pub(crate) fn new(capacity: usize, age: Nanos) -> Paths {
-        Paths {
-            paths: Bounded::new(capacity),
-            age,
-        }
+        Paths { paths: Bounded::new(capacity), age }
     }
 
     /// Adds the sample of a handshake with `address`, sent at `sent`, and returns the decisions on earlier copies that
     /// follow.
-    pub(crate) fn sample(
-        &mut self,
-        now: Instant,
-        address: Address,
-        sent: Instant,
-        time: Nanos,
-    ) -> Vec<Decision> {
+    pub(crate) fn sample(&mut self, now: Instant, address: Address, sent: Instant, time: Nanos) -> Vec<Decision> {
         let age = self.age;
         self.change(now, network(address), |path| {
             match &mut path.estimate {
@@ -115,9 +103,7 @@ impl Paths {
 
     /// Records that both a packet and its copy were answered.
     pub(crate) fn second_answer(&mut self, now: Instant, address: Address) {
-        self.change(now, network(address), |path| {
-            path.second_answers_seen = true
-        });
+        self.change(now, network(address), |path| path.second_answers_seen = true);
     }
 
     /// Adds copies that the next samples will decide on.
@@ -128,10 +114,7 @@ impl Paths {
 
     pub(crate) fn learned(&self, now: Instant, address: Address) -> Option<Learned> {
         let path = self.fresh(now, network(address))?;
-        Some(Learned {
-            estimate: path.estimate?,
-            tail: path.recent.tail(),
-        })
+        Some(Learned { estimate: path.estimate?, tail: path.recent.tail() })
     }
 
     /// Shortest recent handshake time of the network of `address`.
@@ -141,8 +124,7 @@ impl Paths {
 
     /// Number of doublings of the delay towards `address`.
     pub(crate) fn backoffs(&self, now: Instant, address: Address) -> u32 {
-        self.fresh(now, network(address))
-            .map_or(0, |path| path.backoffs)
+        self.fresh(now, network(address)).map_or(0, |path| path.backoffs)
     }
 
     fn fresh(&self, now: Instant, prefix: IpNet) -> Option<&Path> {

@@ -92,10 +92,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new(capacity: usize) -> Pending {
-        Pending {
-            handshakes: Bounded::new(capacity),
-            deadlines: BTreeSet::new(),
-        }
+        Pending { handshakes: Bounded::new(capacity), deadlines: BTreeSet::new() }
     }
 
     pub(crate) fn len(&self) -> usize {

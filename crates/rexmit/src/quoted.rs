@@ -25,18 +25,13 @@ pub(crate) fn segment(protocol: u8, message: &[u8]) -> Option<(Connection, u32)>
             Address::v4(bytes(packet, 16)?),
             packet.get(usize::from(packet[0] & 0xf) * 4..)?,
         ),
-        6 if packet.get(6) == Some(&TCP) => (
-            Address(bytes(packet, 8)?),
-            Address(bytes(packet, 24)?),
-            packet.get(40..)?,
-        ),
+        6 if packet.get(6) == Some(&TCP) => {
+            (Address(bytes(packet, 8)?), Address(bytes(packet, 24)?), packet.get(40..)?)
+        }
         _ => return None,
     };
     let port = |at| bytes(tcp, at).map(u16::from_be_bytes);
-    let connection = Connection {
-        src: (src, port(0)?),
-        dst: (dst, port(2)?),
-    };
+    let connection = Connection { src: (src, port(0)?), dst: (dst, port(2)?) };
     Some((connection, u32::from_be_bytes(bytes(tcp, 4)?)))
 }
 

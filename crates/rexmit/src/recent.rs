@@ -28,20 +28,14 @@ struct HalfWindow {
 
 impl HalfWindow {
     fn starting(began: Instant) -> HalfWindow {
-        HalfWindow {
-            began,
-            ..HalfWindow::default()
-        }
+        HalfWindow { began, ..HalfWindow::default() }
     }
 }
 
 impl Recent {
     /// Creates an empty distribution.
     pub(crate) fn new(now: Instant) -> Recent {
-        Recent {
-            current: HalfWindow::starting(now),
-            before: HalfWindow::starting(now),
-        }
+        Recent { current: HalfWindow::starting(now), before: HalfWindow::starting(now) }
     }
 
     /// Adds a handshake that took `time`; a half older than `window` is dropped.
@@ -89,11 +83,7 @@ impl Recent {
     /// Lower bound of the shortest handshake time; `None` if there was no handshake.
     pub(crate) fn shortest(&self) -> Option<Nanos> {
         let first = |half: &HalfWindow| half.counts.keys().next().copied();
-        [first(&self.current), first(&self.before)]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(start)
+        [first(&self.current), first(&self.before)].into_iter().flatten().min().map(start)
     }
 }
 

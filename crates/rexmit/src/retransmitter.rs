@@ -64,12 +64,7 @@ impl Retransmitter {
 
     /// Processes a frame that passed at `now`. Returns the answer if the frame is the first answer to a packet that was
     /// copied.
-    pub fn frame(
-        &mut self,
-        now: Instant,
-        direction: Direction,
-        frame: &Frame<'_>,
-    ) -> Option<Answered> {
+    pub fn frame(&mut self, now: Instant, direction: Direction, frame: &Frame<'_>) -> Option<Answered> {
         self.counters.frames += 1;
         match classify(frame, direction, &self.config.selection) {
             FrameClass::Opening(opening) => self.opening(now, frame, &opening),
@@ -81,8 +76,7 @@ impl Retransmitter {
             FrameClass::OutgoingReset(connection) => self.outgoing_reset(connection),
             FrameClass::Undeliverable { connection, seq } => {
                 // RFC 5927, 4.1: an ICMP error with a wrong sequence number is forged.
-                let ours =
-                    |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
+                let ours = |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
                 if self.pending.get(&connection).is_some_and(ours) {
                     self.forget(&connection);
                     self.counters.undeliverable += 1;
@@ -127,11 +121,7 @@ impl Retransmitter {
                     self.unresponsive.unanswered(connection.dst.0);
                 }
                 self.counters.unanswered += 1;
-                return Some(Event::Unanswered {
-                    connection,
-                    kind,
-                    copies: handshake.copies,
-                });
+                return Some(Event::Unanswered { connection, kind, copies: handshake.copies });
             }
             NextAction::Duplicate => 0,
             NextAction::Copy(number) => number + 1,
@@ -147,11 +137,7 @@ impl Retransmitter {
                 SuppressReason::Spurious => &mut self.counters.held_by_spurious,
                 SuppressReason::Missed => &mut self.counters.held_by_missed,
             } += 1;
-            return Some(Event::Suppressed {
-                connection,
-                kind,
-                reason,
-            });
+            return Some(Event::Suppressed { connection, kind, reason });
         }
         let handshake = self.pending.get_mut(&connection)?;
         if number == 0 {
@@ -243,8 +229,7 @@ impl Retransmitter {
             && handshake.answered.is_none()
         {
             self.counters.evicted += 1;
-            self.spurious_budget
-                .refund(network(gone.dst.0), handshake.copies);
+            self.spurious_budget.refund(network(gone.dst.0), handshake.copies);
         }
     }
 
@@ -260,11 +245,7 @@ impl Retransmitter {
                 now
             }
         };
-        handshake.stack_retransmissions = Some(StackRetransmissions {
-            began,
-            latest: now,
-            tsval,
-        });
+        handshake.stack_retransmissions = Some(StackRetransmissions { began, latest: now, tsval });
         if handshake.copies > 0 && !handshake.counted_unanswered {
             handshake.counted_unanswered = true;
             self.unresponsive.unanswered(connection.dst.0);
@@ -306,13 +287,7 @@ impl Retransmitter {
     }
 
     /// Checks whether copy `number` (0: the duplicate) may be sent, and charges for it.
-    fn permit(
-        &mut self,
-        now: Instant,
-        connection: &Connection,
-        kind: Kind,
-        number: u32,
-    ) -> Result<(), SuppressReason> {
+    fn permit(&mut self, now: Instant, connection: &Connection, kind: Kind, number: u32) -> Result<(), SuppressReason> {
         let host = connection.dst.0;
         let opener = opener(connection, kind);
         if self.unresponsive.is_suppressed(host) {
@@ -337,12 +312,7 @@ impl Retransmitter {
     }
 
     /// Next action after `done` copies have been tried.
-    fn following(
-        &mut self,
-        now: Instant,
-        connection: &Connection,
-        done: u32,
-    ) -> (NextAction, Instant) {
+    fn following(&mut self, now: Instant, connection: &Connection, done: u32) -> (NextAction, Instant) {
         let from = match (done, self.pending.get(connection)) {
             // The delay counts from the original packet, not from its duplicate.
             (0, Some(handshake)) => handshake.first,
@@ -353,12 +323,7 @@ impl Retransmitter {
     }
 
     /// Action and deadline for copy `number` (from 0), or for giving up after the last one.
-    fn attempt(
-        &mut self,
-        from: Instant,
-        connection: Connection,
-        number: u32,
-    ) -> (NextAction, Instant) {
+    fn attempt(&mut self, from: Instant, connection: Connection, number: u32) -> (NextAction, Instant) {
         if number >= self.config.copies {
             return (NextAction::Expire, from + MIN_FINAL_WAIT);
         }

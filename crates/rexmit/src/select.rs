@@ -73,10 +73,7 @@ mod tests {
     fn ports_are_read_or_refused() {
         for (text, range) in [("80", 80..=80), ("8000-8099", 8000..=8099)] {
             let ports: Ports = text.parse().expect(text);
-            assert_eq!(
-                (ports.0.clone(), ports.to_string()),
-                (range, text.to_owned())
-            );
+            assert_eq!((ports.0.clone(), ports.to_string()), (range, text.to_owned()));
         }
         for text in ["", "0", "65536", "http", "90-80", "80-", "-80", "1-2-3"] {
             assert!(text.parse::<Ports>().is_err(), "{text}");
@@ -90,8 +87,7 @@ mod tests {
             except: vec!["192.0.2.128/25".parse().expect("a prefix")],
             ..Selection::default()
         };
-        let peer =
-            |address: &str| selection.peer(address.parse::<IpAddr>().expect("an address").into());
+        let peer = |address: &str| selection.peer(address.parse::<IpAddr>().expect("an address").into());
         assert!(peer("192.0.2.1"));
         assert!(!peer("192.0.2.129"));
         assert!(!peer("198.51.100.1"));

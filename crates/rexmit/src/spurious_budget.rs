@@ -23,9 +23,7 @@ pub(crate) struct SpuriousBudget {
 
 impl SpuriousBudget {
     pub(crate) fn new() -> SpuriousBudget {
-        SpuriousBudget {
-            deficits: Bounded::new(CAPACITY),
-        }
+        SpuriousBudget { deficits: Bounded::new(CAPACITY) }
     }
 
     /// Records the start of a handshake.

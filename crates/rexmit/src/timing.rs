@@ -40,12 +40,7 @@ impl Timing {
     /// Fixed delay without backoff and jitter, as in the tool of handshake-2009, section 4: its copies are evenly
     /// spaced.
     pub const fn fixed(delay: Nanos) -> Timing {
-        Timing {
-            fixed: Some(delay),
-            backoff: 1,
-            jitter_percent: 0,
-            ..Timing::LEARNED
-        }
+        Timing { fixed: Some(delay), backoff: 1, jitter_percent: 0, ..Timing::LEARNED }
     }
 
     /// Lower bound of the delay at the edge, where the paths of many different hosts are merged into one estimate.
@@ -97,17 +92,11 @@ mod tests {
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    const TIMING: Timing = Timing {
-        jitter_percent: 0,
-        ..Timing::LEARNED
-    };
+    const TIMING: Timing = Timing { jitter_percent: 0, ..Timing::LEARNED };
 
     fn delays(timing: &Timing, rtt_ms: Option<u64>, backoffs: u32) -> [u64; 3] {
         let learned = rtt_ms.map(|ms| Learned {
-            estimate: Estimate {
-                srtt: Nanos::from_millis(ms),
-                rttvar: Nanos::from_millis(5),
-            },
+            estimate: Estimate { srtt: Nanos::from_millis(ms), rttvar: Nanos::from_millis(5) },
             tail: Nanos::ZERO,
         });
         [0, 1, 2].map(|n| timing.delay(learned, backoffs, n).as_millis())
@@ -117,10 +106,7 @@ mod tests {
     fn a_fixed_delay_is_constant_except_at_the_edge() {
         let paper = Timing::fixed(Nanos::from_millis(200));
         assert_eq!(delays(&paper, Some(900), 3), [200, 200, 200]);
-        let edge = Timing {
-            edge: true,
-            ..paper
-        };
+        let edge = Timing { edge: true, ..paper };
         assert_eq!(delays(&edge, None, 0), [200, 200, 200]);
         assert_eq!(delays(&edge, Some(900), 0), [940, 940, 940]);
     }
@@ -130,33 +116,22 @@ mod tests {
         assert_eq!(delays(&TIMING, Some(10), 0), [30, 60, 120]);
         assert_eq!(delays(&TIMING, Some(10), 2), [120, 240, 480]);
         assert_eq!(delays(&TIMING, None, 0), [800, 1600, 3000]);
-        let edge = Timing {
-            edge: true,
-            ..TIMING
-        };
+        let edge = Timing { edge: true, ..TIMING };
         assert_eq!(delays(&edge, Some(10), 0), [100, 200, 400]);
     }
 
     #[test]
     fn the_tail_outlasts_the_variation() {
-        let learned = Learned {
-            estimate: Estimate::first(Nanos::from_millis(10)),
-            tail: Nanos::from_millis(300),
-        };
+        let learned = Learned { estimate: Estimate::first(Nanos::from_millis(10)), tail: Nanos::from_millis(300) };
         assert_eq!(TIMING.delay(Some(learned), 0, 0).as_millis(), 300);
         assert_eq!(TIMING.delay(Some(learned), 1, 0).as_millis(), 600);
     }
 
     #[test]
     fn jitter_only_lengthens() {
-        let timing = Timing {
-            jitter_percent: 50,
-            ..TIMING
-        };
+        let timing = Timing { jitter_percent: 50, ..TIMING };
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-        let delays: Vec<u64> = (0..200)
-            .map(|_| timing.jitter(timing.initial, &mut rng).as_millis())
-            .collect();
+        let delays: Vec<u64> = (0..200).map(|_| timing.jitter(timing.initial, &mut rng).as_millis()).collect();
         assert!(delays.iter().all(|ms| (800..=1200).contains(ms)));
         assert!(delays.iter().any(|ms| *ms < 850) && delays.iter().any(|ms| *ms > 1150));
     }

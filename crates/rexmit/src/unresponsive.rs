@@ -16,10 +16,7 @@ pub(crate) struct UnresponsiveHosts {
 
 impl UnresponsiveHosts {
     pub(crate) fn new(limit: u32) -> UnresponsiveHosts {
-        UnresponsiveHosts {
-            hosts: Bounded::new(CAPACITY),
-            limit,
-        }
+        UnresponsiveHosts { hosts: Bounded::new(CAPACITY), limit }
     }
 
     /// Records an unanswered handshake.
@@ -39,11 +36,7 @@ impl UnresponsiveHosts {
 
     /// Whether a host gets no copies until it answers.
     pub(crate) fn is_suppressed(&self, host: Address) -> bool {
-        self.limit > 0
-            && self
-                .hosts
-                .get(&host)
-                .is_some_and(|count| *count >= self.limit)
+        self.limit > 0 && self.hosts.get(&host).is_some_and(|count| *count >= self.limit)
     }
 }
 

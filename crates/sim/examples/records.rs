@@ -12,23 +12,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = std::fs::read_to_string(&file)?;
     let scenario = Scenario::from_toml(&file, &text, &|path| std::fs::read_to_string(path))?;
     let stop = AtomicBool::new(false);
-    let watch = Watch {
-        stop: &stop,
-        progress: &|_| {},
-    };
+    let watch = Watch { stop: &stop, progress: &|_| {} };
     // Shapers need a rate, and have the queues of others.
     for scheme in registry::listed().filter(|scheme| scheme.shaper.is_none()) {
         let scheme: Spec = scheme.name.parse()?;
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &scheme,
-            seed: 1,
-            bins: &DEFAULT_BINS,
-            keep_connections: false,
-        };
-        let record = Simulator
-            .run(&run, &watch)
-            .map_err(|_| "the run was stopped")?;
+        let run =
+            RunSpec { scenario: &scenario, scheme: &scheme, seed: 1, bins: &DEFAULT_BINS, keep_connections: false };
+        let record = Simulator.run(&run, &watch).map_err(|_| "the run was stopped")?;
         println!("{}", serde_json::to_string(&record)?);
     }
     Ok(())

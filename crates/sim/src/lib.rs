@@ -56,8 +56,6 @@ mod simulator;
 mod tcp_header;
 
 pub use capture::{CaptureError, capture};
-pub use engine::{
-    Backlog, DropCause, Ended, EventQueue, NoTap, Packet, Queue, Simulation, Slab, Stopped, Tap,
-};
+pub use engine::{Backlog, DropCause, Ended, EventQueue, NoTap, Packet, Queue, Simulation, Slab, Stopped, Tap};
 pub use simulator::{Simulator, compare};
 pub use tcp_header::{tcp_header, tcp_options};

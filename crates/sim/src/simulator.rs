@@ -3,9 +3,7 @@
 use crate::engine::{BACKEND, ENGINE, NoTap, Simulation, Stopped};
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
-use gentle_experiment::{
-    Aborted, Backend, Observer, RunRecord, RunSpec, Scenario, Settings, Watch,
-};
+use gentle_experiment::{Aborted, Backend, Observer, RunRecord, RunSpec, Scenario, Settings, Watch};
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 
@@ -50,7 +48,6 @@ pub fn compare(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Comparison {
-    let Ok(comparison) =
-        gentle_experiment::compare(&Simulator, scenario, schemes, settings, observer, stop);
+    let Ok(comparison) = gentle_experiment::compare(&Simulator, scenario, schemes, settings, observer, stop);
     comparison
 }

@@ -16,9 +16,7 @@ pub fn tcp_options(segment: &Segment, window_scale: u8) -> TcpOptions {
     let timestamps = segment.options.contains(Options::TIMESTAMPS);
     let stamp = Timestamps(segment.ts_val, segment.ts_ecr);
     let accecn = segment.accecn_option();
-    let counters = accecn
-        .as_ref()
-        .map(|option| &option.counters[..option.fields.into()]);
+    let counters = accecn.as_ref().map(|option| &option.counters[..option.fields.into()]);
     if segment.flags.contains(Flags::SYN) {
         push(&[Mss(segment.mss)]);
         let sack = segment.options.contains(Options::SACK_PERMITTED);
@@ -117,10 +115,7 @@ mod tests {
                             continue;
                         }
                         let mut segment = segment;
-                        segment.set_accecn_option(AccEcnOption {
-                            fields,
-                            counters: [1, 2, 3],
-                        });
+                        segment.set_accecn_option(AccEcnOption { fields, counters: [1, 2, 3] });
                         check_length(&segment);
                         let options = tcp_options(&segment, 8);
                         let header = tcp_header(&segment, 1, 2, 8, &options);
@@ -135,11 +130,7 @@ mod tests {
 
     fn check_length(segment: &Segment) {
         let options = tcp_options(segment, 8);
-        assert_eq!(
-            tcp_header(segment, 1, 2, 8, &options).header_len() as u32,
-            segment.header_bytes(),
-            "{segment:?}"
-        );
+        assert_eq!(tcp_header(segment, 1, 2, 8, &options).header_len() as u32, segment.header_bytes(), "{segment:?}");
     }
 
     #[test]

@@ -85,10 +85,7 @@ fn scalar(value: &toml::Value) -> AxisValue {
         },
         other => Coordinate::Text(other.to_string()),
     };
-    AxisValue {
-        value: value.clone(),
-        coordinate,
-    }
+    AxisValue { value: value.clone(), coordinate }
 }
 
 /// Reads the axes of a table, sorted by path. Tables with the key `from` are ranges, others continue the path.
@@ -99,12 +96,7 @@ pub(crate) fn axes(section: Section<'_>, sampled: bool) -> Result<Vec<Axis>, Sce
     Ok(axes)
 }
 
-fn collect(
-    mut section: Section<'_>,
-    prefix: &str,
-    sampled: bool,
-    axes: &mut Vec<Axis>,
-) -> Result<(), ScenarioError> {
+fn collect(mut section: Section<'_>, prefix: &str, sampled: bool, axes: &mut Vec<Axis>) -> Result<(), ScenarioError> {
     for (key, item) in section.rest() {
         let path = match prefix {
             "" => key,
@@ -129,11 +121,7 @@ fn collect(
         if axes.iter().any(|axis: &Axis| axis.path == path) {
             return Err(twice);
         }
-        axes.push(Axis {
-            path,
-            place,
-            values,
-        });
+        axes.push(Axis { path, place, values });
     }
     Ok(())
 }
@@ -150,9 +138,7 @@ fn value(item: &Item<'_>) -> Result<AxisValue, ScenarioError> {
         match text.parse() {
             Ok(x) => toml::Value::Float(x),
             Err(_) => {
-                return Err(item.error(format!(
-                    "invalid value {text}: expected a string, a number or true/false"
-                )));
+                return Err(item.error(format!("invalid value {text}: expected a string, a number or true/false")));
             }
         }
     };
@@ -187,9 +173,7 @@ fn range(mut section: Section<'_>, sampled: bool) -> Result<Values, ScenarioErro
     let [from, to] = ends;
     let ((kind, from), (other, to)) = (from?, to?);
     if kind != other {
-        return Err(
-            to_item.error("expected the same unit in from and to, such as \"10ms\" to \"0.3s\"")
-        );
+        return Err(to_item.error("expected the same unit in from and to, such as \"10ms\" to \"0.3s\""));
     }
     if from >= to {
         return Err(to_item.error("expected to above from"));
@@ -201,17 +185,9 @@ fn range(mut section: Section<'_>, sampled: bool) -> Result<Values, ScenarioErro
     if log && from <= 0.0 {
         return Err(from_item.error("expected more than zero in a logarithmic range"));
     }
-    let is_whole = |item: &Item<'_>| {
-        !item.is_text() && item.scalar().is_ok_and(|text| text.parse::<i64>().is_ok())
-    };
+    let is_whole = |item: &Item<'_>| !item.is_text() && item.scalar().is_ok_and(|text| text.parse::<i64>().is_ok());
     let whole = kind == Kind::Plain && is_whole(&from_item) && is_whole(&to_item);
-    let range = Range {
-        kind,
-        from,
-        to,
-        log,
-        whole,
-    };
+    let range = Range { kind, from, to, log, whole };
     let steps = match section.take("steps") {
         Some(item) => Some(item.count(2..=MOST_VALUES as u64)?),
         None if sampled => None,
@@ -225,9 +201,7 @@ fn range(mut section: Section<'_>, sampled: bool) -> Result<Values, ScenarioErro
     let Some(steps) = steps else {
         return Ok(Values::Range(range));
     };
-    let mut values: Vec<AxisValue> = (0..steps)
-        .map(|step| range.at(step as f64 / (steps - 1) as f64))
-        .collect();
+    let mut values: Vec<AxisValue> = (0..steps).map(|step| range.at(step as f64 / (steps - 1) as f64)).collect();
     // Whole numbers of a fine range repeat.
     values.dedup();
     Ok(Values::List(values))

@@ -78,9 +78,7 @@ impl Resolver {
         let is_key = |(path, _): &&Setting| matches!(target(path), Target::Key);
         let keys: Vec<Setting> = settings.iter().filter(is_key).cloned().collect();
         let mut scenario = match &self.last {
-            Some((known, known_keys, scenario)) if known == base && *known_keys == keys => {
-                scenario.clone()
-            }
+            Some((known, known_keys, scenario)) if known == base && *known_keys == keys => scenario.clone(),
             _ => {
                 let scenario = parse(base, &keys, inputs)?;
                 self.last = Some((base.clone(), keys, scenario.clone()));
@@ -105,40 +103,26 @@ fn parse(base: &Base, keys: &[Setting], inputs: &Inputs) -> Result<Scenario, Poi
                 ));
             }
             let text = inputs.get(hash).ok_or_else(|| missing(file))?;
-            let mut scenario = Scenario::from_flows(file, text)
-                .map_err(|error| PointError::whole(error.to_string()))?;
-            scenario
-                .set_profile(CURRENT_HOSTS)
-                .map_err(|error| PointError::whole(error.to_string()))?;
+            let mut scenario =
+                Scenario::from_flows(file, text).map_err(|error| PointError::whole(error.to_string()))?;
+            scenario.set_profile(CURRENT_HOSTS).map_err(|error| PointError::whole(error.to_string()))?;
             Ok(scenario)
         }
-        Base::Scenario {
-            file,
-            keys: table,
-            files,
-        } => {
+        Base::Scenario { file, keys: table, files } => {
             let mut table = table.clone();
             for (path, value) in keys {
                 set(&mut table, path, value)?;
             }
-            let text =
-                toml::to_string(&table).map_err(|error| PointError::whole(error.to_string()))?;
+            let text = toml::to_string(&table).map_err(|error| PointError::whole(error.to_string()))?;
             let read = |path: &str| {
                 let found = files.get(path).and_then(|hash| inputs.get(hash));
-                found
-                    .map(|text| text.to_string())
-                    .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+                found.map(|text| text.to_string()).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
             };
             Scenario::from_toml(file, &text, &read).map_err(|error: ScenarioError| {
                 // Positions in the text made above mean nothing to the user.
                 let axis = keys.iter().map(|(path, _)| path);
-                let axis = axis
-                    .filter(|path| is_cause(&error.problem, path))
-                    .max_by_key(|path| path.len());
-                PointError {
-                    axis: axis.cloned(),
-                    problem: error.problem,
-                }
+                let axis = axis.filter(|path| is_cause(&error.problem, path)).max_by_key(|path| path.len());
+                PointError { axis: axis.cloned(), problem: error.problem }
             })
         }
     }
@@ -147,9 +131,7 @@ fn parse(base: &Base, keys: &[Setting], inputs: &Inputs) -> Result<Scenario, Poi
 /// True if a problem with a scenario concerns the key at `path`, or names a part of it.
 fn is_cause(problem: &str, path: &str) -> bool {
     problem.starts_with(&spelled(path))
-        || path
-            .split('.')
-            .any(|part| problem.contains(&format!("unknown key '{part}'")))
+        || path.split('.').any(|part| problem.contains(&format!("unknown key '{part}'")))
 }
 
 /// The path as messages about scenario files write it: `workload[0].gap`.
@@ -178,9 +160,7 @@ fn set(table: &mut toml::Table, path: &str, value: &toml::Value) -> Result<(), P
     let (Some(first), mut rest) = (parts.next(), parts.peekable()) else {
         return Ok(());
     };
-    let mut place = table
-        .entry(first)
-        .or_insert_with(|| empty(rest.peek().is_some()));
+    let mut place = table.entry(first).or_insert_with(|| empty(rest.peek().is_some()));
     while let Some(part) = rest.next() {
         place = match place {
             toml::Value::Array(list) => {
@@ -189,22 +169,14 @@ fn set(table: &mut toml::Table, path: &str, value: &toml::Value) -> Result<(), P
                 let Some(index) = index else {
                     return Err(PointError::of(
                         path,
-                        format!(
-                            "no element {part}; expected 0 to {}",
-                            length.saturating_sub(1)
-                        ),
+                        format!("no element {part}; expected 0 to {}", length.saturating_sub(1)),
                     ));
                 };
                 &mut list[index]
             }
-            toml::Value::Table(inner) => inner
-                .entry(part)
-                .or_insert_with(|| empty(rest.peek().is_some())),
+            toml::Value::Table(inner) => inner.entry(part).or_insert_with(|| empty(rest.peek().is_some())),
             _ => {
-                return Err(PointError::of(
-                    path,
-                    format!("no key '{part}': what it would belong to is no table"),
-                ));
+                return Err(PointError::of(path, format!("no key '{part}': what it would belong to is no table")));
             }
         };
     }
@@ -228,10 +200,7 @@ fn change(scenario: &mut Scenario, settings: &[Setting]) -> Result<(), PointErro
     if let Some(value) = given("duration") {
         let duration: gentle_units::Nanos = text("duration", value)?;
         if duration.0 == 0 || duration > gentle_units::Nanos::from_secs(86_400) {
-            return Err(PointError::of(
-                "duration",
-                "expected more than 0s and at most 86400s",
-            ));
+            return Err(PointError::of("duration", "expected more than 0s and at most 86400s"));
         }
         scenario.set_duration(duration);
     }
@@ -247,11 +216,7 @@ fn change(scenario: &mut Scenario, settings: &[Setting]) -> Result<(), PointErro
         }
     }
     let rate = |name: &str| given(name).map(|value| text(name, value)).transpose();
-    let change = LinkChange {
-        down: rate("rate")?,
-        up: rate("up_rate")?,
-        load: given("load").map(load).transpose()?,
-    };
+    let change = LinkChange { down: rate("rate")?, up: rate("up_rate")?, load: given("load").map(load).transpose()? };
     if change != LinkChange::default() {
         let changed = scenario.change_links(&change);
         changed.map_err(|error| PointError::of("load", error))?;
@@ -265,7 +230,13 @@ fn load(value: &toml::Value) -> Result<f64, PointError> {
         _ => None,
     };
     load.filter(|load| (0.001..=10.0).contains(load)).ok_or_else(|| {
-        PointError::of("load", format!("'{}' is no load; expected a fraction of the rate, 0.001 to 10, or a percentage such as \"88%\"", plain(value)))
+        PointError::of(
+            "load",
+            format!(
+                "'{}' is no load; expected a fraction of the rate, 0.001 to 10, or a percentage such as \"88%\"",
+                plain(value)
+            ),
+        )
     })
 }
 
@@ -273,9 +244,7 @@ fn text<T: FromStr>(name: &str, value: &toml::Value) -> Result<T, PointError>
 where
     T::Err: std::fmt::Display,
 {
-    plain(value)
-        .parse()
-        .map_err(|error| PointError::of(name, error))
+    plain(value).parse().map_err(|error| PointError::of(name, error))
 }
 
 /// A scalar without quotes.

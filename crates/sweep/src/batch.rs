@@ -120,27 +120,16 @@ impl Batch {
 
     /// Each run as a batch.
     pub fn split(&self) -> Vec<Batch> {
-        let empty = Batch {
-            bases: Vec::new(),
-            points: Vec::new(),
-            ..self.clone()
-        };
+        let empty = Batch { bases: Vec::new(), points: Vec::new(), ..self.clone() };
         let mut parts = Vec::new();
         for point in &self.points {
             for scheme in &point.schemes {
                 for seed in &scheme.seeds {
-                    let scheme = BatchScheme {
-                        seeds: vec![*seed],
-                        ..scheme.clone()
-                    };
+                    let scheme = BatchScheme { seeds: vec![*seed], ..scheme.clone() };
                     let base = self.bases.get(point.base).cloned();
                     parts.push(Batch {
                         bases: base.into_iter().collect(),
-                        points: vec![BatchPoint {
-                            base: 0,
-                            schemes: vec![scheme],
-                            ..point.clone()
-                        }],
+                        points: vec![BatchPoint { base: 0, schemes: vec![scheme], ..point.clone() }],
                         ..empty.clone()
                     });
                 }
@@ -160,22 +149,13 @@ impl Batch {
 impl fmt::Display for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.points.first();
-        let Some((point, scheme)) = first.and_then(|point| Some((point, point.schemes.first()?)))
-        else {
+        let Some((point, scheme)) = first.and_then(|point| Some((point, point.schemes.first()?))) else {
             return f.write_str("a batch without runs");
         };
-        f.write_str(&run_name(
-            point,
-            scheme,
-            scheme.seeds.first().copied().unwrap_or_default(),
-        ))?;
+        f.write_str(&run_name(point, scheme, scheme.seeds.first().copied().unwrap_or_default()))?;
         match self.runs() {
             0 | 1 => Ok(()),
-            runs => write!(
-                f,
-                " and {}",
-                text::plural(runs as u64 - 1, "more run", "more runs")
-            ),
+            runs => write!(f, " and {}", text::plural(runs as u64 - 1, "more run", "more runs")),
         }
     }
 }
@@ -199,21 +179,14 @@ fn check_origin(bytes: &[u8], backend: &impl Backend) -> Result<(), BatchError> 
         origin: Origin,
         backend: String,
     }
-    let made: Made =
-        serde_json::from_slice(bytes).map_err(|error| BatchError::Syntax(error.to_string()))?;
+    let made: Made = serde_json::from_slice(bytes).map_err(|error| BatchError::Syntax(error.to_string()))?;
     if made.backend != backend.name() {
-        return Err(BatchError::Backend {
-            made: made.backend,
-            here: backend.name(),
-        });
+        return Err(BatchError::Backend { made: made.backend, here: backend.name() });
     }
     let here = Origin::of(backend);
     match made.origin == here {
         true => Ok(()),
-        false => Err(BatchError::Version {
-            made: made.origin.to_string(),
-            here: here.to_string(),
-        }),
+        false => Err(BatchError::Version { made: made.origin.to_string(), here: here.to_string() }),
     }
 }
 
@@ -235,19 +208,13 @@ where
     check_origin(bytes, backend)?;
     let batch = Batch::from_json(bytes)?;
     let content = |problem: String| BatchError::Content(problem);
-    let watch = Watch {
-        stop,
-        progress: &|_| {},
-    };
+    let watch = Watch { stop, progress: &|_| {} };
     let mut resolver = Resolver::default();
     let mut rows = Vec::new();
     let mut metrics = Metrics::default();
     let mut connections = Connections::default();
     for point in &batch.points {
-        let base = batch
-            .bases
-            .get(point.base)
-            .ok_or_else(|| content(format!("no base {}", point.base)))?;
+        let base = batch.bases.get(point.base).ok_or_else(|| content(format!("no base {}", point.base)))?;
         let scenario = resolver.scenario(base, &point.settings, inputs);
         let scenario = scenario.map_err(|error| content(error.problem))?;
         let fingerprint = scenario.fingerprint();
@@ -257,21 +224,12 @@ where
                 point.fingerprint
             )));
         }
-        let common = Common::new(
-            &scenario,
-            fingerprint,
-            batch.origin.clone(),
-            &batch.backend,
-            &batch.bins,
-        );
+        let common = Common::new(&scenario, fingerprint, batch.origin.clone(), &batch.backend, &batch.bins);
         let common = Arc::new(common);
         let names = scenario.metric_names(batch.bins.len() + 1);
         metrics.add(&names);
         for of_scheme in &point.schemes {
-            let spec: Spec = of_scheme
-                .scheme
-                .parse()
-                .map_err(|error| content(format!("{error}")))?;
+            let spec: Spec = of_scheme.scheme.parse().map_err(|error| content(format!("{error}")))?;
             let mut coordinates = point.coordinates.clone();
             coordinates.extend(of_scheme.coordinates.clone());
             let scenario = scenario.under(&spec);
@@ -285,19 +243,10 @@ where
                 };
                 let record = backend.run(&run, &watch).map_err(|error| match error {
                     Aborted::Stopped => BatchError::Stopped,
-                    Aborted::Failed(error) => {
-                        content(format!("{}: {error}", run_name(point, of_scheme, seed)))
-                    }
+                    Aborted::Failed(error) => content(format!("{}: {error}", run_name(point, of_scheme, seed))),
                 })?;
                 let scheme = spec.to_string();
-                let key = Key::new(
-                    &batch.origin,
-                    &batch.backend,
-                    &common.fingerprint,
-                    &scheme,
-                    seed,
-                    &batch.bins,
-                );
+                let key = Key::new(&batch.origin, &batch.backend, &common.fingerprint, &scheme, seed, &batch.bins);
                 rows.push(Row {
                     key,
                     common: Arc::clone(&common),
@@ -315,8 +264,5 @@ where
     let small = write::small_file(&runs).map_err(|error| content(error.to_string()))?;
     let connections = batch.connections.then(|| connections.parquet());
     let connections = connections.transpose();
-    Ok(Results {
-        runs: small,
-        connections: connections.map_err(|error| content(error.to_string()))?,
-    })
+    Ok(Results { runs: small, connections: connections.map_err(|error| content(error.to_string()))? })
 }

@@ -23,12 +23,7 @@ struct Run {
 
 impl Connections {
     /// Adds the connections of a run, in the order in which they started.
-    pub(crate) fn add(
-        &mut self,
-        key: &Key,
-        scenario: &Scenario,
-        connections: Vec<ConnectionRecord>,
-    ) {
+    pub(crate) fn add(&mut self, key: &Key, scenario: &Scenario, connections: Vec<ConnectionRecord>) {
         let workloads = scenario.workloads.iter();
         self.runs.push(Run {
             key: key.to_string(),
@@ -53,9 +48,7 @@ impl Connections {
         let text = |of: fn(&Run, &ConnectionRecord) -> Option<String>| {
             Values::Text(self.rows().map(|(run, _, c)| of(run, c)).collect())
         };
-        let count = |of: fn(&ConnectionRecord) -> u64| {
-            Values::Count(self.rows().map(|(_, _, c)| of(c)).collect())
-        };
+        let count = |of: fn(&ConnectionRecord) -> u64| Values::Count(self.rows().map(|(_, _, c)| of(c)).collect());
         let count32 = |of: fn(u32, &ConnectionRecord) -> u32| {
             Values::Count32(self.rows().map(|(_, number, c)| of(number, c)).collect())
         };
@@ -67,38 +60,18 @@ impl Connections {
             ("key", false, text(|run, _| Some(run.key.clone()))),
             ("connection", false, count32(|number, _| number)),
             ("workload", false, count32(|_, c| c.workload as u32)),
-            (
-                "group",
-                true,
-                text(|run, c| run.groups.get(c.workload)?.clone()),
-            ),
+            ("group", true, text(|run, c| run.groups.get(c.workload)?.clone())),
             ("start_s", false, time(|c| Some(c.started.since_origin()))),
             ("segments", false, count(|c| c.segments)),
-            (
-                "outcome",
-                false,
-                text(|_, c| Some(outcome(c.ending).to_owned())),
-            ),
+            ("outcome", false, text(|_, c| Some(outcome(c.ending).to_owned()))),
             ("response_time_s", true, time(|c| response_time(c.ending))),
             ("handshake_s", true, time(|c| c.handshake)),
             ("segments_sent", false, count(|c| c.segments_sent)),
-            (
-                "segments_retransmitted",
-                false,
-                count(|c| c.segments_retransmitted),
-            ),
+            ("segments_retransmitted", false, count(|c| c.segments_retransmitted)),
             ("syn_retransmitted", false, count(|c| c.syn_retransmitted)),
             ("rto_timeouts", false, count(|c| c.rto_timeouts)),
-            (
-                "retransmission_delay_s",
-                false,
-                time(|c| Some(c.retransmission_delay)),
-            ),
-            (
-                "syn_retransmission_delay_s",
-                false,
-                time(|c| Some(c.syn_retransmission_delay)),
-            ),
+            ("retransmission_delay_s", false, time(|c| Some(c.retransmission_delay))),
+            ("syn_retransmission_delay_s", false, time(|c| Some(c.syn_retransmission_delay))),
         ])
     }
 }

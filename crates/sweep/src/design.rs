@@ -33,19 +33,14 @@ impl Design {
             let within = |part: usize| (part as f64 + rng.random::<f64>()) / points as f64;
             parts.into_iter().map(within).collect()
         });
-        Design::LatinHypercube {
-            points,
-            fractions: fractions.collect(),
-        }
+        Design::LatinHypercube { points, fractions: fractions.collect() }
     }
 
     /// Number of points; `None` if there are too many to count.
     pub(crate) fn len(&self, axes: &[Axis]) -> Option<usize> {
         match self {
             Design::LatinHypercube { points, .. } => Some(*points),
-            Design::Product => axes
-                .iter()
-                .try_fold(1_usize, |all, axis| all.checked_mul(choices(axis))),
+            Design::Product => axes.iter().try_fold(1_usize, |all, axis| all.checked_mul(choices(axis))),
         }
     }
 

@@ -17,17 +17,11 @@ pub struct PointError {
 
 impl PointError {
     pub(crate) fn of(axis: &str, problem: impl std::fmt::Display) -> PointError {
-        PointError {
-            axis: Some(axis.to_owned()),
-            problem: format!("{axis}: {problem}"),
-        }
+        PointError { axis: Some(axis.to_owned()), problem: format!("{axis}: {problem}") }
     }
 
     pub(crate) fn whole(problem: impl Into<String>) -> PointError {
-        PointError {
-            axis: None,
-            problem: problem.into(),
-        }
+        PointError { axis: None, problem: problem.into() }
     }
 }
 
@@ -71,10 +65,7 @@ impl SweepError {
     #[must_use]
     pub fn within(self, store: &dyn Store) -> SweepError {
         match self {
-            SweepError::File { file, problem } => SweepError::File {
-                file: store.place(&file),
-                problem,
-            },
+            SweepError::File { file, problem } => SweepError::File { file: store.place(&file), problem },
             other => other,
         }
     }

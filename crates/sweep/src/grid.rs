@@ -60,11 +60,7 @@ pub struct UntilCi {
 
 #[derive(Debug, Clone)]
 enum Points {
-    Design {
-        base: Base,
-        axes: Vec<Axis>,
-        design: Design,
-    },
+    Design { base: Base, axes: Vec<Axis>, design: Design },
     Listed(Vec<Listed>),
 }
 
@@ -113,11 +109,7 @@ impl Grid {
     /// The text is not a grid, or a file that it names cannot be read.
     pub fn from_toml(file: &str, text: &str, read: Files<'_>) -> Result<Grid, ScenarioError> {
         let warnings = RefCell::default();
-        let source = Source {
-            file,
-            text,
-            warnings: &warnings,
-        };
+        let source = Source { file, text, warnings: &warnings };
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
         let mut root = source.root()?;
         let mut inputs = Inputs::new();
@@ -126,19 +118,12 @@ impl Grid {
             None => Vec::new(),
             Some(item) => {
                 let items = item.array("[\"pfifo limit=50\", \"spa\"]")?;
-                let specs = items
-                    .iter()
-                    .map(|item| item.text()?.parse().map_err(|error| item.error(error)));
+                let specs = items.iter().map(|item| item.text()?.parse().map_err(|error| item.error(error)));
                 specs.collect::<Result<Vec<Spec>, _>>()?
             }
         };
-        if let Some(twice) =
-            (1..schemes.len()).find(|index| schemes[..*index].contains(&schemes[*index]))
-        {
-            return Err(root.error(format!(
-                "schemes: {} is given twice; give it once",
-                schemes[twice]
-            )));
+        if let Some(twice) = (1..schemes.len()).find(|index| schemes[..*index].contains(&schemes[*index])) {
+            return Err(root.error(format!("schemes: {} is given twice; give it once", schemes[twice])));
         }
         let seeds = seeds(root.take("seeds"))?;
         let bins = bins(root.take("bins"))?;
@@ -154,20 +139,12 @@ impl Grid {
         };
         let listed = root.take("point");
         let root_error = root.error("");
-        let error = |problem: String| ScenarioError {
-            problem,
-            ..root_error.clone()
-        };
+        let error = |problem: String| ScenarioError { problem, ..root_error.clone() };
         root.finish()?;
         for axis in &axes {
             remarks(file, axis, &warnings);
         }
-        let mut loader = Loader {
-            file,
-            read,
-            inputs: &mut inputs,
-            warnings: &warnings,
-        };
+        let mut loader = Loader { file, read, inputs: &mut inputs, warnings: &warnings };
         let inline = table.get("traffic").and_then(toml::Value::as_table);
         let base = |loader: &mut Loader<'_, '_>| match &traffic {
             None => loader.base("real", &error),
@@ -175,7 +152,9 @@ impl Grid {
         };
         let points = match listed {
             Some(_) if !axes.is_empty() || sample.is_some() => {
-                return Err(error("[[point]] lists the points themselves; expected no [axes] and no [sample] beside it".to_owned()));
+                return Err(error(
+                    "[[point]] lists the points themselves; expected no [axes] and no [sample] beside it".to_owned(),
+                ));
             }
             Some(item) => {
                 let written = table.get("point").and_then(toml::Value::as_array);
@@ -193,11 +172,11 @@ impl Grid {
                     None => Design::Product,
                     Some(section) => sampled(section, &axes)?,
                 };
-                if design
-                    .len(&axes)
-                    .is_none_or(|points| points > u32::MAX as usize)
-                {
-                    return Err(error("the axes have more than 4294967295 points together; expected fewer values, or a [sample]".to_owned()));
+                if design.len(&axes).is_none_or(|points| points > u32::MAX as usize) {
+                    return Err(error(
+                        "the axes have more than 4294967295 points together; expected fewer values, or a [sample]"
+                            .to_owned(),
+                    ));
                 }
                 Points::Design { base, axes, design }
             }
@@ -234,19 +213,15 @@ impl Grid {
         match &self.points {
             Points::Design { axes, .. } => {
                 let columns = axes.iter().map(|axis| match &axis.values {
-                    Values::List(values) => (
-                        axis.path.clone(),
-                        values.iter().any(|value| is_text(&value.coordinate)),
-                    ),
+                    Values::List(values) => (axis.path.clone(), values.iter().any(|value| is_text(&value.coordinate))),
                     Values::Range(_) => (axis.path.clone(), false),
                 });
                 columns.collect()
             }
             Points::Listed(points) => {
                 let all = points.iter().flat_map(|point| &point.coordinates);
-                let all: BTreeMap<String, bool> = all
-                    .map(|(path, coordinate)| (path.clone(), is_text(coordinate)))
-                    .collect();
+                let all: BTreeMap<String, bool> =
+                    all.map(|(path, coordinate)| (path.clone(), is_text(coordinate))).collect();
                 all.into_iter().collect()
             }
         }
@@ -278,27 +253,16 @@ impl Grid {
     }
 
     /// The point with this index.
-    pub(crate) fn point(
-        &self,
-        index: usize,
-        resolver: &mut Resolver,
-    ) -> Result<Point<'_>, ScenarioError> {
+    pub(crate) fn point(&self, index: usize, resolver: &mut Resolver) -> Result<Point<'_>, ScenarioError> {
         match &self.points {
             Points::Listed(points) => {
                 let point = &points[index];
-                let made = self.at(
-                    resolver,
-                    &point.base,
-                    point.settings.clone(),
-                    point.coordinates.clone(),
-                    &[],
-                );
+                let made = self.at(resolver, &point.base, point.settings.clone(), point.coordinates.clone(), &[]);
                 made.map_err(|error| error_at(&self.file, point.place, error.problem))
             }
             Points::Design { base, axes, design } => {
                 let indices = design.indices(axes, index);
-                let (mut settings, mut coordinates, mut options) =
-                    (Vec::new(), BTreeMap::new(), Vec::new());
+                let (mut settings, mut coordinates, mut options) = (Vec::new(), BTreeMap::new(), Vec::new());
                 for (number, (axis, value)) in axes.iter().zip(design.at(axes, index)).enumerate() {
                     match option_of(&axis.path) {
                         Some((scheme, option)) => options.push(OptionAxis {
@@ -316,24 +280,15 @@ impl Grid {
                 }
                 let made = self.at(resolver, base, settings.clone(), coordinates, &options);
                 made.map_err(|error| {
-                    let axis = axes
-                        .iter()
-                        .find(|axis| Some(&axis.path) == error.axis.as_ref());
-                    let others = settings
-                        .iter()
-                        .filter(|(path, _)| Some(path) != error.axis.as_ref());
-                    let others: Vec<String> = others
-                        .map(|(path, value)| format!("{path} = {}", plain(value)))
-                        .collect();
+                    let axis = axes.iter().find(|axis| Some(&axis.path) == error.axis.as_ref());
+                    let others = settings.iter().filter(|(path, _)| Some(path) != error.axis.as_ref());
+                    let others: Vec<String> =
+                        others.map(|(path, value)| format!("{path} = {}", plain(value))).collect();
                     let at = match others.is_empty() {
                         true => String::new(),
                         false => format!(" (at {})", others.join(", ")),
                     };
-                    error_at(
-                        &self.file,
-                        axis.and_then(|axis| axis.place),
-                        format!("{}{at}", error.problem),
-                    )
+                    error_at(&self.file, axis.and_then(|axis| axis.place), format!("{}{at}", error.problem))
                 })
             }
         }
@@ -374,13 +329,7 @@ impl Grid {
                 schemes.push(scheme);
             }
         }
-        Ok(Point {
-            base,
-            settings,
-            coordinates,
-            scenario,
-            schemes,
-        })
+        Ok(Point { base, settings, coordinates, scenario, schemes })
     }
 }
 
@@ -401,10 +350,7 @@ fn takes(spec: &Spec, scheme: Option<&str>, option: &str) -> bool {
 }
 
 /// The scheme with the options of the axes that concern it; `None` if it has its run at another point of the others.
-fn with_options(
-    template: &Spec,
-    options: &[OptionAxis<'_>],
-) -> Result<Option<SchemeAt>, PointError> {
+fn with_options(template: &Spec, options: &[OptionAxis<'_>]) -> Result<Option<SchemeAt>, PointError> {
     let mut text = template.to_string();
     let mut coordinates = BTreeMap::new();
     let mut last = None;
@@ -424,24 +370,12 @@ fn with_options(
     Ok(Some(SchemeAt { spec, coordinates }))
 }
 
-fn error_at(
-    file: &str,
-    place: Option<(usize, usize)>,
-    problem: impl Into<String>,
-) -> ScenarioError {
-    ScenarioError {
-        file: file.to_owned(),
-        place,
-        problem: problem.into(),
-    }
+fn error_at(file: &str, place: Option<(usize, usize)>, problem: impl Into<String>) -> ScenarioError {
+    ScenarioError { file: file.to_owned(), place, problem: problem.into() }
 }
 
 /// Refuses names that are those of other columns.
-fn check_path(
-    axis: &Axis,
-    bins: &[u64],
-    error: impl Fn(String) -> ScenarioError,
-) -> Result<(), ScenarioError> {
+fn check_path(axis: &Axis, bins: &[u64], error: impl Fn(String) -> ScenarioError) -> Result<(), ScenarioError> {
     let path = &axis.path;
     if FIXED.contains(&path.as_str())
         || RunRecord::metric_names(bins.len() + 1).any(|name| name == *path)
@@ -454,16 +388,10 @@ fn check_path(
     }
     let known = |c: char| c.is_alphanumeric() || ['_', '-', '.', ' '].contains(&c);
     if !path.chars().all(known) || check_name(path).is_err() {
-        return Err(error(format!(
-            "'{path}' cannot be an axis: expected letters, digits, '_', '-', '.' and spaces"
-        )));
+        return Err(error(format!("'{path}' cannot be an axis: expected letters, digits, '_', '-', '.' and spaces")));
     }
-    if path.split('.').any(str::is_empty)
-        || ["schemes", "choices", "title", "source"].contains(&path.as_str())
-    {
-        return Err(error(format!(
-            "'{path}' cannot be an axis: it does not change the runs of a scheme"
-        )));
+    if path.split('.').any(str::is_empty) || ["schemes", "choices", "title", "source"].contains(&path.as_str()) {
+        return Err(error(format!("'{path}' cannot be an axis: it does not change the runs of a scheme")));
     }
     Ok(())
 }
@@ -503,8 +431,7 @@ fn bins(item: Option<Item<'_>>) -> Result<Vec<u64>, ScenarioError> {
     let Some(item) = item else {
         return Ok(DEFAULT_BINS.to_vec());
     };
-    let order = item
-        .error("expected sizes in segments of at least 1 in ascending order, such as [3, 10, 100]");
+    let order = item.error("expected sizes in segments of at least 1 in ascending order, such as [3, 10, 100]");
     let items = item.array("[3, 10, 100]")?;
     let bins = items.iter().map(|item| item.count(1..=i64::MAX as u64));
     let bins = bins.collect::<Result<Vec<u64>, _>>()?;
@@ -514,19 +441,13 @@ fn bins(item: Option<Item<'_>>) -> Result<Vec<u64>, ScenarioError> {
     }
 }
 
-fn until_ci(
-    root: &mut Section<'_>,
-    seeds: &[u64],
-    bins: &[u64],
-) -> Result<Option<UntilCi>, ScenarioError> {
+fn until_ci(root: &mut Section<'_>, seeds: &[u64], bins: &[u64]) -> Result<Option<UntilCi>, ScenarioError> {
     let relative = root.take("until_ci");
     let metric = root.take("metric");
     let most = root.take("max_seeds");
     let Some(relative) = relative else {
         return match metric.or(most) {
-            Some(item) => {
-                Err(item.error("applies with until_ci only; add until_ci = 0.02 or leave it out"))
-            }
+            Some(item) => Err(item.error("applies with until_ci only; add until_ci = 0.02 or leave it out")),
             None => Ok(None),
         };
     };
@@ -543,30 +464,19 @@ fn until_ci(
             // Which applications there are is known when the scenarios have been read.
             if !metrics::is_of_application(name) && !names.iter().any(|known| known == name) {
                 let meant = gentle_units::suggestion(name, names.iter().map(String::as_str));
-                return Err(item.error(format!(
-                    "no metric '{name}'{meant}; expected one of {}",
-                    names.join(", ")
-                )));
+                return Err(item.error(format!("no metric '{name}'{meant}; expected one of {}", names.join(", "))));
             }
             name.to_owned()
         }
     };
     if seeds.len() < 2 {
-        return Err(
-            relative.error("a confidence interval needs two seeds; expected seeds = 2 or more")
-        );
+        return Err(relative.error("a confidence interval needs two seeds; expected seeds = 2 or more"));
     }
-    Ok(Some(UntilCi {
-        relative: relative.real(1e-6..=1.0)?,
-        metric: name,
-        max_seeds,
-    }))
+    Ok(Some(UntilCi { relative: relative.real(1e-6..=1.0)?, metric: name, max_seeds }))
 }
 
 fn sampled(mut section: Section<'_>, axes: &[Axis]) -> Result<Design, ScenarioError> {
-    let points = section
-        .require("latin_hypercube", "100")?
-        .count(1..=MOST_SAMPLED)?;
+    let points = section.require("latin_hypercube", "100")?.count(1..=MOST_SAMPLED)?;
     let seed = match section.take("seed") {
         Some(item) => item.count(0..=u64::MAX)?,
         None => 1,
@@ -599,13 +509,7 @@ fn listed_points<'l, 'r>(
                 None => common.insert(base(loader)?).clone(),
             },
         };
-        let mut point = Listed {
-            base,
-            settings: Vec::new(),
-            labels: Vec::new(),
-            coordinates: BTreeMap::new(),
-            place,
-        };
+        let mut point = Listed { base, settings: Vec::new(), labels: Vec::new(), coordinates: BTreeMap::new(), place };
         for (key, changes) in [("set", true), ("labels", false)] {
             let Some(section) = section.section(key)? else {
                 continue;
@@ -617,10 +521,7 @@ fn listed_points<'l, 'r>(
                     continue;
                 };
                 let [value] = &values[..] else {
-                    return Err(error(format!(
-                        "{}: a point has one value; expected a scalar",
-                        axis.path
-                    )));
+                    return Err(error(format!("{}: a point has one value; expected a scalar", axis.path)));
                 };
                 let setting = (axis.path.clone(), value.value.clone());
                 if changes {
@@ -628,14 +529,11 @@ fn listed_points<'l, 'r>(
                     point.settings.push(setting);
                 } else {
                     if let Coordinate::Text(text) = &value.coordinate {
-                        check_name(text)
-                            .map_err(|expected| error(format!("{}: {expected}", axis.path)))?;
+                        check_name(text).map_err(|expected| error(format!("{}: {expected}", axis.path)))?;
                     }
                     point.labels.push(setting);
                 }
-                point
-                    .coordinates
-                    .insert(axis.path, value.coordinate.clone());
+                point.coordinates.insert(axis.path, value.coordinate.clone());
             }
         }
         section.finish()?;
@@ -657,9 +555,7 @@ fn one_type(points: &mut [Listed]) {
             {
                 let mut given = point.settings.iter().chain(&point.labels);
                 let given = given.find(|(known, _)| known == path);
-                *coordinate = Coordinate::Text(
-                    given.map_or_else(|| number.to_string(), |(_, value)| plain(value)),
-                );
+                *coordinate = Coordinate::Text(given.map_or_else(|| number.to_string(), |(_, value)| plain(value)));
             }
         }
     }
@@ -674,11 +570,7 @@ struct Loader<'a, 'b> {
 }
 
 impl Loader<'_, '_> {
-    fn item(
-        &mut self,
-        item: &Item<'_>,
-        inline: Option<&toml::Table>,
-    ) -> Result<Base, ScenarioError> {
+    fn item(&mut self, item: &Item<'_>, inline: Option<&toml::Table>) -> Result<Base, ScenarioError> {
         let error = |problem: String| item.error(problem);
         match inline {
             Some(keys) => {
@@ -690,25 +582,15 @@ impl Loader<'_, '_> {
     }
 
     /// The base named `traffic`: a built-in scenario, a scenario file or a flow list.
-    fn base(
-        &mut self,
-        traffic: &str,
-        error: &dyn Fn(String) -> ScenarioError,
-    ) -> Result<Base, ScenarioError> {
+    fn base(&mut self, traffic: &str, error: &dyn Fn(String) -> ScenarioError) -> Result<Base, ScenarioError> {
         if let Some(text) = Scenario::builtin_toml(traffic) {
             let mut keys: toml::Table = toml::from_str(text).map_err(|e| error(e.to_string()))?;
             let mut hosts = toml::Table::new();
             hosts.insert("profile".to_owned(), CURRENT_HOSTS.into());
             keys.insert("hosts".to_owned(), hosts.into());
-            return Ok(Base::Scenario {
-                file: traffic.to_owned(),
-                keys,
-                files: BTreeMap::new(),
-            });
+            return Ok(Base::Scenario { file: traffic.to_owned(), keys, files: BTreeMap::new() });
         }
-        let ending = Path::new(traffic)
-            .extension()
-            .and_then(|ending| ending.to_str());
+        let ending = Path::new(traffic).extension().and_then(|ending| ending.to_str());
         let text = match ending {
             Some("toml" | "csv") => self.beside("", traffic, error)?,
             _ => {
@@ -722,15 +604,9 @@ impl Loader<'_, '_> {
         };
         if ending == Some("csv") {
             Scenario::from_flows(traffic, &text)?;
-            return Ok(Base::Flows {
-                file: traffic.to_owned(),
-                hash: self.keep(text),
-            });
+            return Ok(Base::Flows { file: traffic.to_owned(), hash: self.keep(text) });
         }
-        let folder = Path::new(traffic)
-            .parent()
-            .and_then(Path::to_str)
-            .unwrap_or_default();
+        let folder = Path::new(traffic).parent().and_then(Path::to_str).unwrap_or_default();
         // Read for its errors, which name lines of the file.
         let read = |file: &str| (self.read)(&join(folder, file));
         let scenario = Scenario::from_toml(traffic, &text, &read)?;
@@ -754,17 +630,12 @@ impl Loader<'_, '_> {
                 files.insert(path.to_owned(), self.keep(text));
             }
         }
-        Ok(Base::Scenario {
-            file: file.to_owned(),
-            keys,
-            files,
-        })
+        Ok(Base::Scenario { file: file.to_owned(), keys, files })
     }
 
     /// Reads the files that are values of an axis: `workload.0.file`.
     fn files_of(&mut self, axis: &Axis, base: &mut Base) -> Result<(), ScenarioError> {
-        let (Base::Scenario { file, files, .. }, Values::List(values)) = (base, &axis.values)
-        else {
+        let (Base::Scenario { file, files, .. }, Values::List(values)) = (base, &axis.values) else {
             return Ok(());
         };
         let names_files = (axis.path.starts_with("workload.") && axis.path.ends_with(".file"))
@@ -772,16 +643,11 @@ impl Loader<'_, '_> {
         if !names_files {
             return Ok(());
         }
-        let folder = Path::new(file.as_str())
-            .parent()
-            .and_then(Path::to_str)
-            .unwrap_or_default()
-            .to_owned();
+        let folder = Path::new(file.as_str()).parent().and_then(Path::to_str).unwrap_or_default().to_owned();
         let name = self.file.to_owned();
         for value in values {
             let path = plain(&value.value);
-            let error =
-                |problem: String| error_at(&name, axis.place, format!("{}: {problem}", axis.path));
+            let error = |problem: String| error_at(&name, axis.place, format!("{}: {problem}", axis.path));
             let text = self.beside(&folder, &path, &error)?;
             let hash = self.keep(text);
             files.insert(path, hash);
@@ -813,8 +679,5 @@ fn join(folder: &str, file: &str) -> String {
 /// File name without folders and extension.
 fn stem(file: &str) -> String {
     let stem = Path::new(file).file_stem();
-    stem.map_or_else(
-        || file.to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
+    stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -59,9 +59,7 @@ impl Index {
             let column = content.column::<ByteArrayType>(name)?;
             Ok(column.and_then(|cells| cells.into_iter().next().flatten()))
         };
-        let is = |cell: Option<ByteArray>, text: &str| {
-            cell.is_some_and(|cell| cell.data() == text.as_bytes())
-        };
+        let is = |cell: Option<ByteArray>, text: &str| cell.is_some_and(|cell| cell.data() == text.as_bytes());
         if is(first("backend")?, backend) && !is(first("engine")?, engine) {
             self.foreign += content.rows as u64;
         }
@@ -70,11 +68,7 @@ impl Index {
                 .and_then(|key| Key::parse(key.as_utf8().ok()?))
                 .ok_or_else(|| damaged(file, "a key is malformed"))?;
             let value = values.as_ref().and_then(|values| values[row]);
-            self.runs.entry(key).or_insert(Place {
-                file: number,
-                row: row as u32,
-                value: value.unwrap_or(f64::NAN),
-            });
+            self.runs.entry(key).or_insert(Place { file: number, row: row as u32, value: value.unwrap_or(f64::NAN) });
         }
         let name = file.to_owned();
         self.known.insert(name.clone());
@@ -94,10 +88,7 @@ impl Index {
 
     pub(crate) fn place(&self, key: &Key) -> Option<(Arc<Added>, usize)> {
         let place = self.runs.get(key)?;
-        Some((
-            Arc::clone(&self.files[place.file as usize]),
-            place.row as usize,
-        ))
+        Some((Arc::clone(&self.files[place.file as usize]), place.row as usize))
     }
 }
 
@@ -116,24 +107,12 @@ const KEPT: usize = 64;
 
 impl<'a> Cache<'a> {
     pub(crate) fn new(read: Read<'a>, metrics: &'a [String]) -> Self {
-        Cache {
-            read,
-            metrics,
-            files: VecDeque::new(),
-        }
+        Cache { read, metrics, files: VecDeque::new() }
     }
 
     /// Metrics of a row of a file.
-    pub(crate) fn row(
-        &mut self,
-        file: &Arc<Added>,
-        row: usize,
-    ) -> Result<Vec<Option<f64>>, SweepError> {
-        let at = match self
-            .files
-            .iter()
-            .position(|(known, _)| Arc::ptr_eq(known, file))
-        {
+    pub(crate) fn row(&mut self, file: &Arc<Added>, row: usize) -> Result<Vec<Option<f64>>, SweepError> {
+        let at = match self.files.iter().position(|(known, _)| Arc::ptr_eq(known, file)) {
             Some(at) => at,
             None => {
                 if self.files.len() == KEPT {
@@ -153,16 +132,10 @@ impl<'a> Cache<'a> {
 
     fn load(&self, added: &Added) -> Result<Vec<Cells<DoubleType>>, SweepError> {
         let file = &added.name;
-        let bytes = (self.read)(file).map_err(|error| SweepError::Store {
-            place: file.clone(),
-            error,
-        })?;
+        let bytes = (self.read)(file).map_err(|error| SweepError::Store { place: file.clone(), error })?;
         let (content, digest) = intact(file, bytes.into())?;
         if digest != added.digest {
-            return Err(damaged(
-                file,
-                "it was replaced while the sweep was under way",
-            ));
+            return Err(damaged(file, "it was replaced while the sweep was under way"));
         }
         let columns = self.metrics.iter().map(|name| {
             match content.column::<DoubleType>(name)? {

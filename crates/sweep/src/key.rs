@@ -11,24 +11,9 @@ pub struct Key([u8; 16]);
 impl Key {
     /// The run of a scenario, given by its fingerprint, under a scheme, as written by
     /// [`Spec`](gentle_aqm::Spec), with a seed.
-    pub fn new(
-        origin: &Origin,
-        backend: &str,
-        scenario: &str,
-        scheme: &str,
-        seed: u64,
-        bins: &[u64],
-    ) -> Key {
-        let parts = serde_json::json!([
-            origin.version,
-            origin.record,
-            origin.engine,
-            backend,
-            scenario,
-            scheme,
-            seed,
-            bins
-        ]);
+    pub fn new(origin: &Origin, backend: &str, scenario: &str, scheme: &str, seed: u64, bins: &[u64]) -> Key {
+        let parts =
+            serde_json::json!([origin.version, origin.record, origin.engine, backend, scenario, scheme, seed, bins]);
         let hash: [u8; 32] = Sha256::digest(parts.to_string()).into();
         let mut key = [0; 16];
         key.copy_from_slice(&hash[..16]);
@@ -69,14 +54,8 @@ mod tests {
 
     #[test]
     fn a_key_reads_back_and_depends_on_everything() {
-        let origin = Origin {
-            version: "0.1.0".to_owned(),
-            record: 1,
-            engine: "e".to_owned(),
-        };
-        let key = |scenario, scheme, seed, bins: &[u64]| {
-            Key::new(&origin, "simulator", scenario, scheme, seed, bins)
-        };
+        let origin = Origin { version: "0.1.0".to_owned(), record: 1, engine: "e".to_owned() };
+        let key = |scenario, scheme, seed, bins: &[u64]| Key::new(&origin, "simulator", scenario, scheme, seed, bins);
         let one = key("a", "codel", 1, &[3]);
         assert_eq!(Key::parse(&one.to_string()), Some(one));
         for other in [

@@ -23,11 +23,7 @@ impl Metrics {
     }
 
     /// Values of a run under all names added so far, given those of its scenario in the order of `names`.
-    pub(crate) fn row(
-        &self,
-        names: &[String],
-        values: impl Iterator<Item = Option<f64>>,
-    ) -> Vec<Option<f64>> {
+    pub(crate) fn row(&self, names: &[String], values: impl Iterator<Item = Option<f64>>) -> Vec<Option<f64>> {
         let mut row = vec![None; self.0.len()];
         for (name, value) in names.iter().zip(values) {
             if let Some(column) = self.0.iter().position(|known| known == name) {

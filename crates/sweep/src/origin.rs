@@ -18,21 +18,13 @@ pub struct Origin {
 impl Origin {
     /// The running program's backend.
     pub fn of(backend: &impl Backend) -> Origin {
-        Origin {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            record: RECORD_VERSION,
-            engine: backend.engine(),
-        }
+        Origin { version: env!("CARGO_PKG_VERSION").to_owned(), record: RECORD_VERSION, engine: backend.engine() }
     }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = self.engine.get(..8).unwrap_or(&self.engine);
-        write!(
-            f,
-            "gentle {} (engine {engine}, records of version {})",
-            self.version, self.record
-        )
+        write!(f, "gentle {} (engine {engine}, records of version {})", self.version, self.record)
     }
 }

@@ -35,9 +35,8 @@ impl<'a> File<'a> {
     fn open(name: &'a str, bytes: Bytes) -> Result<File<'a>, SweepError> {
         let reader = SerializedFileReader::new(bytes).map_err(|error| damaged(name, error))?;
         let groups = reader.metadata().row_groups().iter();
-        let rows = groups.fold(0, |rows: usize, group| {
-            rows.saturating_add(group.num_rows().try_into().unwrap_or(usize::MAX))
-        });
+        let rows =
+            groups.fold(0, |rows: usize, group| rows.saturating_add(group.num_rows().try_into().unwrap_or(usize::MAX)));
         match rows <= MOST_ROWS {
             true => Ok(File { name, reader, rows }),
             false => Err(damaged(name, "it has too many rows")),
@@ -64,9 +63,7 @@ impl<'a> File<'a> {
         }
         let mut rows = Vec::with_capacity(self.rows);
         for index in 0..metadata.num_row_groups() {
-            let (values, levels) = self
-                .group::<T>(index, position)
-                .map_err(|error| damaged(self.name, error))?;
+            let (values, levels) = self.group::<T>(index, position).map_err(|error| damaged(self.name, error))?;
             let mut values = values.into_iter();
             match column.max_def_level() {
                 0 => rows.extend(values.map(Some)),
@@ -83,25 +80,16 @@ impl<'a> File<'a> {
     }
 
     /// Present values and definition levels of a column of a row group.
-    fn group<T: DataType>(
-        &self,
-        group: usize,
-        column: usize,
-    ) -> Result<(Vec<T::T>, Vec<i16>), ParquetError> {
+    fn group<T: DataType>(&self, group: usize, column: usize) -> Result<(Vec<T::T>, Vec<i16>), ParquetError> {
         let metadata = self.reader.metadata();
         let chunk = metadata.row_group(group).column(column);
         let start = chunk.dictionary_page_offset();
         if start.unwrap_or(chunk.data_page_offset()) < 0 || chunk.compressed_size() < 0 {
-            return Err(ParquetError::General(
-                "a column has a negative offset or size".to_owned(),
-            ));
+            return Err(ParquetError::General("a column has a negative offset or size".to_owned()));
         }
         let description = metadata.file_metadata().schema_descr().column(column);
         let pages = Pages {
-            pages: self
-                .reader
-                .get_row_group(group)?
-                .get_column_page_reader(column)?,
+            pages: self.reader.get_row_group(group)?.get_column_page_reader(column)?,
             is_text: T::get_physical_type() == Physical::BYTE_ARRAY,
             has_levels: description.max_def_level() > 0,
             has_dictionary: false,
@@ -128,19 +116,12 @@ impl PageReader for Pages {
         let mut page = self.pages.get_next_page()?;
         let is_whole = match &mut page {
             None => true,
-            Some(Page::DictionaryPage {
-                buf, num_values, ..
-            }) => {
+            Some(Page::DictionaryPage { buf, num_values, .. }) => {
                 self.has_dictionary = true;
                 // Memory is allocated for as many values as the page claims to have; each takes 4 bytes at least.
                 *num_values as usize <= buf.len() / 4 && (!self.is_text || end_texts(buf, 0))
             }
-            Some(Page::DataPage {
-                buf,
-                encoding,
-                def_level_encoding: Encoding::RLE,
-                ..
-            }) => match *encoding {
+            Some(Page::DataPage { buf, encoding, def_level_encoding: Encoding::RLE, .. }) => match *encoding {
                 Encoding::PLAIN if self.is_text => {
                     let length = buf.first_chunk().filter(|_| self.has_levels);
                     let start = length.map_or(0, |length| 4 + u32::from_le_bytes(*length) as usize);
@@ -188,10 +169,7 @@ fn end_texts(page: &mut Bytes, start: usize) -> bool {
 }
 
 pub(crate) fn damaged(file: &str, problem: impl Display) -> SweepError {
-    SweepError::File {
-        file: file.to_owned(),
-        problem: problem.to_string(),
-    }
+    SweepError::File { file: file.to_owned(), problem: problem.to_string() }
 }
 
 #[cfg(test)]
@@ -245,12 +223,7 @@ mod tests {
 
     fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
         let number = any::<f64>().prop_filter("NaN is not equal to itself", |n| !n.is_nan());
-        let row = (
-            option::of(".{0,9}"),
-            option::of(number),
-            any::<u64>(),
-            any::<u32>(),
-        );
+        let row = (option::of(".{0,9}"), option::of(number), any::<u64>(), any::<u32>());
         vec(row, 0..most)
     }
 
@@ -258,10 +231,7 @@ mod tests {
     fn columns_are_found_by_their_whole_names_and_types() {
         let file = |bytes: Vec<u8>| File::open("x", bytes.into()).unwrap();
         let written = file(small_file(&table(&[(None, Some(0.5), 1, 2)])).unwrap());
-        assert_eq!(
-            written.column::<DoubleType>("a").unwrap(),
-            Some(vec![Some(0.5)])
-        );
+        assert_eq!(written.column::<DoubleType>("a").unwrap(), Some(vec![Some(0.5)]));
         for name in ["a.b", "b", "x", "a.b.c", "A"] {
             assert_eq!(written.column::<DoubleType>(name).unwrap(), None, "{name}");
         }
@@ -269,24 +239,12 @@ mod tests {
         let empty = file(small_file(&table(&[])).unwrap());
         assert_eq!(empty.rows, 0);
         assert_eq!(empty.column::<DoubleType>("a").unwrap(), Some(vec![]));
-        assert!(
-            file(small_file(&Table::default()).unwrap())
-                .column::<DoubleType>("a")
-                .unwrap()
-                .is_none()
-        );
+        assert!(file(small_file(&Table::default()).unwrap()).column::<DoubleType>("a").unwrap().is_none());
     }
 
     #[test]
     fn parts_become_groups_of_rows() {
-        let row = |n: u64| {
-            (
-                Some(n.to_string()),
-                (n % 3 != 1).then_some(n as f64),
-                n,
-                n as u32,
-            )
-        };
+        let row = |n: u64| (Some(n.to_string()), (n % 3 != 1).then_some(n as f64), n, n as u32);
         let all: Vec<Row> = (0..40_000).map(row).collect();
         let parts = || all.chunks(4_096).map(|part| Ok(table(part)));
         let mut bytes = Vec::new();
@@ -308,10 +266,7 @@ mod tests {
     #[test]
     fn no_flipped_bit_panics() {
         let texts = ["one", "two", "one", "another"].map(|text| Some(text.to_owned()));
-        let rows: Vec<Row> = (1..)
-            .zip(texts)
-            .map(|(n, text)| (text, Some(0.5), n, 7))
-            .collect();
+        let rows: Vec<Row> = (1..).zip(texts).map(|(n, text)| (text, Some(0.5), n, 7)).collect();
         for bytes in [small_file(&table(&rows)).unwrap(), plain(&rows)] {
             for bit in 0..8 * bytes.len() {
                 let mut bytes = bytes.clone();

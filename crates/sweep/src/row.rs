@@ -46,19 +46,11 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        fingerprint: String,
-        origin: Origin,
-        backend: &str,
-        bins: &[u64],
-    ) -> Common {
+    pub(crate) fn new(scenario: &Scenario, fingerprint: String, origin: Origin, backend: &str, bins: &[u64]) -> Common {
         let [down, up] = Direction::BOTH.map(|direction| scenario.link(direction));
         let bins: Vec<String> = bins.iter().map(u64::to_string).collect();
         let knobs = scenario.knobs.iter();
-        let knobs: Vec<String> = knobs
-            .map(|(knob, value)| format!("{knob}={value}"))
-            .collect();
+        let knobs: Vec<String> = knobs.map(|(knob, value)| format!("{knob}={value}")).collect();
         Common {
             origin,
             backend: backend.to_owned(),
@@ -94,9 +86,8 @@ pub(crate) struct Row {
 /// Columns of the axes of rows; true for texts.
 pub(crate) fn axes_of(rows: &[Row]) -> Vec<(String, bool)> {
     let all = rows.iter().flat_map(|row| &row.coordinates);
-    let all: BTreeSet<(String, bool)> = all
-        .map(|(path, coordinate)| (path.clone(), matches!(coordinate, Coordinate::Text(_))))
-        .collect();
+    let all: BTreeSet<(String, bool)> =
+        all.map(|(path, coordinate)| (path.clone(), matches!(coordinate, Coordinate::Text(_)))).collect();
     all.into_iter().collect()
 }
 
@@ -138,16 +129,9 @@ pub(crate) fn table(rows: &[Row], axes: &[(String, bool)], metrics: &[String]) -
         columns.push((path, column));
     }
     for (index, name) in metrics.iter().enumerate() {
-        columns.push((
-            name,
-            number(&|row| row.metrics.get(index).copied().flatten()),
-        ));
+        columns.push((name, number(&|row| row.metrics.get(index).copied().flatten())));
     }
-    Table::new(
-        columns
-            .into_iter()
-            .map(|(name, values)| (name, true, values)),
-    )
+    Table::new(columns.into_iter().map(|(name, values)| (name, true, values)))
 }
 
 /// Index in [`FIXED`] of the first of [`Common::numbers`].

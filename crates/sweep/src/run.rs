@@ -73,10 +73,7 @@ where
         let has_failed = AtomicBool::new(false);
         let fail = |error: SweepError| {
             has_failed.store(true, Ordering::Relaxed);
-            failed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_or_insert(error);
+            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         };
         let next = || {
             if has_failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
@@ -87,15 +84,13 @@ where
                 None
             })
         };
-        std::iter::from_fn(next).par_bridge().for_each(|batch| {
-            match one(sweep, backend, store, &batch, stop) {
-                Ok(()) => {
-                    made.fetch_add(batch.runs() as u64, Ordering::Relaxed);
-                    progress.finished(batch.runs());
-                }
-                Err(SweepError::Batch(BatchError::Stopped)) => {}
-                Err(error) => fail(error),
+        std::iter::from_fn(next).par_bridge().for_each(|batch| match one(sweep, backend, store, &batch, stop) {
+            Ok(()) => {
+                made.fetch_add(batch.runs() as u64, Ordering::Relaxed);
+                progress.finished(batch.runs());
             }
+            Err(SweepError::Batch(BatchError::Stopped)) => {}
+            Err(error) => fail(error),
         });
         outcome.made += made.into_inner();
         if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -41,10 +41,9 @@ pub(crate) fn digest(name: &str, file: &[u8]) -> Result<String, SweepError> {
     unsealed[at..at + DIGITS].fill(b'0');
     match hash(&unsealed) == found {
         true => Ok(found),
-        false => Err(damaged(
-            name,
-            "its contents differ from its digest: it was changed, or damaged in storage or transfer",
-        )),
+        false => {
+            Err(damaged(name, "its contents differ from its digest: it was changed, or damaged in storage or transfer"))
+        }
     }
 }
 

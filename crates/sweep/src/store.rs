@@ -64,9 +64,7 @@ impl Store for Folder {
             let name = entry.map_err(failed)?.file_name();
             let name = name.to_string_lossy();
             // Files under way have other names.
-            if Path::new(&*name)
-                .extension()
-                .is_some_and(|ending| ending == ENDING)
+            if Path::new(&*name).extension().is_some_and(|ending| ending == ENDING)
                 && !name.starts_with('.')
                 && (!connections || self.connections.join(&*name).exists())
             {
@@ -107,8 +105,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
 }
 
 fn at(place: &Path, error: io::Error) -> SweepError {
-    SweepError::Store {
-        place: place.display().to_string(),
-        error,
-    }
+    SweepError::Store { place: place.display().to_string(), error }
 }

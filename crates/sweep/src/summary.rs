@@ -9,12 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Metrics of a summary.
-const METRICS: [&str; 4] = [
-    HEADLINE,
-    "response_time_s.mean",
-    "queue_delay_s.mean",
-    "loss.handshake",
-];
+const METRICS: [&str; 4] = [HEADLINE, "response_time_s.mean", "queue_delay_s.mean", "loss.handshake"];
 
 /// Extent and results of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -74,27 +69,15 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, value: f64) {
-        self.min = if self.n == 0 {
-            value
-        } else {
-            self.min.min(value)
-        };
-        self.max = if self.n == 0 {
-            value
-        } else {
-            self.max.max(value)
-        };
+        self.min = if self.n == 0 { value } else { self.min.min(value) };
+        self.max = if self.n == 0 { value } else { self.max.max(value) };
         self.n += 1;
         self.sum += value;
     }
 
     fn extent(&self) -> Extent {
         let some = |value| (self.n > 0).then_some(value);
-        Extent {
-            min: some(self.min),
-            mean: some(self.sum / self.n as f64),
-            max: some(self.max),
-        }
+        Extent { min: some(self.min), mean: some(self.sum / self.n as f64), max: some(self.max) }
     }
 }
 
@@ -120,9 +103,7 @@ impl Summary {
                 _ => None,
             });
             for (row, label) in labels.iter().enumerate() {
-                let (runs, sums) = schemes
-                    .entry(label.clone().unwrap_or_default())
-                    .or_default();
+                let (runs, sums) = schemes.entry(label.clone().unwrap_or_default()).or_default();
                 *runs += 1;
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     if let Some(value) = column.and_then(|values| values[row]) {
@@ -147,11 +128,7 @@ impl Summary {
                 .map(|(scheme, (runs, sums))| SchemeSummary {
                     scheme,
                     runs,
-                    metrics: METRICS
-                        .iter()
-                        .zip(sums)
-                        .map(|(name, sum)| ((*name).to_owned(), sum.extent()))
-                        .collect(),
+                    metrics: METRICS.iter().zip(sums).map(|(name, sum)| ((*name).to_owned(), sum.extent())).collect(),
                 })
                 .collect(),
         })

@@ -81,10 +81,7 @@ impl Sweep {
             index: RwLock::default(),
             grid,
         };
-        let settings = Settings {
-            seeds: sweep.grid.seeds.clone(),
-            bins: sweep.grid.bins.clone(),
-        };
+        let settings = Settings { seeds: sweep.grid.seeds.clone(), bins: sweep.grid.bins.clone() };
         let mut metrics = Metrics::default();
         let (mut left_out, mut assumptions) = (BTreeSet::new(), Vec::new());
         let mut resolver = Resolver::default();
@@ -92,11 +89,7 @@ impl Sweep {
             let mut point = sweep.point(index, &mut resolver)?;
             metrics.add(&point.scenario.metric_names(settings.bins.len() + 1));
             let before = point.scenario.assumptions.len();
-            let specs: Vec<Spec> = point
-                .schemes
-                .into_iter()
-                .map(|scheme| scheme.spec)
-                .collect();
+            let specs: Vec<Spec> = point.schemes.into_iter().map(|scheme| scheme.spec).collect();
             let runnable = backend
                 .prepare(&mut point.scenario, &specs, &settings)
                 .map_err(|error| SweepError::Backend(error.to_string()))?;
@@ -125,9 +118,7 @@ impl Sweep {
     /// A point of the grid, with the schemes that the backend can run.
     fn point(&self, index: usize, resolver: &mut Resolver) -> Result<Point<'_>, ScenarioError> {
         let mut point = self.grid.point(index, resolver)?;
-        point
-            .schemes
-            .retain(|scheme| !self.left_out.contains(&scheme.spec.to_string()));
+        point.schemes.retain(|scheme| !self.left_out.contains(&scheme.spec.to_string()));
         Ok(point)
     }
 
@@ -167,10 +158,7 @@ impl Sweep {
     /// # Errors
     /// A point is no valid scenario.
     pub fn survey(&self) -> Result<Survey, SweepError> {
-        let mut survey = Survey {
-            points: self.grid.len(),
-            ..Survey::default()
-        };
+        let mut survey = Survey { points: self.grid.len(), ..Survey::default() };
         let mut resolver = Resolver::default();
         let mut counted = HashSet::new();
         for index in 0..self.grid.len() {
@@ -208,10 +196,7 @@ impl Sweep {
 
     /// The finished table in the order of the grid, in parts; runs that are not in the store are left out. `read` returns
     /// the content of a file that was added.
-    pub fn rows<'a>(
-        &'a self,
-        read: Read<'a>,
-    ) -> impl Iterator<Item = Result<Table, SweepError>> + 'a {
+    pub fn rows<'a>(&'a self, read: Read<'a>) -> impl Iterator<Item = Result<Table, SweepError>> + 'a {
         let metrics = self.metrics.names().to_vec();
         Rows {
             axes: self.grid.axes(),
@@ -228,14 +213,7 @@ impl Sweep {
     }
 
     fn key(&self, fingerprint: &str, scheme: &str, seed: u64) -> Key {
-        Key::new(
-            &self.origin,
-            &self.backend,
-            fingerprint,
-            scheme,
-            seed,
-            &self.grid.bins,
-        )
+        Key::new(&self.origin, &self.backend, fingerprint, scheme, seed, &self.grid.bins)
     }
 
     /// Seeds that a scheme needs at a point, as far as the results so far tell.
@@ -246,9 +224,7 @@ impl Sweep {
         };
         let index = self.index();
         loop {
-            let values = seeds
-                .iter()
-                .map(|seed| index.value(&self.key(fingerprint, scheme, *seed)));
+            let values = seeds.iter().map(|seed| index.value(&self.key(fingerprint, scheme, *seed)));
             let values: Option<Vec<Option<f64>>> = values.collect();
             match values {
                 Some(values) if !rule.is_met(&values) => rule.add_seeds(&mut seeds),
@@ -367,9 +343,7 @@ impl Batches {
 
 /// Adds a run to a batch, beside those of the same point and scheme.
 fn push(batch: &mut Batch, task: Task) {
-    let Task {
-        base, mut point, ..
-    } = task;
+    let Task { base, mut point, .. } = task;
     point.base = match batch.bases.iter().rposition(|known| *known == base) {
         Some(index) => index,
         None => {
@@ -381,9 +355,7 @@ fn push(batch: &mut Batch, task: Task) {
         batch.points.push(point);
         return;
     };
-    let is_same = last.base == point.base
-        && last.settings == point.settings
-        && last.coordinates == point.coordinates;
+    let is_same = last.base == point.base && last.settings == point.settings && last.coordinates == point.coordinates;
     if !is_same {
         batch.points.push(point);
         return;
@@ -433,13 +405,7 @@ impl<'a> Rows<'a> {
         self.next += 1;
         let fingerprint = point.scenario.fingerprint();
         let bins = &sweep.grid.bins;
-        let common = Common::new(
-            &point.scenario,
-            fingerprint,
-            sweep.origin.clone(),
-            &sweep.backend,
-            bins,
-        );
+        let common = Common::new(&point.scenario, fingerprint, sweep.origin.clone(), &sweep.backend, bins);
         let common = Arc::new(common);
         for SchemeAt { spec, coordinates } in point.schemes {
             let scheme = spec.to_string();

@@ -36,19 +36,10 @@ pub enum Values {
 
 impl Table {
     /// The table of columns, each with its name, whether its values can be missing, and its values.
-    pub(crate) fn new<N: Into<String>>(
-        columns: impl IntoIterator<Item = (N, bool, Values)>,
-    ) -> Table {
-        let columns = columns
-            .into_iter()
-            .map(|(name, is_nullable, values)| Column {
-                name: name.into(),
-                is_nullable,
-                values,
-            });
-        Table {
-            columns: columns.collect(),
-        }
+    pub(crate) fn new<N: Into<String>>(columns: impl IntoIterator<Item = (N, bool, Values)>) -> Table {
+        let columns =
+            columns.into_iter().map(|(name, is_nullable, values)| Column { name: name.into(), is_nullable, values });
+        Table { columns: columns.collect() }
     }
 
     /// Columns.
@@ -112,9 +103,7 @@ impl Values {
 ///
 /// # Errors
 /// A table is an error, or the columns of two tables differ.
-pub fn whole(
-    mut tables: impl Iterator<Item = Result<Table, SweepError>>,
-) -> Result<Table, SweepError> {
+pub fn whole(mut tables: impl Iterator<Item = Result<Table, SweepError>>) -> Result<Table, SweepError> {
     let mut whole = tables.next().transpose()?.unwrap_or_default();
     for table in tables {
         whole.append(table?)?;
@@ -127,19 +116,14 @@ pub fn whole(
 ///
 /// # Errors
 /// Writing failed, or a table is an error.
-pub fn csv<W: Write>(
-    tables: impl Iterator<Item = Result<Table, SweepError>>,
-    to: W,
-) -> Result<(), SweepError> {
+pub fn csv<W: Write>(tables: impl Iterator<Item = Result<Table, SweepError>>, to: W) -> Result<(), SweepError> {
     let failed = |error: csv::Error| SweepError::Output(error.to_string());
     let mut writer = csv::Writer::from_writer(to);
     let mut begun = false;
     for table in tables {
         let table = table?;
         if !begun {
-            writer
-                .write_record(table.names().map(inert))
-                .map_err(failed)?;
+            writer.write_record(table.names().map(inert)).map_err(failed)?;
             begun = true;
         }
         for row in 0..table.rows() {
@@ -147,7 +131,5 @@ pub fn csv<W: Write>(
             writer.write_record(cells).map_err(failed)?;
         }
     }
-    writer
-        .flush()
-        .map_err(|error| SweepError::Output(error.to_string()))
+    writer.flush().map_err(|error| SweepError::Output(error.to_string()))
 }

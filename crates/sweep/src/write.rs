@@ -25,10 +25,7 @@ pub(crate) fn properties() -> WriterPropertiesBuilder {
 
 /// A few rows as a Parquet file, without statistics of pages, which speed up large files only.
 pub(crate) fn small_file(rows: &Table) -> Result<Vec<u8>, ParquetError> {
-    in_memory(
-        rows,
-        properties().set_statistics_enabled(EnabledStatistics::None),
-    )
+    in_memory(rows, properties().set_statistics_enabled(EnabledStatistics::None))
 }
 
 /// Rows as a Parquet file.
@@ -37,10 +34,7 @@ pub(crate) fn file(rows: &Table) -> Result<Vec<u8>, ParquetError> {
 }
 
 /// Rows as a Parquet file of a store with certain properties: it carries its [digest](seal::digest).
-pub(crate) fn in_memory(
-    rows: &Table,
-    properties: WriterPropertiesBuilder,
-) -> Result<Vec<u8>, ParquetError> {
+pub(crate) fn in_memory(rows: &Table, properties: WriterPropertiesBuilder) -> Result<Vec<u8>, ParquetError> {
     let mut bytes = Vec::new();
     let properties = properties.set_key_value_metadata(Some(seal::unsealed()));
     let mut writer = open(&mut bytes, rows, properties)?;
@@ -82,13 +76,8 @@ fn open<W: Write + Send>(
     table: &Table,
     properties: WriterPropertiesBuilder,
 ) -> Result<SerializedFileWriter<W>, ParquetError> {
-    let fields = table
-        .columns()
-        .iter()
-        .map(|column| field(column).map(Arc::new));
-    let schema = Type::group_type_builder("table")
-        .with_fields(fields.collect::<Result<_, _>>()?)
-        .build()?;
+    let fields = table.columns().iter().map(|column| field(column).map(Arc::new));
+    let schema = Type::group_type_builder("table").with_fields(fields.collect::<Result<_, _>>()?).build()?;
     SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties.build()))
 }
 
@@ -109,10 +98,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
 }
 
 /// Writes rows, if any, as a row group.
-fn group<W: Write + Send>(
-    writer: &mut SerializedFileWriter<W>,
-    rows: &Table,
-) -> Result<(), ParquetError> {
+fn group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: &Table) -> Result<(), ParquetError> {
     if rows.rows() == 0 {
         return Ok(());
     }

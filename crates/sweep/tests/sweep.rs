@@ -4,9 +4,7 @@ use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::Simulator;
-use gentle_sweep::{
-    Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, SweepError, run, run_batch,
-};
+use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, SweepError, run, run_batch};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -19,10 +17,7 @@ use tempfile::TempDir;
 const FLOWS: &str = "start_s,bytes\n0,20000\n0.1,3000\n0.2,500000\n1,1448\n";
 
 fn read(path: &str) -> io::Result<String> {
-    match Path::new(path)
-        .extension()
-        .and_then(|ending| ending.to_str())
-    {
+    match Path::new(path).extension().and_then(|ending| ending.to_str()) {
         Some("csv") => Ok(FLOWS.to_owned()),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
@@ -80,11 +75,7 @@ fn a_changed_grid_makes_only_what_is_new() {
     let same = grid("[0.9]", 3) + "profile = \"linux-7.2\"\nlink.down.delay = \"42ms\"\n";
     let (made, lines) = finished(&same, folder.path());
     assert_eq!(made, 0);
-    assert!(
-        lines[0].contains("link.down.delay,load,profile"),
-        "{}",
-        lines[0]
-    );
+    assert!(lines[0].contains("link.down.delay,load,profile"), "{}", lines[0]);
     assert!(lines[1].contains(",0.042,0.9,linux-7.2,"), "{}", lines[1]);
 }
 
@@ -97,23 +88,14 @@ fn a_sample_fills_every_part_of_a_range() {
     let column = |name: &str| {
         let at = lines[0].split(',').position(|known| known == name).unwrap();
         // The ranges of sizes have commas of their own.
-        let cells = lines[1..]
-            .iter()
-            .map(|line| line.replace("\"3,10,100\"", "x"));
-        let values: Vec<f64> = cells
-            .map(|line| line.split(',').nth(at).unwrap().parse().unwrap())
-            .collect();
+        let cells = lines[1..].iter().map(|line| line.replace("\"3,10,100\"", "x"));
+        let values: Vec<f64> = cells.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect();
         values
     };
-    let parts: BTreeSet<u32> = column("load")
-        .iter()
-        .map(|load| ((load - 0.5) * 20.0) as u32)
-        .collect();
+    let parts: BTreeSet<u32> = column("load").iter().map(|load| ((load - 0.5) * 20.0) as u32).collect();
     assert_eq!(parts.len(), 20);
-    let parts: BTreeSet<u32> = column("link.up.delay")
-        .iter()
-        .map(|delay| ((libm::log10(*delay) + 3.0) / 3.0 * 20.0) as u32)
-        .collect();
+    let parts: BTreeSet<u32> =
+        column("link.up.delay").iter().map(|delay| ((libm::log10(*delay) + 3.0) / 3.0 * 20.0) as u32).collect();
     assert_eq!(parts.len(), 20);
     assert_eq!(lines, finished(text, TempDir::new().unwrap().path()).1);
 }
@@ -124,11 +106,7 @@ fn listed_points_and_flow_lists() {
     let folder = TempDir::new().unwrap();
     let (made, lines) = finished(text, folder.path());
     assert_eq!((made, lines.len()), (3, 4));
-    assert!(
-        lines[0].contains(",seed,duration,place,rate,"),
-        "{}",
-        lines[0]
-    );
+    assert!(lines[0].contains(",seed,duration,place,rate,"), "{}", lines[0]);
     assert!(lines[1].contains(",4,,home,1000000,"), "{}", lines[1]);
     assert!(lines[3].contains(",4,1,4,,"), "{}", lines[3]);
     let replayed = "schemes = [\"codel\"]\nseeds = 1\n[traffic]\nduration = \"2s\"\n[traffic.link.down]\nrate = \"1mbit\"\n[traffic.link.up]\nrate = \"1mbit\"\n[[traffic.workload]]\nkind = \"replay\"\nfile = \"a.csv\"\n[axes]\nworkload.0.file = [\"a.csv\", \"b.csv\"]\n";
@@ -194,10 +172,7 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     let cut = &bytes[..bytes.len() / 2];
     assert!(matches!(run(cut), Err(BatchError::Syntax(_))));
     let changed = text.replace("1mbit", "2mbit");
-    assert!(matches!(
-        run(changed.as_bytes()),
-        Err(BatchError::Content(_))
-    ));
+    assert!(matches!(run(changed.as_bytes()), Err(BatchError::Content(_))));
     let without = run_batch(&Simulator, &bytes, &Inputs::new(), &AtomicBool::new(false));
     assert!(matches!(without, Err(BatchError::Content(_))));
     let stopped = run_batch(&Simulator, &bytes, all.inputs(), &AtomicBool::new(true));
@@ -244,9 +219,7 @@ fn connections_are_kept_beside_their_runs() {
     let head: Vec<&str> = lines[0].split(',').collect();
     let mean = head.iter().position(|name| *name == "response_time_s.mean");
     for line in &lines[1..] {
-        let cells = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .from_reader(line.as_bytes());
+        let cells = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
         let cells = cells.into_records().next().unwrap().unwrap();
         let (key, mean): (&str, f64) = (&cells[0], cells[mean.unwrap()].parse().unwrap());
         let times = &times[key];
@@ -294,10 +267,7 @@ fn a_damaged_store_never_gives_another_table() {
         let mut files = whole.clone();
         files.insert(name.clone(), content);
         let error = table(&files).expect_err(what).to_string();
-        assert!(
-            error.starts_with(&format!("{name}: ")) && error.contains("remove it"),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("{name}: ")) && error.contains("remove it"), "{error}");
     };
     let bits = 8 * files[1].len();
     for step in 0..997 {
@@ -313,15 +283,9 @@ fn a_damaged_store_never_gives_another_table() {
     let connections = folder.path().join("connections").join(name);
     refused(std::fs::read(connections).unwrap(), "connections");
     // The name of a file says nothing about its runs.
-    let swapped = names
-        .iter()
-        .cloned()
-        .zip(files.iter().rev().cloned())
-        .collect();
+    let swapped = names.iter().cloned().zip(files.iter().rev().cloned()).collect();
     assert_eq!(table(&swapped).unwrap(), expected);
-    let renamed = (0..)
-        .map(|n| format!("{n}.parquet"))
-        .zip(files.iter().cloned());
+    let renamed = (0..).map(|n| format!("{n}.parquet")).zip(files.iter().cloned());
     assert_eq!(table(&renamed.collect()).unwrap(), expected);
     // Unless it is another one than before when it is read again.
     for (name, content) in &whole {
@@ -349,20 +313,13 @@ impl Backend for Narrow {
         self.0.to_owned()
     }
 
-    fn prepare(
-        &self,
-        scenario: &mut Scenario,
-        schemes: &[Spec],
-        _: &Settings,
-    ) -> Result<Vec<Spec>, String> {
+    fn prepare(&self, scenario: &mut Scenario, schemes: &[Spec], _: &Settings) -> Result<Vec<Spec>, String> {
         let is_codel = |spec: &&Spec| spec.scheme().name == "codel";
         let codel: Vec<Spec> = schemes.iter().filter(is_codel).cloned().collect();
         if codel.is_empty() {
             return Err("none of the schemes runs here".to_owned());
         }
-        scenario
-            .assumptions
-            .push("Everything is narrow.".to_owned());
+        scenario.assumptions.push("Everything is narrow.".to_owned());
         Ok(codel)
     }
 
@@ -400,12 +357,7 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     let outcome = run(&simulated, &Simulator, &store, &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made), (0, 2));
     let error = run_batch(&Simulator, &batch, narrow.inputs(), &never).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("to run on narrow, and this worker has simulator"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("to run on narrow, and this worker has simulator"), "{error}");
     let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow("old")).unwrap_err();
     assert_eq!(error.to_string(), "none of the schemes runs here");
     let failing = Sweep::new(grid(both, "[9]"), &Narrow("old")).unwrap();

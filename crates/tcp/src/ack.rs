@@ -53,12 +53,7 @@ pub(crate) struct AckEvent {
 impl Endpoint {
     /// Processes an acknowledgement; returns `false` if it acknowledges data never sent.
     #[inline]
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        out: &mut impl Outbox,
-    ) -> bool {
+    pub(crate) fn on_ack(&mut self, now: Instant, segment: &Segment, out: &mut impl Outbox) -> bool {
         let Some(ack) = self.tx.unwrap.position(segment.ack, self.tx.una) else {
             return false;
         };
@@ -140,31 +135,16 @@ impl Endpoint {
     /// Processes the acknowledgement of everything before `ack`, with SACKs, loss detection and recovery.
     // Out of line, because an end point that only receives never gets here.
     #[inline(never)]
-    fn take_ack(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ack: u64,
-        window_moved: bool,
-        out: &mut impl Outbox,
-    ) {
+    fn take_ack(&mut self, now: Instant, segment: &Segment, ack: u64, window_moved: bool, out: &mut impl Outbox) {
         let mut event = AckEvent {
             prior_una: self.tx.una,
             advanced: ack > self.tx.una,
-            echo: if segment.options.contains(Options::TIMESTAMPS) {
-                segment.ts_ecr
-            } else {
-                0
-            },
+            echo: if segment.options.contains(Options::TIMESTAMPS) { segment.ts_ecr } else { 0 },
             ece: self.ecn && segment.flags.contains(Flags::ECE),
             prior_in_flight: self.tx.board.in_flight(),
             ..AckEvent::default()
         };
-        let prior_fack = if self.tx.board.sacked > 0 && self.sack {
-            self.tx.fack
-        } else {
-            self.tx.una
-        };
+        let prior_fack = if self.tx.board.sacked > 0 && self.sack { self.tx.fack } else { self.tx.una };
         let prior_lost = self.tx.reduction.lost;
         if self.sack && segment.sack_count > 0 {
             self.take_sacks(now, segment, ack, prior_fack, &mut event);
@@ -293,12 +273,7 @@ impl Endpoint {
     #[inline]
     fn note_delivered(&mut self, now: Instant, delivered: u32, marked: u32) {
         let tx = &mut self.tx;
-        let progress = Progress {
-            now,
-            delivered,
-            una: tx.una,
-            nxt: tx.nxt,
-        };
+        let progress = Progress { now, delivered, una: tx.una, nxt: tx.nxt };
         tx.congestion.on_delivered(&progress, marked);
     }
 
@@ -313,18 +288,9 @@ impl Endpoint {
         if let Some(hystart_plus) = &mut tx.hystart_plus {
             delivered = hystart_plus.growth(&tx.window, delivered);
         }
-        let progress = Progress {
-            now,
-            delivered,
-            una: tx.una,
-            nxt: tx.nxt,
-        };
+        let progress = Progress { now, delivered, una: tx.una, nxt: tx.nxt };
         // RFC 3465, section 2.3: L = 1 in slow start after a timeout.
-        let limit = if tx.ca == CaState::Loss {
-            self.profile.abc_limit.min(1)
-        } else {
-            self.profile.abc_limit
-        };
+        let limit = if tx.ca == CaState::Loss { self.profile.abc_limit.min(1) } else { self.profile.abc_limit };
         tx.congestion.grow(&mut tx.window, &progress, limit);
     }
 
@@ -416,11 +382,7 @@ impl Endpoint {
             event.rtt = Some(now.saturating_since(last));
             // Data sent before the last transmission of the oldest segment does not restart the timer.
             if !event.advanced {
-                event.set_timer |= self
-                    .tx
-                    .board
-                    .front()
-                    .is_some_and(|front| first < front.sent);
+                event.set_timer |= self.tx.board.front().is_some_and(|front| first < front.sent);
             }
         }
     }
@@ -430,21 +392,14 @@ impl Endpoint {
     #[inline]
     fn take_rtt(&mut self, now: Instant, first: Instant, last: Instant) {
         self.take_rtt_sample(now.saturating_since(first));
-        let progress = Progress {
-            now,
-            delivered: 0,
-            una: self.tx.una,
-            nxt: self.tx.nxt,
-        };
+        let progress = Progress { now, delivered: 0, una: self.tx.una, nxt: self.tx.nxt };
         let latest = now.saturating_since(last);
         self.rtt.note_min(latest);
         let srtt = self.rtt.srtt();
         let mss = self.mss;
         let tx = &mut self.tx;
         let cwnd = tx.window.cwnd;
-        tx.congestion.on_rtt(&mut tx.window, &progress, latest, || {
-            burst_delay(srtt, cwnd, mss)
-        });
+        tx.congestion.on_rtt(&mut tx.window, &progress, latest, || burst_delay(srtt, cwnd, mss));
         if let Some(hystart_plus) = &mut tx.hystart_plus
             && hystart_plus.ends_slow_start(&progress, latest)
         {
@@ -470,20 +425,12 @@ impl Endpoint {
     pub(crate) fn take_rtt_sample(&mut self, sample: Nanos) {
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum += sample;
-        self.rtt
-            .sample(&self.profile, sample, self.tx.una, self.tx.nxt);
+        self.rtt.sample(&self.profile, sample, self.tx.una, self.tx.nxt);
     }
 
     /// Processes the SACK blocks (`tcp_sacktag_write_queue`).
     #[inline(never)]
-    fn take_sacks(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ack: u64,
-        prior_fack: u64,
-        event: &mut AckEvent,
-    ) {
+    fn take_sacks(&mut self, now: Instant, segment: &Segment, ack: u64, prior_fack: u64, event: &mut AckEvent) {
         let blocks = segment.sack_blocks();
         let mut seen = [(0, 0); 3];
         let mut lowest = u64::MAX;
@@ -500,11 +447,7 @@ impl Endpoint {
             }
             seen[n] = (start, end);
             // Skip ranges that the previous acknowledgement has reported.
-            let known = self
-                .tx
-                .recv_sack_cache
-                .iter()
-                .find(|seen| seen.0 < end && start < seen.1);
+            let known = self.tx.recv_sack_cache.iter().find(|seen| seen.0 < end && start < seen.1);
             match known.copied() {
                 Some((left, right)) => {
                     if start < left {
@@ -530,18 +473,14 @@ impl Endpoint {
     }
 
     fn lies_within(&self, start: u64, end: u64, outer: Option<&(Seq, Seq)>) -> bool {
-        outer
-            .and_then(|&outer| self.block(outer))
-            .is_some_and(|(left, right)| left <= start && end <= right)
+        outer.and_then(|&outer| self.block(outer)).is_some_and(|(left, right)| left <= start && end <= right)
     }
 
     /// Processes a DSACK for `[start, end)` (`tcp_dsack_seen`).
     fn on_dsack(&mut self, start: u64, end: u64, event: &mut AckEvent) {
         self.stats.dsacks_received += 1;
         // More duplicates than retransmissions: the network duplicated packets.
-        if self.stats.dsacks_received
-            > self.stats.segments_retransmitted - self.stats.syn_retransmitted
-        {
+        if self.stats.dsacks_received > self.stats.segments_retransmitted - self.stats.syn_retransmitted {
             return;
         }
         let duplicates = (end - start).div_ceil(u64::from(self.mss)) as u32;

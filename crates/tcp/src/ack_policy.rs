@@ -74,14 +74,7 @@ impl AckState {
     /// Accounts for in-order data (`tcp_event_data_recv`). `rto` bounds the delay, since a longer one would time the
     /// peer out.
     #[inline(always)]
-    pub(crate) fn data(
-        &mut self,
-        profile: &Profile,
-        now: Instant,
-        len: u32,
-        push: bool,
-        rto: Nanos,
-    ) {
+    pub(crate) fn data(&mut self, profile: &Profile, now: Instant, len: u32, push: bool, rto: Nanos) {
         self.scheduled = true;
         self.segments += 1;
         if profile.ack_policy == AckPolicy::Linux {
@@ -212,8 +205,7 @@ impl AckState {
             }
             AckPolicy::Linux => {
                 let enough = u64::from(self.rcv_mss) * u64::from(profile.delack_segments - 1);
-                if unacknowledged > enough || (!self.interactive && (self.quick > 0 || self.pushed))
-                {
+                if unacknowledged > enough || (!self.interactive && (self.quick > 0 || self.pushed)) {
                     return Due::Now;
                 }
                 // tcp_send_delayed_ack: at most half a second (`delack_max` if interactive or pushed), and at most the
@@ -242,10 +234,7 @@ mod tests {
     /// A delay that expired doubles; segments that follow closely bring it back to its minimum.
     #[test]
     fn the_delay_adapts_to_what_comes() {
-        let profile = Profile {
-            exact_ato: true,
-            ..Profile::default()
-        };
+        let profile = Profile { exact_ato: true, ..Profile::default() };
         let ms = Nanos::from_millis;
         let (rto, mss) = (ms(300), 1448);
         let mut state = AckState::new(&profile);

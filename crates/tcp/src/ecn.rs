@@ -35,11 +35,7 @@ impl Profile {
 
     /// ECN field of a SYN or SYN/ACK; only congestion controls that need ECN mark these (RFC 3168, section 6.1.1).
     pub(crate) fn handshake_ect(&self) -> Ect {
-        if self.congestion_control.needs_ecn() {
-            self.capable()
-        } else {
-            Ect::Not
-        }
+        if self.congestion_control.needs_ecn() { self.capable() } else { Ect::Not }
     }
 
     /// Whether a SYN requests ECN.
@@ -94,21 +90,14 @@ impl Endpoint {
                 self.ect = self.data_ect;
             }
             if self.profile.congestion_control.needs_ecn() {
-                self.rx.ce = Some(Box::new(CeState {
-                    marked: false,
-                    nxt: self.rx.nxt,
-                }));
+                self.rx.ce = Some(Box::new(CeState { marked: false, nxt: self.rx.nxt }));
             }
         }
     }
 
     /// Stops sending ECN-capable packets if the feedback of Accurate ECN has failed.
     pub(crate) fn check_feedback(&mut self) {
-        if self
-            .accecn
-            .as_ref()
-            .is_some_and(|accecn| !accecn.is_capable())
-        {
+        if self.accecn.as_ref().is_some_and(|accecn| !accecn.is_capable()) {
             self.ect = Ect::Not;
             self.data_ect = Ect::Not;
         }
@@ -134,13 +123,7 @@ impl Endpoint {
 
     /// Reports a change of the marking at once: data that awaits its acknowledgement is acknowledged with the old
     /// state, then `segment`, which has just been received, with the new one.
-    pub(crate) fn report_change(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ce: bool,
-        out: &mut impl Outbox,
-    ) {
+    pub(crate) fn report_change(&mut self, now: Instant, segment: &Segment, ce: bool, out: &mut impl Outbox) {
         // A segment that is not ECN-capable says nothing about marking.
         let nxt = self.rx.nxt;
         let state = self.rx.ce.as_deref_mut();

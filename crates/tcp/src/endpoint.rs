@@ -183,13 +183,11 @@ impl Endpoint {
             if rx.nxt == rx.acknowledged {
                 rx.note_timestamp(segment.ts_val);
             }
-            rx.window
-                .echoed(timestamp(now), segment.ts_ecr, segment.len);
+            rx.window.echoed(timestamp(now), segment.ts_ecr, segment.len);
         }
         rx.nxt += u64::from(segment.len);
         let push = segment.flags.contains(Flags::PSH);
-        rx.ack
-            .data(&self.profile, now, segment.len, push, self.rtt.rto());
+        rx.ack.data(&self.profile, now, segment.len, push, self.rtt.rto());
         if rx.window.received(now, segment.len, (rx.nxt, 0), 0, 0) {
             rx.ack.opened(&self.profile);
         }
@@ -199,19 +197,12 @@ impl Endpoint {
     }
 
     /// Processes a segment in a synchronised state.
-    pub(crate) fn process(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ce: bool,
-        out: &mut impl Outbox,
-    ) {
+    pub(crate) fn process(&mut self, now: Instant, segment: &Segment, ce: bool, out: &mut impl Outbox) {
         let Some(start) = self.rx.unwrap.position(segment.seq, self.rx.nxt) else {
             return;
         };
         let end = start + u64::from(segment.seq_len());
-        let acceptable =
-            end >= self.rx.acknowledged.min(self.rx.nxt) && self.rx.window.admits(start);
+        let acceptable = end >= self.rx.acknowledged.min(self.rx.nxt) && self.rx.window.admits(start);
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
             self.on_control(now, segment, ce, acceptable, out);
             return;
@@ -248,14 +239,7 @@ impl Endpoint {
 
     /// Handles a SYN or RST in a synchronised state.
     #[cold]
-    fn on_control(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ce: bool,
-        acceptable: bool,
-        out: &mut impl Outbox,
-    ) {
+    fn on_control(&mut self, now: Instant, segment: &Segment, ce: bool, acceptable: bool, out: &mut impl Outbox) {
         if !segment.flags.contains(Flags::RST) {
             // A repeated SYN/ACK: our ACK of it was lost. Any other SYN: send a challenge ACK (RFC 5961, section 4.2).
             if self.accecn.is_some() {
@@ -270,14 +254,7 @@ impl Endpoint {
 
     /// Processes a segment that occupies sequence space: payload, FIN or both.
     #[inline]
-    fn on_data(
-        &mut self,
-        now: Instant,
-        start: u64,
-        segment: &Segment,
-        ce: bool,
-        out: &mut impl Outbox,
-    ) {
+    fn on_data(&mut self, now: Instant, start: u64, segment: &Segment, ce: bool, out: &mut impl Outbox) {
         if self.ecn {
             self.echo_mark(segment, ce);
         }
@@ -288,9 +265,7 @@ impl Endpoint {
             Fit::InOrder { filled } => {
                 if segment.len > 0 {
                     let push = segment.flags.contains(Flags::PSH);
-                    self.rx
-                        .ack
-                        .data(&self.profile, now, segment.len, push, self.rtt.rto());
+                    self.rx.ack.data(&self.profile, now, segment.len, push, self.rtt.rto());
                     if self.rx.ce.is_some() {
                         self.report_change(now, segment, ce, out);
                     }
@@ -352,11 +327,7 @@ impl Endpoint {
         if self.rx.compression().is_some_and(|of| of.is_pending()) {
             self.acknowledge_behind_gap(now, unacknowledged, out);
         } else {
-            match self
-                .rx
-                .ack
-                .due(&self.profile, unacknowledged, self.rtt.srtt())
-            {
+            match self.rx.ack.due(&self.profile, unacknowledged, self.rtt.srtt()) {
                 Due::Nothing => {}
                 Due::Now => self.send_ack(now, out),
                 Due::After(delay) => self.delack_at = self.delack_at.min(self.expiry(now, delay)),
@@ -382,9 +353,7 @@ impl Endpoint {
 
     /// Requests an acknowledgement while data is missing.
     fn request_behind_gap(&mut self) {
-        let compresses = self.profile.sack_compression
-            && self.sack
-            && self.profile.ack_policy == AckPolicy::Linux;
+        let compresses = self.profile.sack_compression && self.sack && self.profile.ack_policy == AckPolicy::Linux;
         let start = self.rx.nxt;
         match self.rx.compression().filter(|_| compresses) {
             Some(of) => {
@@ -624,10 +593,7 @@ mod tests {
     /// the window, since all the data behind it is still to be read; reading gives a second one.
     #[test]
     fn reading_what_a_filled_gap_delivers_opens_the_window() {
-        let profile = Arc::new(Profile {
-            receive_window: 300_000,
-            ..Profile::default()
-        });
+        let profile = Arc::new(Profile { receive_window: 300_000, ..Profile::default() });
         let mut now = Instant::from_millis(1);
         let (mut forth, mut back) = (Vec::new(), Vec::new());
         let mut sender = Endpoint::connect(Arc::clone(&profile), Seq(7), now, &mut forth);

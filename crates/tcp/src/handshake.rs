@@ -24,24 +24,13 @@ pub(crate) struct Handshake {
 
 impl Handshake {
     pub(crate) fn new(now: Instant) -> Handshake {
-        Handshake {
-            started: now,
-            sent: now,
-            established_at: Instant::NEVER,
-            timeouts: 0,
-            retransmissions: 0,
-        }
+        Handshake { started: now, sent: now, established_at: Instant::NEVER, timeouts: 0, retransmissions: 0 }
     }
 }
 
 impl Endpoint {
     /// Opens a connection: sends the SYN.
-    pub fn connect(
-        profile: Arc<Profile>,
-        isn: Seq,
-        now: Instant,
-        out: &mut impl Outbox,
-    ) -> Endpoint {
+    pub fn connect(profile: Arc<Profile>, isn: Seq, now: Instant, out: &mut impl Outbox) -> Endpoint {
         let mut endpoint = Endpoint::new(profile, State::SynSent, isn, now);
         endpoint.send_syn(now, out);
         endpoint.arm_syn_timer(now);
@@ -142,10 +131,7 @@ impl Endpoint {
 
     /// Arms the SYN timer: linear timeouts (`tcp_syn_linear_timeouts`), then exponential backoff.
     fn arm_syn_timer(&mut self, now: Instant) {
-        let doublings = self
-            .handshake
-            .timeouts
-            .saturating_sub(self.profile.syn_linear_timeouts);
+        let doublings = self.handshake.timeouts.saturating_sub(self.profile.syn_linear_timeouts);
         let at = self.expiry(now, self.backed_off(doublings));
         self.tx.timer_at = if self.profile.connect_timeout > Nanos::ZERO {
             at.min(self.handshake.started + self.profile.connect_timeout)
@@ -160,8 +146,7 @@ impl Endpoint {
 
     fn backed_off(&self, doublings: u32) -> Nanos {
         let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        Nanos(self.profile.initial_rto.0.saturating_mul(factor))
-            .min(self.profile.max_rto.max(self.profile.initial_rto))
+        Nanos(self.profile.initial_rto.0.saturating_mul(factor)).min(self.profile.max_rto.max(self.profile.initial_rto))
     }
 
     pub(crate) fn on_syn_timer(&mut self, now: Instant, out: &mut impl Outbox) {
@@ -187,15 +172,8 @@ impl Endpoint {
         self.arm_synack_timer(now);
     }
 
-    pub(crate) fn on_segment_in_syn_sent(
-        &mut self,
-        now: Instant,
-        segment: &Segment,
-        ce: bool,
-        out: &mut impl Outbox,
-    ) {
-        let acknowledges = segment.flags.contains(Flags::ACK)
-            && self.tx.unwrap.position(segment.ack, 0) == Some(1);
+    pub(crate) fn on_segment_in_syn_sent(&mut self, now: Instant, segment: &Segment, ce: bool, out: &mut impl Outbox) {
+        let acknowledges = segment.flags.contains(Flags::ACK) && self.tx.unwrap.position(segment.ack, 0) == Some(1);
         if segment.flags.contains(Flags::RST) {
             if acknowledges {
                 self.fail();
@@ -251,8 +229,7 @@ impl Endpoint {
             }
             return;
         }
-        if !segment.flags.contains(Flags::ACK) || self.tx.unwrap.position(segment.ack, 1) != Some(1)
-        {
+        if !segment.flags.contains(Flags::ACK) || self.tx.unwrap.position(segment.ack, 1) != Some(1) {
             return;
         }
         // ACK of the SYN/ACK, or, if that was lost, data after it.

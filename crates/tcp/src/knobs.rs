@@ -71,12 +71,7 @@ impl Profile {
 }
 
 fn find(name: &str) -> Result<&'static Knob, KnobError> {
-    KNOBS
-        .iter()
-        .find(|knob| knob.name == name)
-        .ok_or_else(|| KnobError::Unknown {
-            name: name.to_owned(),
-        })
+    KNOBS.iter().find(|knob| knob.name == name).ok_or_else(|| KnobError::Unknown { name: name.to_owned() })
 }
 
 /// Type of a knob; `range` is in its base unit (nanoseconds, bytes, or the number itself).
@@ -120,11 +115,7 @@ impl Value for u32 {
             .ok_or_else(|| format!("a whole number from {} to {high}", range.start()))
     }
     fn show(&self) -> String {
-        if *self == u32::MAX {
-            "infinite".to_owned()
-        } else {
-            self.to_string()
-        }
+        if *self == u32::MAX { "infinite".to_owned() } else { self.to_string() }
     }
 }
 
@@ -166,15 +157,7 @@ macro_rules! choice {
         }
     )*};
 }
-choice!(
-    RtoEstimator,
-    CongestionControl,
-    Growth,
-    Ecn,
-    LossMarking,
-    Undo,
-    AckPolicy
-);
+choice!(RtoEstimator, CongestionControl, Growth, Ecn, LossMarking, Undo, AckPolicy);
 
 macro_rules! knobs {
     ($($field:ident: $type:ident in $range:expr, $help:literal;)*) => {
@@ -284,8 +267,7 @@ mod tests {
             let profile = Profile::by_name(name).unwrap();
             let mut copy = Profile::by_name(Profile::NAMES[0]).unwrap();
             for knob in Profile::knobs() {
-                copy.set(knob.name, &profile.get(knob.name).unwrap())
-                    .unwrap_or_else(|error| panic!("{name}: {error}"));
+                copy.set(knob.name, &profile.get(knob.name).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
             // Equality proves that no field lacks a knob.
             assert_eq!(copy, profile, "{name}");
@@ -302,18 +284,10 @@ mod tests {
         let error = profile.set("iw", "0").unwrap_err().to_string();
         assert!(error.contains("from 1 to 10000"), "{error}");
         let error = profile.set("ecn", "maybe").unwrap_err().to_string();
-        assert!(
-            error.contains("off or accept or request or accecn"),
-            "{error}"
-        );
+        assert!(error.contains("off or accept or request or accecn"), "{error}");
         assert_eq!(profile, Profile::default());
         profile.set("initial_rto", "3s").unwrap();
         assert_eq!(profile.get("initial_rto").unwrap(), "3s");
-        assert!(
-            Profile::by_name("windows")
-                .unwrap_err()
-                .to_string()
-                .contains("freebsd-9.3")
-        );
+        assert!(Profile::by_name("windows").unwrap_err().to_string().contains("freebsd-9.3"));
     }
 }

@@ -32,9 +32,7 @@ pub use accecn::Marks;
 pub use congestion::CongestionControl;
 pub use endpoint::Endpoint;
 pub use knobs::{Knob, KnobError};
-pub use profile::{
-    AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile,
-};
+pub use profile::{AckPolicy, Ecn, Growth, LossMarking, Profile, RtoEstimator, Undo, UnknownProfile};
 pub use segment::{AccEcnOption, Ect, Flags, MAX_SACK_BLOCKS, Options, Outbox, Segment};
 pub use seq::Seq;
 pub use stats::Stats;

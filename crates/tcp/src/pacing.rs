@@ -110,11 +110,7 @@ impl Endpoint {
         if tx.rate.is_some() {
             return;
         }
-        let percent = if tx.window.cwnd < tx.window.ssthresh / 2 {
-            SLOW_START_PERCENT
-        } else {
-            AVOIDANCE_PERCENT
-        };
+        let percent = if tx.window.cwnd < tx.window.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
         let segments = u64::from(tx.window.cwnd.max(tx.board.len()));
         // Below 2⁶⁴ for any window that fits in memory; a division of 128 bits takes ten times as long.
         let per_second = u64::from(self.mss) * percent * 10_000;
@@ -164,13 +160,7 @@ impl Endpoint {
     /// Accounts for `segments` with `bytes` of payload, the last in `out`, that left at once. Of several, Linux gives
     /// the last one PSH, which the receiver acknowledges without delay (`__tcp_transmit_skb`).
     #[inline]
-    pub(crate) fn end_burst(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        segments: u32,
-        out: &mut impl Outbox,
-    ) {
+    pub(crate) fn end_burst(&mut self, now: Instant, bytes: u64, segments: u32, out: &mut impl Outbox) {
         let Some(pacing) = &mut self.tx.pacing else {
             return;
         };
@@ -187,21 +177,10 @@ impl Endpoint {
         let Some(pacing) = self.tx.pacing.as_ref().filter(|_| self.profile.tso) else {
             return 1;
         };
-        let least = self
-            .tx
-            .congestion
-            .least_burst(pacing.rate)
-            .unwrap_or(LEAST_BURST);
-        let min_rtt_us = self
-            .rtt
-            .min()
-            .map_or(u64::from(u32::MAX), |rtt| rtt.0 / 1000);
+        let least = self.tx.congestion.least_burst(pacing.rate).unwrap_or(LEAST_BURST);
+        let min_rtt_us = self.rtt.min().map_or(u64::from(u32::MAX), |rtt| rtt.0 / 1000);
         let halvings = min_rtt_us >> BURST_RTT_LOG;
-        let near = if halvings < 32 {
-            LARGEST_BURST >> halvings
-        } else {
-            0
-        };
+        let near = if halvings < 32 { LARGEST_BURST >> halvings } else { 0 };
         let bytes = (pacing.rate >> BURST_SHIFT).saturating_add(near);
         ((bytes.min(LARGEST_BURST) / u64::from(self.mss.max(1))) as u32).max(least)
     }
@@ -210,21 +189,13 @@ impl Endpoint {
     /// sent.
     // Out of line: the counterpart of `send_new` for connections that pace.
     #[inline(never)]
-    pub(crate) fn send_paced(
-        &mut self,
-        now: Instant,
-        burst: u32,
-        probe: bool,
-        out: &mut impl Outbox,
-    ) -> u32 {
+    pub(crate) fn send_paced(&mut self, now: Instant, burst: u32, probe: bool, out: &mut impl Outbox) -> u32 {
         let most = self.burst_segments();
         let mut sent = 0;
         let mut limited = false;
         while sent < burst && self.tx.has_unsent() && !self.is_held(now) {
             let cwnd = self.tx.window.cwnd;
-            let room = cwnd
-                .saturating_sub(self.window_used())
-                .min((cwnd / 2).max(1));
+            let room = cwnd.saturating_sub(self.window_used()).min((cwnd / 2).max(1));
             let quota = match (room, probe) {
                 (0, false) => break,
                 (0, true) => 1,
@@ -282,17 +253,11 @@ impl Endpoint {
         if !self.profile.tso || unsent <= mss || tx.ca >= CaState::Recovery {
             return false;
         }
-        let recent = tx
-            .pacing
-            .as_ref()
-            .is_some_and(|pacing| pacing.next + MILLISECOND >= now);
+        let recent = tx.pacing.as_ref().is_some_and(|pacing| pacing.next + MILLISECOND >= now);
         let Some(head) = tx.board.front().filter(|_| recent) else {
             return false;
         };
-        let whole = tx
-            .window_end
-            .saturating_sub(tx.una)
-            .min(u64::from(tx.window.cwnd) * mss);
+        let whole = tx.window_end.saturating_sub(tx.una).min(u64::from(tx.window.cwnd) * mss);
         if room >= whole / WINDOW_DIVISOR {
             return false;
         }

@@ -253,19 +253,13 @@ impl Profile {
     /// One-line description of the profile called `name`.
     pub fn summary(name: &str) -> Result<&'static str, UnknownProfile> {
         match name {
-            "linux-7.2" => Ok(
-                "a current Linux: initial RTO 1 s, ten segments to start with, CUBIC, SACK, RACK-TLP",
-            ),
-            "linux-3.16" => Ok(
-                "a Linux of 2014: the same start, with loss detection by forward acknowledgement",
-            ),
+            "linux-7.2" => Ok("a current Linux: initial RTO 1 s, ten segments to start with, CUBIC, SACK, RACK-TLP"),
+            "linux-3.16" => Ok("a Linux of 2014: the same start, with loss detection by forward acknowledgement"),
             "freebsd-9.3" => Ok(
                 "the end hosts of Braud, Heusse and Duda 2018: initial RTO 3 s, four segments to start with, NewReno",
             ),
             "ns-2" => Ok("the agents of the simulator ns-2, as older papers have them"),
-            _ => Err(UnknownProfile {
-                name: name.to_owned(),
-            }),
+            _ => Err(UnknownProfile { name: name.to_owned() }),
         }
     }
 
@@ -276,9 +270,7 @@ impl Profile {
             "linux-3.16" => Ok(Profile::linux_3_16()),
             "freebsd-9.3" => Ok(Profile::freebsd_9_3()),
             "ns-2" => Ok(Profile::ns_2()),
-            _ => Err(UnknownProfile {
-                name: name.to_owned(),
-            }),
+            _ => Err(UnknownProfile { name: name.to_owned() }),
         }
     }
 
@@ -339,13 +331,13 @@ impl Profile {
             undo: Undo::EifelDsack,
             rto_forgets_sack: false,
             ack_policy: AckPolicy::Linux,
-            delack: Nanos::from_millis(40), // TCP_DELACK_MIN, TCP_ATO_MIN
+            delack: Nanos::from_millis(40),      // TCP_DELACK_MIN, TCP_ATO_MIN
             delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
             exact_ato: true,
             sack_compression: true,
             delack_segments: 2,
             quickack_segments: 16, // TCP_MAX_QUICKACKS
-            fin_on_data: true, // __tcp_push_pending_frames: the FIN joins the tail of the write queue
+            fin_on_data: true,     // __tcp_push_pending_frames: the FIN joins the tail of the write queue
             fin_sack: true,
         }
     }
@@ -360,10 +352,10 @@ impl Profile {
             loss_marking: LossMarking::Fack, // sysctl_tcp_fack = 1
             max_reordering: 127,             // TCP_MAX_REORDERING
             rack: false,
-            early_retransmit: true, // sysctl_tcp_early_retrans = 3: delayed ER and TLP
-            cwnd_moderation: 3,     // tcp_moderate_cwnd
-            tso_unpaced: false, // it defers for up to two ticks whatever is expected, and sets no PSH
-            exact_ato: false,   // reproductions of papers were made without
+            early_retransmit: true,  // sysctl_tcp_early_retrans = 3: delayed ER and TLP
+            cwnd_moderation: 3,      // tcp_moderate_cwnd
+            tso_unpaced: false,      // it defers for up to two ticks whatever is expected, and sets no PSH
+            exact_ato: false,        // reproductions of papers were made without
             sack_compression: false, // since 4.18
             ..Profile::linux_7_2()
         }
@@ -383,16 +375,16 @@ impl Profile {
             rto_estimator: RtoEstimator::Rfc6298,
             timer_granularity: Nanos::from_millis(1), // kern.hz=1000
             timer_wheel: false,
-            syn_retries: 8, // TCP_MAXRXTSHIFT is 12; the connect timer ends it earlier
+            syn_retries: 8,         // TCP_MAXRXTSHIFT is 12; the connect timer ends it earlier
             syn_linear_timeouts: 4, // tcp_syn_backoff: 1, 1, 1, 1, 1, 2, 4, 8, …
             connect_timeout: Nanos::from_secs(75), // TCPTV_KEEP_INIT
-            synack_retries: 3, // SYNCACHE_MAXREXMTS
+            synack_retries: 3,      // SYNCACHE_MAXREXMTS
             synack_timer_restart: true, // syncache_add: sc_rxmits = 0
             synack_echoes_first_syn: false, // syncache_add: sc_tsreflect
-            retries: 12,    // TCP_MAXRXTSHIFT
+            retries: 12,            // TCP_MAXRXTSHIFT
             congestion_control: CongestionControl::Reno, // cc_newreno
-            iw: 4, // spa-2018, section VI; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
-            iw_syn_losses: 0, // cc_conn_init: snd_cwnd == 1
+            iw: 4,                  // spa-2018, section VI; net.inet.tcp.rfc3390 gives min(4, max(2, 4380/mss))
+            iw_syn_losses: 0,       // cc_conn_init: snd_cwnd == 1
             syn_undo: false,
             initial_ssthresh: u32::MAX,
             hystart: false,

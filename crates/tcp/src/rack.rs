@@ -93,9 +93,7 @@ impl Rack {
 impl Endpoint {
     /// Reordering window (RFC 8985, section 6.2, step 4).
     fn reordering_window(&self) -> Nanos {
-        if !self.tx.reordering_seen
-            && (self.tx.ca >= CaState::Recovery || self.tx.board.sacked >= self.tx.reordering)
-        {
+        if !self.tx.reordering_seen && (self.tx.ca >= CaState::Recovery || self.tx.board.sacked >= self.tx.reordering) {
             return Nanos::ZERO;
         }
         let min_rtt = self.rtt.min().unwrap_or(Nanos::ZERO);
@@ -194,11 +192,7 @@ impl Endpoint {
         };
         let timeout = match self.rtt.srtt() {
             Some(srtt) => {
-                let slack = if self.tx.board.len() == 1 {
-                    self.profile.min_rto
-                } else {
-                    TIMER_SLACK
-                };
+                let slack = if self.tx.board.len() == 1 { self.profile.min_rto } else { TIMER_SLACK };
                 srtt * 2 + slack
             }
             None => self.profile.initial_rto,

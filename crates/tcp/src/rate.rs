@@ -97,8 +97,7 @@ impl DeliveryRate {
             self.delivered_at = now;
         }
         let snapshot = self.snapshot();
-        self.snapshots
-            .extend(std::iter::repeat_n(snapshot, count as usize));
+        self.snapshots.extend(std::iter::repeat_n(snapshot, count as usize));
     }
 
     /// Accounts for a retransmission of the segment at `index`.
@@ -117,9 +116,7 @@ impl DeliveryRate {
         let Some((delivered, delivered_at)) = snapshot.delivered.take() else {
             return;
         };
-        let later = self
-            .latest
-            .is_none_or(|latest| (segment.sent, segment.end()) > (self.first_sent, latest.end));
+        let later = self.latest.is_none_or(|latest| (segment.sent, segment.end()) > (self.first_sent, latest.end));
         if later {
             self.latest = Some(Latest {
                 delivered,
@@ -139,13 +136,7 @@ impl DeliveryRate {
     }
 
     /// Ends the processing of an acknowledgement, which delivered `acked` segments and proved `lost` ones lost.
-    pub(crate) fn sample(
-        &mut self,
-        now: Instant,
-        acked: u32,
-        lost: u32,
-        min_rtt: Option<Nanos>,
-    ) -> RateSample {
+    pub(crate) fn sample(&mut self, now: Instant, acked: u32, lost: u32, min_rtt: Option<Nanos>) -> RateSample {
         self.delivered = self.delivered.wrapping_add(acked);
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -153,16 +144,9 @@ impl DeliveryRate {
         if acked > 0 {
             self.delivered_at = now;
         }
-        let mut sample = RateSample {
-            acked,
-            lost,
-            ..RateSample::default()
-        };
+        let mut sample = RateSample { acked, lost, ..RateSample::default() };
         if let Some(latest) = self.latest.take() {
-            sample.delivered = Some((
-                latest.delivered,
-                self.delivered.wrapping_sub(latest.delivered),
-            ));
+            sample.delivered = Some((latest.delivered, self.delivered.wrapping_sub(latest.delivered)));
             sample.app_limited = latest.app_limited;
             // Compressed acknowledgements make the one phase short, a burst of segments the other.
             let interval = latest.send_us.max(micros_between(latest.delivered_at, now));
@@ -206,12 +190,7 @@ mod tests {
         rate.sent(now, count as u32, idle);
     }
 
-    fn acknowledge(
-        rate: &mut DeliveryRate,
-        board: &mut Scoreboard,
-        now: Instant,
-        count: u32,
-    ) -> RateSample {
+    fn acknowledge(rate: &mut DeliveryRate, board: &mut Scoreboard, now: Instant, count: u32) -> RateSample {
         for _ in 0..count {
             let segment = board.pop().unwrap();
             rate.acknowledged(&segment);

@@ -34,10 +34,7 @@ impl Reassembly {
             return false;
         }
         let present = self.ranges[from].0 <= start && end <= self.ranges[from].1;
-        let merged = (
-            start.min(self.ranges[from].0),
-            end.max(self.ranges[to - 1].1),
-        );
+        let merged = (start.min(self.ranges[from].0), end.max(self.ranges[to - 1].1));
         let replaced: u64 = self.ranges[from..to].iter().map(|old| old.1 - old.0).sum();
         self.bytes += merged.1 - merged.0 - replaced;
         self.ranges[from] = merged;
@@ -169,18 +166,13 @@ impl Receiver {
     /// Whether out-of-order data is queued.
     #[inline]
     pub(crate) fn has_gap(&self) -> bool {
-        self.out_of_order
-            .as_ref()
-            .is_some_and(|queue| !queue.ranges.is_empty())
+        self.out_of_order.as_ref().is_some_and(|queue| !queue.ranges.is_empty())
     }
 
     /// Bytes from the end of the in-order data to the end of the out-of-order data.
     #[inline]
     pub(crate) fn out_of_order_bytes(&self) -> u64 {
-        let end = self
-            .out_of_order
-            .as_ref()
-            .and_then(|queue| queue.ranges.last());
+        let end = self.out_of_order.as_ref().and_then(|queue| queue.ranges.last());
         end.map_or(0, |range| range.1 - self.nxt)
     }
 
@@ -191,9 +183,7 @@ impl Receiver {
         match &self.out_of_order {
             None if self.unread == 0 => 0,
             queue => {
-                let (ranges, bytes) = queue
-                    .as_ref()
-                    .map_or((0, 0), |queue| (queue.ranges.len() as u64, queue.bytes));
+                let (ranges, bytes) = queue.as_ref().map_or((0, 0), |queue| (queue.ranges.len() as u64, queue.bytes));
                 let unread = u64::from(self.unread);
                 let buffers = ranges + bytes / BUFFER_DATA + unread.div_ceil(BUFFER_DATA);
                 bytes + unread + u64::from(OVERHEAD) * buffers
@@ -330,30 +320,18 @@ mod tests {
     #[test]
     fn reports_the_most_recent_block_first() {
         let mut receiver = receiver();
-        assert_eq!(
-            receiver.take(1, 500, false, true),
-            Fit::InOrder { filled: false }
-        );
+        assert_eq!(receiver.take(1, 500, false, true), Fit::InOrder { filled: false });
         assert_eq!(receiver.take(1001, 500, false, true), Fit::OutOfOrder);
         assert_eq!(blocks(&mut receiver), [(1001, 1501)]);
         receiver.take(2001, 500, false, true);
         receiver.take(3001, 500, false, true);
         receiver.take(4001, 500, false, true);
-        assert_eq!(
-            blocks(&mut receiver),
-            [(4001, 4501), (3001, 3501), (2001, 2501)]
-        );
+        assert_eq!(blocks(&mut receiver), [(4001, 4501), (3001, 3501), (2001, 2501)]);
         // The fourth segment arrives and joins two blocks; the joined block comes first.
         receiver.take(2501, 500, false, true);
-        assert_eq!(
-            blocks(&mut receiver),
-            [(2001, 3501), (4001, 4501), (1001, 1501)]
-        );
+        assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501), (1001, 1501)]);
         // The second segment fills the first gap.
-        assert_eq!(
-            receiver.take(501, 500, false, true),
-            Fit::InOrder { filled: true }
-        );
+        assert_eq!(receiver.take(501, 500, false, true), Fit::InOrder { filled: true });
         assert_eq!(receiver.nxt, 1501);
         assert_eq!(blocks(&mut receiver), [(2001, 3501), (4001, 4501)]);
     }

@@ -184,8 +184,7 @@ impl Endpoint {
         }
         if !self.sack {
             // RFC 6582: the oldest segment, at the third duplicate and at every partial acknowledgement.
-            let proven =
-                self.tx.ca < CaState::Recovery && self.tx.board.sacked >= self.tx.reordering;
+            let proven = self.tx.ca < CaState::Recovery && self.tx.board.sacked >= self.tx.reordering;
             if proven || (self.tx.ca == CaState::Recovery && event.advanced) {
                 self.mark_head_lost();
             } else {
@@ -226,8 +225,7 @@ impl Endpoint {
         match self.marking() {
             LossMarking::Rfc6675 => self.tx.board.sacked >= self.tx.reordering,
             LossMarking::Fack => {
-                self.tx.board.sacked > 0
-                    && self.tx.board.find(self.tx.fack) as u32 > self.tx.reordering
+                self.tx.board.sacked > 0 && self.tx.board.find(self.tx.fack) as u32 > self.tx.reordering
             }
             LossMarking::Holes => self.tx.dupacks >= self.profile.dupthresh,
         }
@@ -274,23 +272,13 @@ impl Endpoint {
 
     /// Marks a segment lost unless its retransmission is in flight.
     fn mark_lost_once(&mut self, index: usize) {
-        if self
-            .tx
-            .board
-            .get(index)
-            .is_some_and(|sent| sent.flags & (SACKED | LOST | RETRANS) == 0)
-        {
+        if self.tx.board.get(index).is_some_and(|sent| sent.flags & (SACKED | LOST | RETRANS) == 0) {
             self.mark_lost(index);
         }
     }
 
     pub(crate) fn mark_head_lost(&mut self) {
-        if self
-            .tx
-            .board
-            .front()
-            .is_some_and(|sent| !sent.is(LOST | SACKED))
-        {
+        if self.tx.board.front().is_some_and(|sent| !sent.is(LOST | SACKED)) {
             self.mark_lost(0);
         }
     }
@@ -318,16 +306,10 @@ impl Endpoint {
             && board.len() < 4
             && board.len() > board.sacked
             && !self.tx.has_unsent();
-        if !eligible
-            || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Instant::NEVER)
-        {
+        if !eligible || (self.tx.timer == Timer::EarlyRetransmit && self.tx.timer_at != Instant::NEVER) {
             return;
         }
-        let pause = self
-            .rtt
-            .srtt()
-            .map_or(Nanos::ZERO, |srtt| Nanos(srtt.0 / 4))
-            .max(Nanos::from_millis(2));
+        let pause = self.rtt.srtt().map_or(Nanos::ZERO, |srtt| Nanos(srtt.0 / 4)).max(Nanos::from_millis(2));
         if self.tx.timer == Timer::Rto && self.tx.timer_at <= now + pause {
             self.mark_head_lost();
             return;
@@ -386,11 +368,7 @@ impl Endpoint {
 
     pub(crate) fn keep_open(&mut self) {
         let board = &self.tx.board;
-        let state = if board.sacked + board.lost > 0 {
-            CaState::Disorder
-        } else {
-            CaState::Open
-        };
+        let state = if board.sacked + board.lost > 0 { CaState::Disorder } else { CaState::Open };
         if self.tx.ca != state {
             self.tx.ca = state;
             self.tx.high = self.tx.nxt;
@@ -431,10 +409,7 @@ impl Endpoint {
             tx.window.cwnd = tx.window.ssthresh;
         }
         if self.profile.cwnd_moderation > 0 {
-            tx.window.cwnd = tx
-                .window
-                .cwnd
-                .min(tx.board.in_flight() + self.profile.cwnd_moderation);
+            tx.window.cwnd = tx.window.cwnd.min(tx.board.in_flight() + self.profile.cwnd_moderation);
         }
     }
 
@@ -496,11 +471,9 @@ impl Endpoint {
         reduction.delivered += delivered;
         let mut count = if in_flight > ssthresh {
             let share = u64::from(ssthresh) * u64::from(reduction.delivered);
-            share.div_ceil(u64::from(reduction.prior_cwnd.max(1))) as i64
-                - i64::from(reduction.sent)
+            share.div_ceil(u64::from(reduction.prior_cwnd.max(1))) as i64 - i64::from(reduction.sent)
         } else {
-            let conserved = (i64::from(reduction.delivered) - i64::from(reduction.sent))
-                .max(i64::from(delivered));
+            let conserved = (i64::from(reduction.delivered) - i64::from(reduction.sent)).max(i64::from(delivered));
             let bound = conserved + i64::from(advanced && lost == 0);
             bound.min(i64::from(ssthresh - in_flight))
         };
@@ -553,11 +526,7 @@ impl Endpoint {
                 && !reneged
                 && self.profile.rack
                 && self.sack
-                && self
-                    .tx
-                    .board
-                    .get(index)
-                    .is_some_and(|sent| sent.sent + self.tx.rack.rtt > now);
+                && self.tx.board.get(index).is_some_and(|sent| sent.sent + self.tx.rack.rtt > now);
             if !recent {
                 self.mark_lost(index);
             }

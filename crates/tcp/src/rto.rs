@@ -154,9 +154,7 @@ impl Rtt {
         let raw = (self.srtt8 >> 3) + self.rttvar4 + profile.rto_slop.0;
         round_up(&mut self.rto_ticks, raw, tick);
         // For Linux, RTTVAR includes the lower bound, so the clamp has no effect.
-        Nanos(self.rto_ticks)
-            .max(profile.min_rto)
-            .min(profile.max_rto)
+        Nanos(self.rto_ticks).max(profile.min_rto).min(profile.max_rto)
     }
 }
 
@@ -218,11 +216,7 @@ mod tests {
         assert_eq!(rtt.min(), Some(ms(50)));
         // A rise of the RTT raises the deviation at once, a fall only by 1/8 of the excess over the deviation.
         rtt.sample(&profile, ms(450), una, una + 10);
-        assert!(
-            rtt.rto() >= ms(500) && rtt.rto() <= ms(501),
-            "{}",
-            rtt.rto()
-        );
+        assert!(rtt.rto() >= ms(500) && rtt.rto() <= ms(501), "{}", rtt.rto());
     }
 
     #[test]

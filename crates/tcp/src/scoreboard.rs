@@ -73,16 +73,7 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     pub(crate) fn new() -> Scoreboard {
-        Scoreboard {
-            slots: Vec::new(),
-            front: 0,
-            len: 0,
-            oldest: NIL,
-            newest: NIL,
-            sacked: 0,
-            lost: 0,
-            retrans: 0,
-        }
+        Scoreboard { slots: Vec::new(), front: 0, len: 0, oldest: NIL, newest: NIL, sacked: 0, lost: 0, retrans: 0 }
     }
 
     #[inline]
@@ -167,14 +158,7 @@ impl Scoreboard {
             self.grow();
         }
         let id = self.id(self.len as usize);
-        *self.entry(id) = Sent {
-            start,
-            sent: now,
-            earlier: self.newest,
-            later: NIL,
-            len,
-            flags,
-        };
+        *self.entry(id) = Sent { start, sent: now, earlier: self.newest, later: NIL, len, flags };
         self.len += 1;
         self.append_to_list(id);
     }
@@ -408,9 +392,7 @@ mod tests {
         let mut board = board(3);
         board.mark_sacked(1);
         board.forget_sacks();
-        let flags = |board: &Scoreboard| -> Vec<u8> {
-            (0..3).map(|i| board.get(i).unwrap().flags).collect()
-        };
+        let flags = |board: &Scoreboard| -> Vec<u8> { (0..3).map(|i| board.get(i).unwrap().flags).collect() };
         assert_eq!(flags(&board), [0, FORGOTTEN, 0]);
         assert_eq!(board.in_flight(), 3);
         board.mark_sacked(1);
@@ -483,12 +465,8 @@ mod tests {
                 board.pop();
             }
             let first = 1 + (next - u64::from(board.len())) * 10;
-            let held: Vec<u64> = (0..board.len() as usize)
-                .map(|index| board.get(index).unwrap().start)
-                .collect();
-            let expected: Vec<u64> = (0..u64::from(board.len()))
-                .map(|i| first + i * 10)
-                .collect();
+            let held: Vec<u64> = (0..board.len() as usize).map(|index| board.get(index).unwrap().start).collect();
+            let expected: Vec<u64> = (0..u64::from(board.len())).map(|i| first + i * 10).collect();
             assert_eq!(held, expected);
             assert_eq!(by_time(&board), expected);
             for (index, start) in expected.iter().enumerate() {

@@ -301,11 +301,7 @@ impl Segment {
         let syn = self.flags.contains(Flags::SYN);
         let padding = if syn && self.options.contains(Options::SACK_PERMITTED) {
             // Without timestamps, SACK permitted follows two bytes of padding; window scale always follows one.
-            if self.options.contains(Options::TIMESTAMPS) {
-                1
-            } else {
-                2
-            }
+            if self.options.contains(Options::TIMESTAMPS) { 1 } else { 2 }
         } else if syn {
             1
         } else if self.sack_count > 0 {
@@ -313,11 +309,7 @@ impl Segment {
         } else {
             0
         };
-        if len % 4 > padding {
-            len.next_multiple_of(4)
-        } else {
-            len / 4 * 4
-        }
+        if len % 4 > padding { len.next_multiple_of(4) } else { len / 4 * 4 }
     }
 
     /// Length of the TCP header in bytes, options included.
@@ -327,22 +319,10 @@ impl Segment {
     /// timestamps with padding (RFC 7323, appendix A), and 4 + 8·n for n SACK blocks (RFC 2018, section 3). The AccECN
     /// option adds 12 with all its counters.
     pub fn header_bytes(&self) -> u32 {
-        let timestamps = if self.options.contains(Options::TIMESTAMPS) {
-            12
-        } else {
-            0
-        };
+        let timestamps = if self.options.contains(Options::TIMESTAMPS) { 12 } else { 0 };
         let options = if self.flags.contains(Flags::SYN) {
             // MSS 4, window scale 3 + 1; SACK permitted replaces the padding of the timestamps.
-            if timestamps > 0 {
-                20
-            } else {
-                8 + if self.options.contains(Options::SACK_PERMITTED) {
-                    4
-                } else {
-                    0
-                }
-            }
+            if timestamps > 0 { 20 } else { 8 + if self.options.contains(Options::SACK_PERMITTED) { 4 } else { 0 } }
         } else if self.sack_count > 0 {
             timestamps + 4 + 8 * u32::from(self.sack_count)
         } else {
@@ -374,34 +354,20 @@ mod tests {
 
     #[test]
     fn the_accecn_option_is_read_as_written_and_uses_padding() {
-        for (fields, blocks, length) in [
-            (3, 0, 44),
-            (3, 1, 56),
-            (2, 2, 60),
-            (1, 0, 40),
-            (1, 2, 56),
-            (0, 0, 36),
-            (0, 3, 60),
-        ] {
+        for (fields, blocks, length) in
+            [(3, 0, 44), (3, 1, 56), (2, 2, 60), (1, 0, 40), (1, 2, 56), (0, 0, 36), (0, 3, 60)]
+        {
             let mut segment = Segment::new(Seq(0), Flags::ACK);
             segment.options |= Options::TIMESTAMPS;
             segment.sack_count = blocks;
             segment.sack = [(Seq(1), Seq(2)); MAX_SACK_BLOCKS];
-            let mut option = AccEcnOption {
-                fields,
-                counters: [10, 20, 30],
-            };
+            let mut option = AccEcnOption { fields, counters: [10, 20, 30] };
             segment.set_accecn_option(option);
             option.counters[usize::from(fields)..].fill(0);
             assert_eq!(segment.accecn_option(), Some(option));
             assert_eq!(segment.header_bytes(), length, "{fields}, {blocks}");
             assert_eq!(segment.sack_blocks().len(), usize::from(blocks));
-            assert!(
-                segment
-                    .sack_blocks()
-                    .iter()
-                    .all(|&block| block == (Seq(1), Seq(2)))
-            );
+            assert!(segment.sack_blocks().iter().all(|&block| block == (Seq(1), Seq(2))));
             segment.remove_accecn_option();
             assert_eq!(segment.accecn_option(), None);
             assert!(segment.options.contains(Options::TIMESTAMPS));
@@ -414,10 +380,7 @@ mod tests {
         assert_eq!(flags.ace(), 5);
         assert_eq!(flags.with_ace(2), Flags::ACK | Flags::CWR);
         assert_eq!(flags.with_ace(8), Flags::ACK);
-        assert_eq!(
-            Flags::from_bits(0x5112),
-            Flags::ACK | Flags::SYN | Flags::AE
-        );
+        assert_eq!(Flags::from_bits(0x5112), Flags::ACK | Flags::SYN | Flags::AE);
     }
 
     #[test]

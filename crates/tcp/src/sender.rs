@@ -95,17 +95,10 @@ impl Sender {
             fack: 1,
             recv_sack_cache: [(0, 0); 3],
             retransmit_from: 0,
-            window: Window {
-                cwnd: profile.iw,
-                credit: 0,
-                ssthresh: profile.initial_ssthresh,
-            },
+            window: Window { cwnd: profile.iw, credit: 0, ssthresh: profile.initial_ssthresh },
             congestion: Congestion::new(profile, now),
             hystart_plus: HyStartPlus::new(profile),
-            rate: profile
-                .congestion_control
-                .is_rate_based()
-                .then(|| Box::new(DeliveryRate::new())),
+            rate: profile.congestion_control.is_rate_based().then(|| Box::new(DeliveryRate::new())),
             cwnd_limited: false,
             max_packets_out: 0,
             usage_end: 0,
@@ -181,19 +174,14 @@ impl Sender {
     /// Whether the window may grow, which requires that it was fully used (`tcp_is_cwnd_limited`; see RFC 7661).
     #[inline]
     pub(crate) fn may_grow(&self) -> bool {
-        self.cwnd_limited
-            || (self.window.in_slow_start()
-                && self.window.cwnd < self.max_packets_out.saturating_mul(2))
+        self.cwnd_limited || (self.window.in_slow_start() && self.window.cwnd < self.max_packets_out.saturating_mul(2))
     }
 
     /// Records the usage of the window after sending (`tcp_cwnd_validate`).
     #[inline]
     fn note_usage(&mut self, limited: bool) {
         let out = self.board.len();
-        if self.una >= self.usage_end
-            || limited
-            || (!self.cwnd_limited && out > self.max_packets_out)
-        {
+        if self.una >= self.usage_end || limited || (!self.cwnd_limited && out > self.max_packets_out) {
             self.cwnd_limited = limited;
             self.max_packets_out = out;
             self.usage_end = self.nxt;
@@ -236,31 +224,17 @@ impl Endpoint {
     #[inline]
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut impl Outbox) {
         if self.tx.has_unsent() {
-            let burst = if self.profile.max_burst > 0 {
-                self.profile.max_burst
-            } else {
-                u32::MAX
-            };
+            let burst = if self.profile.max_burst > 0 { self.profile.max_burst } else { u32::MAX };
             self.send_new(now, burst, false, out);
         }
     }
 
     /// Sends at most `burst` new segments; `probe` ignores the congestion window. Returns the number sent.
-    pub(crate) fn send_new(
-        &mut self,
-        now: Instant,
-        burst: u32,
-        probe: bool,
-        out: &mut impl Outbox,
-    ) -> u32 {
+    pub(crate) fn send_new(&mut self, now: Instant, burst: u32, probe: bool, out: &mut impl Outbox) -> u32 {
         if self.tx.pacing.is_some() {
             return self.send_paced(now, burst, probe, out);
         }
-        let most = if probe {
-            burst
-        } else {
-            burst.min(self.tx.window.cwnd.saturating_sub(self.window_used()))
-        };
+        let most = if probe { burst } else { burst.min(self.tx.window.cwnd.saturating_sub(self.window_used())) };
         let mut sent = self.send_full_segments(now, most, out);
         let mut limited = false;
         while sent < burst && self.tx.has_unsent() {
@@ -312,12 +286,7 @@ impl Endpoint {
     /// Fast path: sends at most `most` new segments that are full, not the last, and differ only in their sequence
     /// numbers, which holds for almost all segments. Returns the number sent.
     #[inline]
-    pub(crate) fn send_full_segments(
-        &mut self,
-        now: Instant,
-        most: u32,
-        out: &mut impl Outbox,
-    ) -> u32 {
+    pub(crate) fn send_full_segments(&mut self, now: Instant, most: u32, out: &mut impl Outbox) -> u32 {
         let len = self.full_payload(now);
         // A segment with the last byte written is not sent here.
         let end = self.tx.window_end.min(self.tx.limit.saturating_sub(1));
@@ -361,12 +330,7 @@ impl Endpoint {
     /// (`tcp_mss_split_point`, with Nagle's rule as in `tcp_minshall_check`).
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
-    pub(crate) fn send_one_new(
-        &mut self,
-        now: Instant,
-        behind: bool,
-        out: &mut impl Outbox,
-    ) -> bool {
+    pub(crate) fn send_one_new(&mut self, now: Instant, behind: bool, out: &mut impl Outbox) -> bool {
         let full = self.full_payload(now);
         let tx = &mut self.tx;
         let start = tx.nxt;
@@ -374,10 +338,7 @@ impl Endpoint {
         let room = tx.window_end.saturating_sub(start);
         if room < len {
             // Sender-side silly window avoidance: otherwise a short segment only when nothing is outstanding.
-            let short_end = tx
-                .pacing
-                .as_ref()
-                .map_or(u64::MAX, |pacing| pacing.short_end);
+            let short_end = tx.pacing.as_ref().map_or(u64::MAX, |pacing| pacing.short_end);
             let fills = behind && short_end <= tx.una;
             if !(tx.board.is_empty() || fills) || room == 0 {
                 if tx.board.is_empty() && tx.timer_at == Instant::NEVER {
@@ -437,9 +398,7 @@ impl Endpoint {
                 self.end_burst(now, burst.1, burst.0, out);
                 burst = (0, 0);
             }
-            if self.tx.board.in_flight() >= self.tx.window.cwnd
-                || (burst.0 == 0 && self.is_held(now))
-            {
+            if self.tx.board.in_flight() >= self.tx.window.cwnd || (burst.0 == 0 && self.is_held(now)) {
                 break;
             }
             if is_due {
@@ -458,11 +417,7 @@ impl Endpoint {
         if burst.0 > 0 {
             self.end_burst(now, burst.1, burst.0, out);
         }
-        self.tx.retransmit_from = self
-            .tx
-            .board
-            .get(index)
-            .map_or(self.tx.nxt, |sent| sent.start);
+        self.tx.retransmit_from = self.tx.board.get(index).map_or(self.tx.nxt, |sent| sent.start);
     }
 
     /// Retransmits the segment at `index`.
@@ -500,15 +455,7 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn emit(
-        &mut self,
-        now: Instant,
-        start: u64,
-        occupied: u32,
-        flags: u8,
-        again: bool,
-        out: &mut impl Outbox,
-    ) {
+    fn emit(&mut self, now: Instant, start: u64, occupied: u32, flags: u8, again: bool, out: &mut impl Outbox) {
         let fin = flags & FIN != 0;
         let payload = occupied - u32::from(fin);
         let mut wire = Flags::ACK;
@@ -553,11 +500,8 @@ impl Endpoint {
 
     /// Starts congestion control once the handshake has given a round-trip time.
     pub(crate) fn open_congestion(&mut self, now: Instant) {
-        let opening = Opening {
-            ecn: self.ecn || self.accecn.is_some(),
-            nxt: self.tx.nxt,
-            seed: self.tx.unwrap.wire(0).0,
-        };
+        let opening =
+            Opening { ecn: self.ecn || self.accecn.is_some(), nxt: self.tx.nxt, seed: self.tx.unwrap.wire(0).0 };
         if self.tx.rate.is_some() {
             self.with_flow(now, |congestion, flow| {
                 congestion.on_open(&opening, Some(flow));

@@ -26,11 +26,7 @@ impl Endpoint {
     /// Expiry of a timer set at `now` to `delay`.
     #[inline]
     pub(crate) fn expiry(&self, now: Instant, delay: Nanos) -> Instant {
-        if self.profile.timer_wheel {
-            wheel::expiry(now, delay, self.profile.timer_granularity)
-        } else {
-            now + delay
-        }
+        if self.profile.timer_wheel { wheel::expiry(now, delay, self.profile.timer_granularity) } else { now + delay }
     }
 
     /// Starts the retransmission timer from now.
@@ -56,10 +52,7 @@ impl Endpoint {
             return;
         };
         let borrowed = self.tx.timer_at != Instant::NEVER
-            && matches!(
-                self.tx.timer,
-                Timer::Probe | Timer::Reorder | Timer::EarlyRetransmit
-            );
+            && matches!(self.tx.timer, Timer::Probe | Timer::Reorder | Timer::EarlyRetransmit);
         let from = if borrowed { front.sent } else { now };
         self.tx.timer = Timer::Rto;
         let delay = (from + self.rtt.rto()).saturating_since(now);
@@ -100,15 +93,8 @@ impl Endpoint {
         self.enter_loss(now);
         self.tx.timeouts += 1;
         if self.profile.undo == Undo::BadRetransmit {
-            let half = self
-                .rtt
-                .srtt()
-                .map_or(Nanos::ZERO, |srtt| Nanos(srtt.0 / 2));
-            self.tx.undoing.bad_retransmit_until = if self.tx.timeouts == 1 {
-                now + half
-            } else {
-                Instant::ZERO
-            };
+            let half = self.rtt.srtt().map_or(Nanos::ZERO, |srtt| Nanos(srtt.0 / 2));
+            self.tx.undoing.bad_retransmit_until = if self.tx.timeouts == 1 { now + half } else { Instant::ZERO };
         }
         self.retransmit_alone(now, 0, out);
         self.rtt.back_off(&self.profile);

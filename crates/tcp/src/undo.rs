@@ -51,11 +51,7 @@ impl Endpoint {
         let probes = u32::from(tx.probe_high > 0 && tx.probe_retransmitted);
         let retransmissions = (tx.board.retrans + probes) as i32;
         // Zero would mean "all reported as duplicates".
-        tx.undoing.outstanding = if retransmissions > 0 {
-            retransmissions
-        } else {
-            -1
-        };
+        tx.undoing.outstanding = if retransmissions > 0 { retransmissions } else { -1 };
     }
 
     /// Whether an acknowledgement echoes a timestamp from before the first retransmission (`tcp_packet_delayed`).
@@ -124,10 +120,7 @@ impl Endpoint {
 
     /// Undoes the reduction if DSACKs have reported every retransmission (`tcp_try_undo_dsack`).
     pub(crate) fn try_undo_dsack(&mut self) -> bool {
-        if self.profile.undo != Undo::EifelDsack
-            || self.tx.undoing.marker == 0
-            || self.tx.undoing.outstanding != 0
-        {
+        if self.profile.undo != Undo::EifelDsack || self.tx.undoing.marker == 0 || self.tx.undoing.outstanding != 0 {
             return false;
         }
         self.tx.rack.recovery_undone();
@@ -180,11 +173,6 @@ impl Endpoint {
 
     /// Whether a retransmission is in flight or the oldest segment was ever retransmitted (`tcp_any_retrans_done`).
     pub(crate) fn any_retransmission(&self) -> bool {
-        self.tx.board.retrans > 0
-            || self
-                .tx
-                .board
-                .front()
-                .is_some_and(|sent| sent.is(crate::scoreboard::EVER_RETRANS))
+        self.tx.board.retrans > 0 || self.tx.board.front().is_some_and(|sent| sent.is(crate::scoreboard::EVER_RETRANS))
     }
 }

@@ -15,21 +15,13 @@ const MILLISECOND: Nanos = Nanos::from_millis(1);
 #[inline]
 pub(crate) fn ticks(time: Nanos, tick: Nanos) -> u64 {
     // Division by a constant is several times as fast, and this runs for every acknowledgement.
-    if tick == MILLISECOND {
-        time.0.div_ceil(MILLISECOND.0)
-    } else {
-        time.0.div_ceil(tick.0)
-    }
+    if tick == MILLISECOND { time.0.div_ceil(MILLISECOND.0) } else { time.0.div_ceil(tick.0) }
 }
 
 /// Expiry of a timer set at `now` to `delay`, on a clock with period `tick` that started at 0.
 #[inline]
 pub(crate) fn expiry(now: Instant, delay: Nanos, tick: Nanos) -> Instant {
-    let clock = if tick == MILLISECOND {
-        now.0 / MILLISECOND.0
-    } else {
-        now.0 / tick.0
-    };
+    let clock = if tick == MILLISECOND { now.0 / MILLISECOND.0 } else { now.0 / tick.0 };
     let delta = ticks(delay, tick);
     let mut level = 0;
     while level + 1 < LEVELS && delta >= USABLE << (level * LEVEL_SHIFT) {
@@ -66,11 +58,7 @@ mod tests {
             (4032, 4096),
             (8000, 8192),
         ] {
-            assert_eq!(
-                expiry(Instant::ZERO, ms(delay), ms(1)),
-                Instant::from_millis(expected),
-                "{delay}"
-            );
+            assert_eq!(expiry(Instant::ZERO, ms(delay), ms(1)), Instant::from_millis(expected), "{delay}");
         }
     }
 
@@ -82,14 +70,7 @@ mod tests {
             assert!((1001..=1064).contains(&(at.as_millis() - start)));
         }
         // A tick of 4 ms: 250 ticks per second, and buckets of eight ticks.
-        assert_eq!(
-            expiry(Instant::from_millis(3), ms(1000), ms(4)),
-            Instant::from_millis(1024)
-        );
-        assert_eq!(
-            expiry(Instant::from_millis(1), Nanos::MAX, ms(1)),
-            Instant::NEVER,
-            "never, not wrapped"
-        );
+        assert_eq!(expiry(Instant::from_millis(3), ms(1000), ms(4)), Instant::from_millis(1024));
+        assert_eq!(expiry(Instant::from_millis(1), Nanos::MAX, ms(1)), Instant::NEVER, "never, not wrapped");
     }
 }

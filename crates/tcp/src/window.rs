@@ -104,10 +104,7 @@ impl ReceiveWindow {
     /// Opens the window when the connection is established (`tcp_init_buffer_space`): one segment of the buffer is
     /// reserved where it holds more than two.
     pub(crate) fn open(&mut self, now: Instant, nxt: u64) {
-        self.round = Round {
-            at: now,
-            position: nxt,
-        };
+        self.round = Round { at: now, position: nxt };
         if self.tuned {
             let (all, two) = (scaled(self.buffer, RATIO), 2 * self.mss);
             self.room = match all > two {
@@ -154,25 +151,11 @@ impl ReceiveWindow {
     /// deliverable; all of this is read. The rest of such data ends `beyond` bytes after it. When the new bytes arrived,
     /// out-of-order data occupied `queued` bytes. Returns whether the window opened.
     #[inline(always)]
-    pub(crate) fn received(
-        &mut self,
-        now: Instant,
-        len: u32,
-        read: (u64, u64),
-        beyond: u64,
-        queued: u64,
-    ) -> bool {
+    pub(crate) fn received(&mut self, now: Instant, len: u32, read: (u64, u64), beyond: u64, queued: u64) -> bool {
         self.tuned && self.tune(now, len, read, beyond, queued)
     }
 
-    fn tune(
-        &mut self,
-        now: Instant,
-        len: u32,
-        (end, filled): (u64, u64),
-        beyond: u64,
-        queued: u64,
-    ) -> bool {
+    fn tune(&mut self, now: Instant, len: u32, (end, filled): (u64, u64), beyond: u64, queued: u64) -> bool {
         self.measure_segment(len);
         self.measure_flight(now, end);
         // The segment itself still occupies the buffer.
@@ -241,10 +224,7 @@ impl ReceiveWindow {
                 self.rtt8 = eight;
             }
         }
-        self.flight = Some(Round {
-            at: now,
-            position: self.edge,
-        });
+        self.flight = Some(Round { at: now, position: self.edge });
     }
 
     /// Opens the window by up to two segments, as far as there is room (`tcp_grow_window`).
@@ -271,17 +251,12 @@ impl ReceiveWindow {
             true => (end + filled, 0),
             false => (end, filled),
         };
-        let read = first
-            .saturating_sub(self.round.position)
-            .saturating_sub(left);
+        let read = first.saturating_sub(self.round.position).saturating_sub(left);
         let read = read.min(u64::from(u32::MAX)) as u32;
         if read > self.read {
             self.grow_buffer(read, beyond);
         }
-        self.round = Round {
-            at: now,
-            position: first,
-        };
+        self.round = Round { at: now, position: first };
     }
 
     /// Grows the buffer (`tcp_rcvbuf_grow`): twice the data read in a round trip, because the measurement is one round
@@ -291,11 +266,7 @@ impl ReceiveWindow {
         self.read = read;
         let twice = 2 * new;
         let rtt = Nanos(self.rtt8.0 / 8);
-        let more = if rtt < LOW_RTT {
-            twice * rtt.0 / LOW_RTT.0
-        } else {
-            2 * twice * new.saturating_sub(old) / old
-        };
+        let more = if rtt < LOW_RTT { twice * rtt.0 / LOW_RTT.0 } else { 2 * twice * new.saturating_sub(old) / old };
         let window = (twice + more + beyond).min(u64::from(self.most)) as u32;
         let buffer = (u64::from(window) << 8).div_ceil(u64::from(self.ratio)) as u32;
         if buffer > self.buffer {
@@ -342,11 +313,7 @@ mod tests {
             window.offered(1, 0);
             let now = Instant::from_secs(1);
             window.open(now, 1);
-            Transfer {
-                window,
-                now,
-                nxt: 1,
-            }
+            Transfer { window, now, nxt: 1 }
         }
 
         /// Runs a round trip of 96 ms with so many segments, 1.211 ms apart; returns the windows offered after each.
@@ -378,12 +345,7 @@ mod tests {
             assert!(kernel - offered < 128, "{first:?}");
         }
         // In the second round trip nothing changes: a first window of ten segments was assumed.
-        assert!(
-            transfer
-                .round(20)
-                .iter()
-                .all(|offered| *offered == first[9])
-        );
+        assert!(transfer.round(20).iter().all(|offered| *offered == first[9]));
         let third = transfer.round(40);
         assert!(third[0] <= 76_928 && third[1] > 79_700, "{third:?}");
         assert!(third[39] > 145_000, "{third:?}");

@@ -147,14 +147,12 @@ impl Metric {
             Metric::QueueDelay => ("queue_delay_s.mean", of_times(&result.queue_delay_s)),
             Metric::Loss => ("loss.all", (result.loss.all, result.loss_ci95.all)),
             Metric::SynLoss => ("loss.syn", (result.loss.syn, result.loss_ci95.syn)),
-            Metric::Retransmissions => (
-                "retransmission.packet_probability",
-                (again.packet_probability, again_ci95.packet_probability),
-            ),
-            Metric::RetransmissionDelay => (
-                "retransmission.delay_mean_s",
-                (again.delay_mean_s, again_ci95.delay_mean_s),
-            ),
+            Metric::Retransmissions => {
+                ("retransmission.packet_probability", (again.packet_probability, again_ci95.packet_probability))
+            }
+            Metric::RetransmissionDelay => {
+                ("retransmission.delay_mean_s", (again.delay_mean_s, again_ci95.delay_mean_s))
+            }
             Metric::Rtt => ("rtt_s.mean", (result.rtt_s.mean, result.rtt_s.ci95)),
             Metric::Utilization => ("utilization", (result.utilization, result.utilization_ci95)),
             _ => return None,
@@ -173,10 +171,7 @@ impl Metric {
             Metric::DatagramLoss => ("loss.mean", mean(&application.loss)),
             Metric::Useless => ("useless.mean", mean(&application.useless)),
             Metric::LateFrames => ("late_frames.mean", mean(&application.late_frames)),
-            Metric::Stalls => (
-                "stalls_per_minute.mean",
-                mean(&application.stalls_per_minute),
-            ),
+            Metric::Stalls => ("stalls_per_minute.mean", mean(&application.stalls_per_minute)),
             Metric::Connect => ("connect_s.mean", of_times(&application.connect_s)),
             Metric::Transaction => ("transaction_s.mean", of_times(&application.transaction_s)),
             Metric::TransactionP95 => ("transaction_s.p95", (application.transaction_s.p95, None)),
@@ -275,10 +270,7 @@ fn row(
     metric: Metric,
     application: Option<String>,
     [simulated, measured]: [&SchemeResult; 2],
-    [
-        (name, (simulator, simulator_ci95)),
-        (_, (kernel, kernel_ci95)),
-    ]: [Found; 2],
+    [(name, (simulator, simulator_ci95)), (_, (kernel, kernel_ci95))]: [Found; 2],
 ) -> Row {
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
@@ -291,14 +283,10 @@ fn row(
         simulator_ci95,
         kernel,
         kernel_ci95,
-        difference: both
-            .filter(|(_, kernel)| *kernel != 0.0)
-            .map(|(simulator, kernel)| (simulator - kernel) / kernel),
+        difference: both.filter(|(_, kernel)| *kernel != 0.0).map(|(simulator, kernel)| (simulator - kernel) / kernel),
         paired_difference: paired.mean,
         paired_ci95: paired.ci95,
-        intervals_overlap: both
-            .zip(widths)
-            .map(|((a, b), (wide_a, wide_b))| (a - b).abs() <= wide_a + wide_b),
+        intervals_overlap: both.zip(widths).map(|((a, b), (wide_a, wide_b))| (a - b).abs() <= wide_a + wide_b),
     }
 }
 
@@ -314,10 +302,7 @@ mod tests {
     fn the_simulator_agrees_with_itself_and_not_with_another_queue() {
         let mut scenario = Scenario::builtin("real").unwrap();
         scenario.set_duration(Nanos::from_secs(40));
-        let settings = Settings {
-            seeds: vec![1, 2],
-            bins: vec![3, 100],
-        };
+        let settings = Settings { seeds: vec![1, 2], bins: vec![3, 100] };
         let of = |scheme: &str| {
             let schemes = [scheme.parse().unwrap()];
             compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false))

@@ -15,9 +15,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum NativeError {
     /// Creating namespaces and qdiscs takes root.
-    #[error(
-        "network namespaces take root; use sudo, or leave --native out: the testbed's own kernel needs no rights"
-    )]
+    #[error("network namespaces take root; use sudo, or leave --native out: the testbed's own kernel needs no rights")]
     Root,
     /// The kernel was built without a queue discipline that the run needs.
     #[error(
@@ -41,10 +39,7 @@ impl From<TrafficError> for NativeError {
         if let TrafficError::Step(failed) = &error
             && let StepFailure::UnknownQdisc { kind } = &failed.failure
         {
-            return NativeError::MissingQdisc {
-                kind: kind.clone(),
-                step: failed.step.clone(),
-            };
+            return NativeError::MissingQdisc { kind: kind.clone(), step: failed.step.clone() };
         }
         NativeError::Traffic(error)
     }
@@ -58,10 +53,7 @@ pub fn namespaces() -> Namespaces {
 /// Version of the host's kernel, as `uname -r` prints it.
 pub fn kernel_version() -> String {
     let version = fs::read_to_string("/proc/sys/kernel/osrelease");
-    version.map_or_else(
-        |_| "of this computer".to_owned(),
-        |text| text.trim().to_owned(),
-    )
+    version.map_or_else(|_| "of this computer".to_owned(), |text| text.trim().to_owned())
 }
 
 /// Runs the experiment and removes its network afterwards, on success, error and panic (not on SIGKILL).
@@ -81,17 +73,8 @@ pub fn run(
         return Err(NativeError::Root);
     }
     let _guard = NamespaceGuard(&experiment.namespaces);
-    let environment = Environment {
-        cgroup: &default_cgroup(),
-        start: Duration::from_secs(1),
-    };
-    Ok(traffic::run(
-        experiment,
-        packets,
-        environment,
-        stop,
-        progress,
-    )?)
+    let environment = Environment { cgroup: &default_cgroup(), start: Duration::from_secs(1) };
+    Ok(traffic::run(experiment, packets, environment, stop, progress)?)
 }
 
 /// Deletes the namespaces of a run, and with them their devices, on drop.
@@ -120,11 +103,7 @@ mod tests {
     fn a_missing_queue_discipline_is_named_with_advice() {
         let step = Box::new(Step::Run {
             namespace: None,
-            argv: [
-                "tc", "qdisc", "add", "dev", "d1", "root", "handle", "1:", "netem",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            argv: ["tc", "qdisc", "add", "dev", "d1", "root", "handle", "1:", "netem"].map(str::to_owned).to_vec(),
         });
         let failed = |failure| {
             let step = step.clone();
@@ -132,20 +111,15 @@ mod tests {
         };
         let kind = "netem".to_owned();
         let missing = failed(StepFailure::UnknownQdisc { kind });
-        for part in [
-            "no netem (CONFIG_NET_SCH_NETEM)",
-            "sch_netem",
-            "It failed at: tc qdisc add dev d1 root handle 1: netem",
-        ] {
+        for part in
+            ["no netem (CONFIG_NET_SCH_NETEM)", "sch_netem", "It failed at: tc qdisc add dev d1 root handle 1: netem"]
+        {
             assert!(missing.contains(part), "{missing}");
         }
         let other = failed(StepFailure::Exit {
             status: "exit status: 1".to_owned(),
             stderr: "Operation not permitted".to_owned(),
         });
-        assert_eq!(
-            other,
-            "tc qdisc add dev d1 root handle 1: netem: Operation not permitted (exit status: 1)"
-        );
+        assert_eq!(other, "tc qdisc add dev d1 root handle 1: netem: Operation not permitted (exit status: 1)");
     }
 }

@@ -170,12 +170,7 @@ impl Backend for Testbed {
     }
 
     /// Leaves out schemes that need a kernel module if there are none; the assumptions of the scenario say so.
-    fn prepare(
-        &self,
-        scenario: &mut Scenario,
-        schemes: &[Spec],
-        settings: &Settings,
-    ) -> Result<Vec<Spec>, RunsError> {
+    fn prepare(&self, scenario: &mut Scenario, schemes: &[Spec], settings: &Settings) -> Result<Vec<Spec>, RunsError> {
         runnable(scenario, schemes, settings, self)
     }
 
@@ -196,26 +191,15 @@ fn runnable(
     settings: &Settings,
     testbed: &Testbed,
 ) -> Result<Vec<Spec>, RunsError> {
-    let mut assumptions = vec![format!(
-        "Measured on {}, not simulated.",
-        testbed.kernel.name()
-    )];
+    let mut assumptions = vec![format!("Measured on {}, not simulated.", testbed.kernel.name())];
     if let Some(rexmit) = testbed.rexmit {
-        assumptions.push(format!(
-            "Both hosts retransmit lost SYNs with gentle rexmit: {rexmit}."
-        ));
+        assumptions.push(format!("Both hosts retransmit lost SYNs with gentle rexmit: {rexmit}."));
     }
     let seed = settings.seeds.first().copied().unwrap_or_default();
     let mut runnable = Vec::new();
     let mut refused = None;
     for scheme in schemes {
-        match plan(
-            scenario,
-            scheme,
-            seed,
-            testbed.backing,
-            &testbed.namespaces(),
-        ) {
+        match plan(scenario, scheme, seed, testbed.backing, &testbed.namespaces()) {
             Ok(planned) => {
                 runnable.push(scheme.clone());
                 for deviation in planned.deviations {
@@ -228,15 +212,10 @@ fn runnable(
                 let missing = matches!(
                     &source,
                     ExperimentError::Queue(
-                        PlanError::NeedsModule { .. }
-                            | PlanError::NotInLinux { .. }
-                            | PlanError::NotOnLinux { .. }
+                        PlanError::NeedsModule { .. } | PlanError::NotInLinux { .. } | PlanError::NotOnLinux { .. }
                     )
                 );
-                let error = RunsError::Plan {
-                    scheme: scheme.to_string(),
-                    source,
-                };
+                let error = RunsError::Plan { scheme: scheme.to_string(), source };
                 if !missing {
                     return Err(error);
                 }
@@ -259,10 +238,7 @@ fn runnable(
 
 /// Sentence about the parts from which the schemes that Linux does not have are built; `None`: Linux has all of them.
 fn backing_note<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) -> Option<String> {
-    let mut own: Vec<&str> = queues
-        .filter(|spec| spec.module().is_some())
-        .map(|spec| spec.scheme().name)
-        .collect();
+    let mut own: Vec<&str> = queues.filter(|spec| spec.module().is_some()).map(|spec| spec.scheme().name).collect();
     own.sort_unstable();
     own.dedup();
     let parts = match backing {
@@ -273,64 +249,36 @@ fn backing_note<'a>(queues: impl Iterator<Item = &'a Spec>, backing: Backing) ->
 }
 
 /// Makes one run and evaluates it.
-fn run_one(
-    run: &RunSpec<'_>,
-    testbed: &Testbed,
-    watch: &Watch<'_>,
-) -> Result<RunRecord, Aborted<RunsError>> {
-    let RunSpec {
-        scenario,
-        scheme,
-        seed,
-        ..
-    } = *run;
+fn run_one(run: &RunSpec<'_>, testbed: &Testbed, watch: &Watch<'_>) -> Result<RunRecord, Aborted<RunsError>> {
+    let RunSpec { scenario, scheme, seed, .. } = *run;
     let label = scheme.to_string();
-    let mut planned = plan(
-        scenario,
-        scheme,
-        seed,
-        testbed.backing,
-        &testbed.namespaces(),
-    )
-    .map_err(|source| RunsError::Plan {
-        scheme: label.clone(),
-        source,
-    })?;
+    let mut planned = plan(scenario, scheme, seed, testbed.backing, &testbed.namespaces())
+        .map_err(|source| RunsError::Plan { scheme: label.clone(), source })?;
     planned.experiment.rexmit = testbed.rexmit;
-    let folder = tempfile::Builder::new()
-        .prefix("gentle-run-")
-        .tempdir()
-        .map_err(RunsError::file(&std::env::temp_dir()))?;
+    let folder =
+        tempfile::Builder::new().prefix("gentle-run-").tempdir().map_err(RunsError::file(&std::env::temp_dir()))?;
     let packets = folder.path().join(PACKETS);
     let experiment = &planned.experiment;
     let (stop, progress) = (watch.stop, watch.progress);
-    let observations = match &testbed.kernel {
-        Kernel::Machine(machine) => {
-            let machine = Machine {
-                files: Some(folder.path().to_owned()),
-                seed: Some(scenario.streams(seed).kernel()),
-                ..Machine::clone(machine)
-            };
-            match machine.run(experiment.clone(), stop, &progress) {
-                Ok(outcome) => outcome.answer,
-                Err(MachineError::Stopped) => return Err(Aborted::Stopped),
-                Err(source) => {
-                    return Err(Aborted::Failed(RunsError::Machine {
-                        scheme: label,
-                        seed,
-                        source,
-                    }));
+    let observations =
+        match &testbed.kernel {
+            Kernel::Machine(machine) => {
+                let machine = Machine {
+                    files: Some(folder.path().to_owned()),
+                    seed: Some(scenario.streams(seed).kernel()),
+                    ..Machine::clone(machine)
+                };
+                match machine.run(experiment.clone(), stop, &progress) {
+                    Ok(outcome) => outcome.answer,
+                    Err(MachineError::Stopped) => return Err(Aborted::Stopped),
+                    Err(source) => {
+                        return Err(Aborted::Failed(RunsError::Machine { scheme: label, seed, source }));
+                    }
                 }
             }
-        }
-        Kernel::Native => native::run(experiment, &packets, stop, &progress).map_err(|source| {
-            RunsError::Native {
-                scheme: label.clone(),
-                seed,
-                source,
-            }
-        })?,
-    };
+            Kernel::Native => native::run(experiment, &packets, stop, &progress)
+                .map_err(|source| RunsError::Native { scheme: label.clone(), seed, source })?,
+        };
     if observations.interrupted {
         return Err(Aborted::Stopped);
     }
@@ -342,11 +290,7 @@ fn run_one(
         observations: &observations,
         packets: &packets,
     })
-    .map_err(|source| RunsError::Results {
-        scheme: label,
-        seed,
-        source,
-    })?;
+    .map_err(|source| RunsError::Results { scheme: label, seed, source })?;
     if let Some(keep) = &testbed.keep {
         let name = format!("{}-seed-{seed}", file_name(scheme));
         keep_run(&keep.join(name), &planned, &observations, &packets)?;
@@ -357,29 +301,15 @@ fn run_one(
 /// Folder name for a scheme such as `codel target=20ms`.
 fn file_name(scheme: &Spec) -> String {
     let text = scheme.to_string();
-    text.replace(
-        |c: char| !c.is_ascii_alphanumeric() && !"_.=".contains(c),
-        "-",
-    )
+    text.replace(|c: char| !c.is_ascii_alphanumeric() && !"_.=".contains(c), "-")
 }
 
 /// Writes plan, packets and observations of a run to `folder`.
-fn keep_run(
-    folder: &Path,
-    planned: &Planned,
-    observations: &Observations,
-    packets: &Path,
-) -> Result<(), RunsError> {
+fn keep_run(folder: &Path, planned: &Planned, observations: &Observations, packets: &Path) -> Result<(), RunsError> {
     fs::create_dir_all(folder).map_err(RunsError::file(folder))?;
     for (name, points) in [
-        (
-            "entry.pcapng",
-            [CapturePoint::DownEntry, CapturePoint::UpEntry],
-        ),
-        (
-            "exit.pcapng",
-            [CapturePoint::DownExit, CapturePoint::UpExit],
-        ),
+        ("entry.pcapng", [CapturePoint::DownEntry, CapturePoint::UpEntry]),
+        ("exit.pcapng", [CapturePoint::DownExit, CapturePoint::UpExit]),
     ] {
         let path = folder.join(name);
         split(packets, &path, &points).map_err(|source| RunsError::Packets { path, source })?;
@@ -390,16 +320,11 @@ fn keep_run(
     }
     for (name, text) in [
         ("commands.sh", Ok(commands)),
-        (
-            "connections.json",
-            serde_json::to_string(&observations.connections),
-        ),
+        ("connections.json", serde_json::to_string(&observations.connections)),
         ("queues.json", serde_json::to_string(&observations.samples)),
     ] {
         let path = folder.join(name);
-        text.map_err(io::Error::from)
-            .and_then(|text| fs::write(&path, text))
-            .map_err(RunsError::file(&path))?;
+        text.map_err(io::Error::from).and_then(|text| fs::write(&path, text)).map_err(RunsError::file(&path))?;
     }
     Ok(())
 }

@@ -67,10 +67,7 @@ fn varied() -> Scenario {
 }
 
 fn scenario(text: &str) -> Scenario {
-    Scenario::from_toml("varied.toml", text, &|_| {
-        Err(std::io::ErrorKind::NotFound.into())
-    })
-    .unwrap()
+    Scenario::from_toml("varied.toml", text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
 }
 
 /// The scenario with segments of `mss` bytes.
@@ -89,10 +86,7 @@ fn what_the_testbed_has_not_is_refused_with_a_reason() {
     let gsp: Spec = "gsp".parse().unwrap();
     let problem = plan(&scenario, &gsp, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert!(matches!(problem, ExperimentError::Queue(_)), "{problem}");
-    scenario.access = Some(gentle_experiment::Access {
-        rate: "100mbit".parse().unwrap(),
-        hosts: 4,
-    });
+    scenario.access = Some(gentle_experiment::Access { rate: "100mbit".parse().unwrap(), hosts: 4 });
     let codel: Spec = "codel".parse().unwrap();
     let problem = plan(&scenario, &codel, 1, Backing::Stock, &Namespaces::plain()).unwrap_err();
     assert!(problem.to_string().contains("no access links"), "{problem}");

@@ -18,20 +18,12 @@ pub struct Draw {
 impl Draw {
     /// Random choices of a seed.
     pub fn of_seed(seed: u64) -> Draw {
-        Draw {
-            given: Vec::new(),
-            made: Vec::new(),
-            random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
-        }
+        Draw { given: Vec::new(), made: Vec::new(), random: Some(Xoshiro256PlusPlus::seed_from_u64(seed)) }
     }
 
     /// Given choices, then the simplest.
     pub fn repeating(choices: &[u64]) -> Draw {
-        Draw {
-            given: choices.to_vec(),
-            made: Vec::new(),
-            random: None,
-        }
+        Draw { given: choices.to_vec(), made: Vec::new(), random: None }
     }
 
     /// Choices made so far.
@@ -78,11 +70,7 @@ impl Draw {
 
 /// Makes a list of choices simpler as long as the case still `fails`, which returns the choices that it made. Returns
 /// the simplest list that it found by `deadline`.
-pub fn simplest(
-    mut best: Vec<u64>,
-    deadline: Instant,
-    mut fails: impl FnMut(&mut Draw) -> bool,
-) -> Vec<u64> {
+pub fn simplest(mut best: Vec<u64>, deadline: Instant, mut fails: impl FnMut(&mut Draw) -> bool) -> Vec<u64> {
     let mut simpler = |candidate: &[u64], best: &mut Vec<u64>| {
         if Instant::now() >= deadline {
             return false;

@@ -166,12 +166,7 @@ impl<N: Network> EventLoop<N> {
     /// # Panics
     /// If `now` is in the past, or later than the next event.
     pub fn advance_to(&mut self, now: Instant) {
-        assert!(
-            self.now <= now && now <= self.next_at(),
-            "{now} is not between {} and {}",
-            self.now,
-            self.next_at()
-        );
+        assert!(self.now <= now && now <= self.next_at(), "{now} is not between {} and {}", self.now, self.next_at());
         self.now = now;
     }
 
@@ -186,26 +181,15 @@ impl<N: Network> EventLoop<N> {
 
     /// Opens a connection at the current time and returns its place. The first segments of its initiator go into the
     /// buffer that `connect` gets.
-    pub fn open(
-        &mut self,
-        connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection,
-    ) -> u32 {
+    pub fn open(&mut self, connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection) -> u32 {
         let connection = connect(&mut self.network, self.now, &mut self.out);
-        let place = self.connections.insert(Entry {
-            connection,
-            planned: [Instant::NEVER; 2],
-        });
+        let place = self.connections.insert(Entry { connection, planned: [Instant::NEVER; 2] });
         self.follow(place, Side::Initiator);
         place
     }
 
     /// Lets one side of the connection at `place` act; its segments go into the buffer that `action` gets.
-    pub fn act(
-        &mut self,
-        place: u32,
-        side: Side,
-        action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>),
-    ) {
+    pub fn act(&mut self, place: u32, side: Side, action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>)) {
         if let Some(entry) = self.connections.get_mut(place) {
             action(&mut entry.connection, self.now, &mut self.out);
             self.follow(place, side);
@@ -262,11 +246,7 @@ impl<N: Network> EventLoop<N> {
             return Ok(());
         };
         let connection = &mut entry.connection;
-        let mut schedule = Schedule {
-            now: self.now,
-            place,
-            events: &mut self.events,
-        };
+        let mut schedule = Schedule { now: self.now, place, events: &mut self.events };
         let network = &mut self.network;
         match network.arrive(connection, packet, &mut schedule, &mut self.out)? {
             Some(side) => self.follow(place, side),
@@ -287,10 +267,7 @@ impl<N: Network> EventLoop<N> {
         *planned = Instant::NEVER;
         if let Some(end) = N::endpoint(&mut entry.connection, side) {
             end.on_timer(self.now, &mut self.out);
-            assert!(
-                end.next_timer().is_none_or(|next| next > self.now),
-                "the timer does not move on"
-            );
+            assert!(end.next_timer().is_none_or(|next| next > self.now), "the timer does not move on");
         }
         self.follow(place, side);
     }
@@ -301,11 +278,7 @@ impl<N: Network> EventLoop<N> {
             return;
         };
         let connection = &mut entry.connection;
-        let mut schedule = Schedule {
-            now: self.now,
-            place,
-            events: &mut self.events,
-        };
+        let mut schedule = Schedule { now: self.now, place, events: &mut self.events };
         for segment in self.out.drain(..) {
             self.network.send(connection, side, segment, &mut schedule);
         }
@@ -313,11 +286,7 @@ impl<N: Network> EventLoop<N> {
         let due = N::endpoint(connection, side).and_then(|end| end.next_timer());
         // Timers mostly move back; an event planned too early finds nothing due.
         if let Some(at) = due.filter(|at| at < planned) {
-            assert!(
-                at >= self.now,
-                "a timer in the past: {at} before {}",
-                self.now
-            );
+            assert!(at >= self.now, "a timer in the past: {at} before {}", self.now);
             *planned = at;
             self.events.plan(at, Event::Timer(place, side));
         }

@@ -87,11 +87,7 @@ pub struct Link {
 impl Link {
     /// Creates a link that takes `picos_per_byte` picoseconds to transmit a byte; 0: none.
     pub fn new(delay: Nanos, picos_per_byte: u64) -> Link {
-        Link {
-            delay,
-            picos_per_byte,
-            free_at: Instant::ZERO,
-        }
+        Link { delay, picos_per_byte, free_at: Instant::ZERO }
     }
 
     /// Arrival time of a segment sent at `now`, in an Ethernet frame.
@@ -148,21 +144,10 @@ impl Network for ScriptedNetwork {
         }
     }
 
-    fn send(
-        &mut self,
-        _: &mut Ends,
-        from: Side,
-        segment: Segment,
-        schedule: &mut Schedule<'_, InFlight>,
-    ) {
+    fn send(&mut self, _: &mut Ends, from: Side, segment: Segment, schedule: &mut Schedule<'_, InFlight>) {
         let number = self.sent[from.index()];
         self.sent[from.index()] += 1;
-        let mut sent = Sent {
-            at: schedule.now(),
-            from,
-            segment,
-            fate: Fate::Pass,
-        };
+        let mut sent = Sent { at: schedule.now(), from, segment, fate: Fate::Pass };
         sent.fate = (self.script)(&sent, number);
         self.log.push(sent);
         if sent.fate == Fate::Drop {
@@ -172,19 +157,10 @@ impl Network for ScriptedNetwork {
         let at = match sent.fate {
             Fate::At(time) => time,
             Fate::Late(extra) => link.arrival(sent.at, &segment) + extra,
-            Fate::Pass | Fate::Mark | Fate::Twice(_) | Fate::Drop => {
-                link.arrival(sent.at, &segment)
-            }
+            Fate::Pass | Fate::Mark | Fate::Twice(_) | Fate::Drop => link.arrival(sent.at, &segment),
         };
-        let packet = |congestion_experienced| InFlight {
-            from,
-            segment,
-            congestion_experienced,
-        };
-        schedule.plan(
-            at,
-            packet(sent.fate == Fate::Mark && segment.ect.is_capable()),
-        );
+        let packet = |congestion_experienced| InFlight { from, segment, congestion_experienced };
+        schedule.plan(at, packet(sent.fate == Fate::Mark && segment.ect.is_capable()));
         if let Fate::Twice(extra) = sent.fate {
             schedule.plan(at + extra, packet(false));
         }
@@ -382,10 +358,7 @@ impl Wire {
 
     /// Send times in milliseconds of the segments with all of `flags`.
     pub fn times(&self, from: Side, flags: Flags) -> Vec<u64> {
-        self.sent(from)
-            .filter(|sent| sent.segment.flags.contains(flags))
-            .map(|sent| sent.at.as_millis())
-            .collect()
+        self.sent(from).filter(|sent| sent.segment.flags.contains(flags)).map(|sent| sent.at.as_millis()).collect()
     }
 
     /// Data segments of the initiator, as (milliseconds, offset of the first byte); initial sequence numbers are
@@ -394,12 +367,7 @@ impl Wire {
         let first = ISNS.0 + 1;
         self.sent(Side::Initiator)
             .filter(|sent| sent.segment.len > 0)
-            .map(|sent| {
-                (
-                    sent.at.as_millis(),
-                    sent.segment.seq.0.wrapping_sub(first.0),
-                )
-            })
+            .map(|sent| (sent.at.as_millis(), sent.segment.seq.0.wrapping_sub(first.0)))
             .collect()
     }
 
@@ -421,11 +389,7 @@ fn trace(sent: &Sent, text: &mut String) -> std::fmt::Result {
         Side::Initiator => ("A >  B", ISNS.0, ISNS.1),
         Side::Responder => ("B >  A", ISNS.1, ISNS.0),
     };
-    let from = if sent.fate == Fate::Drop {
-        from.replace(">  ", ">x ")
-    } else {
-        from.to_owned()
-    };
+    let from = if sent.fate == Fate::Drop { from.replace(">  ", ">x ") } else { from.to_owned() };
     let flags = segment.flags.to_string();
     write!(text, "{:8.3} {from} {flags:3}", sent.at.as_secs_f64())?;
     if segment.seq_len() > 0 {
@@ -452,10 +416,6 @@ fn trace(sent: &Sent, text: &mut String) -> std::fmt::Result {
 /// Script that drops the segments of `from` with these numbers.
 pub fn dropping(from: Side, numbers: &'static [usize]) -> impl FnMut(&Sent, usize) -> Fate {
     move |sent, number| {
-        if sent.from == from && numbers.contains(&number) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
+        if sent.from == from && numbers.contains(&number) { Fate::Drop } else { Fate::Pass }
     }
 }

@@ -26,17 +26,7 @@ const QUEUES: [(&str, &[&str]); 19] = [
             "flows [2-120]",
         ],
     ),
-    (
-        "codel",
-        &[
-            "limit [1-5000]",
-            "target [1-90]ms",
-            "interval [20-900]ms",
-            "ecn",
-            "noecn",
-            "ce_threshold [1-50]ms",
-        ],
-    ),
+    ("codel", &["limit [1-5000]", "target [1-90]ms", "interval [20-900]ms", "ecn", "noecn", "ce_threshold [1-50]ms"]),
     (
         "fq_codel",
         &[
@@ -127,16 +117,7 @@ const QUEUES: [(&str, &[&str]); 19] = [
             "fwmark 0x[1-99]",
         ],
     ),
-    (
-        "sfb",
-        &[
-            "limit [1-5000]",
-            "max [10-90]",
-            "target [5-50]",
-            "rehash [1-600]s",
-            "db [1-60]s",
-        ],
-    ),
+    ("sfb", &["limit [1-5000]", "max [10-90]", "target [5-50]", "rehash [1-600]s", "db [1-60]s"]),
     (
         "hhf",
         &[
@@ -169,18 +150,9 @@ const QUEUES: [(&str, &[&str]); 19] = [
     ),
     (
         "red limit [30000-900000] avpkt 1000",
-        &[
-            "ecn",
-            "adaptive",
-            "bandwidth [1-90]mbit",
-            "min [3000-9000]",
-            "max [10000-29000]",
-        ],
+        &["ecn", "adaptive", "bandwidth [1-90]mbit", "min [3000-9000]", "max [10000-29000]"],
     ),
-    (
-        "choke limit [30-900] bandwidth [1-90]mbit",
-        &["ecn", "min [10-20]", "max [21-29]"],
-    ),
+    ("choke limit [30-900] bandwidth [1-90]mbit", &["ecn", "min [10-20]", "max [21-29]"]),
     ("dualpi2", &["limit [1-9000]", "target [1-50]ms"]),
     ("pfifo_fast", &[]),
 ];
@@ -207,10 +179,7 @@ const WITH_CLASSES: [(&str, &str, &str, &[&str]); 4] = [
         "hfsc",
         "",
         "ls rate [8-90000]kbit",
-        &[
-            "ul rate [90000-900000]kbit",
-            "rt m1 [8-900]kbit d [1-90]ms m2 [8-90]kbit",
-        ],
+        &["ul rate [90000-900000]kbit", "rt m1 [8-900]kbit d [1-90]ms m2 [8-90]kbit"],
     ),
     ("drr", "", "", &["quantum [300-9000]"]),
     ("qfq", "", "", &["weight [1-1000]", "maxpkt [512-60000]"]),
@@ -223,10 +192,7 @@ const WITH_BANDS: [(&str, u64); 6] = [
     ("ets bands 4 strict 2 quanta 3000 [300-9000]", 4),
     ("ets strict 3", 3),
     ("multiq", 4),
-    (
-        "tbf rate [64-900000]kbit burst [1600-90000] limit [2000-900000]",
-        1,
-    ),
+    ("tbf rate [64-900000]kbit burst [1600-90000] limit [2000-900000]", 1),
 ];
 
 /// Matches of filters; CLASS stands for the target.
@@ -279,17 +245,7 @@ pub enum Kinds {
 }
 
 /// Kinds that every kernel with qdiscs has.
-const FEW: [&str; 9] = [
-    "pfifo",
-    "bfifo",
-    "pfifo_head_drop",
-    "tbf",
-    "htb",
-    "u32",
-    "mirred",
-    "ok",
-    "drop",
-];
+const FEW: [&str; 9] = ["pfifo", "bfifo", "pfifo_head_drop", "tbf", "htb", "u32", "mirred", "ok", "drop"];
 
 fn has(kinds: Kinds, text: &str) -> bool {
     kinds == Kinds::All || text.split_whitespace().any(|word| FEW.contains(&word))
@@ -323,11 +279,7 @@ fn with_options(draw: &mut Draw, base: &str, options: &[&str]) -> String {
 impl Tree {
     /// A random set-up.
     pub fn any(draw: &mut Draw, kinds: Kinds) -> Tree {
-        let mut tree = Tree {
-            commands: Vec::new(),
-            direction: "",
-            handles: 0,
-        };
+        let mut tree = Tree { commands: Vec::new(), direction: "", handles: 0 };
         if draw.chance(25) {
             tree.direction = "--ingress";
             let (qdisc, parent) = match draw.below(2) {
@@ -354,11 +306,7 @@ impl Tree {
         let handle = format!("{handle:x}:");
         let add = format!(
             "tc qdisc add dev wan {} handle {handle}",
-            if parent == "root" {
-                "root".to_owned()
-            } else {
-                format!("parent {parent}")
-            }
+            if parent == "root" { "root".to_owned() } else { format!("parent {parent}") }
         );
         let queues: Vec<_> = QUEUES.iter().filter(|it| has(kinds, it.0)).collect();
         match draw.below(if depth < 2 { 10 } else { 5 }) {
@@ -379,16 +327,12 @@ impl Tree {
                 let mut classes: Vec<String> = Vec::new();
                 for minor in 1..=draw.range(1, 5) {
                     let above = match classes.last() {
-                        Some(class) if ["htb", "hfsc"].contains(kind) && draw.chance(40) => {
-                            class.clone()
-                        }
+                        Some(class) if ["htb", "hfsc"].contains(kind) && draw.chance(40) => class.clone(),
                         _ => handle.clone(),
                     };
                     let class = format!("{handle}{minor:x}");
                     let options = with_options(draw, base, options);
-                    self.commands.push(format!(
-                        "tc class add dev wan parent {above} classid {class} {kind} {options}"
-                    ));
+                    self.commands.push(format!("tc class add dev wan parent {above} classid {class} {kind} {options}"));
                     classes.push(class);
                 }
                 self.children(draw, kinds, &classes, depth);
@@ -403,9 +347,7 @@ impl Tree {
                 let (base, bands) = all[draw.below(all.len() as u64) as usize];
                 let queue = filled(draw, base);
                 self.commands.push(format!("{add} {queue}"));
-                let classes: Vec<String> = (1..=*bands)
-                    .map(|minor| format!("{handle}{minor:x}"))
-                    .collect();
+                let classes: Vec<String> = (1..=*bands).map(|minor| format!("{handle}{minor:x}")).collect();
                 self.children(draw, kinds, &classes, depth);
                 if *bands > 1 {
                     self.filters(draw, kinds, &format!("parent {handle}"), &classes);
@@ -414,14 +356,10 @@ impl Tree {
         }
         // What somebody removed leaves gaps in numbers.
         if draw.chance(10)
-            && let Some(last) = self
-                .commands
-                .last()
-                .filter(|it| it.starts_with("tc filter add"))
+            && let Some(last) = self.commands.last().filter(|it| it.starts_with("tc filter add"))
         {
             let parts: Vec<&str> = last.split(" protocol ").collect();
-            self.commands
-                .push(parts[0].replace("filter add", "filter del"));
+            self.commands.push(parts[0].replace("filter add", "filter del"));
         }
     }
 
@@ -434,24 +372,13 @@ impl Tree {
     }
 
     fn filters(&mut self, draw: &mut Draw, kinds: Kinds, parent: &str, classes: &[String]) {
-        let all: Vec<&str> = FILTERS
-            .iter()
-            .copied()
-            .filter(|it| has(kinds, it))
-            .collect();
-        let actions: Vec<&str> = ACTIONS
-            .iter()
-            .copied()
-            .filter(|it| has(kinds, it))
-            .collect();
+        let all: Vec<&str> = FILTERS.iter().copied().filter(|it| has(kinds, it)).collect();
+        let actions: Vec<&str> = ACTIONS.iter().copied().filter(|it| has(kinds, it)).collect();
         for _ in 0..draw.below(6) {
             let filter = draw.pick(&all);
             let filter = filled(draw, filter);
             let target = match (classes.is_empty(), draw.below(4)) {
-                (false, 0..3) => format!(
-                    "classid {}",
-                    classes[draw.below(classes.len() as u64) as usize]
-                ),
+                (false, 0..3) => format!("classid {}", classes[draw.below(classes.len() as u64) as usize]),
                 _ => {
                     let action = draw.pick(&actions);
                     filled(draw, action)
@@ -462,9 +389,7 @@ impl Tree {
             let (protocol, match_) = filter.split_once(' ').expect("words");
             let (name, match_) = match_.split_once(' ').expect("words");
             let prio = draw.range(1, 9);
-            self.commands.push(format!(
-                "tc filter add dev wan {parent} {chain}prio {prio} {protocol} {name} {match_}"
-            ));
+            self.commands.push(format!("tc filter add dev wan {parent} {chain}prio {prio} {protocol} {name} {match_}"));
         }
     }
 }
@@ -542,10 +467,7 @@ const REASONS: [&str; 16] = [
 fn sections(printed: &str) -> Vec<(&str, &str, String)> {
     let mut sections: Vec<(&str, &str, String)> = Vec::new();
     for line in printed.lines() {
-        match line
-            .strip_prefix("=== ")
-            .and_then(|rest| rest.split_once(' '))
-        {
+        match line.strip_prefix("=== ").and_then(|rest| rest.split_once(' ')) {
             Some((name, status)) => sections.push((name, status, String::new())),
             None => {
                 if let Some(last) = sections.last_mut() {
@@ -564,25 +486,16 @@ fn sections(printed: &str) -> Vec<(&str, &str, String)> {
 /// The invariant that does not hold, and details.
 pub fn judge(printed: &str) -> Result<(), (&'static str, String)> {
     let sections = sections(printed);
-    let Some([before, plain, refused, replace, replaced, remove, after]) =
-        sections.first_chunk::<7>()
-    else {
+    let Some([before, plain, refused, replace, replaced, remove, after]) = sections.first_chunk::<7>() else {
         return Err(("the script ends", printed.to_owned()));
     };
     let wrong = |invariant: &'static str, holds: bool| match holds {
         true => Ok(()),
         false => Err((invariant, printed.to_owned())),
     };
-    let panicked = [plain, replace, remove]
-        .iter()
-        .any(|it| it.2.contains("panicked at"));
+    let panicked = [plain, replace, remove].iter().any(|it| it.2.contains("panicked at"));
     wrong("no panic", !panicked)?;
-    wrong(
-        "documented exit codes",
-        [plain, replace, remove]
-            .iter()
-            .all(|it| ["0", "1"].contains(&it.1)),
-    )?;
+    wrong("documented exit codes", [plain, replace, remove].iter().all(|it| ["0", "1"].contains(&it.1)))?;
     if plain.1 != "0" {
         wrong("what is refused is unchanged", refused.2 == before.2)?;
         wrong(
@@ -593,15 +506,9 @@ pub fn judge(printed: &str) -> Result<(), (&'static str, String)> {
     if replace.1 == "0" {
         wrong("what was replaced is restored", remove.1 == "0")?;
     } else {
-        wrong(
-            "what cannot be restored is not replaced",
-            replace.2.contains("nothing was changed"),
-        )?;
+        wrong("what cannot be restored is not replaced", replace.2.contains("nothing was changed"))?;
         wrong("what is refused is unchanged", replaced.2 == before.2)?;
-        wrong(
-            "a refusal has a documented reason",
-            REASONS.iter().any(|reason| replace.2.contains(reason)),
-        )?;
+        wrong("a refusal has a documented reason", REASONS.iter().any(|reason| replace.2.contains(reason)))?;
     }
     wrong("what was replaced is restored", after.2 == before.2)
 }

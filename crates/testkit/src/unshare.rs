@@ -10,17 +10,9 @@ use std::process::{Command, Output};
 /// `before` fails.
 pub fn run(program: &Path, before: &str, script: &str) -> Option<Output> {
     let folder = program.parent()?;
-    let path = format!(
-        "{}:{}:/usr/sbin:/sbin",
-        folder.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
+    let path = format!("{}:{}:/usr/sbin:/sbin", folder.display(), std::env::var("PATH").unwrap_or_default());
     let inside = |script: &str| {
-        Command::new("unshare")
-            .args(["--net", "--mount", "sh", "-ec", script])
-            .env("PATH", &path)
-            .output()
-            .ok()
+        Command::new("unshare").args(["--net", "--mount", "sh", "-ec", script]).env("PATH", &path).output().ok()
     };
     match inside(before) {
         Some(output) if output.status.success() => inside(&format!("{before}{script}")),

@@ -31,14 +31,7 @@ pub fn analyze(
     rows: Option<&mut RowSink<'_>>,
     control: &Control,
 ) -> Result<Analysis, AnalysisError> {
-    let found = passes(
-        readers,
-        options,
-        anonymizer,
-        rows,
-        control,
-        Findings::has_tunnelled_tcp,
-    )?;
+    let found = passes(readers, options, anonymizer, rows, control, Findings::has_tunnelled_tcp)?;
     let (findings, outside) = match found.inner {
         None => (found.outer, None),
         Some(inner) => (inner, Some(found.outer.files)),
@@ -80,10 +73,7 @@ pub(crate) fn passes(
     let inner = match readers {
         None => None,
         Some(readers) => {
-            let options = Options {
-                inner: true,
-                ..options.clone()
-            };
+            let options = Options { inner: true, ..options.clone() };
             Some(pass(readers?, &options, anonymizer, rows, control)?.0)
         }
     };
@@ -125,14 +115,8 @@ fn pass(
     let counts = std::mem::take(&mut decoder.files).into_iter();
     let by_interface = decoder.interfaces.iter();
     let mut findings = Findings {
-        files: readers
-            .iter()
-            .zip(counts)
-            .map(|(reader, counts)| FileFacts::new(reader, counts))
-            .collect(),
-        interfaces: by_interface
-            .map(|&(file, index)| Interface::new(readers, file, index))
-            .collect(),
+        files: readers.iter().zip(counts).map(|(reader, counts)| FileFacts::new(reader, counts)).collect(),
+        interfaces: by_interface.map(|&(file, index)| Interface::new(readers, file, index)).collect(),
         meters: std::mem::take(&mut decoder.meters),
         timeline: std::mem::take(&mut decoder.timeline),
         others: decoder.into_others(),

@@ -27,11 +27,7 @@ impl Anonymizer {
         let (first, second) = key.split_at(Anonymizer::KEY_BYTES / 2);
         (first != second).then(|| Anonymizer {
             addresses: IpcryptPfx::new(key),
-            tags: Sha256::new()
-                .chain_update(b"gentle: key of tags")
-                .chain_update(key)
-                .finalize()
-                .into(),
+            tags: Sha256::new().chain_update(b"gentle: key of tags").chain_update(key).finalize().into(),
         })
     }
 
@@ -54,17 +50,11 @@ impl Anonymizer {
 
     /// [`Anonymizer::tag`] as a number.
     pub(crate) fn tag_number(&self, text: &[u8]) -> u64 {
-        self.digest(text)[..8]
-            .iter()
-            .fold(0, |number, &byte| number << 8 | u64::from(byte))
+        self.digest(text)[..8].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
     }
 
     fn digest(&self, text: &[u8]) -> [u8; 32] {
-        Sha256::new()
-            .chain_update(self.tags)
-            .chain_update(text)
-            .finalize()
-            .into()
+        Sha256::new().chain_update(self.tags).chain_update(text).finalize().into()
     }
 
     /// Two hexadecimal digits that differ for all but one in 256 other keys: enough to tell records of different keys from each
@@ -111,8 +101,7 @@ mod tests {
 
     #[test]
     fn tags_depend_on_the_key_and_the_check_digits_on_it_alone() {
-        let anonymizer =
-            |first: u8| Anonymizer::new(std::array::from_fn(|i| i as u8 ^ first)).unwrap();
+        let anonymizer = |first: u8| Anonymizer::new(std::array::from_fn(|i| i as u8 ^ first)).unwrap();
         let (one, two) = (anonymizer(0), anonymizer(1));
         assert_eq!(one.tag(b"a"), anonymizer(0).tag(b"a"));
         assert_ne!(one.tag(b"a"), one.tag(b"b"));

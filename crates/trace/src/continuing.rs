@@ -88,9 +88,7 @@ fn number_at_end(before: &str) -> Option<&str> {
 /// The part of `after` behind `_00001`.
 fn number_at_start(after: &str) -> Option<&str> {
     let rest = after.strip_prefix('_')?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     is_number(&rest[..end]).then_some(&rest[end..])
 }
 
@@ -112,14 +110,8 @@ fn around_time(name: &str) -> Option<(&str, &str)> {
 /// Length of the date and time at the start of `text`: year, month, day, hour, minute and second, with at most one
 /// separator between each.
 fn time_length(text: &[u8]) -> Option<usize> {
-    const FIELDS: [(usize, std::ops::RangeInclusive<u32>); 6] = [
-        (4, 1970..=2999),
-        (2, 1..=12),
-        (2, 1..=31),
-        (2, 0..=23),
-        (2, 0..=59),
-        (2, 0..=60),
-    ];
+    const FIELDS: [(usize, std::ops::RangeInclusive<u32>); 6] =
+        [(4, 1970..=2999), (2, 1..=12), (2, 1..=31), (2, 0..=23), (2, 0..=59), (2, 0..=60)];
     let mut at = 0;
     for (index, (digits, range)) in FIELDS.into_iter().enumerate() {
         if index > 0 && text.get(at).is_some_and(|byte| b"-_T:.".contains(byte)) {
@@ -147,20 +139,11 @@ mod tests {
     #[test]
     fn files_of_one_capture_are_recognised() {
         for names in [
-            [
-                "a/x_00001_20260131120000.pcapng",
-                "a/x_00002_20260131121500.pcapng",
-            ],
-            [
-                "x_20260131120000_00001.pcapng.gz",
-                "x_20260131121500_00002.pcapng",
-            ],
+            ["a/x_00001_20260131120000.pcapng", "a/x_00002_20260131121500.pcapng"],
+            ["x_20260131120000_00001.pcapng.gz", "x_20260131121500_00002.pcapng"],
             ["x.pcap", "x.pcap1"],
             ["x.pcap09", "x.pcap10"],
-            [
-                "eth0-20260131-120000.pcap.zst",
-                "eth0-20260131-121500.pcap.zst",
-            ],
+            ["eth0-20260131-120000.pcap.zst", "eth0-20260131-121500.pcap.zst"],
             ["2026-01-31T12:00:00", "2026-01-31T12:15:00"],
             ["ü2026-01-31_12.00.00ü", "ü2026-01-31_12.15.00ü"],
         ] {

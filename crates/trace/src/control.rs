@@ -23,9 +23,7 @@ pub enum AnalysisError {
     #[error("connections cannot be written: {0}")]
     Rows(io::Error),
     /// A capture was changed while it was analysed for a record.
-    #[error(
-        "{0}: changed while it was read; analyse it again when the program that writes it has ended"
-    )]
+    #[error("{0}: changed while it was read; analyse it again when the program that writes it has ended")]
     Changed(String),
     /// The analysis for a record was stopped.
     #[error("stopped before the captures had been read to their ends")]
@@ -46,10 +44,6 @@ pub struct Control {
 
 impl Default for Control {
     fn default() -> Self {
-        Control {
-            stop: AtomicBool::new(false),
-            consumed: AtomicU64::new(0),
-            one_thread: cfg!(target_family = "wasm"),
-        }
+        Control { stop: AtomicBool::new(false), consumed: AtomicU64::new(0), one_thread: cfg!(target_family = "wasm") }
     }
 }

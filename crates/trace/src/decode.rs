@@ -13,8 +13,7 @@ use crate::timestamps::Timestamps;
 use gentle_capture::RawPacket;
 use gentle_units::Instant;
 use gentle_wire::{
-    Address, LinkType, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4,
-    plain_tcp_v6, tunnelled,
+    Address, LinkType, Packet, PlainTcp, Skip, Tcp, Transport, Tunnel, Tunnels, plain_tcp_v4, plain_tcp_v6, tunnelled,
 };
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -115,18 +114,9 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new(
-        options: &Options,
-        by: DirectionBy,
-        files: usize,
-        hasher: FlowKeyHasher,
-    ) -> Decoder {
+    pub(crate) fn new(options: &Options, by: DirectionBy, files: usize, hasher: FlowKeyHasher) -> Decoder {
         Decoder {
-            tunnels: if options.inner {
-                Tunnels::Inner
-            } else {
-                Tunnels::Outer
-            },
+            tunnels: if options.inner { Tunnels::Inner } else { Tunnels::Outer },
             by,
             local: options.local.clone(),
             fragments: Fragments::default(),
@@ -176,9 +166,7 @@ impl Decoder {
         counts.wire_bytes += u64::from(raw.original_len);
         match plain_tcp_v4(raw.link, raw.data) {
             Some(plain) => {
-                batch.push(packet_meta(raw, &plain), &plain.tcp, || {
-                    self.hasher.of_plain_v4(&plain)
-                });
+                batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v4(&plain));
                 counts.tcp_segments += 1;
                 bin.segments += 1;
                 if self.annotates {
@@ -197,9 +185,7 @@ impl Decoder {
     fn other_than_v4(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
         match plain_tcp_v6(raw.link, raw.data) {
             Some(plain) => {
-                batch.push(packet_meta(raw, &plain), &plain.tcp, || {
-                    self.hasher.of_plain_v6(&plain)
-                });
+                batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v6(&plain));
                 self.count_segment(file, raw.time);
                 let addresses = [plain.src, plain.dst].map(Address);
                 let direction = self.direction(file, raw, addresses);
@@ -280,16 +266,8 @@ impl Decoder {
         batch: &mut Batch,
     ) {
         let ip = &packet.ip;
-        let meta = PacketMeta {
-            time: raw.time,
-            wire_len,
-            ip_id: ip.id.unwrap_or(0),
-            ttl: ip.ttl,
-        };
-        batch.push(meta, tcp, || {
-            self.hasher
-                .key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port))
-        });
+        let meta = PacketMeta { time: raw.time, wire_len, ip_id: ip.id.unwrap_or(0), ttl: ip.ttl };
+        batch.push(meta, tcp, || self.hasher.key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port)));
         self.count_segment(file, raw.time);
     }
 
@@ -308,18 +286,9 @@ impl Decoder {
         }
     }
 
-    fn fragment(
-        &mut self,
-        file: usize,
-        direction: u8,
-        raw: &RawPacket<'_>,
-        packet: &Packet<'_>,
-        batch: &mut Batch,
-    ) {
+    fn fragment(&mut self, file: usize, direction: u8, raw: &RawPacket<'_>, packet: &Packet<'_>, batch: &mut Batch) {
         self.files[file].fragments += 1;
-        let whole = self
-            .fragments
-            .add(raw.time, &packet.ip, packet.payload, raw.original_len);
+        let whole = self.fragments.add(raw.time, &packet.ip, packet.payload, raw.original_len);
         let Some(whole) = whole else {
             return;
         };
@@ -358,9 +327,7 @@ impl Decoder {
     /// Adds the TCP segment that an ICMP message reports as undelivered, in order among the segments.
     fn undelivered(&mut self, time: Instant, packet: &Packet<'_>, batch: &mut Batch) {
         if let Some(quoted) = gentle_wire::undelivered(packet) {
-            let key = self
-                .hasher
-                .key((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
+            let key = self.hasher.key((quoted.src, quoted.src_port), (quoted.dst, quoted.dst_port));
             batch.push_undelivered(time, key, quoted.seq);
         }
     }
@@ -398,10 +365,5 @@ impl Decoder {
 /// Fields of a plain packet that belong to the layers around its segment.
 #[inline(always)]
 fn packet_meta<A>(raw: &RawPacket<'_>, plain: &PlainTcp<'_, A>) -> PacketMeta {
-    PacketMeta {
-        time: raw.time,
-        wire_len: raw.original_len,
-        ip_id: plain.id.unwrap_or(0),
-        ttl: plain.ttl,
-    }
+    PacketMeta { time: raw.time, wire_len: raw.original_len, ip_id: plain.id.unwrap_or(0), ttl: plain.ttl }
 }

@@ -57,9 +57,7 @@ impl FileFacts {
             warnings: reader.warnings().iter().map(ToString::to_string).collect(),
             counts,
             interfaces: InterfaceFacts::of(reader),
-            dropped: statistics()
-                .map(Statistics::dropped)
-                .fold(0, u64::saturating_add),
+            dropped: statistics().map(Statistics::dropped).fold(0, u64::saturating_add),
             received: statistics().map(seen).fold(0, u64::saturating_add),
             unread_link: unread.map(|link| (link.0, link.registered_name().map(str::to_owned))),
         }
@@ -68,12 +66,7 @@ impl FileFacts {
     /// Place in lists of files, whatever the order in the call, which records do not have: by name, then by the times of the first
     /// and last packet, since files without names are numbered in this order.
     fn place(&self) -> impl Ord + '_ {
-        let FileCounts {
-            packets,
-            wire_bytes,
-            ref times,
-            ..
-        } = self.counts;
+        let FileCounts { packets, wire_bytes, ref times, .. } = self.counts;
         (&self.path, times.span(), packets, wire_bytes, &self.sha256)
     }
 
@@ -126,11 +119,7 @@ impl Interface {
     pub(crate) fn new(readers: &[CaptureReader], file: usize, index: u32) -> Interface {
         let known = readers[file].interfaces().get(index as usize);
         let name = known.and_then(label).map(str::to_owned);
-        Interface {
-            file,
-            index,
-            name: name.unwrap_or_else(|| numbered(index)),
-        }
+        Interface { file, index, name: name.unwrap_or_else(|| numbered(index)) }
     }
 }
 
@@ -194,10 +183,7 @@ impl Findings {
         let files = self.files.len();
         self.files.extend(other.files);
         let interfaces = other.interfaces.into_iter();
-        self.interfaces.extend(interfaces.map(|it| Interface {
-            file: files + it.file,
-            ..it
-        }));
+        self.interfaces.extend(interfaces.map(|it| Interface { file: files + it.file, ..it }));
         for (direction, meter) in (first..).zip(&other.meters) {
             match self.meters.get_mut(direction) {
                 Some(sum) => sum.add(meter),
@@ -296,17 +282,10 @@ impl Findings {
 
     /// Results.
     pub(crate) fn analysis(mut self, shown: Shown<'_>) -> Analysis {
-        let Shown {
-            options,
-            interrupted,
-            anonymized,
-            mut outside,
-        } = shown;
+        let Shown { options, interrupted, anonymized, mut outside } = shown;
         if anonymized {
             Findings::number_files(&mut self.files);
-            outside
-                .iter_mut()
-                .for_each(|files| Findings::number_files(files));
+            outside.iter_mut().for_each(|files| Findings::number_files(files));
         }
         let by = options.direction_by();
         let (start, end) = self.span().unwrap_or_default();
@@ -324,25 +303,14 @@ impl Findings {
             DirectionBy::Initiator => self.tally.meters.as_slice(),
             _ => self.meters.as_slice(),
         };
-        let link = Link {
-            names: &names,
-            order: &order,
-            meters,
-            duration,
-            rate: options.rate,
-        };
+        let link = Link { names: &names, order: &order, meters, duration, rate: options.rate };
         let decided_early = self.filters.decided_early();
         self.filters.decide();
         let directions = link.directions(&self.filters.considered());
-        let filters = self
-            .filters
-            .result(|address| address.to_string(), |sums| link.directions(sums));
-        self.outcomes
-            .expire(self.evicted.expire(options.idle_timeout));
+        let filters = self.filters.result(|address| address.to_string(), |sums| link.directions(sums));
+        self.outcomes.expire(self.evicted.expire(options.idle_timeout));
         self.outcomes.decide();
-        let outcomes = self
-            .outcomes
-            .result(|address| address.to_string(), server_name);
+        let outcomes = self.outcomes.result(|address| address.to_string(), server_name);
         let top = self.outcomes.parties.result(
             options.top,
             |address| address.to_string(),
@@ -351,10 +319,7 @@ impl Findings {
         );
         self.timeline.add(std::mem::take(&mut self.tally.timeline));
         let limits = Limits {
-            idle_timeout_s: options
-                .idle_timeout
-                .min(Options::LONGEST_IDLE_TIMEOUT)
-                .as_secs_f64(),
+            idle_timeout_s: options.idle_timeout.min(Options::LONGEST_IDLE_TIMEOUT).as_secs_f64(),
             memory_limit_bytes: options.memory() as u64,
             peak_connections: self.evicted.peak_connections,
             peak_bytes: self.evicted.peak_bytes,
@@ -367,12 +332,7 @@ impl Findings {
         if let Some(outside) = &mut outside {
             outside.sort_by(|a, b| a.place().cmp(&b.place()));
         }
-        let warnings = Evidence {
-            files: &self.files,
-            outside: outside.as_deref(),
-            tally: &self.tally,
-        }
-        .warnings();
+        let warnings = Evidence { files: &self.files, outside: outside.as_deref(), tally: &self.tally }.warnings();
         let outside = outside.as_deref().unwrap_or(&self.files);
         let captures = self.files.iter().zip(outside);
         let tally = &self.tally;
@@ -383,9 +343,7 @@ impl Findings {
             anonymized,
             verdict: Vec::new(),
             warnings,
-            captures: captures
-                .map(|(file, outside)| file.capture(outside))
-                .collect(),
+            captures: captures.map(|(file, outside)| file.capture(outside)).collect(),
             start_s: self.span().map(|(start, _)| start.as_secs_f64()),
             duration_s: duration.as_secs_f64(),
             handshakes: self.outcomes.handshakes(tally),
@@ -396,9 +354,7 @@ impl Findings {
             direction_by: by,
             retransmissions: tally.retransmissions,
             intervals: tally.intervals.result(&self.outcomes.series),
-            vantage: tally
-                .vantage
-                .result(options.vantage, self.outcomes.round_trip_halves()),
+            vantage: tally.vantage.result(options.vantage, self.outcomes.round_trip_halves()),
             filters,
             top,
             timeline: self.timeline.result(start),
@@ -414,9 +370,5 @@ impl Findings {
 
 /// Server address with port.
 fn server_name(server: Address, port: u16) -> String {
-    if server.is_v4() {
-        format!("{server}:{port}")
-    } else {
-        format!("[{server}]:{port}")
-    }
+    if server.is_v4() { format!("{server}:{port}") } else { format!("[{server}]:{port}") }
 }

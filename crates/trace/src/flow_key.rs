@@ -41,11 +41,7 @@ impl FlowKeyHasher {
         let (lower, upper) = if forward { (src, dst) } else { (dst, src) };
         let (addresses, ports) = ([lower.0, upper.0], [lower.1, upper.1]);
         DirectedKey {
-            key: FlowKey {
-                addresses: 0,
-                ports,
-                hash: self.hash_v6(addresses, ports),
-            },
+            key: FlowKey { addresses: 0, ports, hash: self.hash_v6(addresses, ports) },
             forward,
             v6: Some(addresses),
         }
@@ -63,10 +59,7 @@ impl FlowKeyHasher {
     /// Flow key of a plain IPv6 segment.
     #[inline]
     pub(crate) fn of_plain_v6(&self, plain: &PlainTcp<'_, [u8; 16]>) -> DirectedKey {
-        self.key(
-            (Address(plain.src), plain.tcp.src_port),
-            (Address(plain.dst), plain.tcp.dst_port),
-        )
+        self.key((Address(plain.src), plain.tcp.src_port), (Address(plain.dst), plain.tcp.dst_port))
     }
 
     #[inline(always)]
@@ -88,10 +81,9 @@ impl FlowKeyHasher {
     /// Hash of the addresses and ports of a connection; `v6` has the addresses if they are IPv6.
     pub(crate) fn hash(&self, addresses: u64, ports: [u16; 2], v6: Option<[Address; 2]>) -> u32 {
         match v6 {
-            None => self.hash_v4(
-                addresses >> 32 << 16 | u64::from(ports[0]),
-                addresses << 32 >> 16 | u64::from(ports[1]),
-            ),
+            None => {
+                self.hash_v4(addresses >> 32 << 16 | u64::from(ports[0]), addresses << 32 >> 16 | u64::from(ports[1]))
+            }
             Some(addresses) => self.hash_v6(addresses, ports),
         }
     }

@@ -148,11 +148,7 @@ impl Flows {
     pub fn finish(mut self, analysis: &mut Analysis) -> Vec<Flow> {
         self.infer_round_trips();
         let begin = self.begin(analysis.start_s.unwrap_or(0.0));
-        let mut flows: Vec<Flow> = self
-            .pending
-            .into_iter()
-            .map(|pending| pending.flow)
-            .collect();
+        let mut flows: Vec<Flow> = self.pending.into_iter().map(|pending| pending.flow).collect();
         for flow in &mut flows {
             flow.start = Instant::ZERO + flow.start.saturating_since(begin);
         }
@@ -165,29 +161,18 @@ impl Flows {
     /// Time of the first packet of the trace. A double holds times since 1970 to a quarter of a microsecond, so the
     /// start of the first connection is used where the trace begins with it.
     fn begin(&self, start_s: f64) -> Instant {
-        if self.first.as_secs_f64() == start_s {
-            self.first
-        } else {
-            Instant::from_secs_f64(start_s)
-        }
+        if self.first.as_secs_f64() == start_s { self.first } else { Instant::from_secs_f64(start_s) }
     }
 
     /// Gives each flow without a round-trip time the median of the flows to its server, or else of all flows.
     fn infer_round_trips(&mut self) {
-        let own: u64 = self
-            .pending
-            .iter()
-            .filter(|pending| pending.flow.rtt.is_some())
-            .count() as u64;
+        let own: u64 = self.pending.iter().filter(|pending| pending.flow.rtt.is_some()).count() as u64;
         self.found.rtt_own = own;
         if own == self.found.flows {
             return;
         }
-        let mut seen: Vec<(Address, Nanos)> = self
-            .pending
-            .iter()
-            .filter_map(|pending| Some((pending.server, pending.flow.rtt?)))
-            .collect();
+        let mut seen: Vec<(Address, Nanos)> =
+            self.pending.iter().filter_map(|pending| Some((pending.server, pending.flow.rtt?))).collect();
         seen.sort_unstable();
         let mut all: Vec<Nanos> = seen.iter().map(|&(_, rtt)| rtt).collect();
         all.sort_unstable();
@@ -280,35 +265,21 @@ fn left_out(reasons: &BTreeMap<&'static str, u64>) -> Option<String> {
 }
 
 fn round_trips(found: &results::Flows) -> String {
-    let mut sentence =
-        "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
+    let mut sentence = "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
     let inferred: Vec<String> = [
-        (
-            found.rtt_of_server,
-            "takes the median of its server",
-            "take the median of their server",
-        ),
-        (
-            found.rtt_of_trace,
-            "takes the median of the capture",
-            "take the median of the capture",
-        ),
+        (found.rtt_of_server, "takes the median of its server", "take the median of their server"),
+        (found.rtt_of_trace, "takes the median of the capture", "take the median of the capture"),
     ]
     .into_iter()
     .filter(|(n, ..)| *n > 0)
     .map(|(n, one, several)| of(n, one, several))
     .collect();
     if !inferred.is_empty() {
-        sentence += &format!(
-            "; of flows whose handshake was retransmitted, {}",
-            inferred.join(", ")
-        );
+        sentence += &format!("; of flows whose handshake was retransmitted, {}", inferred.join(", "));
     }
     if found.rtt_unknown > 0 {
-        sentence = format!(
-            "No round-trip time was seen: {} without one",
-            of(found.rtt_unknown, "flow is", "flows are")
-        );
+        sentence =
+            format!("No round-trip time was seen: {} without one", of(found.rtt_unknown, "flow is", "flows are"));
     }
     sentence + "."
 }
@@ -321,10 +292,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn row(server: u8, start_ms: u64, from_client: u64, from_server: u64) -> Row {
-        let side = |bytes| Side {
-            bytes,
-            ..Side::default()
-        };
+        let side = |bytes| Side { bytes, ..Side::default() };
         Row {
             start: Instant::from_millis(start_ms),
             end: Instant::from_millis(start_ms + 900),
@@ -353,14 +321,7 @@ mod tests {
 
     /// Empty analysis for [`Flows::finish`].
     fn nothing() -> Analysis {
-        analyze(
-            Vec::new(),
-            &Options::default(),
-            None,
-            None,
-            &Control::default(),
-        )
-        .unwrap()
+        analyze(Vec::new(), &Options::default(), None, None, &Control::default()).unwrap()
     }
 
     fn collect(mut flows: Flows, rows: &[Row]) -> (Vec<Flow>, results::Flows) {
@@ -400,38 +361,19 @@ mod tests {
 
     #[test]
     fn a_round_trip_with_a_retransmission_in_it_is_replaced_by_a_median() {
-        let again = |server| Row {
-            syn_retransmissions: 1,
-            rtt_server: Some(Nanos::from_secs(1)),
-            ..row(server, 5, 0, 1)
-        };
-        let rows = [
-            row(1, 1, 0, 1),
-            row(3, 2, 0, 1),
-            row(3, 3, 0, 1),
-            again(1),
-            again(9),
-        ];
+        let again =
+            |server| Row { syn_retransmissions: 1, rtt_server: Some(Nanos::from_secs(1)), ..row(server, 5, 0, 1) };
+        let rows = [row(1, 1, 0, 1), row(3, 2, 0, 1), row(3, 3, 0, 1), again(1), again(9)];
         let (list, found) = collect(Flows::new(&[], None), &rows);
         let rtts: Vec<u64> = list.iter().map(|f| f.rtt.unwrap().as_millis()).collect();
         assert_eq!(rtts, [11, 31, 31, 11, 31]);
-        assert_eq!(
-            (found.rtt_own, found.rtt_of_server, found.rtt_of_trace),
-            (3, 1, 1)
-        );
+        assert_eq!((found.rtt_own, found.rtt_of_server, found.rtt_of_trace), (3, 1, 1));
         let words = found.in_words.join(" ");
-        assert!(
-            words.contains("1 takes the median of its server, 1 takes the median of the capture"),
-            "{words}"
-        );
+        assert!(words.contains("1 takes the median of its server, 1 takes the median of the capture"), "{words}");
         let (list, found) = collect(Flows::new(&[], None), &[again(1)]);
         assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
         for impossible in [Nanos::ZERO, Nanos::from_secs(121)] {
-            let row = Row {
-                rtt_server: Some(impossible),
-                rtt_client: Some(Nanos::ZERO),
-                ..row(1, 1, 0, 1)
-            };
+            let row = Row { rtt_server: Some(impossible), rtt_client: Some(Nanos::ZERO), ..row(1, 1, 0, 1) };
             let (list, found) = collect(Flows::new(&[], None), &[row]);
             assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
         }
@@ -440,14 +382,8 @@ mod tests {
     #[test]
     fn what_cannot_be_replayed_is_counted_by_reason() {
         let rows = [
-            Row {
-                syn_seen: false,
-                ..row(1, 0, 0, 70)
-            },
-            Row {
-                established: false,
-                ..row(1, 0, 0, 20)
-            },
+            Row { syn_seen: false, ..row(1, 0, 0, 70) },
+            Row { established: false, ..row(1, 0, 0, 20) },
             row(1, 0, 0, 0),
             row(1, 0, 0, 10),
         ];
@@ -455,10 +391,7 @@ mod tests {
         assert_eq!(list.len(), 1);
         let reasons = [(NO_SYN, 1), (NOT_ESTABLISHED, 1), (NO_DATA, 1)];
         assert_eq!(found.left_out, BTreeMap::from(reasons));
-        assert_eq!(
-            found.in_words[0],
-            "1 of 4 connections can be replayed, with 10 % of the TCP payload."
-        );
+        assert_eq!(found.in_words[0], "1 of 4 connections can be replayed, with 10 % of the TCP payload.");
         assert_eq!(
             found.in_words[1],
             "Left out: 1 without a SYN in the capture, 1 without a whole handshake in the capture, 1 without data."
@@ -467,14 +400,8 @@ mod tests {
 
     #[test]
     fn local_prefixes_say_what_is_down_whoever_connects() {
-        let local: Vec<IpNet> = vec![
-            "192.0.2.2/32".parse().unwrap(),
-            "192.0.2.3/32".parse().unwrap(),
-        ];
-        let inside = Row {
-            client: Ipv4Addr::new(192, 0, 2, 3).into(),
-            ..row(2, 3, 0, 1)
-        };
+        let local: Vec<IpNet> = vec!["192.0.2.2/32".parse().unwrap(), "192.0.2.3/32".parse().unwrap()];
+        let inside = Row { client: Ipv4Addr::new(192, 0, 2, 3).into(), ..row(2, 3, 0, 1) };
         let rows = [row(2, 1, 9, 1), row(2, 2, 1, 9), row(1, 3, 1, 9), inside];
         let anonymizer = Anonymizer::new(std::array::from_fn(|i| i as u8)).unwrap();
         let hidden = rows.clone().map(|row| Row {

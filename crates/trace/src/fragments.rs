@@ -57,19 +57,9 @@ impl Fragments {
     /// Adds a fragment with the captured bytes `data` of its IP payload; returns the packet if this completes it.
     ///
     /// Overlapping fragments are not recognised: their lengths are added up.
-    pub(crate) fn add(
-        &mut self,
-        time: Instant,
-        ip: &Ip,
-        data: &[u8],
-        wire_len: u32,
-    ) -> Option<Whole> {
+    pub(crate) fn add(&mut self, time: Instant, ip: &Ip, data: &[u8], wire_len: u32) -> Option<Whole> {
         let fragment = ip.fragment?;
-        while self
-            .pending
-            .front()
-            .is_some_and(|oldest| time.saturating_since(oldest.since) > LONGEST)
-        {
+        while self.pending.front().is_some_and(|oldest| time.saturating_since(oldest.since) > LONGEST) {
             self.pending.pop_front();
         }
         let key = (ip.src, ip.dst, fragment.id, ip.protocol);

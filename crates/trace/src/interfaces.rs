@@ -15,8 +15,7 @@ pub(crate) fn choose(readers: Vec<CaptureReader>, wanted: &[String]) -> Vec<Capt
         })
     };
     // Packets of a capture in which nothing is chosen take a faster path.
-    let has_choice =
-        |reader: &CaptureReader| !wanted.is_empty() || reader.format().has_interfaces();
+    let has_choice = |reader: &CaptureReader| !wanted.is_empty() || reader.format().has_interfaces();
     let readers = readers.into_iter();
     readers
         .map(|reader| match has_choice(&reader) {
@@ -36,9 +35,8 @@ fn is_named(name: &str, number: u32, interface: &Interface) -> bool {
 /// # Errors
 /// One is in none.
 pub(crate) fn check(readers: &[CaptureReader], wanted: &[String]) -> Result<(), AnalysisError> {
-    let numbered = |reader: &CaptureReader| -> Vec<(u32, Interface)> {
-        (0..).zip(reader.interfaces().iter().cloned()).collect()
-    };
+    let numbered =
+        |reader: &CaptureReader| -> Vec<(u32, Interface)> { (0..).zip(reader.interfaces().iter().cloned()).collect() };
     let is_missing = |name: &&String| {
         let mut readers = readers.iter();
         !readers.any(|reader| {
@@ -69,10 +67,7 @@ pub(crate) fn check(readers: &[CaptureReader], wanted: &[String]) -> Result<(), 
         }
     };
     let files: Vec<String> = readers.iter().take(SHOWN).map(of_file).collect();
-    Err(AnalysisError::NoInterface {
-        name: missing.clone(),
-        files: files.join("; "),
-    })
+    Err(AnalysisError::NoInterface { name: missing.clone(), files: files.join("; ") })
 }
 
 /// Interfaces that a message names.
@@ -80,10 +75,7 @@ const SHOWN: usize = 32;
 
 /// Name of an interface, else its description.
 pub(crate) fn label(interface: &Interface) -> Option<&str> {
-    interface
-        .name
-        .as_deref()
-        .or(interface.description.as_deref())
+    interface.name.as_deref().or(interface.description.as_deref())
 }
 
 /// What is known of an interface of a file.

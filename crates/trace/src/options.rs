@@ -66,11 +66,7 @@ impl Options {
 
     /// Effective rule by which directions are distinguished.
     pub(crate) fn direction_by(&self) -> DirectionBy {
-        self.direction.unwrap_or(if self.local.is_empty() {
-            DirectionBy::Initiator
-        } else {
-            DirectionBy::Local
-        })
+        self.direction.unwrap_or(if self.local.is_empty() { DirectionBy::Initiator } else { DirectionBy::Local })
     }
 
     /// Effective memory limit, bytes.

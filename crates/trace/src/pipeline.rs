@@ -39,30 +39,15 @@ pub(crate) struct Pipeline<'a> {
 
 impl Pipeline<'_> {
     /// Runs to the end of the captures, or until `control.stop` is set.
-    pub(crate) fn run(
-        self,
-        rows: &mut RowWriter<'_, '_>,
-        control: &Control,
-    ) -> Result<Tally, AnalysisError> {
+    pub(crate) fn run(self, rows: &mut RowWriter<'_, '_>, control: &Control) -> Result<Tally, AnalysisError> {
         match control.one_thread {
             true => self.run_here(rows, control),
             false => self.run_on_threads(rows, control),
         }
     }
 
-    fn run_on_threads(
-        self,
-        rows: &mut RowWriter<'_, '_>,
-        control: &Control,
-    ) -> Result<Tally, AnalysisError> {
-        let Pipeline {
-            merge,
-            decoder,
-            sightings,
-            connections,
-            outcomes,
-            filters,
-        } = self;
+    fn run_on_threads(self, rows: &mut RowWriter<'_, '_>, control: &Control) -> Result<Tally, AnalysisError> {
+        let Pipeline { merge, decoder, sightings, connections, outcomes, filters } = self;
         let (segments, to_follow) = sync_channel(BATCHES);
         let (emptied, to_fill) = channel();
         let (closed, to_count) = sync_channel(BATCHES);
@@ -70,8 +55,7 @@ impl Pipeline<'_> {
         let (filtered, to_reuse) = channel();
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(merge, decoder, segments, to_fill, control));
-            let following = scope
-                .spawn(|| follow(to_follow, emptied, sightings, connections, closed, to_reuse));
+            let following = scope.spawn(|| follow(to_follow, emptied, sightings, connections, closed, to_reuse));
             let filtering = scope.spawn(|| filter(to_filter, filtered, filters));
             // If counting fails, the other threads find their channels closed and end.
             let counted = count(to_count, outcomes, rows, counted);
@@ -84,33 +68,19 @@ impl Pipeline<'_> {
         })
     }
 
-    fn run_here(
-        self,
-        rows: &mut RowWriter<'_, '_>,
-        control: &Control,
-    ) -> Result<Tally, AnalysisError> {
+    fn run_here(self, rows: &mut RowWriter<'_, '_>, control: &Control) -> Result<Tally, AnalysisError> {
         let mut follower = Follower {
             decoder: self.decoder,
             batch: Batch::with_capacity(SEGMENTS),
             sightings: self.sightings,
             connections: self.connections,
             tally: Tally::default(),
-            last: LastStages {
-                outcomes: self.outcomes,
-                rows,
-                filters: self.filters,
-            },
+            last: LastStages { outcomes: self.outcomes, rows, filters: self.filters },
             failed: None,
         };
         read_all(self.merge, &mut follower, control)?;
         follower.follow();
-        let Follower {
-            connections,
-            mut tally,
-            mut last,
-            failed,
-            ..
-        } = follower;
+        let Follower { connections, mut tally, mut last, failed, .. } = follower;
         failed
             .map_or(Ok(()), Err)
             .and_then(|()| connections.finish(&mut tally, &mut last))
@@ -121,9 +91,7 @@ impl Pipeline<'_> {
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// What takes packets until it cannot go on.
@@ -133,11 +101,7 @@ trait Taker: Sink {
 }
 
 /// Passes packets on until the end of the captures, or until `control.stop` is set or `to` cannot go on.
-fn read_all<T: Taker>(
-    merge: &mut Merge,
-    to: &mut T,
-    control: &Control,
-) -> Result<(), CaptureError> {
+fn read_all<T: Taker>(merge: &mut Merge, to: &mut T, control: &Control) -> Result<(), CaptureError> {
     let mut calls: u32 = 0;
     while to.goes_on() && merge.read(to)? {
         calls = calls.wrapping_add(1);
@@ -185,10 +149,7 @@ impl Taker for SegmentSender<'_> {
 impl SegmentSender<'_> {
     #[inline(never)]
     fn send(&mut self) {
-        let next = self
-            .to_fill
-            .try_recv()
-            .unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
+        let next = self.to_fill.try_recv().unwrap_or_else(|_| Batch::with_capacity(SEGMENTS));
         let full = std::mem::replace(&mut self.batch, next);
         self.connected = self.segments.send(full).is_ok();
     }
@@ -202,13 +163,8 @@ fn read(
     to_fill: Receiver<Batch>,
     control: &Control,
 ) -> Result<(), CaptureError> {
-    let mut sender = SegmentSender {
-        decoder,
-        batch: Batch::with_capacity(SEGMENTS),
-        segments,
-        to_fill,
-        connected: true,
-    };
+    let mut sender =
+        SegmentSender { decoder, batch: Batch::with_capacity(SEGMENTS), segments, to_fill, connected: true };
     read_all(merge, &mut sender, control)?;
     // A receiver that hung up has failed, and reports its own error.
     sender.send();
@@ -240,10 +196,7 @@ impl ClosedSink for ClosedSender {
 
 impl ClosedSender {
     fn flush(&mut self) -> Result<(), Disconnected> {
-        let next = self
-            .to_reuse
-            .try_recv()
-            .unwrap_or_else(|_| Vec::with_capacity(CLOSED));
+        let next = self.to_reuse.try_recv().unwrap_or_else(|_| Vec::with_capacity(CLOSED));
         let batch = std::mem::replace(&mut self.batch, next);
         self.closed.send(batch).map_err(|_| Disconnected)
     }
@@ -259,11 +212,7 @@ fn follow(
     to_reuse: Receiver<Vec<ClosedConnection>>,
 ) -> Tally {
     let mut tally = Tally::default();
-    let mut sink = ClosedSender {
-        closed,
-        to_reuse,
-        batch: Vec::with_capacity(CLOSED),
-    };
+    let mut sink = ClosedSender { closed, to_reuse, batch: Vec::with_capacity(CLOSED) };
     for mut batch in to_follow {
         sightings.leave_out_repeats(&mut batch, &mut tally);
         let observed = connections.observe_all(&mut batch, &mut tally, &mut sink);
@@ -275,9 +224,7 @@ fn follow(
         let _ = emptied.send(batch);
     }
     // If the receiver hung up, drop the rest.
-    let _ = connections
-        .finish(&mut tally, &mut sink)
-        .and_then(|()| sink.flush());
+    let _ = connections.finish(&mut tally, &mut sink).and_then(|()| sink.flush());
     tally.meters.iter_mut().for_each(Meter::end);
     tally
 }
@@ -302,11 +249,7 @@ fn count(
 
 /// Passes closed connections to the filters. This takes as long as counting them, and the counting thread has most of
 /// its work left when the other threads are done; so filtering has a thread of its own.
-fn filter(
-    to_filter: Receiver<Vec<ClosedConnection>>,
-    filtered: Sender<Vec<ClosedConnection>>,
-    filters: &mut Filters,
-) {
+fn filter(to_filter: Receiver<Vec<ClosedConnection>>, filtered: Sender<Vec<ClosedConnection>>, filters: &mut Filters) {
     for mut closed in to_filter {
         for closed in closed.drain(..) {
             filters.record(&closed);
@@ -351,8 +294,7 @@ impl Taker for Follower<'_, '_, '_> {
 impl Follower<'_, '_, '_> {
     fn follow(&mut self) {
         (self.sightings).leave_out_repeats(&mut self.batch, &mut self.tally);
-        let observed =
-            (self.connections).observe_all(&mut self.batch, &mut self.tally, &mut self.last);
+        let observed = (self.connections).observe_all(&mut self.batch, &mut self.tally, &mut self.last);
         self.failed = self.failed.take().or(observed.err());
         self.batch.clear();
     }

@@ -76,10 +76,7 @@ impl RecordOptions {
     /// Name of the first option that differs.
     fn difference(&self, other: &RecordOptions) -> Option<&'static str> {
         let differences = [
-            (
-                "--idle-timeout",
-                self.idle_timeout_ns != other.idle_timeout_ns,
-            ),
+            ("--idle-timeout", self.idle_timeout_ns != other.idle_timeout_ns),
             ("--memory-limit", self.memory_limit != other.memory_limit),
             ("--strict", self.strict != other.strict),
             ("--inner", self.inner != other.inner),
@@ -92,9 +89,7 @@ impl RecordOptions {
             ("--top", self.top != other.top),
         ];
         let mut differences = differences.into_iter();
-        differences
-            .find(|(_, differ)| *differ)
-            .map(|(name, _)| name)
+        differences.find(|(_, differ)| *differ).map(|(name, _)| name)
     }
 }
 
@@ -138,17 +133,8 @@ impl Task {
 
 impl Recorder<'_> {
     fn options(&self) -> RecordOptions {
-        let Options {
-            idle_timeout,
-            memory_limit,
-            inner,
-            ref interfaces,
-            direction,
-            ref local,
-            rate,
-            vantage,
-            top,
-        } = *self.options;
+        let Options { idle_timeout, memory_limit, inner, ref interfaces, direction, ref local, rate, vantage, top } =
+            *self.options;
         let prefix = |&prefix: &IpNet| match self.anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
             None => prefix,
@@ -180,10 +166,7 @@ impl Recorder<'_> {
         let files = paths.iter().map(|path| {
             digest(path, stop).map_err(|source| match stop.load(Ordering::Relaxed) {
                 true => AnalysisError::Stopped,
-                false => AnalysisError::Capture(CaptureError::Io {
-                    file: path.display().to_string(),
-                    source,
-                }),
+                false => AnalysisError::Capture(CaptureError::Io { file: path.display().to_string(), source }),
             })
         });
         let files = files.collect::<Result<Vec<TaskFile>, _>>()?;
@@ -215,25 +198,15 @@ impl Recorder<'_> {
         let open = |file: &TaskFile| Ok(CaptureReader::open(&file.path)?.strict(self.strict));
         let readers = task.files.iter().map(open);
         let readers = readers.collect::<Result<Vec<_>, CaptureError>>()?;
-        let Passes {
-            mut outer,
-            mut inner,
-        } = passes(
-            readers,
-            self.options,
-            self.anonymizer,
-            rows,
-            control,
-            Findings::has_tunnels,
-        )?;
+        let Passes { mut outer, mut inner } =
+            passes(readers, self.options, self.anonymizer, rows, control, Findings::has_tunnels)?;
         if control.stop.load(Ordering::Relaxed) {
             return Err(AnalysisError::Stopped);
         }
         for file in &task.files {
             let now = std::fs::metadata(&file.path);
             let is_same = now.is_ok_and(|now| {
-                now.len() == file.metadata.len()
-                    && now.modified().ok() == file.metadata.modified().ok()
+                now.len() == file.metadata.len() && now.modified().ok() == file.metadata.modified().ok()
             });
             if !is_same {
                 return Err(AnalysisError::Changed(file.path.display().to_string()));
@@ -264,9 +237,7 @@ fn digest(path: &Path, stop: &AtomicBool) -> io::Result<TaskFile> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::Error::other(
-            "it is not a file; a record needs captures that can be read twice",
-        ));
+        return Err(io::Error::other("it is not a file; a record needs captures that can be read twice"));
     }
     let mut sha256 = Sha256::new();
     let mut chunk = vec![0; CHUNK];
@@ -281,11 +252,7 @@ fn digest(path: &Path, stop: &AtomicBool) -> io::Result<TaskFile> {
             Err(error) => return Err(error),
         }
     }
-    Ok(TaskFile {
-        path: path.to_owned(),
-        sha256: hex(&sha256.finalize()),
-        metadata,
-    })
+    Ok(TaskFile { path: path.to_owned(), sha256: hex(&sha256.finalize()), metadata })
 }
 
 /// Start of an identity, enough to tell builds apart.
@@ -319,9 +286,7 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RecordError {
     /// The bytes are not a record.
-    #[error(
-        "not the record of an analysis ({0}); expected a file that gentle analyze --record wrote, unchanged"
-    )]
+    #[error("not the record of an analysis ({0}); expected a file that gentle analyze --record wrote, unchanged")]
     Syntax(String),
     /// The record was made by other code.
     #[error(
@@ -335,9 +300,7 @@ pub enum RecordError {
         engine: String,
     },
     /// The parts of the record contradict each other.
-    #[error(
-        "its parts do not fit each other; expected a file that gentle analyze --record wrote, unchanged"
-    )]
+    #[error("its parts do not fit each other; expected a file that gentle analyze --record wrote, unchanged")]
     Inconsistent,
 }
 
@@ -417,9 +380,7 @@ impl Record {
     fn is_consistent(&self) -> bool {
         let by = self.options.options().direction_by();
         let fit = |findings: &Findings| {
-            !findings.files.is_empty()
-                && findings.files.len() == self.outer.files.len()
-                && findings.fits(by)
+            !findings.files.is_empty() && findings.files.len() == self.outer.files.len() && findings.fits(by)
         };
         let mut findings = std::iter::once(&self.outer).chain(&self.inner);
         findings.all(fit)
@@ -439,9 +400,7 @@ pub enum MergeError {
     #[error("no records of analyses; expected files that gentle analyze --record wrote")]
     Empty,
     /// Two records were made with different options.
-    #[error(
-        "{first} and {second} do not belong together: they were made with different values of {option}"
-    )]
+    #[error("{first} and {second} do not belong together: they were made with different values of {option}")]
     Different {
         /// Name of the first record.
         first: String,
@@ -530,11 +489,7 @@ impl Merger {
         if let Some(sum) = &self.sum
             && let Some(option) = sum.options.difference(&record.options)
         {
-            return Err(MergeError::Different {
-                first: sum.first.clone(),
-                second: name.to_owned(),
-                option,
-            });
+            return Err(MergeError::Different { first: sum.first.clone(), second: name.to_owned(), option });
         }
         for (content, path) in record.contents() {
             // The same content twice in one task is as in one analysis of both files.
@@ -584,20 +539,11 @@ impl Merger {
                 }
             }
         }
-        let most = common
-            .into_iter()
-            .max_by_key(|(_, connections)| *connections);
+        let most = common.into_iter().max_by_key(|(_, connections)| *connections);
         if let Some((first, connections)) = most
-            && self
-                .overlap
-                .as_ref()
-                .is_none_or(|known| known.connections < connections)
+            && self.overlap.as_ref().is_none_or(|known| known.connections < connections)
         {
-            self.overlap = Some(Overlap {
-                first: self.names[first].clone(),
-                second: name.to_owned(),
-                connections,
-            });
+            self.overlap = Some(Overlap { first: self.names[first].clone(), second: name.to_owned(), connections });
         }
     }
 

@@ -147,11 +147,7 @@ impl TrustWarning {
         sentence: String,
         evidence: [(&'static str, f64); N],
     ) -> TrustWarning {
-        TrustWarning {
-            kind,
-            sentence,
-            evidence: evidence.into(),
-        }
+        TrustWarning { kind, sentence, evidence: evidence.into() }
     }
 }
 

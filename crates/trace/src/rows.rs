@@ -23,11 +23,7 @@ impl<'a, 'b> RowWriter<'a, 'b> {
         anonymizer: Option<&'a Anonymizer>,
         options: &Options,
     ) -> RowWriter<'a, 'b> {
-        RowWriter {
-            rows,
-            anonymizer,
-            vantage: options.vantage,
-        }
+        RowWriter { rows, anonymizer, vantage: options.vantage }
     }
 
     /// Writes the row of a closed connection.
@@ -35,11 +31,7 @@ impl<'a, 'b> RowWriter<'a, 'b> {
         let Some(rows) = &mut self.rows else {
             return Ok(());
         };
-        let ClosedConnection {
-            connection,
-            addresses,
-            close,
-        } = closed;
+        let ClosedConnection { connection, addresses, close } = closed;
         let addresses = *addresses;
         let [client, server] = match self.anonymizer {
             Some(anonymizer) => addresses.map(|address| anonymizer.address(address)),
@@ -70,9 +62,7 @@ impl<'a, 'b> RowWriter<'a, 'b> {
             syn_seen,
             established: syn_seen && connection.flags.has(ConnectionFlags::ESTABLISHED),
             rtt_server: synack_at,
-            rtt_client: synack_at
-                .zip(ack_at)
-                .map(|(synack, ack)| ack.saturating_sub(synack)),
+            rtt_client: synack_at.zip(ack_at).map(|(synack, ack)| ack.saturating_sub(synack)),
             syn_retransmissions: connection.handshake_retransmissions(CLIENT),
             synack_retransmissions: connection.handshake_retransmissions(SERVER),
             outcome: connection.is_attempt().then_some(class.outcome),

@@ -15,8 +15,7 @@ impl SynExtras {
     /// Number of parts that are told apart.
     pub(crate) const COUNT: usize = 4;
     /// Their names in results, by bit.
-    pub(crate) const NAMES: [&'static str; SynExtras::COUNT] =
-        ["mptcp", "fast-open", "data", "ecn"];
+    pub(crate) const NAMES: [&'static str; SynExtras::COUNT] = ["mptcp", "fast-open", "data", "ecn"];
     /// Number of the name of data (RFC 9293, 3.4; RFC 7413).
     pub(crate) const DATA: usize = 2;
     /// The set of all.
@@ -26,12 +25,7 @@ impl SynExtras {
     #[inline(never)]
     pub(crate) fn of(tcp: &Tcp<'_>) -> SynExtras {
         let ecn = tcp.flags.any(TcpFlags::ECE) && tcp.flags.any(TcpFlags::CWR);
-        let parts = [
-            tcp.has_option(MPTCP),
-            tcp.has_option(FAST_OPEN),
-            tcp.payload_len > 0,
-            ecn,
-        ];
+        let parts = [tcp.has_option(MPTCP), tcp.has_option(FAST_OPEN), tcp.payload_len > 0, ecn];
         let bit = |(at, is_there): (usize, bool)| u8::from(is_there) << at;
         SynExtras(parts.into_iter().enumerate().map(bit).sum())
     }

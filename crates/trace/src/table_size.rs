@@ -22,11 +22,7 @@ pub(crate) fn hash_table_room(bytes: usize, size: usize) -> usize {
 
 /// Bytes of a list after one more push; a full list doubles its capacity.
 pub(crate) fn list_bytes_with_one_more<T>(list: &Vec<T>) -> usize {
-    let places = if list.len() < list.capacity() {
-        list.capacity()
-    } else {
-        (2 * list.capacity()).max(4)
-    };
+    let places = if list.len() < list.capacity() { list.capacity() } else { (2 * list.capacity()).max(4) };
     places * size_of::<T>()
 }
 
@@ -39,16 +35,11 @@ mod tests {
     fn it_is_what_a_table_that_only_grows_allocates() {
         let mut table = HashTable::new();
         for entry in 0..100_000_u32 {
-            table.insert_unique(u64::from(entry) << 32, entry, |&entry| {
-                u64::from(entry) << 32
-            });
+            table.insert_unique(u64::from(entry) << 32, entry, |&entry| u64::from(entry) << 32);
             if table.len() > 28 {
                 let said = hash_table_bytes(table.len(), size_of::<u32>());
                 let allocated = table.allocation_size();
-                assert!(
-                    allocated.abs_diff(said) <= 64,
-                    "{entry}: {said} {allocated}"
-                );
+                assert!(allocated.abs_diff(said) <= 64, "{entry}: {said} {allocated}");
             }
         }
     }

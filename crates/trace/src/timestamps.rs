@@ -88,19 +88,14 @@ impl Timestamps {
             return;
         }
         self.leave(before);
-        let near =
-            |stretch: &Stretch| time + STRETCH >= stretch.first && time <= stretch.last + STRETCH;
+        let near = |stretch: &Stretch| time + STRETCH >= stretch.first && time <= stretch.last + STRETCH;
         let known = self.stretches.iter().position(near);
         self.returned |= known.is_some();
         self.current = known.unwrap_or_else(|| {
             if self.stretches.len() == STRETCHES {
                 return STRETCHES - 1;
             }
-            self.stretches.push(Stretch {
-                first: time,
-                last: time,
-                packets: 0,
-            });
+            self.stretches.push(Stretch { first: time, last: time, packets: 0 });
             self.stretches.len() - 1
         });
         let stretch = &mut self.stretches[self.current];
@@ -118,11 +113,7 @@ impl Timestamps {
     /// Ends the current stretch, after `packets` packets of the file.
     fn leave(&mut self, packets: u64) {
         if self.stretches.is_empty() && packets > 0 {
-            self.stretches.push(Stretch {
-                first: self.latest,
-                last: self.latest,
-                packets: 0,
-            });
+            self.stretches.push(Stretch { first: self.latest, last: self.latest, packets: 0 });
         }
         if let Some(stretch) = self.stretches.get_mut(self.current) {
             stretch.last = stretch.last.max(self.latest);
@@ -151,32 +142,19 @@ impl Timestamps {
     /// Packets far from the stretch that has most: more than a year away, or more than a day in a file that returned to
     /// an earlier stretch.
     pub(crate) fn outliers(&self) -> Option<Outliers> {
-        let most = self
+        let most = self.stretches.iter().max_by_key(|stretch| stretch.packets)?;
+        let distance = |stretch: &Stretch| {
+            stretch.first.saturating_since(most.last).max(most.first.saturating_since(stretch.last))
+        };
+        let others = self
             .stretches
             .iter()
-            .max_by_key(|stretch| stretch.packets)?;
-        let distance = |stretch: &Stretch| {
-            stretch
-                .first
-                .saturating_since(most.last)
-                .max(most.first.saturating_since(stretch.last))
-        };
-        let others = self.stretches.iter().filter(|stretch| {
-            distance(stretch) > FAR || (self.returned && distance(stretch) > STRETCH)
-        });
+            .filter(|stretch| distance(stretch) > FAR || (self.returned && distance(stretch) > STRETCH));
         let (packets, farthest) = others.fold((0, None), |(packets, farthest), stretch| {
-            let farther =
-                farthest.is_none_or(|known: &Stretch| distance(stretch) > distance(known));
-            (
-                packets + stretch.packets,
-                if farther { Some(stretch) } else { farthest },
-            )
+            let farther = farthest.is_none_or(|known: &Stretch| distance(stretch) > distance(known));
+            (packets + stretch.packets, if farther { Some(stretch) } else { farthest })
         });
-        farthest.map(|stretch| Outliers {
-            packets,
-            time: stretch.first,
-            distance: distance(stretch),
-        })
+        farthest.map(|stretch| Outliers { packets, time: stretch.first, distance: distance(stretch) })
     }
 }
 

@@ -141,26 +141,18 @@ impl Evidence<'_> {
                 percent(share),
                 time(furthest.as_secs_f64()),
             ),
-            [
-                ("packets", packets as f64),
-                ("share", share),
-                ("furthest_s", furthest.as_secs_f64()),
-            ],
+            [("packets", packets as f64), ("share", share), ("furthest_s", furthest.as_secs_f64())],
         ))
     }
 
     fn answers_first(&self) -> Option<TrustWarning> {
-        let OrderCounts {
-            late_data,
-            late_handshakes,
-            ..
-        } = &self.tally.order;
+        let OrderCounts { late_data, late_handshakes, .. } = &self.tally.order;
         let (handshakes, data) = (late_handshakes.quantiles(), late_data.quantiles());
         let of_handshakes = handshakes.n as f64 / self.tally.attempts.max(1) as f64;
         let segments = self.tally.retransmissions.data_segments;
         let of_data = data.n as f64 / segments.max(1) as f64;
-        let by_handshakes = of_handshakes >= ANSWERED_FIRST
-            && (handshakes.n >= 3 || handshakes.n == self.tally.attempts);
+        let by_handshakes =
+            of_handshakes >= ANSWERED_FIRST && (handshakes.n >= 3 || handshakes.n == self.tally.attempts);
         let by_data = of_data >= ANSWERED_FIRST && data.n >= 3;
         let gap = [(by_handshakes, handshakes), (by_data, data)]
             .into_iter()
@@ -199,10 +191,7 @@ impl Evidence<'_> {
                 self.place(file),
                 of(packets, "packet has", "packets have"),
             ),
-            [
-                ("packets", packets as f64),
-                ("link_type", number.map_or(-1.0, f64::from)),
-            ],
+            [("packets", packets as f64), ("link_type", number.map_or(-1.0, f64::from))],
         ))
     }
 
@@ -280,10 +269,7 @@ impl Evidence<'_> {
         let interfaces = interfaces.filter(|it| it.analysed && it.packets > 0);
         let (points, choice) = match interfaces.clone().count() {
             0 | 1 => (String::new(), ""),
-            _ => (
-                format!(" ({})", list(interfaces)),
-                " --interface NAME analyses one interface alone.",
-            ),
+            _ => (format!(" ({})", list(interfaces)), " --interface NAME analyses one interface alone."),
         };
         (again > 0).then(|| {
             TrustWarning::new(
@@ -304,24 +290,15 @@ impl Evidence<'_> {
             let counts = files.iter().map(|file| of(&file.counts));
             counts.fold(0, u64::saturating_add)
         };
-        let (carrying, outside) = (
-            sum(|file| file.tunnelled_tcp),
-            sum(|file| file.tcp_segments),
-        );
+        let (carrying, outside) = (sum(|file| file.tunnelled_tcp), sum(|file| file.tcp_segments));
         if carrying == 0 || (carrying as f64) < NOTABLE * outside as f64 {
             return None;
         }
-        let mut names: Vec<&str> = files
-            .iter()
-            .flat_map(|file| file.counts.tunnels().into_keys())
-            .collect();
+        let mut names: Vec<&str> = files.iter().flat_map(|file| file.counts.tunnels().into_keys()).collect();
         names.sort_unstable();
         names.dedup();
         let names = names.join(", ");
-        let evidence = [
-            ("packets", carrying as f64),
-            ("tcp_segments_outside", outside as f64),
-        ];
+        let evidence = [("packets", carrying as f64), ("tcp_segments_outside", outside as f64)];
         Some(match self.outside {
             Some(_) => TrustWarning::new(
                 TrustWarningKind::TunnelsRead,
@@ -375,10 +352,7 @@ pub(crate) fn no_tcp(captures: &[Capture]) -> String {
     let sum = |kind: &str| -> u64 {
         let of_one = |capture: &Capture| {
             let counts = [&capture.other, &capture.skipped];
-            counts
-                .iter()
-                .filter_map(|counts| counts.get(kind))
-                .sum::<u64>()
+            counts.iter().filter_map(|counts| counts.get(kind)).sum::<u64>()
         };
         captures.iter().map(of_one).sum()
     };
@@ -393,11 +367,7 @@ pub(crate) fn no_tcp(captures: &[Capture]) -> String {
         ("encrypted", "encrypted", "encrypted"),
         ("truncated", "cut too short", "cut too short"),
         ("malformed", "malformed", "malformed"),
-        (
-            "unknown-link",
-            "of a link type that is not read",
-            "of link types that are not read",
-        ),
+        ("unknown-link", "of a link type that is not read", "of link types that are not read"),
     ]
     .into_iter()
     .map(|(kind, one, several)| (sum(kind), one, several))
@@ -407,9 +377,5 @@ pub(crate) fn no_tcp(captures: &[Capture]) -> String {
     if packets == 0 {
         return "No packets in this capture.".to_string();
     }
-    format!(
-        "No TCP in this capture: {}, {}.",
-        of(packets, "packet", "packets"),
-        kinds.join(", ")
-    )
+    format!("No TCP in this capture: {}, {}.", of(packets, "packet", "packets"), kinds.join(", "))
 }

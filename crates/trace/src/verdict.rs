@@ -11,9 +11,7 @@ const NOTABLE_WAIT_S: f64 = 0.01;
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let warned = |spoils: bool| {
         let warnings = analysis.warnings.iter();
-        warnings
-            .filter(move |warning| warning.kind.spoils_figures() == spoils)
-            .map(|warning| warning.sentence.clone())
+        warnings.filter(move |warning| warning.kind.spoils_figures() == spoils).map(|warning| warning.sentence.clone())
     };
     let mut sentences: Vec<String> = warned(true).collect();
     let handshakes = &analysis.handshakes;
@@ -57,19 +55,14 @@ fn nothing(analysis: &Analysis, segments: u64) -> String {
         ),
         (answers, again) => format!(
             "No connection attempt in this capture: none of {segments} is a SYN. {}, {}; it has the servers' side only, so nobody can say whether those were lost, or their answers, or whether there were any.",
-            of(
-                answers,
-                "connection was answered by a SYN/ACK",
-                "connections were answered by a SYN/ACK"
-            ),
+            of(answers, "connection was answered by a SYN/ACK", "connections were answered by a SYN/ACK"),
             match again {
                 0 => "none of them more than once".to_string(),
                 n => format!(
                     "{} more than once ({} sent again)",
                     count(n),
                     of(
-                        analysis.handshakes.duplicate_synack
-                            - analysis.handshakes.capture_duplicates.synack,
+                        analysis.handshakes.duplicate_synack - analysis.handshakes.capture_duplicates.synack,
                         "SYN/ACK",
                         "SYN/ACKs"
                     )
@@ -134,27 +127,21 @@ fn loss(analysis: &Analysis, sentences: &mut Vec<String>) {
             1 => format!("The one {what} lost no SYN or SYN/ACK."),
             _ => format!("None of {attempts} lost a SYN or SYN/ACK."),
         };
-        sentences
-            .push(data_waits(analysis).map_or(none.clone(), |waits| format!("{waits} {none}")));
+        sentences.push(data_waits(analysis).map_or(none.clone(), |waits| format!("{waits} {none}")));
         return;
     }
     let share = outcomes.with_loss as f64 / answered as f64;
-    let mut sentence = format!(
-        "{} of {attempts} lost a SYN or SYN/ACK ({})",
-        percent(share),
-        count(outcomes.with_loss),
-    );
+    let mut sentence =
+        format!("{} of {attempts} lost a SYN or SYN/ACK ({})", percent(share), count(outcomes.with_loss),);
     if let Some(mean) = waiting.loss_mean_s {
         sentence += &match (outcomes.with_loss, outcomes.completed_with_loss) {
             (1, _) => format!(" and waited {} for it", time(mean)),
             (all, completed) if all == completed => {
                 format!(" and waited {} for it on average", time(mean))
             }
-            (_, completed) => format!(
-                "; those that were completed ({}) waited {} for it on average",
-                count(completed),
-                time(mean)
-            ),
+            (_, completed) => {
+                format!("; those that were completed ({}) waited {} for it on average", count(completed), time(mean))
+            }
         };
         let all = waiting.handshake_s + waiting.data_s;
         if all > 0.0 {
@@ -185,17 +172,11 @@ fn data_waits(analysis: &Analysis) -> Option<String> {
     let mean = waited / analysis.outcomes.completed.max(1) as f64;
     let again = &analysis.retransmissions;
     let before = match again.late > again.retransmitted {
-        true => {
-            ", most of it for segments lost before the capture point, where SYNs that were lost do not show"
-        }
+        true => ", most of it for segments lost before the capture point, where SYNs that were lost do not show",
         false => "",
     };
     (mean >= NOTABLE_WAIT_S).then(|| {
-        format!(
-            "Connections waited {} for retransmitted data ({} each on average){before}.",
-            time(waited),
-            time(mean),
-        )
+        format!("Connections waited {} for retransmitted data ({} each on average){before}.", time(waited), time(mean),)
     })
 }
 
@@ -203,13 +184,9 @@ fn data_waits(analysis: &Analysis) -> Option<String> {
 fn dropped_for(analysis: &Analysis, sentences: &mut Vec<String>) {
     let outcomes = &analysis.outcomes;
     // Data in a SYN are part of Fast Open.
-    let fast_open = outcomes
-        .dropped_for
-        .iter()
-        .find(|it| it.name == "fast-open");
-    let is_named = |dropped: &&DroppedFor| {
-        dropped.name != "data" || fast_open.is_none_or(|it| it.attempts < dropped.attempts)
-    };
+    let fast_open = outcomes.dropped_for.iter().find(|it| it.name == "fast-open");
+    let is_named =
+        |dropped: &&DroppedFor| dropped.name != "data" || fast_open.is_none_or(|it| it.attempts < dropped.attempts);
     for dropped in outcomes.dropped_for.iter().filter(is_named) {
         let (what, it) = match dropped.name {
             "mptcp" => ("the MPTCP option", "it"),
@@ -238,9 +215,7 @@ fn expected_cost(cost: &ExpectedCost) -> Option<String> {
     let rtos = match rtos[..] {
         [(only, _)] => format!("an initial RTO of {only} s"),
         _ => {
-            let each = rtos
-                .iter()
-                .map(|(s, share)| format!("{s} s ({})", percent(*share)));
+            let each = rtos.iter().map(|(s, share)| format!("{s} s ({})", percent(*share)));
             format!("initial RTOs of {}", each.collect::<Vec<_>>().join(" and "))
         }
     };
@@ -276,11 +251,7 @@ fn spurious(analysis: &Analysis, sentences: &mut Vec<String>) {
     if outcomes.late > 0 {
         sentences.push(format!(
             "{} a SYN or SYN/ACK again without a loss: the answer was late.",
-            of(
-                outcomes.late,
-                "answered attempt sent",
-                "answered attempts sent"
-            ),
+            of(outcomes.late, "answered attempt sent", "answered attempts sent"),
         ));
     }
     if outcomes.put_off > 0 {
@@ -312,11 +283,7 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
     if outcomes.completed_after_refusal > 0 {
         sentences.push(format!(
             "{} refused by an RST or an ICMP error and waited {} until the client sent its SYN again. That is no loss.",
-            of(
-                outcomes.completed_after_refusal,
-                "answered attempt was first",
-                "answered attempts were first"
-            ),
+            of(outcomes.completed_after_refusal, "answered attempt was first", "answered attempts were first"),
             time(outcomes.completed_after_refusal_s),
         ));
     }
@@ -333,10 +300,7 @@ fn answered_otherwise(analysis: &Analysis, sentences: &mut Vec<String>) {
     }
     if outcomes.held > 0 {
         let held = match outcomes.held_s {
-            s if s > 0.0 => format!(
-                ", {} on average by their timestamps",
-                time(s / outcomes.held as f64)
-            ),
+            s if s > 0.0 => format!(", {} on average by their timestamps", time(s / outcomes.held as f64)),
             _ => String::new(),
         };
         sentences.push(format!(
@@ -357,10 +321,10 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
     let by_rst = outcomes.reset.attempts + outcomes.abandoned.attempts;
     let half_open = outcomes.half_open.saturating_sub(by_rst);
     if half_open > 0 {
-        sentences.push(format!(
-            "{} answered, but the client never went on.",
-            of(half_open, "attempt was", "attempts were"),
-        ));
+        sentences
+            .push(
+                format!("{} answered, but the client never went on.", of(half_open, "attempt was", "attempts were"),),
+            );
     }
     for (apart, what) in [
         (
@@ -383,19 +347,10 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
             &outcomes.swallowed,
             "came to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
         ),
-        (
-            &outcomes.dead,
-            "went to hosts of which nothing was captured (dead, or behind a filter)",
-        ),
+        (&outcomes.dead, "went to hosts of which nothing was captured (dead, or behind a filter)"),
         (&outcomes.refused, "refused by an RST"),
-        (
-            &outcomes.rejected,
-            "rejected by ICMP (unreachable or prohibited)",
-        ),
-        (
-            &outcomes.unseen,
-            "without an answer went to servers of which the capture has the clients' side only",
-        ),
+        (&outcomes.rejected, "rejected by ICMP (unreachable or prohibited)"),
+        (&outcomes.unseen, "without an answer went to servers of which the capture has the clients' side only"),
     ] {
         if apart.attempts > 0 {
             let verb = match what.split(' ').next() {
@@ -403,11 +358,7 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
                 Some("refused" | "rejected") => "were ",
                 _ => "",
             };
-            sentences.push(format!(
-                "{} {verb}{what}: {}.",
-                attempts(apart.attempts),
-                named(apart, "server")
-            ));
+            sentences.push(format!("{} {verb}{what}: {}.", attempts(apart.attempts), named(apart, "server")));
         }
     }
     if outcomes.scans.attempts > 0 {
@@ -425,10 +376,8 @@ fn failures(analysis: &Analysis, sentences: &mut Vec<String>) {
         ));
     }
     if analysis.waiting.failed_s > 0.0 {
-        sentences.push(format!(
-            "Attempts that were never completed waited {} in vain.",
-            time(analysis.waiting.failed_s)
-        ));
+        sentences
+            .push(format!("Attempts that were never completed waited {} in vain.", time(analysis.waiting.failed_s)));
     }
 }
 
@@ -444,10 +393,7 @@ fn named(apart: &AttemptGroup, what: &str) -> String {
         .collect();
     let names = names.join(", ");
     if apart.parties > apart.most.len() as u64 {
-        format!(
-            "{}, most at {names}",
-            of(apart.parties, what, &format!("{what}s"))
-        )
+        format!("{}, most at {names}", of(apart.parties, what, &format!("{what}s")))
     } else {
         names
     }
@@ -478,11 +424,7 @@ fn copies(analysis: &Analysis, sentences: &mut Vec<String>) {
 /// Sentences about losses in handshakes of other protocols.
 fn others(analysis: &Analysis, sentences: &mut Vec<String>) {
     let protocols = &analysis.other_protocols;
-    for (name, handshakes) in [
-        ("QUIC", &protocols.quic),
-        ("SCTP", &protocols.sctp),
-        ("DCCP", &protocols.dccp),
-    ] {
+    for (name, handshakes) in [("QUIC", &protocols.quic), ("SCTP", &protocols.sctp), ("DCCP", &protocols.dccp)] {
         if let Some(handshakes) = handshakes
             && handshakes.attempts_with_loss > 0
         {

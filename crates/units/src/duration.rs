@@ -11,9 +11,7 @@ use std::str::FromStr;
 ///
 /// Sums and products that are too large give [`Nanos::MAX`]. A difference below zero is a mistake: it panics in debug
 /// builds and gives zero otherwise. Where it is a legitimate result, use [`Nanos::saturating_sub`]. Serialised as the integer.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -138,15 +136,7 @@ impl fmt::Display for Nanos {
         if self.0 == 0 {
             return f.pad("0s");
         }
-        f.pad(&parse::format(
-            self.0,
-            &[
-                ("s", 1_000_000_000),
-                ("ms", 1_000_000),
-                ("us", 1_000),
-                ("ns", 1),
-            ],
-        ))
+        f.pad(&parse::format(self.0, &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]))
     }
 }
 
@@ -190,10 +180,7 @@ mod tests {
         }
         for text in ["365d", "99999999999s"] {
             let error = text.parse::<Nanos>().unwrap_err().to_string();
-            assert_eq!(
-                error,
-                format!("'{text}' is too large; expected at most 104d")
-            );
+            assert_eq!(error, format!("'{text}' is too large; expected at most 104d"));
         }
     }
 

@@ -10,9 +10,7 @@ fn is_active(c: char) -> bool {
 
 /// Text sanitized for a terminal: characters that could act on it or disguise a name become spaces.
 pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_active(c) { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if is_active(c) { ' ' } else { c }).collect()
 }
 
 /// Text of a message sanitized for a terminal: characters that could act on it or disguise a name, except ends of lines and tabs, become
@@ -55,21 +53,17 @@ pub fn inert(text: &str) -> String {
 /// The text is not one that [`plain`] and [`inert`] leave as it is.
 pub fn check_name(text: &str) -> Result<(), &'static str> {
     match text {
-        _ if text.contains(is_active) => {
-            Err("expected text on one line without control characters")
+        _ if text.contains(is_active) => Err("expected text on one line without control characters"),
+        _ if is_formula(text) => {
+            Err("expected text that does not begin with =, +, - or @, as formulas of spreadsheets do")
         }
-        _ if is_formula(text) => Err(
-            "expected text that does not begin with =, +, - or @, as formulas of spreadsheets do",
-        ),
         _ => Ok(()),
     }
 }
 
 /// Whether a spreadsheet would take a field for a formula (OWASP, "CSV Injection"): it begins like one, goes on, and is no number.
 fn is_formula(text: &str) -> bool {
-    text.len() > 1
-        && text.starts_with(['=', '+', '-', '@', '\t', '\r'])
-        && text.parse::<f64>().is_err()
+    text.len() > 1 && text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }
 
 #[cfg(test)]
@@ -85,10 +79,7 @@ mod tests {
 
     #[test]
     fn messages_show_what_would_act_on_a_terminal() {
-        assert_eq!(
-            visible("a\u{1b}]0;x\u{7}\nb\u{202e}"),
-            "a\\u{1b}]0;x\\u{7}\nb\\u{202e}"
-        );
+        assert_eq!(visible("a\u{1b}]0;x\u{7}\nb\u{202e}"), "a\\u{1b}]0;x\\u{7}\nb\\u{202e}");
         assert_eq!(visible("ä € 日本"), "ä € 日本");
         let json = visible_json("{\n\"a\": \"\u{9b}x\u{202e}ä\u{7f}\"}\n");
         assert_eq!(json, "{\n\"a\": \"\\u009bx\\u202eä\\u007f\"}\n");
@@ -107,24 +98,12 @@ mod tests {
 
     #[test]
     fn names_that_would_have_to_be_changed_are_refused() {
-        for name in [
-            "=1+1",
-            "+g",
-            "-x",
-            "@a",
-            "\t=1",
-            "a\nb",
-            "a\u{9b}",
-            "\u{202e}a",
-        ] {
+        for name in ["=1+1", "+g", "-x", "@a", "\t=1", "a\nb", "a\u{9b}", "\u{202e}a"] {
             assert!(check_name(name).is_err(), "{name}");
         }
         for name in ["files up", "94 % load", "-1.5", "a=b", "Übertragung"] {
             assert_eq!(check_name(name), Ok(()));
-            assert_eq!(
-                (plain(name), inert(name)),
-                (name.to_owned(), name.to_owned())
-            );
+            assert_eq!((plain(name), inert(name)), (name.to_owned(), name.to_owned()));
         }
     }
 }

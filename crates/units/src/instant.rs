@@ -11,9 +11,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 /// lies beyond the range of 584 years becomes [`Instant::NEVER`], what lies before the origin becomes
 /// [`Instant::ZERO`]. To subtract a later instant is a mistake: it panics in debug builds and gives zero otherwise. Where
 /// the order is not known, use [`Instant::saturating_since`]. Serialised as the integer.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Instant(pub u64);
 

@@ -26,9 +26,7 @@ where
 {
     let texts = BTreeMap::<String, V>::deserialize(from)?;
     let entries = texts.into_iter();
-    Ok(entries
-        .map(|(text, value)| (interned(&text), value))
-        .collect())
+    Ok(entries.map(|(text, value)| (interned(&text), value)).collect())
 }
 
 /// A text that is kept for the life of the process, once however often it is asked for.

@@ -12,9 +12,7 @@ pub fn suggestion<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -
         .map(|name| (strsim::osa_distance(&written, &plain(name)), name))
         .filter(|(distance, _)| *distance <= max_edits)
         .min_by_key(|(distance, _)| *distance)
-        .map_or_else(String::new, |(_, name)| {
-            format!(" (did you mean '{name}'?)")
-        })
+        .map_or_else(String::new, |(_, name)| format!(" (did you mean '{name}'?)"))
 }
 
 #[cfg(test)]
@@ -24,13 +22,9 @@ mod tests {
     #[test]
     fn the_name_that_was_meant() {
         let names = ["pfifo", "codel", "fq_codel", "choke", "pie"];
-        for (written, meant) in [
-            ("codle", "codel"),
-            ("fq_codle", "fq_codel"),
-            ("FQ-CODEL", "fq_codel"),
-            ("pifo", "pfifo"),
-            ("pi", "pie"),
-        ] {
+        for (written, meant) in
+            [("codle", "codel"), ("fq_codle", "fq_codel"), ("FQ-CODEL", "fq_codel"), ("pifo", "pfifo"), ("pi", "pie")]
+        {
             let expected = format!(" (did you mean '{meant}'?)");
             assert_eq!(suggestion(written, names), expected, "{written}");
         }

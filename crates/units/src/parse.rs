@@ -52,15 +52,12 @@ pub(crate) fn quantity(
     expected: &'static str,
 ) -> Result<u64, QuantityError> {
     let trimmed = text.trim();
-    let end = trimmed
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(trimmed.len());
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (digits, unit) = trimmed.split_at(end);
     let number = Decimal::parse(digits).ok_or_else(|| {
         let text = text.to_owned();
-        let below_zero = trimmed
-            .strip_prefix('-')
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
+        let below_zero =
+            trimmed.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
         match below_zero {
             true => QuantityError::Negative { text, expected },
             false => QuantityError::Number { text, expected },
@@ -72,32 +69,21 @@ pub(crate) fn quantity(
             Some(size) => size,
             None if number.is_zero() => 1,
             None => {
-                return Err(QuantityError::Unit {
-                    text: text.to_owned(),
-                    problem: "no unit".to_owned(),
-                    expected,
-                });
+                return Err(QuantityError::Unit { text: text.to_owned(), problem: "no unit".to_owned(), expected });
             }
         }
     } else {
-        units
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .map(|(_, size)| *size)
-            .ok_or_else(|| QuantityError::Unit {
-                text: text.to_owned(),
-                problem: format!("an unknown unit '{unit}'"),
-                expected,
-            })?
+        units.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size).ok_or_else(|| QuantityError::Unit {
+            text: text.to_owned(),
+            problem: format!("an unknown unit '{unit}'"),
+            expected,
+        })?
     };
     number.times(unit_size).ok_or_else(|| {
         // Of the names of a unit, the first.
         let largest = units.iter().rev().max_by_key(|(_, size)| *size);
         let (unit, size) = largest.copied().unwrap_or(("", 1));
-        QuantityError::Range {
-            text: text.to_owned(),
-            most: format!("{}{unit}", (LIMIT - 1) / u128::from(size)),
-        }
+        QuantityError::Range { text: text.to_owned(), most: format!("{}{unit}", (LIMIT - 1) / u128::from(size)) }
     })
 }
 
@@ -125,12 +111,7 @@ impl Decimal {
             // Saturates on overflow; `times` then reports it as out of range.
             _ => digits.parse().unwrap_or(u128::MAX),
         };
-        Some(Decimal {
-            mantissa: part(whole)
-                .saturating_mul(scale)
-                .saturating_add(part(fraction)),
-            scale,
-        })
+        Some(Decimal { mantissa: part(whole).saturating_mul(scale).saturating_add(part(fraction)), scale })
     }
 
     fn is_zero(&self) -> bool {

@@ -55,9 +55,7 @@ impl Rate {
             _ => ("", "bytes"),
         };
         let number = number.trim_end();
-        Some(format!(
-            "{written} is {rate} ({number} {bytes}/s), as tc has it; did you mean {number}{prefix}bit?"
-        ))
+        Some(format!("{written} is {rate} ({number} {bytes}/s), as tc has it; did you mean {number}{prefix}bit?"))
     }
 }
 
@@ -91,15 +89,7 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&parse::format(
-            self.0,
-            &[
-                ("gbit", 1_000_000_000),
-                ("mbit", 1_000_000),
-                ("kbit", 1_000),
-                ("bit", 1),
-            ],
-        ))
+        f.pad(&parse::format(self.0, &[("gbit", 1_000_000_000), ("mbit", 1_000_000), ("kbit", 1_000), ("bit", 1)]))
     }
 }
 
@@ -121,28 +111,16 @@ mod tests {
         }
         assert!("0mbit".parse::<Rate>().is_err());
         let negative = "-5mbit".parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(
-            negative,
-            "'-5mbit' is below zero; expected a rate such as 2.4mbit, 400kbit or 1gbit"
-        );
+        assert_eq!(negative, "'-5mbit' is below zero; expected a rate such as 2.4mbit, 400kbit or 1gbit");
         assert!("100".parse::<Rate>().is_err());
     }
 
     #[test]
     fn a_rate_in_bytes_is_remarked_on() {
         for (text, remark) in [
-            (
-                "20Mbps",
-                "20Mbps is 160mbit (20 megabytes/s), as tc has it; did you mean 20mbit?",
-            ),
-            (
-                " 1.5 gbps",
-                "1.5 gbps is 12gbit (1.5 gigabytes/s), as tc has it; did you mean 1.5gbit?",
-            ),
-            (
-                "100bps",
-                "100bps is 800bit (100 bytes/s), as tc has it; did you mean 100bit?",
-            ),
+            ("20Mbps", "20Mbps is 160mbit (20 megabytes/s), as tc has it; did you mean 20mbit?"),
+            (" 1.5 gbps", "1.5 gbps is 12gbit (1.5 gigabytes/s), as tc has it; did you mean 1.5gbit?"),
+            ("100bps", "100bps is 800bit (100 bytes/s), as tc has it; did you mean 100bit?"),
         ] {
             assert_eq!(Rate::remark(text).as_deref(), Some(remark));
         }
@@ -157,10 +135,7 @@ mod tests {
         assert_eq!(rate.time_to_send(1500), Nanos::from_millis(5));
         assert_eq!(rate.bytes_in(Nanos::from_millis(5)), 1500);
         // Product beyond 64 bits: ten gigabytes.
-        assert_eq!(
-            Rate(8).time_to_send(10_000_000_000),
-            Nanos::from_secs(10_000_000_000)
-        );
+        assert_eq!(Rate(8).time_to_send(10_000_000_000), Nanos::from_secs(10_000_000_000));
     }
 
     proptest! {

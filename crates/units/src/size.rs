@@ -42,12 +42,7 @@ mod tests {
 
     #[test]
     fn reads_what_tc_reads() {
-        for (text, bytes) in [
-            ("75000", 75_000),
-            ("64kb", 65_536),
-            ("1mb", 1_048_576),
-            ("8kbit", 1024),
-        ] {
+        for (text, bytes) in [("75000", 75_000), ("64kb", 65_536), ("1mb", 1_048_576), ("8kbit", 1024)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         assert!(parse_size("12 bananas").is_err());

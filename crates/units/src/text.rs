@@ -9,17 +9,13 @@ pub fn significant(value: f64, digits: usize) -> String {
     // Exponent after rounding: with three digits, 9.996 rounds to two digits before the decimal point.
     let rounded = format!("{value:.*e}", digits.saturating_sub(1));
     let exponent = rounded.rsplit('e').next().and_then(|e| e.parse().ok());
-    let decimals = digits
-        .saturating_sub(1)
-        .saturating_add_signed(-exponent.unwrap_or(0_isize));
+    let decimals = digits.saturating_sub(1).saturating_add_signed(-exponent.unwrap_or(0_isize));
     grouped(&format!("{value:.decimals$}"))
 }
 
 /// Inserts thousands separators before the decimal point of a number.
 pub fn grouped(number: &str) -> String {
-    let (sign, rest) = number
-        .strip_prefix('-')
-        .map_or(("", number), |rest| ("-", rest));
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let whole = rest.find('.').unwrap_or(rest.len());
     let mut out = String::from(sign);
     for (i, c) in rest.char_indices() {

@@ -18,11 +18,7 @@ impl<'a> Captured<'a> {
     /// Creates the view of a frame that had `original_len` bytes on the wire.
     #[inline]
     pub(crate) fn new(frame: &'a [u8], original_len: u32) -> Captured<'a> {
-        Captured {
-            bytes: frame,
-            missing: original_len.saturating_sub(len_u32(frame)),
-            len_is_reliable: false,
-        }
+        Captured { bytes: frame, missing: original_len.saturating_sub(len_u32(frame)), len_is_reliable: false }
     }
 
     /// Number of bytes on the wire.
@@ -34,11 +30,7 @@ impl<'a> Captured<'a> {
     /// Reason why `len` bytes are not available: cut off by the capture, or beyond the end on the wire.
     #[cold]
     pub(crate) fn shortage(self, len: usize) -> Skip {
-        if len as u64 <= u64::from(self.wire_len()) {
-            Skip::Truncated
-        } else {
-            Skip::Malformed
-        }
+        if len as u64 <= u64::from(self.wire_len()) { Skip::Truncated } else { Skip::Malformed }
     }
 
     /// Returns the first `N` bytes.
@@ -83,19 +75,12 @@ impl<'a> Captured<'a> {
             false => len,
         };
         let bytes = self.bytes.get(..len as usize).unwrap_or(self.bytes);
-        Captured {
-            bytes,
-            missing: len.saturating_sub(len_u32(bytes)),
-            len_is_reliable: self.len_is_reliable,
-        }
+        Captured { bytes, missing: len.saturating_sub(len_u32(bytes)), len_is_reliable: self.len_is_reliable }
     }
 
     /// Limits the bytes to `len`, a reliable length from a header.
     pub(crate) fn with_reliable_len(self, len: u32) -> Captured<'a> {
-        Captured {
-            len_is_reliable: true,
-            ..self.with_len(len)
-        }
+        Captured { len_is_reliable: true, ..self.with_len(len) }
     }
 }
 

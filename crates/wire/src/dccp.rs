@@ -13,12 +13,7 @@ pub(crate) fn header(at: Captured<'_>) -> Result<Dccp, Skip> {
     } else {
         u64::from(u32::from_be_bytes([0, h[9], h[10], h[11]]))
     };
-    Ok(Dccp {
-        src_port: be16(h[0], h[1]),
-        dst_port: be16(h[2], h[3]),
-        packet_type: (h[8] >> 1) & 0x0f,
-        seq,
-    })
+    Ok(Dccp { src_port: be16(h[0], h[1]), dst_port: be16(h[2], h[3]), packet_type: (h[8] >> 1) & 0x0f, seq })
 }
 
 #[cfg(test)]
@@ -34,9 +29,6 @@ mod tests {
         let data = [0, 1, 0, 2, 3, 0, 0, 0, 0x04, 1, 2, 3];
         let short = header(Captured::new(&data, 12)).unwrap();
         assert_eq!((short.packet_type, short.seq), (2, 0x0001_0203));
-        assert_eq!(
-            header(Captured::new(&request[..15], 28)),
-            Err(Skip::Truncated)
-        );
+        assert_eq!(header(Captured::new(&request[..15], 28)), Err(Skip::Truncated));
     }
 }

@@ -95,13 +95,7 @@ mod tests {
     fn the_example_of_rfc_1071() {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(!Checksum::default().add(&bytes).finish(), 0xddf2);
-        assert_eq!(
-            Checksum::default()
-                .add(&bytes[..4])
-                .add(&bytes[4..])
-                .finish(),
-            !0xddf2
-        );
+        assert_eq!(Checksum::default().add(&bytes[..4]).add(&bytes[4..]).finish(), !0xddf2);
     }
 
     #[test]

@@ -23,9 +23,7 @@ pub use ip::{Ipv4Header, Ipv6Extension, Ipv6Header};
 pub use link::{EthernetHeader, LinkType, VlanTag};
 pub use packet::{Dccp, Fragment, Ip, Packet, Sctp, Skip, Tcp, TcpFlags, Transport, Tunnels, Udp};
 pub use plain::{PlainTcp, plain_tcp_v4, plain_tcp_v6};
-pub use quic::{
-    QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint,
-};
+pub use quic::{QuicInitial, QuicKind, QuicPacket, QuicPackets, QuicSealed, QuicVersion, quic_varint};
 pub use sctp::{SctpChunk, SctpChunks};
 pub use tcp::{TcpOption, TcpOptions};
 pub use tunnel::{Tunnel, tunnelled};
@@ -38,12 +36,7 @@ use link::Layer;
 /// # Errors
 /// The frame contains no IP packet that can be read; [`Skip`] is the reason.
 #[inline]
-pub fn dissect(
-    link: LinkType,
-    frame: &[u8],
-    original_len: u32,
-    tunnels: Tunnels,
-) -> Result<Packet<'_>, Skip> {
+pub fn dissect(link: LinkType, frame: &[u8], original_len: u32, tunnels: Tunnels) -> Result<Packet<'_>, Skip> {
     let at = Captured::new(frame, original_len);
     // Fast path for nearly all frames, which takes half the time of the general one.
     if link == LinkType::ETHERNET
@@ -71,11 +64,7 @@ fn dissect_any(link: LinkType, mut at: Captured<'_>, tunnels: Tunnels) -> Result
 /// The transport header cannot be read; [`Skip`] is the reason.
 pub fn reassembled<'a>(ip: &Ip, head: &'a [u8], payload_len: u32) -> Result<Packet<'a>, Skip> {
     let payload = Captured::new(head, payload_len);
-    transport::packet(ip.protocol, None, payload, || Ip {
-        fragment: None,
-        payload_len,
-        ..*ip
-    })
+    transport::packet(ip.protocol, None, payload, || Ip { fragment: None, payload_len, ..*ip })
 }
 
 /// Whether a packet belongs to the handshake of a TCP connection: a SYN or a SYN/ACK.

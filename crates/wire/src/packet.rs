@@ -210,13 +210,7 @@ pub enum Skip {
 
 impl Skip {
     /// All reasons.
-    pub const ALL: [Skip; 5] = [
-        Skip::UnknownLink,
-        Skip::NotIp,
-        Skip::Encrypted,
-        Skip::Truncated,
-        Skip::Malformed,
-    ];
+    pub const ALL: [Skip; 5] = [Skip::UnknownLink, Skip::NotIp, Skip::Encrypted, Skip::Truncated, Skip::Malformed];
 
     /// Name of the reason in results.
     pub const fn name(self) -> &'static str {

@@ -124,13 +124,7 @@ mod tests {
 
     /// Converts the addresses of a plain segment.
     fn with<A>(plain: PlainTcp<'_, A>, address: impl Fn(A) -> Address) -> PlainTcp<'_, Address> {
-        PlainTcp {
-            src: address(plain.src),
-            dst: address(plain.dst),
-            ttl: plain.ttl,
-            id: plain.id,
-            tcp: plain.tcp,
-        }
+        PlainTcp { src: address(plain.src), dst: address(plain.dst), ttl: plain.ttl, id: plain.id, tcp: plain.tcp }
     }
 
     /// The test segment in IPv6.

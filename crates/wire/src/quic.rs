@@ -101,9 +101,7 @@ pub struct QuicSealed<'a> {
 pub fn quic_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (&first, _) = bytes.split_first()?;
     let (number, rest) = bytes.split_at_checked(1 << (first >> 6))?;
-    let value = number
-        .iter()
-        .fold(0, |value, &byte| value << 8 | u64::from(byte));
+    let value = number.iter().fold(0, |value, &byte| value << 8 | u64::from(byte));
     // The two bits that give the length are not part of the value.
     Some((value & u64::MAX >> 2 >> (64 - 8 * number.len()), rest))
 }
@@ -113,10 +111,7 @@ impl<'a> Udp<'a> {
     /// IDs were captured; stops at anything else.
     #[inline]
     pub fn quic_packets(&self) -> QuicPackets<'a> {
-        QuicPackets {
-            rest: self.payload,
-            wire_len: (self.payload_len as usize).max(self.payload.len()),
-        }
+        QuicPackets { rest: self.payload, wire_len: (self.payload_len as usize).max(self.payload.len()) }
     }
 }
 
@@ -146,11 +141,7 @@ impl<'a> QuicPackets<'a> {
         if wire_len > self.wire_len {
             return None;
         }
-        Some(QuicSealed {
-            packet: self.take(wire_len),
-            number_at,
-            wire_len,
-        })
+        Some(QuicSealed { packet: self.take(wire_len), number_at, wire_len })
     }
 
     /// Ends the iteration.
@@ -182,23 +173,13 @@ impl<'a> Iterator for QuicPackets<'a> {
             }
             Some(version) => self.versioned(version, first, after)?,
         };
-        Some(QuicPacket {
-            kind,
-            dcid,
-            scid,
-            fixed_bit: first & FIXED != 0,
-        })
+        Some(QuicPacket { kind, dcid, scid, fixed_bit: first & FIXED != 0 })
     }
 }
 
 impl<'a> QuicPackets<'a> {
     /// Type of the packet at the front; `after` are the bytes after its connection IDs.
-    fn versioned(
-        &mut self,
-        version: QuicVersion,
-        first: u8,
-        after: &'a [u8],
-    ) -> Option<QuicKind<'a>> {
+    fn versioned(&mut self, version: QuicVersion, first: u8, after: &'a [u8]) -> Option<QuicKind<'a>> {
         let bits = first >> 4 & 3;
         // Version 2 moved each type to the next number (RFC 9369, 3.2).
         let kind = match version {
@@ -234,11 +215,7 @@ impl<'a> QuicPackets<'a> {
             }
             self.end();
         }
-        Some(QuicInitial {
-            version,
-            has_token: token.is_some_and(|(len, _)| len > 0),
-            sealed,
-        })
+        Some(QuicInitial { version, has_token: token.is_some_and(|(len, _)| len > 0), sealed })
     }
 
     /// Whether the capture has cut the datagram, so that an unreadable header may still be valid.
@@ -263,12 +240,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn udp(payload: &[u8], wire_len: usize) -> Udp<'_> {
-        Udp {
-            src_port: 50_000,
-            dst_port: 443,
-            payload_len: wire_len as u32,
-            payload,
-        }
+        Udp { src_port: 50_000, dst_port: 443, payload_len: wire_len as u32, payload }
     }
 
     /// Long header of version `version` up to and including the connection IDs `c1 c2` and `5e`.
@@ -291,10 +263,7 @@ mod tests {
     #[test]
     fn reads_the_variable_length_integers_of_rfc_9000() {
         for (bytes, value) in [
-            (
-                &[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c][..],
-                151_288_809_941_952_652,
-            ),
+            (&[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c][..], 151_288_809_941_952_652),
             (&[0x9d, 0x7f, 0x3e, 0x7d], 494_878_333),
             (&[0x7b, 0xbd], 15_293),
             (&[0x25], 37),
@@ -315,21 +284,13 @@ mod tests {
         datagram.extend([0x40, 1, 2, 3]);
         let packets: Vec<_> = udp(&datagram, datagram.len()).quic_packets().collect();
         assert_eq!(packets.len(), 2);
-        assert!(
-            packets
-                .iter()
-                .all(|p| p.dcid == [0xc1, 0xc2] && p.scid == [0x5e] && p.fixed_bit)
-        );
+        assert!(packets.iter().all(|p| p.dcid == [0xc1, 0xc2] && p.scid == [0x5e] && p.fixed_bit));
         assert_eq!(
             packets[0].kind,
             QuicKind::Initial(QuicInitial {
                 version: QuicVersion::V1,
                 has_token: true,
-                sealed: Some(QuicSealed {
-                    packet: &datagram[..first],
-                    number_at: first - 20,
-                    wire_len: first,
-                }),
+                sealed: Some(QuicSealed { packet: &datagram[..first], number_at: first - 20, wire_len: first }),
             })
         );
         assert_eq!(packets[1].kind, QuicKind::Handshake);
@@ -362,16 +323,8 @@ mod tests {
     #[test]
     fn a_cut_packet_is_read_as_far_as_it_goes() {
         let packet = initial(b"token", 60);
-        let sealed = |captured: usize| match udp(&packet[..captured], packet.len())
-            .quic_packets()
-            .next()?
-            .kind
-        {
-            QuicKind::Initial(initial) => Some(
-                initial
-                    .sealed
-                    .map(|sealed| (sealed.packet.len(), sealed.wire_len)),
-            ),
+        let sealed = |captured: usize| match udp(&packet[..captured], packet.len()).quic_packets().next()?.kind {
+            QuicKind::Initial(initial) => Some(initial.sealed.map(|sealed| (sealed.packet.len(), sealed.wire_len))),
             kind => panic!("{kind:?}"),
         };
         assert_eq!(sealed(40), Some(Some((40, packet.len()))));
@@ -387,11 +340,7 @@ mod tests {
         let mut packet = long(0xc0, 1);
         packet[5] = 21;
         packet.extend([0; 60]);
-        assert_eq!(
-            udp(&packet, packet.len()).quic_packets().count(),
-            0,
-            "connection ID too long"
-        );
+        assert_eq!(udp(&packet, packet.len()).quic_packets().count(), 0, "connection ID too long");
     }
 
     proptest! {

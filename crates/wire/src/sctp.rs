@@ -64,15 +64,8 @@ impl<'a> Iterator for SctpChunks<'a> {
         let length = be16(a, b);
         let value_len = usize::from(length).checked_sub(4)?;
         // Chunks are padded to a multiple of 4 bytes (RFC 9260, 3.2).
-        self.rest = value
-            .get(value_len.next_multiple_of(4)..)
-            .unwrap_or_default();
-        Some(SctpChunk {
-            kind,
-            flags,
-            length,
-            value: value.get(..value_len).unwrap_or(value),
-        })
+        self.rest = value.get(value_len.next_multiple_of(4)..).unwrap_or_default();
+        Some(SctpChunk { kind, flags, length, value: value.get(..value_len).unwrap_or(value) })
     }
 }
 
@@ -87,34 +80,14 @@ mod tests {
             14, 1, 0, 4, // SHUTDOWN COMPLETE
             0, 3, 0, 20, 9, 9, // DATA, 16 bytes of which 2 were captured
         ];
-        let sctp = Sctp {
-            src_port: 1,
-            dst_port: 2,
-            tag: 3,
-            chunks: &chunks,
-        };
-        let seen: Vec<_> = sctp
-            .chunks_iter()
-            .map(|c| (c.kind, c.flags, c.length, c.value))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                (10, 0, 7, &[1, 2, 3][..]),
-                (14, 1, 4, &[]),
-                (0, 3, 20, &[9, 9])
-            ]
-        );
+        let sctp = Sctp { src_port: 1, dst_port: 2, tag: 3, chunks: &chunks };
+        let seen: Vec<_> = sctp.chunks_iter().map(|c| (c.kind, c.flags, c.length, c.value)).collect();
+        assert_eq!(seen, [(10, 0, 7, &[1, 2, 3][..]), (14, 1, 4, &[]), (0, 3, 20, &[9, 9])]);
     }
 
     #[test]
     fn a_length_below_the_header_ends_the_chunks() {
-        let sctp = Sctp {
-            src_port: 1,
-            dst_port: 2,
-            tag: 3,
-            chunks: &[1, 0, 0, 3, 1, 0, 0, 4],
-        };
+        let sctp = Sctp { src_port: 1, dst_port: 2, tag: 3, chunks: &[1, 0, 0, 3, 1, 0, 0, 4] };
         assert_eq!(sctp.chunks_iter().count(), 0);
     }
 }

@@ -20,19 +20,11 @@ pub(crate) fn packet<'a>(
     if let Some(fragment) = fragment
         && (fragment.offset != 0 || payload.wire_len() < shortest(protocol))
     {
-        return Ok(Packet {
-            ip: ip(),
-            payload: payload.bytes,
-            transport: Transport::Fragment(payload.bytes),
-        });
+        return Ok(Packet { ip: ip(), payload: payload.bytes, transport: Transport::Fragment(payload.bytes) });
     }
     if protocol == protocol::TCP {
         let tcp = tcp::segment(payload.bytes, payload.wire_len(), fragmented)?;
-        return Ok(Packet {
-            ip: ip(),
-            payload: payload.bytes,
-            transport: Transport::Tcp(tcp),
-        });
+        return Ok(Packet { ip: ip(), payload: payload.bytes, transport: Transport::Tcp(tcp) });
     }
     let transport = match protocol {
         protocol::UDP => Transport::Udp(udp::datagram(payload, fragmented)?),
@@ -40,11 +32,7 @@ pub(crate) fn packet<'a>(
         protocol::DCCP => Transport::Dccp(dccp::header(payload)?),
         _ => Transport::Other,
     };
-    Ok(Packet {
-        ip: ip(),
-        payload: payload.bytes,
-        transport,
-    })
+    Ok(Packet { ip: ip(), payload: payload.bytes, transport })
 }
 
 /// Minimum length of a transport header that can be used, bytes; a shorter first fragment is [`Transport::Fragment`].

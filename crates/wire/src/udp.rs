@@ -45,11 +45,7 @@ impl Udp<'_> {
     /// # Errors
     /// If `out` is too short, the datagram is longer than its length field can say, or `payload` is longer than
     /// [`Udp::payload_len`].
-    pub fn emit(
-        &self,
-        pseudo_header: Option<&PseudoHeader>,
-        out: &mut [u8],
-    ) -> Result<usize, EmitError> {
+    pub fn emit(&self, pseudo_header: Option<&PseudoHeader>, out: &mut [u8]) -> Result<usize, EmitError> {
         if self.payload.len() > self.payload_len as usize {
             return Err(EmitError::BadLength);
         }

@@ -127,10 +127,7 @@ impl Cobalt {
     ) -> Verdict {
         let sojourn = now.0.wrapping_sub(packet.arrived().0);
         let now = nanos(now);
-        let mut verdict = Verdict {
-            drop: false,
-            marked: false,
-        };
+        let mut verdict = Verdict { drop: false, marked: false };
         let mut is_due = self.count > 0 && now >= self.drop_next;
         let mut is_late = now > self.drop_next;
         let shared = params.mtu_time.wrapping_mul(u64::from(bulk_flows) * 2);
@@ -209,11 +206,7 @@ mod tests {
     use crate::testing::TestPacket;
     use gentle_units::Nanos;
 
-    const PARAMS: Params = Params {
-        interval: 100_000_000,
-        target: 5_000_000,
-        mtu_time: 0,
-    };
+    const PARAMS: Params = Params { interval: 100_000_000, target: 5_000_000, mtu_time: 0 };
 
     /// A packet that has waited for `ms` at `now`.
     fn waited(now: Instant, ms: u64) -> TestPacket {
@@ -283,18 +276,13 @@ mod tests {
 
     #[test]
     fn packets_within_the_time_of_four_frames_are_not_late() {
-        let slow = Params {
-            mtu_time: 10_000_000,
-            ..PARAMS
-        };
+        let slow = Params { mtu_time: 10_000_000, ..PARAMS };
         for (ms, bulk_flows, signals) in [(40, 0, false), (41, 0, true), (41, 3, false)] {
             let mut cobalt = Cobalt::default();
             let any = (0..1000).any(|step| {
                 let now = Instant::from_millis(1000 + step);
                 let mut packet = waited(now, ms);
-                cobalt
-                    .on_dequeue(now, &mut packet, bulk_flows, &slow, never)
-                    .drop
+                cobalt.on_dequeue(now, &mut packet, bulk_flows, &slow, never).drop
             });
             assert_eq!(any, signals, "{ms} ms, {bulk_flows} flows");
         }
@@ -312,9 +300,8 @@ mod tests {
         }
         assert_eq!(cobalt.p_drop, 8 * INCREMENT);
         let mut packet = waited(now, 0);
-        let verdict = |cobalt: &mut Cobalt, packet: &mut _, number| {
-            cobalt.on_dequeue(now, packet, 0, &PARAMS, || number).drop
-        };
+        let verdict =
+            |cobalt: &mut Cobalt, packet: &mut _, number| cobalt.on_dequeue(now, packet, 0, &PARAMS, || number).drop;
         assert!(verdict(&mut cobalt, &mut packet, 8 * INCREMENT - 1));
         assert!(!verdict(&mut cobalt, &mut packet, 8 * INCREMENT));
         let mut steps = 0;

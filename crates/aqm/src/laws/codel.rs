@@ -97,11 +97,7 @@ impl Params {
     }
 
     /// Marks a packet that has left the queue: see [`Qdisc::mark_departed`](crate::Qdisc::mark_departed).
-    pub(crate) fn mark_departed<P: Packet>(
-        &self,
-        packet: &mut P,
-        signals: &mut Signals<P>,
-    ) -> bool {
+    pub(crate) fn mark_departed<P: Packet>(&self, packet: &mut P, signals: &mut Signals<P>) -> bool {
         let marked = self.ecn && packet.mark();
         if marked {
             signals.marked(packet, MarkReason::Aqm);
@@ -290,11 +286,7 @@ mod tests {
     use super::*;
 
     fn law(count: u32, rec_inv_sqrt: u16) -> Codel {
-        Codel {
-            count,
-            rec_inv_sqrt,
-            ..Codel::default()
-        }
+        Codel { count, rec_inv_sqrt, ..Codel::default() }
     }
 
     fn defaults() -> Params {
@@ -319,10 +311,7 @@ mod tests {
             let ideal = 100.0 / f64::from(n).sqrt();
             // The first Newton step, from 1 to 1/sqrt(2), is the least precise: 0.5 instead of 0.707.
             let tolerance = if n < 5 { 0.30 } else { 0.02 };
-            assert!(
-                (ms / ideal - 1.0).abs() < tolerance,
-                "drop {n}: {ms} ms, ideally {ideal} ms"
-            );
+            assert!((ms / ideal - 1.0).abs() < tolerance, "drop {n}: {ms} ms, ideally {ideal} ms");
         }
     }
 

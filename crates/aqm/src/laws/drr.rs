@@ -19,10 +19,7 @@ struct List {
 }
 
 impl List {
-    const EMPTY: List = List {
-        head: NONE,
-        tail: NONE,
-    };
+    const EMPTY: List = List { head: NONE, tail: NONE };
 
     fn push(&mut self, flows: &mut [FlowState], flow: u32) {
         flows[flow as usize].next = NONE;
@@ -58,11 +55,7 @@ pub(crate) struct Drr {
 impl Drr {
     /// A scheduler for the flows `0..flows`, all inactive; each sends `quantum` bytes a round.
     pub(crate) fn new(flows: u32, quantum: u32) -> Self {
-        let flow = FlowState {
-            deficit: 0,
-            next: NONE,
-            listed: false,
-        };
+        let flow = FlowState { deficit: 0, next: NONE, listed: false };
         Drr {
             flows: vec![flow; flows as usize].into_boxed_slice(),
             new: List::EMPTY,
@@ -91,11 +84,7 @@ impl Drr {
     #[inline]
     pub(crate) fn current(&mut self) -> Option<usize> {
         loop {
-            let list = if self.new.is_empty() {
-                &mut self.old
-            } else {
-                &mut self.new
-            };
+            let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
             if list.is_empty() {
                 return None;
             }

@@ -16,10 +16,8 @@ pub(crate) const DELAY: OptionSpec = OptionSpec {
 };
 
 /// Refusal of the option `delay` in deployment.
-pub(crate) const NO_DELAY: (&str, &str) = (
-    DELAY.name,
-    "the FIFOs of Linux have no limit in time; leave it out, or use codel",
-);
+pub(crate) const NO_DELAY: (&str, &str) =
+    (DELAY.name, "the FIFOs of Linux have no limit in time; leave it out, or use codel");
 
 /// The value of [`DELAY`]; [`Nanos::MAX`] for no limit.
 pub(crate) fn delay_limit(options: &Options) -> Nanos {
@@ -50,11 +48,7 @@ impl<P: Packet> Fifo<P> {
     /// An empty queue. It drops arrivals beyond `limit`, and arrivals while the sojourn time of its first packet
     /// exceeds `delay` ([`Nanos::MAX`]: no limit).
     pub fn new(limit: Limit, delay: Nanos) -> Self {
-        Fifo {
-            store: PacketQueue::default(),
-            limit,
-            delay,
-        }
+        Fifo { store: PacketQueue::default(), limit, delay }
     }
 
     fn is_full(&self, bytes: u32) -> bool {
@@ -104,21 +98,13 @@ mod tests {
             let mut queue = build(spec);
             let mut drops = Signals::new();
             for ms in [0, 10, 11] {
-                queue.enqueue(
-                    Instant::from_millis(ms),
-                    TestPacket::data(1, 1500),
-                    &mut drops,
-                );
+                queue.enqueue(Instant::from_millis(ms), TestPacket::data(1, 1500), &mut drops);
             }
             assert_eq!(queue.len(), 2, "{spec}");
             assert!(drops.drain().all(|(_, reason)| reason == DropReason::Tail));
             // The new head has waited 2 ms only.
             queue.dequeue(Instant::from_millis(12), &mut drops);
-            queue.enqueue(
-                Instant::from_millis(12),
-                TestPacket::data(1, 1500),
-                &mut drops,
-            );
+            queue.enqueue(Instant::from_millis(12), TestPacket::data(1, 1500), &mut drops);
             assert_eq!((queue.len(), drops.len()), (2, 0), "{spec}");
         }
     }

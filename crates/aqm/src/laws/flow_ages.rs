@@ -44,10 +44,7 @@ pub(crate) struct FlowAges {
 impl FlowAges {
     /// Flows `0..flows`, all of age zero, and none waiting.
     pub(crate) fn new(flows: usize) -> FlowAges {
-        FlowAges {
-            ages: vec![0; flows].into_boxed_slice(),
-            clock: 0,
-        }
+        FlowAges { ages: vec![0; flows].into_boxed_slice(), clock: 0 }
     }
 
     /// The age of a flow of which packets wait.
@@ -95,25 +92,12 @@ mod tests {
     #[test]
     fn levels_double() {
         let quantum = u64::from(QUANTUM);
-        for (bytes, found) in [
-            (0, 1),
-            (quantum - 1, 1),
-            (quantum, 2),
-            (2 * quantum, 3),
-            (4 * quantum - 1, 3),
-        ] {
+        for (bytes, found) in [(0, 1), (quantum - 1, 1), (quantum, 2), (2 * quantum, 3), (4 * quantum - 1, 3)] {
             assert_eq!(level(bytes), found, "{bytes}");
         }
         assert_eq!(level((quantum << (LEVELS - 1)) - 1), LEVELS);
         assert_eq!(level(OLDEST), LEVELS + 1);
-        assert_eq!(
-            (
-                left_in_level(0),
-                left_in_level(quantum),
-                left_in_level(3 * quantum)
-            ),
-            (quantum, quantum, quantum)
-        );
+        assert_eq!((left_in_level(0), left_in_level(quantum), left_in_level(3 * quantum)), (quantum, quantum, quantum));
     }
 
     #[test]

@@ -132,12 +132,7 @@ mod tests {
         let mut waiting = [false; 64];
         let mut found = Vec::new();
         for flow in &flows {
-            let place = places.place(
-                *flow,
-                false,
-                |index| (!waiting[index]).then_some(0),
-                |_| true,
-            );
+            let place = places.place(*flow, false, |index| (!waiting[index]).then_some(0), |_| true);
             waiting[place.index] = true;
             found.push((place.index, place.new));
         }
@@ -147,12 +142,7 @@ mod tests {
         // One that shares stays where it is, though a place has become free, until no packet waits there.
         waiting[3] = false;
         let again = |places: &mut FlowPlaces| {
-            let place = places.place(
-                flows[9],
-                false,
-                |index| (!waiting[index]).then_some(0),
-                |_| true,
-            );
+            let place = places.place(flows[9], false, |index| (!waiting[index]).then_some(0), |_| true);
             (place.index, place.new)
         };
         assert_eq!(again(&mut places), (0, false));
@@ -166,23 +156,11 @@ mod tests {
         let flows = of_first_place(&places, 9);
         for (age, flow) in flows[..8].iter().enumerate() {
             let index = places.place(*flow, false, |index| (index == age).then_some(0), |_| true);
-            assert_eq!(
-                index,
-                Place {
-                    index: age,
-                    new: true
-                }
-            );
+            assert_eq!(index, Place { index: age, new: true });
         }
         let ages = [50, 60, 40, 30, 10, 20, 70, 80];
         let place = places.place(flows[8], false, |index| Some(ages[index]), |_| true);
-        assert_eq!(
-            place,
-            Place {
-                index: 4,
-                new: true
-            }
-        );
+        assert_eq!(place, Place { index: 4, new: true });
     }
 
     #[test]
@@ -192,13 +170,7 @@ mod tests {
         assert!(places.place(flows[0], true, |_| Some(0), |_| true).new);
         let idle_but_first = |index| (index != 0).then_some(0);
         let place = places.place(flows[1], true, idle_but_first, |_| true);
-        assert_eq!(
-            place,
-            Place {
-                index: 0,
-                new: false
-            }
-        );
+        assert_eq!(place, Place { index: 0, new: false });
     }
 
     #[test]
@@ -213,30 +185,15 @@ mod tests {
         // Flows of another host get the other places, and share one only when all are in use.
         let mut waiting = [true, false, false, false, false, false, false, false];
         for (number, flow) in flows[2..10].iter().enumerate() {
-            let place = places.place(
-                *flow,
-                false,
-                |index| (!waiting[index]).then_some(0),
-                |index| index != 0,
-            );
+            let place = places.place(*flow, false, |index| (!waiting[index]).then_some(0), |index| index != 0);
             assert_eq!(place.index == 0, number == 7);
             waiting[place.index] = true;
         }
         // A flow that shares a place stays there as long as packets wait there.
         waiting[3] = false;
         let free = |index: usize| (!waiting[index]).then_some(0);
-        assert_eq!(
-            places
-                .place(flows[9], false, free, |index| index != 0)
-                .index,
-            0
-        );
+        assert_eq!(places.place(flows[9], false, free, |index| index != 0).index, 0);
         places.emptied(0);
-        assert_eq!(
-            places
-                .place(flows[9], false, free, |index| index != 0)
-                .index,
-            3
-        );
+        assert_eq!(places.place(flows[9], false, free, |index| index != 0).index, 3);
     }
 }

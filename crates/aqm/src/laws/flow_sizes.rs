@@ -57,11 +57,7 @@ pub(crate) struct FlowSizes {
 
 impl Default for FlowSizes {
     fn default() -> FlowSizes {
-        FlowSizes {
-            reached: [0; LEVELS + 2],
-            older: 0,
-            young: SHORT,
-        }
+        FlowSizes { reached: [0; LEVELS + 2], older: 0, young: SHORT }
     }
 }
 
@@ -77,9 +73,7 @@ impl FlowSizes {
     pub(crate) fn sent(&mut self, size: &mut Size, bytes: u32) {
         let new = size.0 == 0;
         let from = if new { 0 } else { level(size.bytes()) };
-        size.0 = size
-            .0
-            .saturating_add(bytes.div_ceil(UNIT).try_into().unwrap_or(u16::MAX));
+        size.0 = size.0.saturating_add(bytes.div_ceil(UNIT).try_into().unwrap_or(u16::MAX));
         let to = level(size.bytes());
         for reached in &mut self.reached[from + 1..=to] {
             *reached += 1;
@@ -97,9 +91,7 @@ impl FlowSizes {
         // Flows that end in a level, and bytes that are sent in it: half of the level by those that end there.
         let count = |level: usize| u64::from(self.reached[level]);
         let ends = |level| count(level).saturating_sub(count(level + 1));
-        let bytes = |level: usize| {
-            (u64::from(QUANTUM) << (level - 2)) * (count(level) + count(level + 1)) / 2
-        };
+        let bytes = |level: usize| (u64::from(QUANTUM) << (level - 2)) * (count(level) + count(level + 1)) / 2;
         let mut later = self.older + (SHORT + 1..=LEVELS).map(bytes).sum::<u64>();
         let told = self.reached[1] >= ENOUGH;
         self.young = 1;
@@ -180,9 +172,6 @@ mod tests {
 
     #[test]
     fn a_few_flows_tell_nothing() {
-        assert_eq!(
-            young(std::iter::repeat_n(1 << 30, 20).map(|bytes| bytes >> 12)),
-            SHORT
-        );
+        assert_eq!(young(std::iter::repeat_n(1 << 30, 20).map(|bytes| bytes >> 12)), SHORT);
     }
 }

@@ -31,18 +31,11 @@ pub(crate) const MAXLEN: OptionSpec = OptionSpec {
 };
 
 /// The scheme as published: FINs have priority, and neither length nor share of priority packets is limited.
-pub(crate) const PUBLISHED: Preset = Preset {
-    name: "published",
-    options: "fin=priority maxlen=0 share=100",
-};
+pub(crate) const PUBLISHED: Preset = Preset { name: "published", options: "fin=priority maxlen=0 share=100" };
 
 /// Samples for the wrappers that have all options.
-pub(crate) const SAMPLES: &[&str] = &[
-    "share=1",
-    "fin=priority maxlen=0 share=100",
-    "fin=priority maxlen=0 share=50",
-    "fin=none share=100",
-];
+pub(crate) const SAMPLES: &[&str] =
+    &["share=1", "fin=priority maxlen=0 share=100", "fin=priority maxlen=0 share=50", "fin=none share=100"];
 
 /// Whether FINs have priority; they have none in a scheme without the option [`FIN`].
 fn fins(options: &Options) -> bool {
@@ -142,10 +135,7 @@ mod tests {
 
     const MTU: u32 = 1514;
 
-    fn offer(
-        queue: &mut dyn Qdisc<TestPacket>,
-        packets: &[TestPacket],
-    ) -> Vec<(TestPacket, DropReason)> {
+    fn offer(queue: &mut dyn Qdisc<TestPacket>, packets: &[TestPacket]) -> Vec<(TestPacket, DropReason)> {
         let mut drops = Signals::new();
         for packet in packets {
             queue.enqueue(Instant::ZERO, *packet, &mut drops);
@@ -156,13 +146,7 @@ mod tests {
     /// Dequeues all packets and returns their numbers.
     fn numbers(queue: &mut dyn Qdisc<TestPacket>) -> Vec<u32> {
         let mut drops = Signals::new();
-        std::iter::from_fn(|| {
-            queue
-                .dequeue(Instant::ZERO, &mut drops)
-                .packet()
-                .map(|p| p.id)
-        })
-        .collect()
+        std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops).packet().map(|p| p.id)).collect()
     }
 
     fn mixed() -> [TestPacket; 4] {
@@ -197,10 +181,7 @@ mod tests {
             TestPacket::syn(1).of_bytes(MTU).numbered(2),
             TestPacket::fin(1).of_bytes(MTU).numbered(3),
         ];
-        for (spec, order) in [
-            ("spa fin=priority", [1, 2, 3]),
-            ("spa fin=priority maxlen=0", [2, 3, 1]),
-        ] {
+        for (spec, order) in [("spa fin=priority", [1, 2, 3]), ("spa fin=priority maxlen=0", [2, 3, 1])] {
             let mut queue = build(spec);
             offer(&mut *queue, &packets);
             assert_eq!(numbers(&mut *queue), order, "{spec}");
@@ -250,10 +231,7 @@ mod tests {
             assert!(syns + 5_000 >= part, "{share}: {syns} of {part}");
         }
         let (_, data, _) = flood(100, 500, 75_000);
-        assert!(
-            data <= u64::from(MTU),
-            "without a limit, data starves: {data}"
-        );
+        assert!(data <= u64::from(MTU), "without a limit, data starves: {data}");
     }
 
     #[test]

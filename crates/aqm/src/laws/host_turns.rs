@@ -38,12 +38,7 @@ impl HostTurns {
             "dst" => false,
             _ => return None,
         };
-        Some(HostTurns {
-            by_source,
-            hash,
-            tags: [0; HOSTS],
-            drr: Drr::new(HOSTS as u32, QUANTUM),
-        })
+        Some(HostTurns { by_source, hash, tags: [0; HOSTS], drr: Drr::new(HOSTS as u32, QUANTUM) })
     }
 
     /// The place of the host of `packet`. A host without a place gets one that no host uses or, if there is none in its set,
@@ -109,9 +104,8 @@ mod tests {
 
     #[test]
     fn the_option_says_which_address_is_the_host() {
-        let packets = [(1, 9), (2, 9), (1, 8)].map(|(source, destination)| {
-            TestPacket::data(source, 100).between(source, destination)
-        });
+        let packets = [(1, 9), (2, 9), (1, 8)]
+            .map(|(source, destination)| TestPacket::data(source, 100).between(source, destination));
         let mut by_source = turns("gentle hosts=src");
         let [a, b, c] = packets.map(|packet| enter(&mut by_source, &packet));
         assert!(a != b && a == c);
@@ -123,9 +117,8 @@ mod tests {
     #[test]
     fn a_host_keeps_its_place_while_it_has_packets_and_a_full_set_is_shared() {
         let mut turns = turns("gentle hosts=src");
-        let mut places: Vec<usize> = (0..400)
-            .map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)))
-            .collect();
+        let mut places: Vec<usize> =
+            (0..400).map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0))).collect();
         places.sort_unstable();
         places.dedup();
         assert_eq!(places, (0..HOSTS).collect::<Vec<_>>());
@@ -145,8 +138,7 @@ mod tests {
     #[test]
     fn hosts_send_equal_bytes_in_turn() {
         let mut turns = turns("gentle hosts=src");
-        let places =
-            [1, 2].map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)));
+        let places = [1, 2].map(|host| enter(&mut turns, &TestPacket::data(0, 100).between(host, 0)));
         let mut sent = [0; 2];
         for _ in 0..10_000 {
             let place = turns.current(|_| true).unwrap();

@@ -29,13 +29,7 @@ impl Params {
     /// Parameters with the weights `alpha` and `beta` in 1/256 Hz. The probability grows to `most` only. `tupdate` must
     /// not be zero.
     pub(crate) fn new(target: Nanos, tupdate: Nanos, alpha: u32, beta: u32, most: u32) -> Self {
-        Params {
-            target: target.0.cast_signed(),
-            tupdate: tupdate.0,
-            alpha: weight(alpha),
-            beta: weight(beta),
-            most,
-        }
+        Params { target: target.0.cast_signed(), tupdate: tupdate.0, alpha: weight(alpha), beta: weight(beta), most }
     }
 }
 
@@ -57,11 +51,7 @@ pub(crate) struct Controller {
 impl Controller {
     /// A controller created at time zero.
     pub(crate) fn new(params: &Params) -> Self {
-        Controller {
-            prob: 0,
-            last_qdelay: 0,
-            next: params.tupdate,
-        }
+        Controller { prob: 0, last_qdelay: 0, next: params.tupdate }
     }
 
     /// The base probability p' (RFC 9332, section 2.5).
@@ -140,13 +130,7 @@ mod tests {
 
     /// The defaults of Linux.
     fn params() -> Params {
-        Params::new(
-            Nanos::from_millis(15),
-            Nanos::from_millis(16),
-            41,
-            819,
-            MAX_PROB,
-        )
+        Params::new(Nanos::from_millis(15), Nanos::from_millis(16), 41, 819, MAX_PROB)
     }
 
     #[test]
@@ -175,13 +159,7 @@ mod tests {
     #[test]
     fn what_is_skipped_changes_nothing() {
         for (most, target) in [(MAX_PROB, 15), (MAX_PROB / 2, 15), (MAX_PROB, 0)] {
-            let params = Params::new(
-                Nanos::from_millis(target),
-                Nanos::from_millis(16),
-                41,
-                819,
-                most,
-            );
+            let params = Params::new(Nanos::from_millis(target), Nanos::from_millis(16), 41, 819, most);
             for oldest in [None, Some(Instant::from_millis(300))] {
                 let mut lazy = Controller::new(&params);
                 lazy.prob = MAX_PROB / 3;

@@ -72,17 +72,11 @@ pub(crate) const BEFORE_5_1: OptionSpec = OptionSpec {
 };
 
 /// Options that `tc` does not have, with advice.
-pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(
-    BEFORE_5_1.name,
-    "it is how Linux was until 2019; leave it out",
-)];
+pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(BEFORE_5_1.name, "it is how Linux was until 2019; leave it out")];
 
 /// Words of `tc` that turn flags off.
-pub(crate) const TC_NEGATIONS: &[(&str, &str)] = &[
-    (ECN.name, "noecn"),
-    (BYTEMODE.name, "nobytemode"),
-    (DQ_RATE_ESTIMATOR.name, "no_dq_rate_estimator"),
-];
+pub(crate) const TC_NEGATIONS: &[(&str, &str)] =
+    &[(ECN.name, "noecn"), (BYTEMODE.name, "nobytemode"), (DQ_RATE_ESTIMATOR.name, "no_dq_rate_estimator")];
 
 /// PIE's parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,13 +144,8 @@ const DQ_THRESHOLD_BEFORE: u64 = 10_000;
 const RATE_SCALE: u32 = 8;
 
 /// Auto-tuning steps (RFC 8033, section 4.2): below each of them the weights are divided by another four.
-const TUNING: [u64; 5] = [
-    MAX_PROB / 100,
-    MAX_PROB / 1_000,
-    MAX_PROB / 10_000,
-    MAX_PROB / 100_000,
-    MAX_PROB / 1_000_000,
-];
+const TUNING: [u64; 5] =
+    [MAX_PROB / 100, MAX_PROB / 1_000, MAX_PROB / 10_000, MAX_PROB / 100_000, MAX_PROB / 1_000_000];
 
 /// Auto-tuning steps before Linux 5.1.
 const TUNING_BEFORE: [u64; 1] = [MAX_PROB / 100];
@@ -248,10 +237,7 @@ impl Default for Pie {
 impl Pie {
     /// State of an empty queue.
     pub(crate) fn new(params: &Params) -> Pie {
-        Pie {
-            burst_time: params.max_burst,
-            ..Pie::default()
-        }
+        Pie { burst_time: params.max_burst, ..Pie::default() }
     }
 
     /// The drop probability, in units of 2^-56.
@@ -267,13 +253,7 @@ impl Pie {
     /// True if a packet of `bytes` that arrives at a queue of `backlog` bytes is to be dropped or marked (Linux:
     /// `pie_drop_early`).
     #[inline]
-    pub(crate) fn drop_early(
-        &mut self,
-        params: &Params,
-        backlog: u64,
-        bytes: u32,
-        rng: &mut impl Rng,
-    ) -> bool {
+    pub(crate) fn drop_early(&mut self, params: &Params, backlog: u64, bytes: u32, rng: &mut impl Rng) -> bool {
         if self.burst_time > 0 {
             return false;
         }
@@ -312,14 +292,7 @@ impl Pie {
     /// Updates the state for the departure at `now` of a packet of `bytes` that had `arrived` at that time and leaves
     /// `backlog` bytes behind (Linux: `pie_process_dequeue`).
     #[inline]
-    pub(crate) fn on_dequeue(
-        &mut self,
-        params: &Params,
-        now: Instant,
-        arrived: Instant,
-        bytes: u32,
-        backlog: u64,
-    ) {
+    pub(crate) fn on_dequeue(&mut self, params: &Params, now: Instant, arrived: Instant, bytes: u32, backlog: u64) {
         let now = ticks(now.since_origin());
         let elapsed = if params.dq_rate_estimator {
             match self.measure_rate(params.dq_threshold, now, bytes, backlog) {
@@ -327,11 +300,7 @@ impl Pie {
                 None => return,
             }
         } else {
-            self.qdelay = if backlog > 0 {
-                now.wrapping_sub(ticks(arrived.since_origin()))
-            } else {
-                0
-            };
+            self.qdelay = if backlog > 0 { now.wrapping_sub(ticks(arrived.since_origin())) } else { 0 };
             let last = self.dq_tstamp.replace(now).unwrap_or(now);
             now.wrapping_sub(last) as u32
         };
@@ -398,19 +367,14 @@ impl Pie {
 
         let (mut alpha, mut beta) = (params.alpha, params.beta);
         if self.prob < MAX_PROB / 10 {
-            let steps = params
-                .tuning
-                .iter()
-                .take_while(|step| self.prob < **step)
-                .count();
+            let steps = params.tuning.iter().take_while(|step| self.prob < **step).count();
             let shift = 1 + 2 * steps;
             alpha >>= shift;
             beta >>= shift;
         }
         let mut delta = alpha
             .wrapping_mul(qdelay.wrapping_sub(params.target))
-            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old)))
-            as i64;
+            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old))) as i64;
         if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
             delta = ((MAX_PROB / 100) * 2) as i64;
         }
@@ -447,11 +411,7 @@ impl Pie {
             && self.prob == 0
             && (!params.dq_rate_estimator || self.avg_dq_rate > 0)
         {
-            *self = Pie {
-                qdelay: self.qdelay,
-                qdelay_old: self.qdelay_old,
-                ..Pie::new(params)
-            };
+            *self = Pie { qdelay: self.qdelay, qdelay_old: self.qdelay_old, ..Pie::new(params) };
         }
         if !params.dq_rate_estimator {
             self.qdelay_old = qdelay;
@@ -480,23 +440,14 @@ mod tests {
 
     /// State after the burst allowance, with a constant delay.
     fn congested(prob: u64, delay: Nanos) -> Pie {
-        Pie {
-            qdelay: ticks(delay),
-            qdelay_old: ticks(delay),
-            burst_time: 0,
-            prob,
-            ..Pie::new(&config().into())
-        }
+        Pie { qdelay: ticks(delay), qdelay_old: ticks(delay), burst_time: 0, prob, ..Pie::new(&config().into()) }
     }
 
     #[test]
     fn a_burst_of_150_ms_passes() {
         let params = Params::from(config());
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut pie = Pie {
-            prob: MAX_PROB,
-            ..Pie::new(&params)
-        };
+        let mut pie = Pie { prob: MAX_PROB, ..Pie::new(&params) };
         let mut allowed = Instant::ZERO;
         for ms in 0..1000 {
             let now = Instant::from_millis(ms);
@@ -566,23 +517,14 @@ mod tests {
         // The rate is known after 10,000 bytes, and the burst allowance ends after 100 ms.
         let mut pie = Pie::new(&params);
         for ms in [0, 33, 67, 100] {
-            pie.on_dequeue(
-                &params,
-                Instant::from_millis(ms),
-                Instant::ZERO,
-                3_334,
-                100_000,
-            );
+            pie.on_dequeue(&params, Instant::from_millis(ms), Instant::ZERO, 3_334, 100_000);
             assert_eq!(pie.avg_dq_rate > 0, ms >= 67, "{ms}");
         }
         assert_eq!(pie.burst_time, ticks(Nanos::from_millis(33)));
         // A weight of 2 is 2/16 per second; below 1 % it is an eighth of that, however low the probability, below 10 % half.
-        for (prob, divisor) in [
-            (MAX_PROB / 5, 1.0),
-            (MAX_PROB / 20, 2.0),
-            (MAX_PROB / 200, 8.0),
-            (MAX_PROB / 2_000_000, 8.0),
-        ] {
+        for (prob, divisor) in
+            [(MAX_PROB / 5, 1.0), (MAX_PROB / 20, 2.0), (MAX_PROB / 200, 8.0), (MAX_PROB / 2_000_000, 8.0)]
+        {
             // At 16 / 256 bytes per tick, 100,000 bytes take 102.4 ms.
             let mut pie = congested(prob, Nanos::from_micros(102_400));
             pie.avg_dq_rate = 16;
@@ -601,9 +543,7 @@ mod tests {
         assert!(pie.prob <= MAX_PROB * 98 / 100);
         // Drops follow each other at once as often as chance has it: none of 0.85 of the mean distance.
         let mut pie = congested(MAX_PROB / 20, Nanos::from_millis(30));
-        let dropped: Vec<bool> = (0..40_000)
-            .map(|_| pie.drop_early(&params, 100_000, 1500, &mut rng))
-            .collect();
+        let dropped: Vec<bool> = (0..40_000).map(|_| pie.drop_early(&params, 100_000, 1500, &mut rng)).collect();
         let pairs = dropped.windows(2).filter(|pair| pair[0] && pair[1]).count();
         assert!((70..130).contains(&pairs), "{pairs} of 100");
     }
@@ -613,10 +553,7 @@ mod tests {
         for prob in [0, 1, MAX_PROB / 3, MAX_PROB] {
             for (delay, backlog) in [(0, 0), (0, 9000), (40, 9000), (400, 9000)] {
                 for dq_rate_estimator in [false, true] {
-                    let params = Params::from(Config {
-                        dq_rate_estimator,
-                        ..config()
-                    });
+                    let params = Params::from(Config { dq_rate_estimator, ..config() });
                     let mut every = congested(prob, Nanos::from_millis(delay));
                     let mut lazy = every;
                     for _ in 0..5000 {

@@ -53,20 +53,12 @@ pub(crate) struct EcnPolicy {
 impl EcnPolicy {
     /// The policy of a scheme with the options of `red`.
     pub(crate) fn of_red(options: &Options) -> EcnPolicy {
-        EcnPolicy {
-            ecn: options.flag("ecn"),
-            harddrop: options.flag("harddrop"),
-            nodrop: options.flag("nodrop"),
-        }
+        EcnPolicy { ecn: options.flag("ecn"), harddrop: options.flag("harddrop"), nodrop: options.flag("nodrop") }
     }
 
     /// The policy of a scheme that only has the option `ecn`.
     pub(crate) fn simple(ecn: bool) -> EcnPolicy {
-        EcnPolicy {
-            ecn,
-            harddrop: false,
-            nodrop: false,
-        }
+        EcnPolicy { ecn, harddrop: false, nodrop: false }
     }
 
     /// Applies `action` to `packet` (Linux: the switch in `red_enqueue`).
@@ -265,11 +257,7 @@ impl RedLaw {
             0 => {
                 let fall = self.average.saturating_mul(micros) >> self.scell_log;
                 let half = self.average >> 1;
-                if fall < half {
-                    self.average - fall
-                } else {
-                    half
-                }
+                if fall < half { self.average - fall } else { half }
             }
             shift => self.average >> shift,
         }

@@ -103,21 +103,15 @@ pub(crate) const TC_ALWAYS: &[&str] = &["limit", AVPKT.name, BANDWIDTH.name];
 
 /// Options that Linux does not have, with advice for the user.
 pub(crate) const TC_REFUSED: &[(&str, &str)] = &[
-    (
-        EWMA.name,
-        "tc derives the weight of the average from burst; give that",
-    ),
+    (EWMA.name, "tc derives the weight of the average from burst; give that"),
     (GENTLE.name, "Linux has no gentle RED; leave it out"),
 ];
 
 /// A probability of 1 becomes 2^32 in `tc` (`tc_red.c`, `tc_choke.c`), which overflows the 32 bits of the attribute. It
 /// arrives as 0 on x86, and the kernel then takes another probability (`red_set_parms`): 0.92 for thresholds that are
 /// 60,000 bytes apart.
-pub(crate) const TC_ALTERED: &[(&str, &str, &str)] = &[(
-    PROBABILITY.name,
-    "1",
-    "it overflows in tc, and the kernel takes another; give 0.999999",
-)];
+pub(crate) const TC_ALTERED: &[(&str, &str, &str)] =
+    &[(PROBABILITY.name, "1", "it overflows in tc, and the kernel takes another; give 0.999999")];
 
 /// Parameters of RED in fixed point. Queue lengths are in bytes or in packets, depending on the scheme.
 #[derive(Debug, Clone)]
@@ -151,10 +145,7 @@ impl RedParams {
     pub(crate) fn in_bytes(options: &Options, adaptive: bool) -> Result<RedParams, String> {
         let limit = options.size("limit") as u32;
         let avpkt = options.size("avpkt");
-        let given = (
-            options.given_size("min").map(|min| min as u32),
-            options.given_size("max").map(|max| max as u32),
-        );
+        let given = (options.given_size("min").map(|min| min as u32), options.given_size("max").map(|max| max as u32));
         let max = match given {
             (_, Some(max)) => max,
             (Some(min), None) => min.saturating_mul(3),
@@ -174,36 +165,24 @@ impl RedParams {
     /// Derives the parameters of a scheme that counts packets (`choke`).
     pub(crate) fn in_packets(options: &Options) -> Result<RedParams, String> {
         let limit = options.count("limit") as u32;
-        let max = options
-            .given_count("max")
-            .map_or(limit / 4, |max| max as u32);
+        let max = options.given_count("max").map_or(limit / 4, |max| max as u32);
         let min = options.given_count("min").map_or(max / 3, |min| min as u32);
         if max > limit {
-            return Err(format!(
-                "max {max} is above limit {limit}; expected at most the limit"
-            ));
+            return Err(format!("max {max} is above limit {limit}; expected at most the limit"));
         }
         let thresholds = Thresholds {
             min,
             max,
-            burst: options
-                .given_count("burst")
-                .map_or((2 * min + max) / 3, |burst| burst as u32),
+            burst: options.given_count("burst").map_or((2 * min + max) / 3, |burst| burst as u32),
             min_bytes: u64::from(min) * options.size("avpkt"),
         };
         Self::derive(options, &thresholds, false)
     }
 
-    fn derive(
-        options: &Options,
-        thresholds: &Thresholds,
-        adaptive: bool,
-    ) -> Result<RedParams, String> {
+    fn derive(options: &Options, thresholds: &Thresholds, adaptive: bool) -> Result<RedParams, String> {
         let &Thresholds { min, max, .. } = thresholds;
         if min >= max {
-            return Err(format!(
-                "min {min} is not below max {max}; expected max to be about three times min"
-            ));
+            return Err(format!("min {min} is not below max {max}; expected max to be about three times min"));
         }
         let avpkt = options.size("avpkt");
         let wlog = match options.given_count("ewma") {
@@ -247,7 +226,9 @@ fn weight(min_bytes: u64, burst: u32, avpkt: u64) -> Result<u32, String> {
             room <= (1.0 - libm::pow(1.0 - w, f64::from(burst))) / w
         })
         .map(|wlog| wlog as u32)
-        .ok_or_else(|| format!("a burst of {burst} packets is too large for min; expected a smaller burst or a larger min"))
+        .ok_or_else(|| {
+            format!("a burst of {burst} packets is too large for min; expected a smaller burst or a larger min")
+        })
 }
 
 /// Decay of the average while the queue is idle (iproute2, `tc_red_eval_idle_damping`).
@@ -302,10 +283,7 @@ mod tests {
     fn idle_table_is_that_of_tc() {
         let red = params("red");
         assert_eq!(red.scell_log, 13);
-        assert_eq!(
-            (red.stab[11], red.stab[12], red.stab[254], red.stab[255]),
-            (0, 1, 22, 31)
-        );
+        assert_eq!((red.stab[11], red.stab[12], red.stab[254], red.stab[255]), (0, 1, 22, 31));
     }
 
     #[test]

@@ -42,11 +42,7 @@ pub(crate) struct PriorityShare {
 impl PriorityShare {
     /// Full buckets for a share of `percent`, 1 to 100.
     pub(crate) fn new(percent: u8) -> PriorityShare {
-        PriorityShare {
-            percent: i64::from(percent.clamp(1, 100)),
-            first: FULL,
-            all: FULL,
-        }
+        PriorityShare { percent: i64::from(percent.clamp(1, 100)), first: FULL, all: FULL }
     }
 
     /// True if the share is below 100 %.

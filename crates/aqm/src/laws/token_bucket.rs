@@ -4,10 +4,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use gentle_units::{Instant, Rate};
 
 /// Rates of `tc`, in whole bytes per second.
-const RATES: Kind = match (
-    Rate::from_bits_per_second(8),
-    Rate::from_bits_per_second(100_000_000_000),
-) {
+const RATES: Kind = match (Rate::from_bits_per_second(8), Rate::from_bits_per_second(100_000_000_000)) {
     (Some(least), Some(most)) => Kind::Rate(least, most),
     _ => panic!("more than zero"),
 };

@@ -51,12 +51,7 @@ pub(crate) struct Turn {
 
 impl Default for Turn {
     fn default() -> Turn {
-        Turn {
-            deficit: 0,
-            next: NONE,
-            list: UNLISTED,
-            host: 0,
-        }
+        Turn { deficit: 0, next: NONE, list: UNLISTED, host: 0 }
     }
 }
 
@@ -94,10 +89,7 @@ impl YoungFirst {
     /// No flows; what goes first may owe others one `interval`, in units of CoDel's time.
     pub(crate) fn new(interval: u32) -> YoungFirst {
         YoungFirst {
-            lists: [List {
-                head: NONE,
-                tail: NONE,
-            }; LISTS],
+            lists: [List { head: NONE, tail: NONE }; LISTS],
             waiting: 0,
             flows: 0,
             interval: interval.into(),
@@ -273,9 +265,6 @@ mod tests {
         order.sent(&mut turns, 1, QUANTUM, SHORT);
         ages.stop_waiting(1);
         let has_packets = |flow| flow == 0;
-        assert_eq!(
-            order.current(&mut turns, &ages, SHORT, has_packets),
-            Some(0)
-        );
+        assert_eq!(order.current(&mut turns, &ages, SHORT, has_packets), Some(0));
     }
 }

@@ -24,10 +24,7 @@ pub(crate) struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        Chain {
-            head: NONE,
-            tail: NONE,
-        }
+        Chain { head: NONE, tail: NONE }
     }
 }
 
@@ -53,21 +50,14 @@ pub(crate) struct Arena<P> {
 
 impl<P> Default for Arena<P> {
     fn default() -> Self {
-        Arena {
-            nodes: Vec::new(),
-            free: NONE,
-        }
+        Arena { nodes: Vec::new(), free: NONE }
     }
 }
 
 impl<P> Arena<P> {
     #[inline]
     pub(crate) fn push_back(&mut self, chain: &mut Chain, packet: P) {
-        let node = Node {
-            packet: Some(packet),
-            next: NONE,
-            prev: chain.tail,
-        };
+        let node = Node { packet: Some(packet), next: NONE, prev: chain.tail };
         let index = self.free;
         let index = if index == NONE {
             self.nodes.push(node);

@@ -21,9 +21,7 @@ impl FlowHash {
 
     /// A hash with a key drawn from `rng`.
     pub(crate) fn draw(rng: &mut impl Rng) -> Self {
-        FlowHash {
-            key: rng.next_u64(),
-        }
+        FlowHash { key: rng.next_u64() }
     }
 
     /// The hash of `flow` (Linux: `skb_get_hash`).
@@ -68,14 +66,9 @@ mod tests {
         let first = FlowHash::draw(&mut rng);
         let second = FlowHash::draw(&mut rng);
         let collide = |hash: FlowHash, a, b| hash.queue(a, 16) == hash.queue(b, 16);
-        let pairs: Vec<(u64, u64)> = (0..200u64)
-            .flat_map(|a| (0..a).map(move |b| (a, b)))
-            .filter(|&(a, b)| collide(first, a, b))
-            .collect();
-        let again = pairs
-            .iter()
-            .filter(|&&(a, b)| collide(second, a, b))
-            .count();
+        let pairs: Vec<(u64, u64)> =
+            (0..200u64).flat_map(|a| (0..a).map(move |b| (a, b))).filter(|&(a, b)| collide(first, a, b)).collect();
+        let again = pairs.iter().filter(|&&(a, b)| collide(second, a, b)).count();
         let share = again as f64 / pairs.len() as f64;
         assert!((0.04..0.09).contains(&share), "{share}, expected 1/16");
     }

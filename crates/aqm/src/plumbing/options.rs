@@ -59,11 +59,7 @@ impl fmt::Display for Kind {
             ),
             Kind::Flag => f.write_str("on or off"),
             Kind::Choice(words) | Kind::Keyword(words) => f.write_str(&words.join("|")),
-            Kind::List {
-                length,
-                least,
-                most,
-            } => write!(f, "{length} numbers, {least} to {most}"),
+            Kind::List { length, least, most } => write!(f, "{length} numbers, {least} to {most}"),
         }
     }
 }
@@ -133,10 +129,7 @@ impl List {
 
     /// The numbers of a text, separated by commas. `None`: a word of the text is no number, or there are too many.
     pub fn parse(text: &str) -> Option<List> {
-        let mut list = List {
-            numbers: [0; List::CAPACITY],
-            length: 0,
-        };
+        let mut list = List { numbers: [0; List::CAPACITY], length: 0 };
         for word in text.split(',') {
             *list.numbers.get_mut(list.length)? = word.parse().ok()?;
             list.length += 1;
@@ -234,27 +227,23 @@ impl OptionSpec {
                 Ok(Value::Size(bytes))
             }
             Kind::Count(min, max) => {
-                let n: u64 = text.parse().map_err(|_| {
-                    format!("'{text}' is not a whole number; expected {}", self.kind)
-                })?;
+                let n: u64 =
+                    text.parse().map_err(|_| format!("'{text}' is not a whole number; expected {}", self.kind))?;
                 if n < min || n > max {
                     return Err(out_of_range());
                 }
                 Ok(Value::Count(n))
             }
             Kind::Integer(min, max) => {
-                let n: i64 = text.parse().map_err(|_| {
-                    format!("'{text}' is not a whole number; expected {}", self.kind)
-                })?;
+                let n: i64 =
+                    text.parse().map_err(|_| format!("'{text}' is not a whole number; expected {}", self.kind))?;
                 if n < min || n > max {
                     return Err(out_of_range());
                 }
                 Ok(Value::Integer(n))
             }
             Kind::Real(min, max) => {
-                let x: f64 = text
-                    .parse()
-                    .map_err(|_| format!("'{text}' is not a number; expected {}", self.kind))?;
+                let x: f64 = text.parse().map_err(|_| format!("'{text}' is not a number; expected {}", self.kind))?;
                 if !(x >= min && x <= max) {
                     return Err(out_of_range());
                 }
@@ -268,12 +257,8 @@ impl OptionSpec {
                 Ok(Value::Rate(rate))
             }
             Kind::Threshold => {
-                let threshold = Threshold::parse(text).ok_or_else(|| {
-                    format!(
-                        "'{text}' is neither a time, a size nor packets; expected {}",
-                        self.kind
-                    )
-                })?;
+                let threshold = Threshold::parse(text)
+                    .ok_or_else(|| format!("'{text}' is neither a time, a size nor packets; expected {}", self.kind))?;
                 if !threshold.in_range() {
                     return Err(out_of_range());
                 }
@@ -292,14 +277,12 @@ impl OptionSpec {
             Kind::Keyword(words) => keyword(words, text)
                 .map(Value::Keyword)
                 .ok_or_else(|| format!("'{text}' is not one of {}", words.join(", "))),
-            Kind::List {
-                length,
-                least,
-                most,
-            } => {
+            Kind::List { length, least, most } => {
                 let list = List::parse(text).filter(|list| list.length == length);
                 let list = list.ok_or_else(|| {
-                    format!("'{text}' is no list of {length} whole numbers separated by commas; each is {least} to {most}")
+                    format!(
+                        "'{text}' is no list of {length} whole numbers separated by commas; each is {least} to {most}"
+                    )
                 })?;
                 let mut numbers = list.numbers().iter();
                 match numbers.all(|n| (least..=most).contains(&u64::from(*n))) {
@@ -356,17 +339,11 @@ impl Options {
         let values = specs
             .iter()
             .map(|spec| {
-                spec.default.map(|text| {
-                    spec.parse(text)
-                        .unwrap_or_else(|e| panic!("default of option '{}': {e}", spec.name))
-                })
+                spec.default
+                    .map(|text| spec.parse(text).unwrap_or_else(|e| panic!("default of option '{}': {e}", spec.name)))
             })
             .collect();
-        Options {
-            specs,
-            values,
-            given: vec![false; specs.len()],
-        }
+        Options { specs, values, given: vec![false; specs.len()] }
     }
 
     /// Declarations of the options.
@@ -379,16 +356,10 @@ impl Options {
         let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
             return Ok(false);
         };
-        let value = self.specs[index]
-            .parse(text)
-            .map_err(|problem| SpecError::Value {
-                option: name.to_owned(),
-                problem,
-            })?;
+        let value =
+            self.specs[index].parse(text).map_err(|problem| SpecError::Value { option: name.to_owned(), problem })?;
         if std::mem::replace(&mut self.given[index], true) {
-            return Err(SpecError::Twice {
-                option: name.to_owned(),
-            });
+            return Err(SpecError::Twice { option: name.to_owned() });
         }
         self.values[index] = Some(value);
         Ok(true)
@@ -408,17 +379,12 @@ impl Options {
     pub fn given(&self) -> impl Iterator<Item = (&'static str, Value)> + '_ {
         self.iter()
             .zip(&self.given)
-            .filter_map(|((name, value), given)| {
-                value.filter(|_| *given).map(|value| (name, value))
-            })
+            .filter_map(|((name, value), given)| value.filter(|_| *given).map(|value| (name, value)))
     }
 
     /// All options with their values; `None` for a value that derives from other options.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Option<Value>)> + '_ {
-        self.specs
-            .iter()
-            .zip(&self.values)
-            .map(|(spec, value)| (spec.name, *value))
+        self.specs.iter().zip(&self.values).map(|(spec, value)| (spec.name, *value))
     }
 
     /// The value of the option `name`; `None` if it was not given and has no default.

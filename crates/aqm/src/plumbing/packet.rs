@@ -95,10 +95,7 @@ pub trait Packet {
     /// Source and destination host. The default implementation assigns a separate pair of hosts to each flow.
     fn hosts(&self) -> Hosts {
         let flow = self.flow() << 1;
-        Hosts {
-            source: flow,
-            destination: flow | 1,
-        }
+        Hosts { source: flow, destination: flow | 1 }
     }
 
     /// Differentiated services codepoint, 0 to 63: the upper six bits of the DS field (RFC 2474, section 3). The

@@ -13,10 +13,7 @@ pub(crate) struct PacketQueue<P> {
 
 impl<P> Default for PacketQueue<P> {
     fn default() -> Self {
-        PacketQueue {
-            packets: VecDeque::new(),
-            bytes: 0,
-        }
+        PacketQueue { packets: VecDeque::new(), bytes: 0 }
     }
 }
 
@@ -44,8 +41,7 @@ impl<P: Packet> PacketQueue<P> {
 
     /// Sojourn time so far of the packet at the head; zero if the queue is empty.
     pub(crate) fn head_sojourn(&self, now: Instant) -> Nanos {
-        self.front()
-            .map_or(Nanos::ZERO, |head| now.saturating_since(head.arrived()))
+        self.front().map_or(Nanos::ZERO, |head| now.saturating_since(head.arrived()))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -107,10 +107,7 @@ pub struct Signals<P> {
 
 impl<P> Default for Signals<P> {
     fn default() -> Self {
-        Signals {
-            drops: Vec::new(),
-            marks: Vec::new(),
-        }
+        Signals { drops: Vec::new(), marks: Vec::new() }
     }
 }
 
@@ -186,11 +183,7 @@ impl<P> Signals<P> {
 impl<P: Packet> Signals<P> {
     /// Records that `packet` was marked.
     pub fn marked(&mut self, packet: &P, reason: MarkReason) {
-        self.marks.push(Mark {
-            flow: packet.flow(),
-            bytes: packet.bytes(),
-            reason,
-        });
+        self.marks.push(Mark { flow: packet.flow(), bytes: packet.bytes(), reason });
     }
 }
 

@@ -109,10 +109,7 @@ pub struct Order {
 
 impl Order {
     /// First in, first out within each flow.
-    pub const FIFO: Order = Order {
-        fifo: true,
-        priority: None,
-    };
+    pub const FIFO: Order = Order { fifo: true, priority: None };
 }
 
 /// Priority of SYNs and, as an option, of FINs.
@@ -249,10 +246,7 @@ impl KernelQdisc {
 
     /// A qdisc of gentle (`kernel/`) without statistics of its own.
     pub(crate) const fn of_gentle(kind: &'static str) -> KernelQdisc {
-        KernelQdisc {
-            origin: Origin::Gentle,
-            ..KernelQdisc::of_linux(kind)
-        }
+        KernelQdisc { origin: Origin::Gentle, ..KernelQdisc::of_linux(kind) }
     }
 }
 
@@ -321,13 +315,8 @@ pub struct Conformance {
 
 impl Conformance {
     /// No difference, no hash, no timer.
-    pub(crate) const EXACT: Conformance = Conformance {
-        hash: Hashing::None,
-        timer: None,
-        high_resolution_timer: None,
-        runs_as: None,
-        ignored: &[],
-    };
+    pub(crate) const EXACT: Conformance =
+        Conformance { hash: Hashing::None, timer: None, high_resolution_timer: None, runs_as: None, ignored: &[] };
 }
 
 /// Mapping from a flow's hash to a queue. A scheme that hashes draws the hash key before all other random numbers.

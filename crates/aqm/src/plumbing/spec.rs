@@ -79,10 +79,7 @@ impl Spec {
     /// The child as it is built and deployed: options of a shaper may change it.
     pub fn beneath(&self) -> Option<Spec> {
         let child = self.child()?;
-        let adapted = self
-            .scheme
-            .shaper
-            .map(|shaper| (shaper.child)(&self.options, child));
+        let adapted = self.scheme.shaper.map(|shaper| (shaper.child)(&self.options, child));
         Some(match adapted {
             // An error is impossible: parsing and changing a specification check it.
             Some(Ok(adapted)) => adapted,
@@ -142,10 +139,7 @@ impl Spec {
     ///
     /// # Errors
     /// An option does not exist, a value is out of range, or the options contradict each other.
-    pub fn with_all<'a>(
-        &self,
-        options: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Spec, SpecError> {
+    pub fn with_all<'a>(&self, options: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Spec, SpecError> {
         let mut spec = self.clone();
         for (name, value) in options {
             spec = spec.without(name);
@@ -188,16 +182,10 @@ impl Spec {
         if let Some(child) = self.child()
             && self.scheme.shaper.is_some()
         {
-            return Spec {
-                child: Some(Box::new(child.in_kernel())),
-                ..self.clone()
-            };
+            return Spec { child: Some(Box::new(child.in_kernel())), ..self.clone() };
         }
         let conformance = &self.scheme.conformance;
-        let spec = conformance
-            .ignored
-            .iter()
-            .fold(self.clone(), |spec, name| spec.without(name));
+        let spec = conformance.ignored.iter().fold(self.clone(), |spec, name| spec.without(name));
         let Some(scheme) = conformance.runs_as else {
             return spec;
         };
@@ -234,19 +222,11 @@ impl Spec {
     }
 
     fn accepted(&self) -> String {
-        let mut list: Vec<String> = self
-            .options
-            .specs()
-            .iter()
-            .map(|option| format!("{} ({})", option.name, option.kind))
-            .collect();
+        let mut list: Vec<String> =
+            self.options.specs().iter().map(|option| format!("{} ({})", option.name, option.kind)).collect();
         if let Some(child) = &self.child {
             list.push("child (a scheme)".to_owned());
-            list.push(format!(
-                "and those of its child {}: {}",
-                child.scheme.name,
-                child.accepted()
-            ));
+            list.push(format!("and those of its child {}: {}", child.scheme.name, child.accepted()));
         }
         if list.is_empty() {
             return "none".to_owned();
@@ -255,10 +235,7 @@ impl Spec {
     }
 
     fn has_own(&self, name: &str) -> bool {
-        self.options
-            .specs()
-            .iter()
-            .any(|option| option.name == name)
+        self.options.specs().iter().any(|option| option.name == name)
     }
 
     /// Sets the option `name` on the scheme and on its child, whichever have it; false if neither does. An option of
@@ -278,17 +255,12 @@ impl Spec {
     /// Descriptions of the options of the scheme and of its child.
     fn option_specs(&self) -> impl Iterator<Item = &'static OptionSpec> {
         let child = self.child.as_ref().map(|child| child.options.specs());
-        self.options
-            .specs()
-            .iter()
-            .chain(child.into_iter().flatten())
+        self.options.specs().iter().chain(child.into_iter().flatten())
     }
 
     fn kind_of(&self, name: &str) -> Option<Kind> {
         let mut options = self.option_specs();
-        options
-            .find(|option| option.name == name)
-            .map(|option| option.kind)
+        options.find(|option| option.name == name).map(|option| option.kind)
     }
 
     /// Name of the option that has `word` among its keywords.
@@ -303,11 +275,7 @@ impl Spec {
 
     /// Applies a word of a specification: `name=value`, `flag`, `noflag`, a keyword, or (syntax of `tc`) a
     /// `name` whose value is the first of the words in `follow`.
-    fn apply<'a>(
-        &mut self,
-        word: &'a str,
-        follow: &mut impl Iterator<Item = &'a str>,
-    ) -> Result<(), SpecError> {
+    fn apply<'a>(&mut self, word: &'a str, follow: &mut impl Iterator<Item = &'a str>) -> Result<(), SpecError> {
         let (written, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
@@ -324,16 +292,11 @@ impl Spec {
             (Some(kind), None) => match follow.next() {
                 Some(value) => (name.as_str(), value),
                 None => {
-                    return Err(SpecError::NoValue {
-                        option: name,
-                        example: example(kind),
-                    });
+                    return Err(SpecError::NoValue { option: name, example: example(kind) });
                 }
             },
             (None, value) => match name.strip_prefix("no") {
-                Some(flag) if value.is_none() && self.kind_of(flag) == Some(Kind::Flag) => {
-                    (flag, "off")
-                }
+                Some(flag) if value.is_none() && self.kind_of(flag) == Some(Kind::Flag) => (flag, "off"),
                 _ => return Err(self.no_option(written)),
             },
         };
@@ -360,25 +323,18 @@ impl Spec {
                 problem: format!("{reason}; leave '{flag}' out here, only gentle qdisc takes it"),
             });
         }
-        self.child
-            .as_ref()
-            .map_or(Ok(()), |child| child.check_simulated())
+        self.child.as_ref().map_or(Ok(()), |child| child.check_simulated())
     }
 
     fn check(&self) -> Result<(), SpecError> {
-        (self.scheme.check)(&self.options).map_err(|problem| SpecError::Combination {
-            scheme: self.scheme.name.to_owned(),
-            problem,
-        })?;
+        (self.scheme.check)(&self.options)
+            .map_err(|problem| SpecError::Combination { scheme: self.scheme.name.to_owned(), problem })?;
         let Some(child) = &self.child else {
             return Ok(());
         };
         if let Some(shaper) = self.scheme.shaper {
             let adapted = (shaper.child)(&self.options, child);
-            adapted.map_err(|problem| SpecError::Combination {
-                scheme: self.scheme.name.to_owned(),
-                problem,
-            })?;
+            adapted.map_err(|problem| SpecError::Combination { scheme: self.scheme.name.to_owned(), problem })?;
         }
         child.check()
     }

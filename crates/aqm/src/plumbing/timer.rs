@@ -12,10 +12,7 @@ pub(crate) struct PeriodicTimer {
 impl PeriodicTimer {
     /// A timer that expires at `first` and then every `period`, which must not be zero.
     pub(crate) fn new(first: Instant, period: Nanos) -> Self {
-        PeriodicTimer {
-            next: first,
-            period,
-        }
+        PeriodicTimer { next: first, period }
     }
 
     /// A timer that never expires.

@@ -17,10 +17,7 @@ pub static SCHEME: Scheme = Scheme {
     check: red::check,
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
-    linux: Some(TcSyntax {
-        fixed: "adaptive",
-        ..red::TC
-    }),
+    linux: Some(TcSyntax { fixed: "adaptive", ..red::TC }),
     conformance: Conformance {
         // See the same field in `red`: the kernel does not adapt.
         runs_as: Some(&red::SCHEME),

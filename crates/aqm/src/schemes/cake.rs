@@ -22,9 +22,7 @@ use crate::plumbing::linux::{self, truesize};
 use crate::plumbing::options::{Kind, OptionSpec, Options, Value};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
-use crate::plumbing::scheme::{
-    Conformance, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax, TimeAttribute,
-};
+use crate::plumbing::scheme::{Conformance, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use gentle_units::{Instant, Nanos, Rate};
 use heap::OverflowHeap;
@@ -144,26 +142,16 @@ pub static SCHEME: Scheme = Scheme {
             help: "ingress: dropped packets count as sent, as behind a bottleneck that they have passed",
         },
     ],
-    unsimulated: &[(
-        "nat",
-        "there is no NAT before the queue whose translations could be looked up",
-    )],
+    unsimulated: &[("nat", "there is no NAT before the queue whose translations could be looked up")],
     presets: PRESETS,
-    drops: &[
-        DropReason::Aqm,
-        DropReason::Overlimit,
-        DropReason::AckFilter,
-    ],
+    drops: &[DropReason::Aqm, DropReason::Overlimit, DropReason::AckFilter],
     marks: &[MarkReason::Aqm],
     linux: Some(TcSyntax {
         negations: &[("nat", "nonat"), ("wash", "nowash")],
         shapes: true,
         ..TcSyntax::plain(&QDISC)
     }),
-    conformance: Conformance {
-        hash: Hashing::Whole,
-        ..Conformance::EXACT
-    },
+    conformance: Conformance { hash: Hashing::Whole, ..Conformance::EXACT },
     samples: &[
         "besteffort flowblind rtt=10ms memlimit=20kb",
         "diffserv4 dual-srchost bandwidth=3mbit ack-filter ethernet",
@@ -234,11 +222,7 @@ macro_rules! of_tins {
 static QDISC: KernelQdisc = KernelQdisc {
     openwrt_package: Some("kmod-sched-cake"),
     statistics: Statistics::Tins {
-        whole: &[
-            (2, "capacity_estimate_bytes_per_second"),
-            (3, "memory_limit_bytes"),
-            (4, "memory_used_bytes"),
-        ],
+        whole: &[(2, "capacity_estimate_bytes_per_second"), (3, "memory_limit_bytes"), (4, "memory_used_bytes")],
         list: 10,
         each: &[
             (2, of_tins!("packets")),
@@ -367,10 +351,7 @@ impl FlowId {
     }
 
     fn numbered(number: usize) -> FlowId {
-        FlowId {
-            tin: number / QUEUES,
-            flow: number % QUEUES,
-        }
+        FlowId { tin: number / QUEUES, flow: number % QUEUES }
     }
 }
 
@@ -401,9 +382,7 @@ impl<P: Packet> Cake<P> {
         let micros = config.rtt.0 / 1000;
         let (target, interval) = ((micros / 20).max(1) * 1000, micros * 1000);
         let shares = config.diffserv.shares(config.rate()).into_iter();
-        let tins: Vec<Tin> = shares
-            .map(|share| Tin::new(share, config.isolation, target, interval))
-            .collect();
+        let tins: Vec<Tin> = shares.map(|share| Tin::new(share, config.isolation, target, interval)).collect();
         Cake {
             config,
             hash: FlowHash::draw(&mut rng),
@@ -569,13 +548,7 @@ impl<P: Packet> Cake<P> {
 
     /// Serves the flow whose turn it is in `tin`; `None`: it has no packet, and a tin is to be selected again.
     /// `is_first` is false once a flow has been looked at.
-    fn serve(
-        &mut self,
-        tin: usize,
-        now: Instant,
-        is_first: &mut bool,
-        signals: &mut Signals<P>,
-    ) -> Option<P> {
+    fn serve(&mut self, tin: usize, now: Instant, is_first: &mut bool, signals: &mut Signals<P>) -> Option<P> {
         loop {
             let flow = self.tins[tin].current(*is_first)?;
             *is_first = false;
@@ -600,12 +573,7 @@ impl<P: Packet> Cake<P> {
     /// Removes the packet that COBALT lets pass, `Some(None)` if the queue has none. `None`: a packet was dropped in
     /// ingress mode, and the turn may be over.
     #[inline]
-    fn pop_by_law(
-        &mut self,
-        queue: FlowId,
-        now: Instant,
-        signals: &mut Signals<P>,
-    ) -> Option<Option<P>> {
+    fn pop_by_law(&mut self, queue: FlowId, now: Instant, signals: &mut Signals<P>) -> Option<Option<P>> {
         let FlowId { tin, flow } = queue;
         loop {
             let Some(mut packet) = self.pop(queue) else {
@@ -618,11 +586,7 @@ impl<P: Packet> Cake<P> {
             let rng = &mut self.rng;
             let Tin { flows, params, .. } = &mut self.tins[tin];
             let state = &mut flows[flow];
-            let verdict = state
-                .law
-                .on_dequeue(now, &mut packet, bulk_flows, params, || {
-                    (rng.next_u64() >> 32) as u32
-                });
+            let verdict = state.law.on_dequeue(now, &mut packet, bulk_flows, params, || (rng.next_u64() >> 32) as u32);
             // The last packet of a queue is never dropped.
             if !verdict.drop || state.chain.is_empty() {
                 if verdict.marked {
@@ -675,8 +639,7 @@ impl<P: Packet + Send> Qdisc<P> for Cake<P> {
         }
         packet.set_arrived(now);
         let bytes = packet.bytes();
-        self.arena
-            .push_back(&mut tin.flows[queue.flow].chain, packet);
+        self.arena.push_back(&mut tin.flows[queue.flow].chain, packet);
         self.add(queue, bytes);
         if self.config.ack_filter != AckFilter::Off {
             self.filter_acks(queue, time, signals);
@@ -740,11 +703,7 @@ mod tests {
     }
 
     /// Share of the bytes sent by value of `key`, while 20 of each of `packets` are kept in the queue.
-    fn shares(
-        spec: &str,
-        packets: &[TestPacket],
-        key: impl Fn(&TestPacket) -> u64,
-    ) -> BTreeMap<u64, f64> {
+    fn shares(spec: &str, packets: &[TestPacket], key: impl Fn(&TestPacket) -> u64) -> BTreeMap<u64, f64> {
         let mut queue = build(spec);
         let mut signals = Signals::new();
         let mut now = Instant::ZERO;
@@ -796,12 +755,7 @@ mod tests {
                 wash: true,
                 ack_filter: AckFilter::Aggressive,
                 memlimit: Some(5 << 20),
-                framing: Framing {
-                    from_ip: true,
-                    overhead: 34,
-                    mpu: 0,
-                    cells: Cells::Ptm,
-                },
+                framing: Framing { from_ip: true, overhead: 34, mpu: 0, cells: Cells::Ptm },
                 ingress: true,
             }
         );
@@ -858,10 +812,7 @@ mod tests {
                     Dequeue::NotBefore(time) => now = time,
                     Dequeue::Packet(packet) => {
                         let bytes = (now - start).as_secs_f64() * rate;
-                        assert!(
-                            (f64::from(sent) - bytes).abs() < 2.0,
-                            "{spec}: {sent} bytes at {now}"
-                        );
+                        assert!((f64::from(sent) - bytes).abs() < 2.0, "{spec}: {sent} bytes at {now}");
                         sent += packet.bytes;
                     }
                     Dequeue::Empty => {}
@@ -909,10 +860,7 @@ mod tests {
         // Without a rate, tins share by weight: 1024, 256 and 64.
         let found = shares("cake", &[voice, data, bulk], class);
         for (dscp, weight) in [(46, 256.0), (8, 64.0), (0, 1024.0)] {
-            assert!(
-                (found[&dscp] / weight * 1344.0 - 1.0).abs() < 0.05,
-                "{found:?}"
-            );
+            assert!((found[&dscp] / weight * 1344.0 - 1.0).abs() < 0.05, "{found:?}");
         }
     }
 
@@ -938,10 +886,7 @@ mod tests {
             queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         let dropped: Vec<_> = signals.drain().map(|(p, why)| (p.id, why)).collect();
-        assert_eq!(
-            dropped,
-            [(0, DropReason::AckFilter), (2, DropReason::AckFilter)]
-        );
+        assert_eq!(dropped, [(0, DropReason::AckFilter), (2, DropReason::AckFilter)]);
         assert_eq!((queue.len(), queue.backlog()), (4, 264));
     }
 

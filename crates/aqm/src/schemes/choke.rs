@@ -61,11 +61,7 @@ pub static SCHEME: Scheme = Scheme {
         altered: params::TC_ALTERED,
         ..TcSyntax::plain(&QDISC)
     }),
-    samples: &[
-        "limit=10 min=2 max=6 ewma=1",
-        "limit=100 ecn",
-        "min=1 ewma=1 gentle",
-    ],
+    samples: &["limit=10 min=2 max=6 ewma=1", "limit=100 ecn", "min=1 ewma=1 gentle"],
     ..Scheme::PLAIN
 };
 
@@ -78,11 +74,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         Field::U32("marked"),
         Field::U32("matched"),
     ]),
-    drops: &[
-        ("/early", DropReason::Early),
-        ("/pdrop", DropReason::Tail),
-        ("/matched", DropReason::PushOut),
-    ],
+    drops: &[("/early", DropReason::Early), ("/pdrop", DropReason::Tail), ("/matched", DropReason::PushOut)],
     marks: &["/marked"],
     partial_dump: true,
     ..KernelQdisc::of_linux("choke")
@@ -231,14 +223,8 @@ mod tests {
             queue.enqueue(Instant(number), TestPacket::data(1, 1000), &mut drops);
         }
         // With one flow every arrival above min matches, so the queue cannot stay above min for long.
-        let pushed = drops
-            .iter()
-            .filter(|(_, r)| *r == DropReason::PushOut)
-            .count();
-        let early = drops
-            .iter()
-            .filter(|(_, r)| *r == DropReason::Early)
-            .count();
+        let pushed = drops.iter().filter(|(_, r)| *r == DropReason::PushOut).count();
+        let early = drops.iter().filter(|(_, r)| *r == DropReason::Early).count();
         assert_eq!(pushed, early);
         assert!(pushed > 400 && queue.len() < 12, "{pushed} {}", queue.len());
     }

@@ -7,9 +7,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::packet_queue::PacketQueue;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
-use crate::plumbing::scheme::{
-    Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
-};
+use crate::plumbing::scheme::{Field, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute};
 use crate::plumbing::spec::Spec;
 use gentle_units::Instant;
 
@@ -37,15 +35,8 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Aqm, DropReason::Tail],
     marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
-    linux: Some(TcSyntax {
-        negations: &[("ecn", "noecn")],
-        ..TcSyntax::plain(&QDISC)
-    }),
-    samples: &[
-        "target=1ms interval=10ms",
-        "limit=5 target=1ms interval=10ms",
-        "ecn ce_threshold=1ms",
-    ],
+    linux: Some(TcSyntax { negations: &[("ecn", "noecn")], ..TcSyntax::plain(&QDISC) }),
+    samples: &["target=1ms interval=10ms", "limit=5 target=1ms interval=10ms", "ecn ce_threshold=1ms"],
     ..Scheme::PLAIN
 };
 
@@ -65,19 +56,13 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded_times: Some(RoundedTimes {
-        attributes: &[1, 3, 5],
-        tick_ns: codel_law::TICK_NS,
-    }),
+    rounded_times: Some(RoundedTimes { attributes: &[1, 3, 5], tick_ns: codel_law::TICK_NS }),
     ..KernelQdisc::of_linux("codel")
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
-    Box::new(Codel::new(
-        options.count("limit") as usize,
-        Config::from_options(options),
-    ))
+    Box::new(Codel::new(options.count("limit") as usize, Config::from_options(options)))
 }
 
 /// A FIFO with a limit in packets under CoDel.
@@ -127,9 +112,7 @@ impl<P: Packet + Send> Qdisc<P> for Codel<P> {
     }
 
     fn dequeue(&mut self, now: Instant, signals: &mut Signals<P>) -> Dequeue<P> {
-        self.law
-            .dequeue(now, &self.params, &mut self.store, signals)
-            .into()
+        self.law.dequeue(now, &self.params, &mut self.store, signals).into()
     }
 
     fn len(&self) -> usize {

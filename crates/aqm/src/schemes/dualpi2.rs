@@ -123,30 +123,15 @@ pub static SCHEME: Scheme = Scheme {
     ],
     check,
     presets: &[
-        Preset {
-            name: "overflow",
-            options: "drop_on_overload=off",
-        },
-        Preset {
-            name: "drop_dequeue",
-            options: "drop_enqueue=off",
-        },
-        Preset {
-            name: "l4s_ect",
-            options: "any_ect=off",
-        },
-        Preset {
-            name: "no_split_gso",
-            options: "split_gso=off",
-        },
+        Preset { name: "overflow", options: "drop_on_overload=off" },
+        Preset { name: "drop_dequeue", options: "drop_enqueue=off" },
+        Preset { name: "l4s_ect", options: "any_ect=off" },
+        Preset { name: "no_split_gso", options: "split_gso=off" },
     ],
     drops: &[DropReason::Aqm, DropReason::Tail, DropReason::Early],
     marks: &[MarkReason::Aqm, MarkReason::Early, MarkReason::CeThreshold],
     // A flow whose packets differ in their ECN codepoint is in both queues.
-    order: |_| Order {
-        fifo: false,
-        ..Order::FIFO
-    },
+    order: |_| Order { fifo: false, ..Order::FIFO },
     linux: Some(TcSyntax {
         negations: &[
             (DROP_ON_OVERLOAD, "overflow"),
@@ -156,10 +141,7 @@ pub static SCHEME: Scheme = Scheme {
         ],
         ..TcSyntax::plain(&QDISC)
     }),
-    conformance: Conformance {
-        high_resolution_timer: Some(TUPDATE),
-        ..Conformance::EXACT
-    },
+    conformance: Conformance { high_resolution_timer: Some(TUPDATE), ..Conformance::EXACT },
     samples: &[
         "limit=20 target=1ms tupdate=2ms step_thresh=5p min_qlen_step=2",
         "overflow drop_enqueue any_ect classic_protection=50 coupling_factor=4",
@@ -200,9 +182,7 @@ static QDISC: KernelQdisc = KernelQdisc {
 
 fn check(options: &Options) -> Result<(), String> {
     match options.threshold("step_thresh") {
-        Threshold::Bytes(_) => {
-            Err("step_thresh is a size; expected a time (1ms) or packets (5p)".to_owned())
-        }
+        Threshold::Bytes(_) => Err("step_thresh is a size; expected a time (1ms) or packets (5p)".to_owned()),
         Threshold::Delay(_) | Threshold::Packets(_) => Ok(()),
     }
 }
@@ -264,9 +244,7 @@ impl Config {
             step: match options.threshold("step_thresh") {
                 Threshold::Packets(packets) => Step::Packets(packets as usize),
                 // Linux stores at most 32 bits of nanoseconds. `check` refuses bytes.
-                Threshold::Delay(Nanos(ns)) | Threshold::Bytes(ns) => {
-                    Step::Delay(Nanos(ns.min(u64::from(u32::MAX))))
-                }
+                Threshold::Delay(Nanos(ns)) | Threshold::Bytes(ns) => Step::Delay(Nanos(ns.min(u64::from(u32::MAX)))),
             },
             min_qlen_step: options.count("min_qlen_step") as usize,
             drop_on_overload: options.flag(DROP_ON_OVERLOAD),
@@ -328,13 +306,7 @@ impl<P: Packet> DualPi2<P> {
             true => MAX_PROB,
             false => MAX_PROB / u32::from(config.coupling_factor),
         };
-        let params = pi2::Params::new(
-            config.target,
-            config.tupdate,
-            config.alpha,
-            config.beta,
-            most,
-        );
+        let params = pi2::Params::new(config.target, config.tupdate, config.alpha, config.beta, most);
         DualPi2 {
             config,
             params,
@@ -386,12 +358,10 @@ impl<P: Packet> DualPi2<P> {
                 false => Verdict::Pass,
             },
             // Overload.
-            (Side::LowLatency, Err(_)) => {
-                match self.config.drop_on_overload && self.roll(prob) && self.roll(prob) {
-                    true => Verdict::Drop,
-                    false => Verdict::Mark,
-                }
-            }
+            (Side::LowLatency, Err(_)) => match self.config.drop_on_overload && self.roll(prob) && self.roll(prob) {
+                true => Verdict::Drop,
+                false => Verdict::Mark,
+            },
         }
     }
 
@@ -422,12 +392,7 @@ impl<P: Packet> DualPi2<P> {
             let packet = self.classic.pop_front()?;
             let waits = !self.low_latency.is_empty();
             let weight = if waits { protection - 100 } else { 0 };
-            Taken {
-                side: Side::Classic,
-                stepped: false,
-                credit: weight.wrapping_mul(bytes(&packet)),
-                packet,
-            }
+            Taken { side: Side::Classic, stepped: false, credit: weight.wrapping_mul(bytes(&packet)), packet }
         };
         self.memory -= truesize(taken.packet.bytes());
         Some(taken)
@@ -537,10 +502,7 @@ mod tests {
     use crate::testing::{TestPacket, build};
 
     fn packet(ecn: Ecn, id: u32) -> TestPacket {
-        TestPacket {
-            ecn,
-            ..TestPacket::data(1, 1514).numbered(id)
-        }
+        TestPacket { ecn, ..TestPacket::data(1, 1514).numbered(id) }
     }
 
     fn offer(queue: &mut dyn Qdisc<TestPacket>, now: Instant, packets: &[(Ecn, u32)]) {
@@ -598,14 +560,7 @@ mod tests {
         for ms in 0..seconds * 1000 {
             let now = Instant::from_millis(ms);
             for (ecn, flow) in [(Ecn::Ect1, 1), (Ecn::NotEct, 2)] {
-                queue.enqueue(
-                    now,
-                    TestPacket {
-                        flow,
-                        ..packet(ecn, 0)
-                    },
-                    &mut signals,
-                );
+                queue.enqueue(now, TestPacket { flow, ..packet(ecn, 0) }, &mut signals);
             }
             // The link is a little too slow.
             for _ in 0..2 - u64::from(ms % 50 == 0) {
@@ -622,10 +577,7 @@ mod tests {
             signals.drain_marks().for_each(drop);
         }
         let share = |part: f64, all: u32| part / f64::from(all);
-        (
-            share(f64::from(marked), low),
-            share(dropped as f64, classic + dropped as u32),
-        )
+        (share(f64::from(marked), low), share(dropped as f64, classic + dropped as u32))
     }
 
     #[test]
@@ -634,10 +586,7 @@ mod tests {
         let (marks, drops) = shares("dualpi2 step_thresh=10s", 60);
         assert!(marks > 0.05, "{marks}");
         let expected = (marks / 2.0) * (marks / 2.0);
-        assert!(
-            libm::log(drops / expected).abs() < 0.5,
-            "{marks} and {drops}"
-        );
+        assert!(libm::log(drops / expected).abs() < 0.5, "{marks} and {drops}");
     }
 
     #[test]
@@ -648,12 +597,7 @@ mod tests {
 
     #[test]
     fn the_words_of_tc_are_understood() {
-        let spec: Spec = "dualpi2 overflow drop_enqueue l4s_ect no_split_gso"
-            .parse()
-            .unwrap();
-        assert_eq!(
-            spec.to_string(),
-            "dualpi2 drop_on_overload=off drop_enqueue=on any_ect=off split_gso=off"
-        );
+        let spec: Spec = "dualpi2 overflow drop_enqueue l4s_ect no_split_gso".parse().unwrap();
+        assert_eq!(spec.to_string(), "dualpi2 drop_on_overload=off drop_enqueue=on any_ect=off split_gso=off");
     }
 }

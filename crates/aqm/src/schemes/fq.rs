@@ -17,9 +17,7 @@ use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::options::{Kind, OptionSpec, Options};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
-use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax,
-};
+use crate::plumbing::scheme::{Conformance, Field, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
 use flow_tree::FlowTree;
 use gentle_units::{Instant, Nanos, Rate};
@@ -84,12 +82,7 @@ pub static SCHEME: Scheme = Scheme {
             default: Some("1024"),
             help: "size of the hash table of flows, rounded up to a power of two; flows of one bucket are still told apart",
         },
-        OptionSpec {
-            name: "pacing",
-            kind: Kind::Flag,
-            default: Some("on"),
-            help: "enforce maxrate",
-        },
+        OptionSpec { name: "pacing", kind: Kind::Flag, default: Some("on"), help: "enforce maxrate" },
         OptionSpec {
             name: "refill_delay",
             kind: Kind::Time(Nanos::ZERO, LONGEST),
@@ -128,29 +121,18 @@ pub static SCHEME: Scheme = Scheme {
         },
         OptionSpec {
             name: PRIOMAP,
-            kind: Kind::List {
-                length: 16,
-                least: 0,
-                most: 2,
-            },
+            kind: Kind::List { length: 16, least: 0, most: 2 },
             default: Some("1,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1"),
             help: "band of each of the 16 priorities (Linux 6.7, iproute2 6.7)",
         },
         OptionSpec {
             name: "weights",
-            kind: Kind::List {
-                length: 3,
-                least: 16_384,
-                most: i32::MAX as u64,
-            },
+            kind: Kind::List { length: 3, least: 16_384, most: i32::MAX as u64 },
             default: Some("589824,196608,65536"),
             help: "bytes each band sends per round of the bands (Linux 6.7, iproute2 6.7)",
         },
     ],
-    presets: &[Preset {
-        name: "horizon_cap",
-        options: "horizon_drop=off",
-    }],
+    presets: &[Preset { name: "horizon_cap", options: "horizon_drop=off" }],
     drops: &[DropReason::Tail],
     marks: &[MarkReason::CeThreshold],
     linux: Some(TcSyntax {
@@ -158,10 +140,7 @@ pub static SCHEME: Scheme = Scheme {
         spelled: &[(PRIOMAP, "bands 3 priomap")],
         ..TcSyntax::plain(&QDISC)
     }),
-    conformance: Conformance {
-        hash: Hashing::Scaled,
-        ..Conformance::EXACT
-    },
+    conformance: Conformance { hash: Hashing::Scaled, ..Conformance::EXACT },
     samples: &[
         "limit=20 flow_limit=5 orphan_mask=3 quantum=300 initial_quantum=1000",
         "maxrate=10mbit ce_threshold=1ms",
@@ -252,9 +231,7 @@ impl Config {
             flow_limit: options.count("flow_limit") as usize,
             quantum: options.size("quantum") as u32,
             initial_quantum: options.size("initial_quantum") as u32,
-            maxrate: options
-                .get("maxrate")
-                .map(|_| bytes(options.rate("maxrate"))),
+            maxrate: options.get("maxrate").map(|_| bytes(options.rate("maxrate"))),
             buckets_log: options.count("buckets").next_power_of_two().ilog2(),
             pacing: options.flag("pacing"),
             refill_delay: options.time("refill_delay"),
@@ -304,10 +281,7 @@ struct List {
     last: u32,
 }
 
-const EMPTY: List = List {
-    first: NONE,
-    last: NONE,
-};
+const EMPTY: List = List { first: NONE, last: NONE };
 
 /// Lists of flows of a band.
 #[derive(Debug, Clone, Copy)]
@@ -370,12 +344,7 @@ impl<P: Packet> Fq<P> {
             throttled: BinaryHeap::new(),
             throttles: 0,
             next_throttled: NEVER,
-            bands: [Band {
-                new: EMPTY,
-                old: EMPTY,
-                credit: 0,
-                packets: 0,
-            }; BANDS],
+            bands: [Band { new: EMPTY, old: EMPTY, credit: 0, packets: 0 }; BANDS],
             serving: 0,
             packets: 0,
             bytes: 0,
@@ -707,10 +676,7 @@ mod tests {
     /// Flows of the packets that leave at `now`.
     fn flows(queue: &mut dyn Qdisc<TestPacket>, now: Instant, most: usize) -> Vec<u64> {
         let mut signals = Signals::new();
-        std::iter::from_fn(|| queue.dequeue(now, &mut signals).packet())
-            .take(most)
-            .map(|packet| packet.flow)
-            .collect()
+        std::iter::from_fn(|| queue.dequeue(now, &mut signals).packet()).take(most).map(|packet| packet.flow).collect()
     }
 
     #[test]
@@ -780,11 +746,7 @@ mod tests {
             let packet = TestPacket::data(1, 1514).ecn_capable();
             queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        while queue
-            .dequeue(Instant::from_millis(6), &mut signals)
-            .packet()
-            .is_some()
-        {}
+        while queue.dequeue(Instant::from_millis(6), &mut signals).packet().is_some() {}
         // Linux does not mark on the fast path.
         assert_eq!(signals.marks().len(), 4);
     }
@@ -792,12 +754,7 @@ mod tests {
     #[test]
     fn idle_flows_are_forgotten() {
         let mut queue = Fq::<TestPacket>::new(
-            Config::from_options(
-                "fq buckets=2 orphan_mask=4294967295"
-                    .parse::<Spec>()
-                    .unwrap()
-                    .options(),
-            ),
+            Config::from_options("fq buckets=2 orphan_mask=4294967295".parse::<Spec>().unwrap().options()),
             1,
         );
         let mut signals = Signals::new();

@@ -10,8 +10,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
-    TimeAttribute,
+    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
 use gentle_units::Instant;
@@ -54,14 +53,8 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Aqm, DropReason::Overlimit],
     marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
-    linux: Some(TcSyntax {
-        negations: &[("ecn", "noecn")],
-        ..TcSyntax::plain(&QDISC)
-    }),
-    conformance: Conformance {
-        hash: Hashing::Scaled,
-        ..Conformance::EXACT
-    },
+    linux: Some(TcSyntax { negations: &[("ecn", "noecn")], ..TcSyntax::plain(&QDISC) }),
+    conformance: Conformance { hash: Hashing::Scaled, ..Conformance::EXACT },
     samples: &[
         "limit=10 flows=4 target=1ms interval=10ms",
         "flows=1 noecn",
@@ -89,10 +82,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/drop_overlimit", DropReason::Overlimit)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded_times: Some(RoundedTimes {
-        attributes: &[1, 3, 7],
-        tick_ns: codel_law::TICK_NS,
-    }),
+    rounded_times: Some(RoundedTimes { attributes: &[1, 3, 7], tick_ns: codel_law::TICK_NS }),
     ..KernelQdisc::of_linux("fq_codel")
 };
 
@@ -235,11 +225,7 @@ mod tests {
         let mut queue = build("fq_codel");
         let mut drops = Signals::new();
         for number in 0..100 {
-            queue.enqueue(
-                Instant::ZERO,
-                TestPacket::data(1, 1514).numbered(number),
-                &mut drops,
-            );
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, 1514).numbered(number), &mut drops);
         }
         let now = Instant::from_millis(2);
         for _ in 0..2 {
@@ -247,10 +233,7 @@ mod tests {
             assert_eq!(sent.map(|p| p.flow), Some(1));
         }
         queue.enqueue(now, TestPacket::data(2, 74), &mut drops);
-        let order: Vec<u64> = (0..3)
-            .filter_map(|_| queue.dequeue(now, &mut drops).packet())
-            .map(|p| p.flow)
-            .collect();
+        let order: Vec<u64> = (0..3).filter_map(|_| queue.dequeue(now, &mut drops).packet()).map(|p| p.flow).collect();
         assert_eq!(order, [2, 1, 1]);
     }
 
@@ -259,11 +242,7 @@ mod tests {
         let mut queue = build("fq_codel limit=100");
         let mut drops = Signals::new();
         for number in 0..90 {
-            queue.enqueue(
-                Instant::ZERO,
-                TestPacket::data(1, 1000).numbered(number),
-                &mut drops,
-            );
+            queue.enqueue(Instant::ZERO, TestPacket::data(1, 1000).numbered(number), &mut drops);
         }
         for _ in 0..11 {
             queue.enqueue(Instant::ZERO, TestPacket::data(2, 100), &mut drops);

@@ -15,8 +15,7 @@ use crate::plumbing::options::{Kind, OptionSpec};
 use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{
-    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax,
-    TimeAttribute,
+    Conformance, Field, Hashing, KernelQdisc, RoundedTimes, Scheme, Statistics, TcSyntax, TimeAttribute,
 };
 use crate::plumbing::spec::Spec;
 use crate::plumbing::timer::PeriodicTimer;
@@ -55,15 +54,8 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
-    linux: Some(TcSyntax {
-        negations: pie_law::TC_NEGATIONS,
-        ..TcSyntax::plain(&QDISC)
-    }),
-    conformance: Conformance {
-        hash: Hashing::Scaled,
-        timer: Some(pie_law::TUPDATE.name),
-        ..Conformance::EXACT
-    },
+    linux: Some(TcSyntax { negations: pie_law::TC_NEGATIONS, ..TcSyntax::plain(&QDISC) }),
+    conformance: Conformance { hash: Hashing::Scaled, timer: Some(pie_law::TUPDATE.name), ..Conformance::EXACT },
     samples: &["limit=10 flows=4"],
     ..Scheme::PLAIN
 };
@@ -84,10 +76,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/overlimit", DropReason::Tail)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(3)),
-    rounded_times: Some(RoundedTimes {
-        attributes: &[3],
-        tick_ns: pie_law::TICK_NS,
-    }),
+    rounded_times: Some(RoundedTimes { attributes: &[3], tick_ns: pie_law::TICK_NS }),
     ..KernelQdisc::of_linux("fq_pie")
 };
 
@@ -194,13 +183,9 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
         if total.memory > self.config.memory_limit + truesize(bytes) {
             self.over_memory += 1;
         }
-        if law
-            .pie
-            .drop_early(&self.params, backlog, bytes, &mut self.rng)
-        {
-            let mark = self.config.pie.ecn
-                && law.pie.probability() <= pie_law::percent(self.config.ecn_prob)
-                && packet.mark();
+        if law.pie.drop_early(&self.params, backlog, bytes, &mut self.rng) {
+            let mark =
+                self.config.pie.ecn && law.pie.probability() <= pie_law::percent(self.config.ecn_prob) && packet.mark();
             if !mark {
                 law.pie.on_drop();
                 signals.dropped(packet, DropReason::Early);
@@ -223,8 +208,7 @@ impl<P: Packet + Send> Qdisc<P> for FqPie<P> {
             };
             law.catch_up(&self.params, before, self.updates);
             let (arrived, bytes) = (packet.arrived(), packet.bytes());
-            law.pie
-                .on_dequeue(&self.params, now, arrived, bytes, queue.backlog());
+            law.pie.on_dequeue(&self.params, now, arrived, bytes, queue.backlog());
             self.queues.drr.charge(index, bytes);
             return Dequeue::Packet(packet);
         }
@@ -256,10 +240,7 @@ mod tests {
         // A link of 1000 packets a second, for ten seconds; flow 1 offers 1200 and flow 2 offers 100.
         for ms in 0..10_000u64 {
             let now = Instant::from_millis(ms);
-            let bursts = [
-                (1, 1 + u64::from(ms % 5 == 0)),
-                (2, u64::from(ms % 10 == 0)),
-            ];
+            let bursts = [(1, 1 + u64::from(ms % 5 == 0)), (2, u64::from(ms % 10 == 0))];
             for (flow, packets) in bursts {
                 for _ in 0..packets {
                     queue.enqueue(now, TestPacket::data(flow, 1514), &mut drops);

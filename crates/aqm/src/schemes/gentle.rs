@@ -41,11 +41,7 @@ pub static SCHEME: Scheme = Scheme {
             help: "packets in all queues together; beyond it packets of the fattest queue are dropped",
             ..LIMIT
         },
-        OptionSpec {
-            kind: Kind::Count(8, 32_768),
-            help: "places for flows, in sets of eight",
-            ..FLOWS
-        },
+        OptionSpec { kind: Kind::Count(8, 32_768), help: "places for flows, in sets of eight", ..FLOWS },
         codel_law::TARGET,
         OptionSpec {
             help: "time above target before the first drop: about a worst-case RTT; and what young flows may take at once from flows that wait",
@@ -69,17 +65,11 @@ pub static SCHEME: Scheme = Scheme {
     // A packet that has waited for 37 minutes exceeds even the threshold that is off, as in Linux.
     marks: &[MarkReason::Aqm, MarkReason::CeThreshold],
     linux: Some(TcSyntax {
-        stock: Some(StockParts::Near {
-            spec: "fq_codel",
-            lacks: "the privilege of young flows",
-        }),
+        stock: Some(StockParts::Near { spec: "fq_codel", lacks: "the privilege of young flows" }),
         negations: &[("ecn", "noecn")],
         ..TcSyntax::plain(&QDISC)
     }),
-    conformance: Conformance {
-        hash: Hashing::Whole,
-        ..Conformance::EXACT
-    },
+    conformance: Conformance { hash: Hashing::Whole, ..Conformance::EXACT },
     samples: &[
         "limit=10 flows=8 target=1ms interval=10ms",
         "memory_limit=20kb noecn",
@@ -110,11 +100,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     let hash = FlowHash::draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     let turns = HostTurns::new(options, hash);
     let places = FlowPlaces::new(options.count("flows") as u32, turns.is_some(), hash);
-    let hosts = if turns.is_some() {
-        host_turns::HOSTS
-    } else {
-        1
-    };
+    let hosts = if turns.is_some() { host_turns::HOSTS } else { 1 };
     let flows = places.len();
     let params: codel_law::Params = CodelConfig {
         target: options.time(codel_law::TARGET.name),
@@ -123,10 +109,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
         ecn: options.flag("ecn"),
     }
     .into();
-    let host = || Host {
-        order: YoungFirst::new(params.interval()),
-        bytes: 0,
-    };
+    let host = || Host { order: YoungFirst::new(params.interval()), bytes: 0 };
     Box::new(Gentle {
         limit: options.count("limit") as usize,
         memory_limit: options.size("memory_limit"),
@@ -231,11 +214,7 @@ impl<P: Packet> codel_law::Source<P> for FlowQueue<'_, P> {
 
     #[inline]
     fn backlog(&self) -> u64 {
-        if self.young && self.flow.packets <= SPARED {
-            0
-        } else {
-            *self.bytes
-        }
+        if self.young && self.flow.packets <= SPARED { 0 } else { *self.bytes }
     }
 }
 
@@ -371,8 +350,7 @@ impl<P: Packet + Send> Qdisc<P> for Gentle<P> {
             let order = &mut self.hosts[host].order;
             let crowd = order.is_crowd();
             let has_packets = |index: usize| !self.flows[index].chain.is_empty();
-            let Some(index) = order.current(&mut self.turns, &self.ages, levels, has_packets)
-            else {
+            let Some(index) = order.current(&mut self.turns, &self.ages, levels, has_packets) else {
                 return Dequeue::Empty;
             };
             let waited = !self.flows[index].chain.is_empty();
@@ -480,9 +458,7 @@ mod tests {
     fn flows_that_have_sent_less_go_first() {
         let mut queue = build("gentle");
         // An old flow: it has sent 100 frames, and has more.
-        run(&mut *queue, 0..100, |t| {
-            frames(1, if t == 0 { 120 } else { 0 })
-        });
+        run(&mut *queue, 0..100, |t| frames(1, if t == 0 { 120 } else { 0 }));
         let (sent, _, _) = run(&mut *queue, 100..112, |t| match t {
             100 => frames(2, 10),
             104 => frames(3, 2),
@@ -506,8 +482,7 @@ mod tests {
         });
         assert!(dropped.len() > 100);
         assert!(dropped.iter().all(|(packet, _)| !packet.flags.syn));
-        let late =
-            |(t, packet): &(usize, &TestPacket)| packet.flags.syn && *t as u32 > packet.id + 2;
+        let late = |(t, packet): &(usize, &TestPacket)| packet.flags.syn && *t as u32 > packet.id + 2;
         assert_eq!(sent.iter().enumerate().filter(late).count(), 0);
     }
 
@@ -534,10 +509,7 @@ mod tests {
     fn equal_flows_send_as_equally_as_under_fq_codel_however_many_they_are() {
         for flows in [2, 9, 50, 63, 64, 65, 100, 200, 250, 300, 600, 1000, 2000] {
             let (gentle, fq_codel) = (jain_of("gentle", flows), jain_of("fq_codel", flows));
-            assert!(
-                gentle >= 0.95 * fq_codel,
-                "{flows} flows: Jain {gentle} and {fq_codel}"
-            );
+            assert!(gentle >= 0.95 * fq_codel, "{flows} flows: Jain {gentle} and {fq_codel}");
         }
     }
 
@@ -556,29 +528,12 @@ mod tests {
     #[test]
     fn what_goes_first_takes_a_bounded_share() {
         // Connections of so many frames, one every so many milliseconds: a quarter to nine tenths of the link.
-        for (size, gap) in [
-            (1, 4),
-            (1, 2),
-            (8, 32),
-            (8, 16),
-            (8, 10),
-            (20, 40),
-            (100, 200),
-            (100, 111),
-            (700, 1000),
-        ] {
+        for (size, gap) in [(1, 4), (1, 2), (8, 32), (8, 16), (8, 10), (20, 40), (100, 200), (100, 111), (700, 1000)] {
             let arrivals = |t| {
-                if t % gap == 0 {
-                    frames(10_000 + t, size)
-                } else {
-                    Vec::new()
-                }
+                if t % gap == 0 { frames(10_000 + t, size) } else { Vec::new() }
             };
             let (gentle, fq_codel) = (beside("gentle", arrivals), beside("fq_codel", arrivals));
-            assert!(
-                gentle * 100 >= fq_codel * 85,
-                "{size} per {gap} ms: {gentle} and {fq_codel}"
-            );
+            assert!(gentle * 100 >= fq_codel * 85, "{size} per {gap} ms: {gentle} and {fq_codel}");
         }
     }
 
@@ -610,10 +565,7 @@ mod tests {
                     by_flow(&sent).get(&3).copied().unwrap_or_default()
                 };
                 let (gentle, fq_codel) = (served("gentle"), served("fq_codel"));
-                assert!(
-                    gentle * 10 >= fq_codel * 8,
-                    "{old} {bytes}: {gentle} and {fq_codel}"
-                );
+                assert!(gentle * 10 >= fq_codel * 8, "{old} {bytes}: {gentle} and {fq_codel}");
             }
         }
     }
@@ -638,31 +590,18 @@ mod tests {
         let fq_codel = longest_gap("fq_codel");
         let gaps = [20, 50, 100, 200].map(|interval| {
             let gap = longest_gap(&format!("gentle interval={interval}ms"));
-            assert!(
-                gap <= fq_codel + interval + 2,
-                "{interval}: {gap} and {fq_codel}"
-            );
+            assert!(gap <= fq_codel + interval + 2, "{interval}: {gap} and {fq_codel}");
             gap
         });
-        assert!(
-            gaps.is_sorted() && gaps[3] > fq_codel + 32,
-            "{gaps:?} and {fq_codel}"
-        );
+        assert!(gaps.is_sorted() && gaps[3] > fq_codel + 32, "{gaps:?} and {fq_codel}");
     }
 
     #[test]
     fn a_flood_of_new_flows_takes_no_more_than_under_fq_codel() {
         for each in 1..4 {
-            let flood = |t| {
-                (0..each)
-                    .flat_map(|n| frames(10_000 * (n + 1) + t, 1))
-                    .collect()
-            };
+            let flood = |t| (0..each).flat_map(|n| frames(10_000 * (n + 1) + t, 1)).collect();
             let (gentle, fq_codel) = (beside("gentle", flood), beside("fq_codel", flood));
-            assert!(
-                gentle * 100 >= fq_codel * 95,
-                "{each}: {gentle} and {fq_codel}"
-            );
+            assert!(gentle * 100 >= fq_codel * 95, "{each}: {gentle} and {fq_codel}");
         }
     }
 
@@ -692,14 +631,8 @@ mod tests {
                 packets
             });
             assert!(dropped.iter().all(|(packet, _)| packet.flow != 3));
-            let late = |(at, packet): &(usize, &TestPacket)| {
-                packet.flow == 3 && *at as u32 > packet.id + 2
-            };
-            assert_eq!(
-                sent.iter().enumerate().filter(late).count(),
-                0,
-                "from {start} ms"
-            );
+            let late = |(at, packet): &(usize, &TestPacket)| packet.flow == 3 && *at as u32 > packet.id + 2;
+            assert_eq!(sent.iter().enumerate().filter(late).count(), 0, "from {start} ms");
         }
     }
 
@@ -751,10 +684,7 @@ mod tests {
                 vec![TestPacket::data(1, 1514).ecn_capable(); count]
             });
             assert_eq!((marked > 10, dropped.len() > 10), (ecn, !ecn));
-            assert_eq!(
-                sent.iter().filter(|packet| packet.ecn == Ecn::Ce).count(),
-                marked
-            );
+            assert_eq!(sent.iter().filter(|packet| packet.ecn == Ecn::Ce).count(), marked);
         }
     }
 }

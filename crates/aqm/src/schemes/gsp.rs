@@ -107,10 +107,7 @@ static QDISC: KernelQdisc = KernelQdisc {
         (8, "above"),
         (9, "overflow"),
     ]),
-    drops: &[
-        ("/early_drop", DropReason::Early),
-        ("/tail_drop", DropReason::Tail),
-    ],
+    drops: &[("/early_drop", DropReason::Early), ("/tail_drop", DropReason::Tail)],
     target: Some(TimeAttribute::Nanos(2)),
     ..KernelQdisc::of_gentle("gsp")
 };
@@ -118,9 +115,9 @@ static QDISC: KernelQdisc = KernelQdisc {
 fn check(options: &Options) -> Result<(), String> {
     let (packets, bytes) = (options.count("limit"), options.size("limit_bytes"));
     match options.threshold("threshold") {
-        Threshold::Packets(n) if n >= packets => Err(format!(
-            "threshold {n}p is not below limit {packets}; expected a smaller one"
-        )),
+        Threshold::Packets(n) if n >= packets => {
+            Err(format!("threshold {n}p is not below limit {packets}; expected a smaller one"))
+        }
         Threshold::Bytes(n) if n >= bytes => Err(format!(
             "threshold {} is not below limit_bytes {}; expected a smaller one",
             format_size(n),
@@ -214,8 +211,7 @@ impl Adaptation {
 
 impl<P: Packet> Gsp<P> {
     fn is_full(&self, packet: &P) -> bool {
-        self.store.len() >= self.limit
-            || self.store.bytes() + u64::from(packet.bytes()) > self.limit_bytes
+        self.store.len() >= self.limit || self.store.bytes() + u64::from(packet.bytes()) > self.limit_bytes
     }
 
     fn is_above(&self, now: Instant, full: bool) -> bool {
@@ -241,12 +237,8 @@ impl<P: Packet + Send> Qdisc<P> for Gsp<P> {
             adaptation.observe(now, above, self.store.is_empty());
         }
         if above && now > self.expiry {
-            let interval = self
-                .adaptation
-                .as_ref()
-                .map_or(self.interval, |adaptation| {
-                    adaptation.shortened(self.interval)
-                });
+            let interval =
+                self.adaptation.as_ref().map_or(self.interval, |adaptation| adaptation.shortened(self.interval));
             self.expiry = now + interval;
             signals.dropped(packet, DropReason::Early);
         } else if full {
@@ -355,16 +347,10 @@ mod tests {
         assert_eq!(adaptation.cumul, ms(700));
         adaptation.observe(at(300), false, true);
         adaptation.observe(at(400), false, false);
-        assert_eq!(
-            (adaptation.cumul, adaptation.overflow),
-            (ms(700), Overflow::Drained)
-        );
+        assert_eq!((adaptation.cumul, adaptation.overflow), (ms(700), Overflow::Drained));
         adaptation.observe(at(410), true, false);
         adaptation.observe(at(430), false, false);
-        assert_eq!(
-            (adaptation.cumul, adaptation.overflow),
-            (ms(700), Overflow::None)
-        );
+        assert_eq!((adaptation.cumul, adaptation.overflow), (ms(700), Overflow::None));
     }
 
     #[test]
@@ -375,10 +361,7 @@ mod tests {
         queue.enqueue(at(50), TestPacket::data(1, 1000), &mut drops);
         assert!(drops.is_empty());
         queue.enqueue(at(50), TestPacket::data(1, 1000), &mut drops);
-        assert_eq!(
-            drops.drain().next().map(|(_, why)| why),
-            Some(DropReason::Early)
-        );
+        assert_eq!(drops.drain().next().map(|(_, why)| why), Some(DropReason::Early));
         // The new head has waited 5 ms.
         queue.dequeue(at(55), &mut drops);
         for _ in 0..3 {
@@ -409,11 +392,7 @@ mod tests {
 
     #[test]
     fn a_threshold_beyond_the_buffer_is_refused() {
-        for text in [
-            "gsp threshold=50p limit=50",
-            "gsp threshold=20kb limit_bytes=10kb",
-            "gsp threshold=10",
-        ] {
+        for text in ["gsp threshold=50p limit=50", "gsp threshold=20kb limit_bytes=10kb", "gsp threshold=10"] {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }
     }

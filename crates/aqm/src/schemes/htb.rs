@@ -17,38 +17,17 @@ pub static SCHEME: Scheme = Scheme {
     name: "htb",
     summary: "a shaper: a class of a hierarchical token bucket above any scheme",
     source: "Linux sch_htb.c, with one class",
-    options: &[
-        RATE,
-        BURST,
-        CEIL,
-        OptionSpec {
-            name: CBURST,
-            help: "depth of the bucket of ceil, bytes",
-            ..BURST
-        },
-    ],
+    options: &[RATE, BURST, CEIL, OptionSpec { name: CBURST, help: "depth of the bucket of ceil, bytes", ..BURST }],
     child: Some(&pfifo::SCHEME),
-    shaper: Some(Shaper {
-        child: |_, child| Ok(child.clone()),
-        classful: true,
-    }),
-    linux: Some(TcSyntax {
-        always: &[RATE.name, BURST.name, CBURST],
-        ..TcSyntax::plain(&QDISC)
-    }),
-    samples: &[
-        "rate=2.4mbit",
-        "rate=5mbit burst=30000 ceil=1mbit cburst=3000",
-    ],
+    shaper: Some(Shaper { child: |_, child| Ok(child.clone()), classful: true }),
+    linux: Some(TcSyntax { always: &[RATE.name, BURST.name, CBURST], ..TcSyntax::plain(&QDISC) }),
+    samples: &["rate=2.4mbit", "rate=5mbit burst=30000 ceil=1mbit cburst=3000"],
     ..Scheme::PLAIN
 };
 
 const CBURST: &str = "cburst";
 
-static QDISC: KernelQdisc = KernelQdisc {
-    openwrt_package: Some("kmod-sched-core"),
-    ..KernelQdisc::of_linux("htb")
-};
+static QDISC: KernelQdisc = KernelQdisc { openwrt_package: Some("kmod-sched-core"), ..KernelQdisc::of_linux("htb") };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
@@ -80,11 +59,7 @@ impl Bucket {
     /// A full bucket of `burst` bytes that fills at `rate`.
     pub fn new(rate: Rate, burst: u32) -> Self {
         let depth = depth_in_ticks(rate, burst);
-        Bucket {
-            time: TransmissionTime::new(rate),
-            depth,
-            tokens: depth,
-        }
+        Bucket { time: TransmissionTime::new(rate), depth, tokens: depth }
     }
 
     /// Takes the tokens of a packet, `since` nanoseconds after the previous one (Linux: `htb_accnt_tokens`).
@@ -115,13 +90,7 @@ pub struct Htb<Q> {
 impl<Q> Htb<Q> {
     /// A class in front of the empty queue `child`.
     pub fn new(child: Q, rate: Bucket, ceil: Bucket) -> Self {
-        Htb {
-            child,
-            rate,
-            ceil,
-            checkpoint: Instant::ZERO,
-            waits_until: None,
-        }
+        Htb { child, rate, ceil, checkpoint: Instant::ZERO, waits_until: None }
     }
 
     /// Time since the last packet, ns.
@@ -182,10 +151,7 @@ mod tests {
 
     fn milliseconds(spec: &str, packets: u32) -> Vec<u64> {
         let times = departures(&mut *build(spec), packets);
-        times
-            .iter()
-            .map(|time| (time.0 + 500_000) / 1_000_000)
-            .collect()
+        times.iter().map(|time| (time.0 + 500_000) / 1_000_000).collect()
     }
 
     #[test]
@@ -195,14 +161,8 @@ mod tests {
             ("htb rate=2.4mbit burst=1500 cburst=1500", [0, 0, 5, 10]),
             ("htb rate=2.4mbit burst=1 cburst=1", [0, 5, 10, 15]),
             ("htb rate=2.4mbit burst=3000 cburst=9000", [0, 0, 0, 5]),
-            (
-                "htb rate=24mbit ceil=2.4mbit burst=9000 cburst=1",
-                [0, 5, 10, 15],
-            ),
-            (
-                "htb rate=2.4mbit ceil=24mbit burst=1 cburst=9000",
-                [0, 5, 10, 15],
-            ),
+            ("htb rate=24mbit ceil=2.4mbit burst=9000 cburst=1", [0, 5, 10, 15]),
+            ("htb rate=2.4mbit ceil=24mbit burst=1 cburst=9000", [0, 5, 10, 15]),
         ] {
             assert_eq!(milliseconds(spec, 4), expected, "{spec}");
         }
@@ -216,11 +176,7 @@ mod tests {
         assert_eq!(spec.innermost().to_string(), "pie target=20ms");
         let mut queue = build("htb rate=2mbit burst=1 cburst=1 child=spa");
         let mut signals = Signals::new();
-        for packet in [
-            TestPacket::data(1, 1500),
-            TestPacket::data(1, 1500),
-            TestPacket::syn(2),
-        ] {
+        for packet in [TestPacket::data(1, 1500), TestPacket::data(1, 1500), TestPacket::syn(2)] {
             queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
         let first = queue.dequeue(Instant::ZERO, &mut signals).packet();
@@ -229,9 +185,7 @@ mod tests {
 
     #[test]
     fn what_follows_the_child_belongs_to_it() {
-        let spec: Spec = "htb burst=3000 child=red limit=30000 burst=20"
-            .parse()
-            .unwrap();
+        let spec: Spec = "htb burst=3000 child=red limit=30000 burst=20".parse().unwrap();
         assert_eq!(spec.options().size("burst"), 3000);
         assert_eq!(spec.child().unwrap().options().count("burst"), 20);
         // Without a child in the text, options that the shaper lacks are those of its default child.

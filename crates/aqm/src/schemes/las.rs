@@ -91,24 +91,13 @@ mod tests {
     fn the_flow_that_has_sent_least_goes_first_and_the_one_that_has_sent_most_loses() {
         let mut queue = build("las limit=5000");
         let mut signals = Signals::new();
-        for (id, (flow, bytes)) in [
-            (1, 1000),
-            (1, 1000),
-            (1, 1000),
-            (2, 900),
-            (2, 100),
-            (3, 1500),
-        ]
-        .into_iter()
-        .enumerate()
+        for (id, (flow, bytes)) in
+            [(1, 1000), (1, 1000), (1, 1000), (2, 900), (2, 100), (3, 1500)].into_iter().enumerate()
         {
             let packet = TestPacket::data(flow, bytes).numbered(id as u32);
             queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        let dropped: Vec<_> = signals
-            .drain()
-            .map(|(packet, why)| (packet.id, why))
-            .collect();
+        let dropped: Vec<_> = signals.drain().map(|(packet, why)| (packet.id, why)).collect();
         assert_eq!(dropped, [(2, DropReason::PushOut)]);
         let mut order = Vec::new();
         while let Dequeue::Packet(packet) = queue.dequeue(Instant::ZERO, &mut signals) {

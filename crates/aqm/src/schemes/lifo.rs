@@ -21,19 +21,13 @@ pub static SCHEME: Scheme = Scheme {
         help: "packets the queue holds",
     }],
     drops: &[DropReason::Tail],
-    order: |_| Order {
-        fifo: false,
-        ..Order::FIFO
-    },
+    order: |_| Order { fifo: false, ..Order::FIFO },
     samples: &["limit=3"],
     ..Scheme::PLAIN
 };
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, _seed: u64) -> Box<dyn Qdisc<P>> {
-    Box::new(Lifo {
-        store: PacketQueue::default(),
-        limit: spec.options().count("limit") as usize,
-    })
+    Box::new(Lifo { store: PacketQueue::default(), limit: spec.options().count("limit") as usize })
 }
 
 #[derive(Debug)]

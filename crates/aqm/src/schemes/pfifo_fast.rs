@@ -21,10 +21,7 @@ pub static SCHEME: Scheme = Scheme {
         help: "packets each band holds (Linux: the device's txqueuelen)",
     }],
     drops: &[DropReason::Tail],
-    linux: Some(TcSyntax {
-        txqueuelen: Some(LIMIT),
-        ..TcSyntax::plain(&KernelQdisc::of_linux("pfifo_fast"))
-    }),
+    linux: Some(TcSyntax { txqueuelen: Some(LIMIT), ..TcSyntax::plain(&KernelQdisc::of_linux("pfifo_fast")) }),
     samples: &["limit=3", "limit=40"],
     ..Scheme::PLAIN
 };
@@ -53,9 +50,7 @@ pub struct PfifoFast<P> {
 impl<P: Packet> PfifoFast<P> {
     /// Empty bands for up to `limit` packets each, at least one.
     pub fn new(limit: usize) -> Self {
-        PfifoFast {
-            bands: std::array::from_fn(|_| Band::new(limit)),
-        }
+        PfifoFast { bands: std::array::from_fn(|_| Band::new(limit)) }
     }
 }
 
@@ -103,13 +98,7 @@ struct Band<P> {
 
 impl<P: Packet> Band<P> {
     fn new(size: usize) -> Self {
-        Band {
-            store: PacketQueue::default(),
-            size,
-            batch: if BATCH > size / 2 { 1 } else { BATCH },
-            head: 0,
-            tail: 0,
-        }
+        Band { store: PacketQueue::default(), size, batch: if BATCH > size / 2 { 1 } else { BATCH }, head: 0, tail: 0 }
     }
 
     fn is_full(&self) -> bool {
@@ -154,9 +143,7 @@ mod tests {
         for dscp in [34, 0, 48, 46, 4] {
             fill(&mut *queue, dscp, 1);
         }
-        let order: Vec<u8> = std::iter::from_fn(|| take(&mut *queue))
-            .map(|packet| packet.dscp)
-            .collect();
+        let order: Vec<u8> = std::iter::from_fn(|| take(&mut *queue)).map(|packet| packet.dscp).collect();
         assert_eq!(order, [4, 0, 48, 46, 34]);
     }
 

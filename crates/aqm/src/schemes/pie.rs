@@ -41,15 +41,8 @@ pub static SCHEME: Scheme = Scheme {
     ],
     drops: &[DropReason::Early, DropReason::Tail],
     marks: &[MarkReason::Early],
-    linux: Some(TcSyntax {
-        negations: pie_law::TC_NEGATIONS,
-        refused: pie_law::TC_REFUSED,
-        ..TcSyntax::plain(&QDISC)
-    }),
-    conformance: Conformance {
-        timer: Some(pie_law::TUPDATE.name),
-        ..Conformance::EXACT
-    },
+    linux: Some(TcSyntax { negations: pie_law::TC_NEGATIONS, refused: pie_law::TC_REFUSED, ..TcSyntax::plain(&QDISC) }),
+    conformance: Conformance { timer: Some(pie_law::TUPDATE.name), ..Conformance::EXACT },
     samples: &[
         "limit=10 target=1ms",
         "ecn",
@@ -76,10 +69,7 @@ static QDISC: KernelQdisc = KernelQdisc {
     drops: &[("/overlimit", DropReason::Tail)],
     marks: &["/ecn_mark"],
     target: Some(TimeAttribute::Micros(1)),
-    rounded_times: Some(RoundedTimes {
-        attributes: &[1],
-        tick_ns: pie_law::TICK_NS,
-    }),
+    rounded_times: Some(RoundedTimes { attributes: &[1], tick_ns: pie_law::TICK_NS }),
     ..KernelQdisc::of_linux("pie")
 };
 
@@ -87,10 +77,7 @@ pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<d
     let options = spec.options();
     Box::new(Pie::new(
         options.count("limit") as usize,
-        Config {
-            before_5_1: options.flag(pie_law::BEFORE_5_1.name),
-            ..Config::from_options(options)
-        },
+        Config { before_5_1: options.flag(pie_law::BEFORE_5_1.name), ..Config::from_options(options) },
         seed,
     ))
 }
@@ -145,10 +132,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
             return;
         }
         let backlog = self.store.bytes() + u64::from(self.held.unwrap_or(0));
-        if self
-            .law
-            .drop_early(&self.params, backlog, packet.bytes(), &mut self.rng)
-        {
+        if self.law.drop_early(&self.params, backlog, packet.bytes(), &mut self.rng) {
             let mark = self.ecn && self.law.probability() <= pie_law::MARK_ECNTH && packet.mark();
             if !mark {
                 self.law.on_drop();
@@ -166,13 +150,7 @@ impl<P: Packet + Send> Qdisc<P> for Pie<P> {
         let Some(packet) = self.store.pop_front() else {
             return Dequeue::Empty;
         };
-        self.law.on_dequeue(
-            &self.params,
-            now,
-            packet.arrived(),
-            packet.bytes(),
-            self.store.bytes(),
-        );
+        self.law.on_dequeue(&self.params, now, packet.arrived(), packet.bytes(), self.store.bytes());
         Dequeue::Packet(packet)
     }
 

@@ -104,8 +104,7 @@ pub struct Red<P> {
 
 impl<P: Packet> Red<P> {
     pub(crate) fn new(options: &Options, adaptive: bool, seed: u64) -> Self {
-        let params =
-            RedParams::in_bytes(options, adaptive).expect("the specification has been checked");
+        let params = RedParams::in_bytes(options, adaptive).expect("the specification has been checked");
         Red {
             store: PacketQueue::default(),
             limit: options.size("limit"),
@@ -168,10 +167,7 @@ mod tests {
         for _ in 0..2000 {
             queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
-        let early = drops
-            .iter()
-            .filter(|(_, r)| *r == DropReason::Early)
-            .count();
+        let early = drops.iter().filter(|(_, r)| *r == DropReason::Early).count();
         (queue.len(), early, drops.len() - early, drops.marks().len())
     }
 

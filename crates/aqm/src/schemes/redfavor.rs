@@ -41,10 +41,7 @@ pub static SCHEME: Scheme = Scheme {
     drops: &[DropReason::Early, DropReason::Tail, DropReason::PushOut],
     marks: &[MarkReason::Early],
     order,
-    linux: Some(TcSyntax {
-        always: params::TC_ALWAYS,
-        ..TcSyntax::plain(&QDISC)
-    }),
+    linux: Some(TcSyntax { always: params::TC_ALWAYS, ..TcSyntax::plain(&QDISC) }),
     samples: &[
         "limit=10000 min=1000 max=3000 ewma=1",
         "limit=10000 min=1000 max=3000 ewma=1 maxlen=0 share=100",
@@ -57,10 +54,7 @@ pub static SCHEME: Scheme = Scheme {
 
 /// The scheme as published: RED does not decide on SYNs, and neither their length nor their share is limited. Of the two
 /// readings, this one gives the published numbers of dropped SYNs (`gentle reproduce redfavor-2012 queue`).
-const PUBLISHED: Preset = Preset {
-    name: "published",
-    options: "exempt maxlen=0 share=100",
-};
+const PUBLISHED: Preset = Preset { name: "published", options: "exempt maxlen=0 share=100" };
 
 fn order(options: &Options) -> Order {
     let maxlen = maxlen(options);
@@ -128,8 +122,7 @@ const EXEMPT: OptionSpec = OptionSpec {
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
-    let params = RedParams::in_bytes(options, options.flag("adaptive"))
-        .expect("the specification has been checked");
+    let params = RedParams::in_bytes(options, options.flag("adaptive")).expect("the specification has been checked");
     Box::new(RedFavor {
         protected: PacketQueue::default(),
         standard: PacketQueue::default(),
@@ -259,21 +252,11 @@ mod tests {
     fn a_syn_overtakes_data_but_not_a_syn() {
         let mut queue = build("redfavor");
         let mut drops = Signals::new();
-        for packet in [
-            TestPacket::data(1, 1000),
-            TestPacket::syn(2),
-            TestPacket::data(3, 1000),
-            TestPacket::syn(4),
-        ] {
+        for packet in [TestPacket::data(1, 1000), TestPacket::syn(2), TestPacket::data(3, 1000), TestPacket::syn(4)] {
             queue.enqueue(Instant::ZERO, packet, &mut drops);
         }
-        let order: Vec<u64> = std::iter::from_fn(|| {
-            queue
-                .dequeue(Instant::ZERO, &mut drops)
-                .packet()
-                .map(|p| p.flow)
-        })
-        .collect();
+        let order: Vec<u64> =
+            std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops).packet().map(|p| p.flow)).collect();
         assert_eq!(order, [2, 4, 1, 3]);
     }
 
@@ -313,9 +296,7 @@ mod tests {
                 queue.enqueue(Instant::ZERO, TestPacket::syn(2), &mut drops);
             }
             // The average stays above max at first: each SYN pushes out a packet or is added to the queue.
-            let pushed_out = |(packet, why): &(TestPacket, DropReason)| {
-                packet.flow == 1 && *why == DropReason::PushOut
-            };
+            let pushed_out = |(packet, why): &(TestPacket, DropReason)| packet.flow == 1 && *why == DropReason::PushOut;
             assert!(drops.iter().all(pushed_out), "{spec}");
             assert_eq!(drops.is_empty(), !costs, "{spec}");
             assert_eq!(queue.len() + drops.len(), 2 * before, "{spec}");
@@ -325,8 +306,7 @@ mod tests {
     #[test]
     fn at_an_empty_queue_red_drops_a_syn_unless_syns_are_exempt() {
         for (rest, lost) in [("", 1), ("exempt", 0)] {
-            let spec =
-                format!("redfavor limit=100000 min=1000 max=2000 ewma=2 maxlen=0 share=100 {rest}");
+            let spec = format!("redfavor limit=100000 min=1000 max=2000 ewma=2 maxlen=0 share=100 {rest}");
             let mut queue = build(&spec);
             let mut drops = Signals::new();
             while drops.is_empty() {
@@ -344,8 +324,7 @@ mod tests {
 
     #[test]
     fn a_queue_full_of_syns_drops_an_exempt_one() {
-        let mut queue =
-            build("redfavor limit=1000 min=300 max=900 ewma=9 maxlen=0 share=100 exempt");
+        let mut queue = build("redfavor limit=1000 min=300 max=900 ewma=9 maxlen=0 share=100 exempt");
         let mut drops = Signals::new();
         for flow in 0..20 {
             queue.enqueue(Instant::ZERO, TestPacket::syn(flow), &mut drops);
@@ -359,11 +338,7 @@ mod tests {
         for (spec, order) in [("redfavor", [1, 2, 3]), ("redfavor maxlen=0", [2, 1, 3])] {
             let mut queue = build(spec);
             let mut drops = Signals::new();
-            for packet in [
-                TestPacket::data(1, 1000),
-                TestPacket::syn(2).of_bytes(1000),
-                TestPacket::data(3, 1000),
-            ] {
+            for packet in [TestPacket::data(1, 1000), TestPacket::syn(2).of_bytes(1000), TestPacket::data(3, 1000)] {
                 queue.enqueue(Instant::ZERO, packet, &mut drops);
             }
             let left = std::iter::from_fn(|| queue.dequeue(Instant::ZERO, &mut drops).packet());

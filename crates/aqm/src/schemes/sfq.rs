@@ -79,10 +79,7 @@ pub static SCHEME: Scheme = Scheme {
     check,
     drops: &[DropReason::Overlimit, DropReason::Tail, DropReason::PushOut],
     linux: Some(TcSyntax::plain(&KernelQdisc::of_linux("sfq"))),
-    conformance: Conformance {
-        hash: Hashing::Masked("divisor"),
-        ..Conformance::EXACT
-    },
+    conformance: Conformance { hash: Hashing::Masked("divisor"), ..Conformance::EXACT },
     samples: &["limit=10", "perturb=1 divisor=16", "headdrop limit=5"],
     ..Scheme::PLAIN
 };
@@ -90,15 +87,10 @@ pub static SCHEME: Scheme = Scheme {
 fn check(options: &Options) -> Result<(), String> {
     let config = Config::from_options(options);
     if !config.divisor.is_power_of_two() {
-        return Err(format!(
-            "divisor={} is not a power of two; expected 1, 2, 4 … 65536",
-            config.divisor
-        ));
+        return Err(format!("divisor={} is not a power of two; expected 1, 2, 4 … 65536", config.divisor));
     }
     if config.limit < 2 {
-        return Err(
-            "flows and depth leave room for one packet only; expected a limit of 2 or more".into(),
-        );
+        return Err("flows and depth leave room for one packet only; expected a limit of 2 or more".into());
     }
     Ok(())
 }
@@ -194,19 +186,14 @@ impl<P: Packet> Sfq<P> {
     /// Empty slots; `seed` determines the keys of the hash.
     pub fn new(config: Config, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let slot = Slot {
-            chain: Chain::default(),
-            allot: 0,
-            next: NONE,
-            bucket: 0,
-        };
+        let slot = Slot { chain: Chain::default(), allot: 0, next: NONE, bucket: 0 };
         Sfq {
             config,
             hash: FlowHash::draw(&mut rng),
             rng,
-            timer: config.perturb.map_or_else(PeriodicTimer::never, |period| {
-                PeriodicTimer::new(Instant::ZERO + period, period)
-            }),
+            timer: config
+                .perturb
+                .map_or_else(PeriodicTimer::never, |period| PeriodicTimer::new(Instant::ZERO + period, period)),
             arena: Arena::default(),
             table: vec![NONE; config.divisor as usize].into_boxed_slice(),
             slots: vec![slot; config.flows as usize].into_boxed_slice(),
@@ -235,17 +222,13 @@ impl<P: Packet> Sfq<P> {
     #[inline]
     fn push(&mut self, slot: u32, packet: P) {
         let quantum = self.config.quantum;
-        self.arena
-            .push_back(&mut self.slots[slot as usize].chain, packet);
+        self.arena.push_back(&mut self.slots[slot as usize].chain, packet);
         self.depths.increment(slot);
         if self.depths.depth(slot) > 1 {
             return;
         }
-        let next = if self.tail == NONE {
-            slot
-        } else {
-            std::mem::replace(&mut self.slots[self.tail as usize].next, slot)
-        };
+        let next =
+            if self.tail == NONE { slot } else { std::mem::replace(&mut self.slots[self.tail as usize].next, slot) };
         let entry = &mut self.slots[slot as usize];
         entry.next = next;
         entry.allot = i64::from(quantum);
@@ -279,11 +262,7 @@ impl<P: Packet> Sfq<P> {
             self.leave_round(slot);
         }
         let chain = &mut self.slots[slot as usize].chain;
-        let packet = if self.config.headdrop {
-            self.arena.pop_front(chain)
-        } else {
-            self.arena.pop_back(chain)
-        };
+        let packet = if self.config.headdrop { self.arena.pop_front(chain) } else { self.arena.pop_back(chain) };
         self.depths.decrement(slot);
         if let Some(packet) = packet {
             self.packets -= 1;
@@ -451,17 +430,9 @@ mod tests {
             let mut queue = build(spec);
             let mut drops = Signals::new();
             for number in 0..10 {
-                queue.enqueue(
-                    Instant::ZERO,
-                    TestPacket::data(1, 100).numbered(number),
-                    &mut drops,
-                );
+                queue.enqueue(Instant::ZERO, TestPacket::data(1, 100).numbered(number), &mut drops);
             }
-            queue.enqueue(
-                Instant::ZERO,
-                TestPacket::data(2, 100).numbered(10),
-                &mut drops,
-            );
+            queue.enqueue(Instant::ZERO, TestPacket::data(2, 100).numbered(10), &mut drops);
             let got: Vec<_> = drops.drain().map(|(p, why)| (p.id, why)).collect();
             assert_eq!(got, [(dropped, DropReason::Overlimit)], "{spec}");
         }
@@ -477,8 +448,7 @@ mod tests {
                 queue.enqueue(Instant::ZERO, TestPacket::data(1, 1514), &mut drops);
             }
             queue.enqueue(Instant::ZERO, TestPacket::data(2, 1514), &mut drops);
-            std::iter::from_fn(|| queue.dequeue(now, &mut drops).packet())
-                .position(|packet| packet.flow == 2)
+            std::iter::from_fn(|| queue.dequeue(now, &mut drops).packet()).position(|packet| packet.flow == 2)
         };
         let shared = (0..40).filter(|second| behind(Instant::from_secs(*second)) == Some(10));
         // With two buckets, every other key maps both flows to the same one.

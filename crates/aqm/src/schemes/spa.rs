@@ -27,20 +27,11 @@ pub static SCHEME: Scheme = Scheme {
 };
 
 /// Syntax of the module `sch_spa`, which also implements `syn_prio` and `syn_fin_prio`.
-pub(super) const TC: TcSyntax = TcSyntax {
-    stock: Some(StockParts::HandshakeFilters),
-    ..TcSyntax::plain(&QDISC)
-};
+pub(super) const TC: TcSyntax = TcSyntax { stock: Some(StockParts::HandshakeFilters), ..TcSyntax::plain(&QDISC) };
 
 /// Statistics: `TCA_SPA_XSTATS_*` (`kernel/include/uapi/pkt_sch_spa.h`).
 static QDISC: KernelQdisc = KernelQdisc {
-    statistics: Statistics::Whole(&[
-        (2, "syn"),
-        (3, "fin_first"),
-        (4, "toolong"),
-        (5, "overshare"),
-        (6, "flood_drop"),
-    ]),
+    statistics: Statistics::Whole(&[(2, "syn"), (3, "fin_first"), (4, "toolong"), (5, "overshare"), (6, "flood_drop")]),
     drops: &[("/flood_drop", DropReason::Overlimit)],
     ..KernelQdisc::of_gentle("spa")
 };

@@ -101,9 +101,7 @@ impl<P: Packet + Send> Qdisc<P> for Srpt<P> {
 
     fn dequeue(&mut self, _now: Instant, _signals: &mut Signals<P>) -> Dequeue<P> {
         let first = self.order.first_key_value().map(|(place, _)| *place);
-        first
-            .and_then(|place| self.take(place, PacketQueue::pop_front))
-            .into()
+        first.and_then(|place| self.take(place, PacketQueue::pop_front)).into()
     }
 
     fn len(&self) -> usize {
@@ -151,14 +149,7 @@ mod tests {
     #[test]
     fn the_flow_with_least_left_goes_first_with_its_packets_in_order() {
         // The second flow says at last that it has 500 bytes left, less than the third.
-        let packets = [
-            data(1, 9000),
-            data(2, 2500),
-            data(3, 1000),
-            data(2, 1500),
-            data(2, 500),
-            data(1, 8000),
-        ];
+        let packets = [data(1, 9000), data(2, 2500), data(3, 1000), data(2, 1500), data(2, 500), data(1, 8000)];
         assert_eq!(order("srpt", &packets).0, [1, 3, 4, 2, 0, 5]);
     }
 
@@ -176,13 +167,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_the_last_packet_of_the_flow_with_most_left() {
-        let packets = [
-            data(1, 9000),
-            data(1, 8000),
-            data(2, 4000),
-            data(2, 3000),
-            data(3, 100),
-        ];
+        let packets = [data(1, 9000), data(1, 8000), data(2, 4000), data(2, 3000), data(3, 100)];
         let (left, dropped) = order("srpt limit=3000", &packets);
         assert_eq!((left, dropped), (vec![4, 2, 3], vec![1, 0]));
     }

@@ -16,10 +16,7 @@ pub static SCHEME: Scheme = Scheme {
     source: "Braud, Heusse and Duda 2018 (maxlen=0 share=100 as published)",
     options: &[
         // As published and as the name says; the default of `spa` suits current stacks.
-        OptionSpec {
-            default: Some("priority"),
-            ..FIN
-        },
+        OptionSpec { default: Some("priority"), ..FIN },
         MAXLEN,
         SHARE,
     ],

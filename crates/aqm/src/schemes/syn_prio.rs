@@ -15,16 +15,10 @@ pub static SCHEME: Scheme = Scheme {
     source: "Braud, Heusse and Duda 2018",
     options: &[MAXLEN, SHARE],
     child: Some(&pfifo::SCHEME),
-    presets: &[Preset {
-        name: "published",
-        options: "maxlen=0 share=100",
-    }],
+    presets: &[Preset { name: "published", options: "maxlen=0 share=100" }],
     drops: &[DropReason::Overlimit],
     order: handshake::order,
-    linux: Some(TcSyntax {
-        fixed: "fin none",
-        ..spa::TC
-    }),
+    linux: Some(TcSyntax { fixed: "fin none", ..spa::TC }),
     samples: &["share=100"],
     ..Scheme::PLAIN
 };

@@ -31,10 +31,7 @@ pub static SCHEME: Scheme = Scheme {
         },
     ],
     child: Some(&bfifo::SCHEME),
-    shaper: Some(Shaper {
-        child,
-        classful: false,
-    }),
+    shaper: Some(Shaper { child, classful: false }),
     drops: &[DropReason::Tail],
     linux: Some(TcSyntax {
         // Required by tc; the queue that it sets up is replaced by the child.
@@ -49,10 +46,7 @@ pub static SCHEME: Scheme = Scheme {
 
 const LATENCY: &str = "latency";
 
-static QDISC: KernelQdisc = KernelQdisc {
-    openwrt_package: Some("kmod-sched-core"),
-    ..KernelQdisc::of_linux("tbf")
-};
+static QDISC: KernelQdisc = KernelQdisc { openwrt_package: Some("kmod-sched-core"), ..KernelQdisc::of_linux("tbf") };
 
 /// The child with the limit that `latency` asks for (iproute2: `q_tbf.c`).
 fn child(options: &Options, child: &Spec) -> Result<Spec, String> {
@@ -61,25 +55,19 @@ fn child(options: &Options, child: &Spec) -> Result<Spec, String> {
         return Ok(child.clone());
     };
     if *child.scheme() != bfifo::SCHEME || child.given(LIMIT).is_some() {
-        return Err("latency sets the limit of child=bfifo; expected one of latency, limit and another child".to_owned());
+        return Err(
+            "latency sets the limit of child=bfifo; expected one of latency, limit and another child".to_owned()
+        );
     }
     let bytes = options.rate(RATE.name).bytes_in(latency) + options.size(BURST.name);
-    let problem = |_| {
-        format!(
-            "latency={latency} at this rate asks for a queue of {bytes} bytes; expected at most 1gb"
-        )
-    };
+    let problem = |_| format!("latency={latency} at this rate asks for a queue of {bytes} bytes; expected at most 1gb");
     child.with(LIMIT, Value::Size(bytes)).map_err(problem)
 }
 
 pub(crate) fn build<P: Packet + Send + 'static>(spec: &Spec, seed: u64) -> Box<dyn Qdisc<P>> {
     let options = spec.options();
     let child = spec.beneath().expect("a wrapper has a child");
-    Box::new(Tbf::new(
-        super::build::<P>(&child, seed),
-        options.rate(RATE.name),
-        options.size(BURST.name) as u32,
-    ))
+    Box::new(Tbf::new(super::build::<P>(&child, seed), options.rate(RATE.name), options.size(BURST.name) as u32))
 }
 
 /// A token bucket in front of a queue.
@@ -102,15 +90,7 @@ impl<P: Packet, Q: Qdisc<P>> Tbf<P, Q> {
     /// A full bucket of `burst` bytes that fills at `rate`, in front of the empty queue `child`.
     pub fn new(child: Q, rate: Rate, burst: u32) -> Self {
         let time = TransmissionTime::new(rate);
-        Tbf {
-            child,
-            time,
-            burst,
-            depth: time.of(burst),
-            tokens: time.of(burst),
-            checkpoint: Instant::ZERO,
-            held: None,
-        }
+        Tbf { child, time, burst, depth: time.of(burst), tokens: time.of(burst), checkpoint: Instant::ZERO, held: None }
     }
 
     /// Length of the next packet (Linux: `peek` of the child).
@@ -235,19 +215,9 @@ pub(crate) mod tests {
             let packet = TestPacket::data(1, 1500).numbered(number);
             queue.enqueue(Instant::ZERO, packet, &mut signals);
         }
-        assert!(
-            queue
-                .dequeue(Instant::ZERO, &mut signals)
-                .packet()
-                .is_some()
-        );
+        assert!(queue.dequeue(Instant::ZERO, &mut signals).packet().is_some());
         // The second packet waits for tokens, outside of the child's queue.
-        assert!(
-            queue
-                .dequeue(Instant::ZERO, &mut signals)
-                .packet()
-                .is_none()
-        );
+        assert!(queue.dequeue(Instant::ZERO, &mut signals).packet().is_none());
         for number in 2..5 {
             let packet = TestPacket::data(1, 1500).numbered(number);
             queue.enqueue(Instant::ZERO, packet, &mut signals);
@@ -259,11 +229,7 @@ pub(crate) mod tests {
     fn latency_is_a_limit_of_the_fifo() {
         let spec: Spec = "tbf rate=8mbit burst=2000 latency=5ms".parse().unwrap();
         assert_eq!(spec.beneath().unwrap().to_string(), "bfifo limit=7000b");
-        for text in [
-            "tbf latency=5ms limit=3000",
-            "tbf latency=5ms child=codel",
-            "tbf rate=100gbit latency=60s",
-        ] {
+        for text in ["tbf latency=5ms limit=3000", "tbf latency=5ms child=codel", "tbf rate=100gbit latency=60s"] {
             let error = text.parse::<Spec>().unwrap_err().to_string();
             assert!(error.contains("expected"), "{error}");
         }

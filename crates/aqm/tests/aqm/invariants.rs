@@ -2,8 +2,8 @@
 
 use crate::testing::TestPacket;
 use gentle_aqm::{
-    Dequeue, DropReason, Ecn, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme, Signals, Spec,
-    TcpHeader, Value, registry,
+    Dequeue, DropReason, Ecn, Handshake, Kind, MarkReason, Priority, Qdisc, Scheme, Signals, Spec, TcpHeader, Value,
+    registry,
 };
 use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 fn specs() -> Vec<Spec> {
     let samples = registry::samples().into_iter();
-    samples
-        .map(|text| text.parse().unwrap_or_else(|e| panic!("{text}: {e}")))
-        .collect()
+    samples.map(|text| text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))).collect()
 }
 
 #[derive(Debug, Clone)]
@@ -26,12 +24,7 @@ enum Event {
 
 fn any_packet() -> impl Strategy<Value = TestPacket> {
     let bytes = prop_oneof![8 => 40u32..=1514, 3 => Just(1514), 1 => 40u32..=65_549];
-    let ecn = prop_oneof![
-        Just(Ecn::NotEct),
-        Just(Ecn::Ect0),
-        Just(Ecn::Ect1),
-        Just(Ecn::Ce)
-    ];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     let flags = prop_oneof![
         6 => Just((false, false, false)),
         2 => Just((true, false, true)),
@@ -41,22 +34,20 @@ fn any_packet() -> impl Strategy<Value = TestPacket> {
     // A flow keeps to one codepoint, or its packets would overtake each other between classes.
     let dscp = |flow| [0, 10, 34, 4, 46][flow as usize];
     let tcp = prop::option::of((0u32..1000, any::<bool>(), 0u8..2));
-    (0u64..5, bytes, flags, ecn, tcp).prop_map(move |(flow, bytes, (syn, fin, short), ecn, tcp)| {
-        TestPacket {
-            flags: Handshake { syn, fin },
-            ecn,
-            dscp: dscp(flow),
-            hosts: Some((flow / 2, 9)),
-            tcp: tcp.map(|(ack, has_payload, sack_count)| TcpHeader {
-                flags: TcpHeader::ACK,
-                ack,
-                has_payload,
-                sack: [(ack + 100, ack + 200); 4],
-                sack_count,
-                ..TcpHeader::default()
-            }),
-            ..TestPacket::data(flow, if short { bytes.min(74) } else { bytes })
-        }
+    (0u64..5, bytes, flags, ecn, tcp).prop_map(move |(flow, bytes, (syn, fin, short), ecn, tcp)| TestPacket {
+        flags: Handshake { syn, fin },
+        ecn,
+        dscp: dscp(flow),
+        hosts: Some((flow / 2, 9)),
+        tcp: tcp.map(|(ack, has_payload, sack_count)| TcpHeader {
+            flags: TcpHeader::ACK,
+            ack,
+            has_payload,
+            sack: [(ack + 100, ack + 200); 4],
+            sack_count,
+            ..TcpHeader::default()
+        }),
+        ..TestPacket::data(flow, if short { bytes.min(74) } else { bytes })
     })
 }
 
@@ -99,10 +90,7 @@ impl Promises {
         Promises {
             priority: own.priority,
             fifo: own.fifo && beneath.fifo,
-            handshakes_fifo: [own.priority, beneath.priority]
-                .iter()
-                .flatten()
-                .all(|priority| priority.strict),
+            handshakes_fifo: [own.priority, beneath.priority].iter().flatten().all(|priority| priority.strict),
             drops: [stores.scheme().drops, spec.scheme().drops].concat(),
             marks: stores.scheme().marks,
         }
@@ -149,20 +137,10 @@ impl Checked {
     }
 
     fn account(&mut self) {
-        let Checked {
-            drops,
-            stored,
-            log,
-            text,
-            promises,
-            ..
-        } = self;
+        let Checked { drops, stored, log, text, promises, .. } = self;
         let dropped: Vec<_> = drops.drain().collect();
         for (packet, reason) in &dropped {
-            assert!(
-                stored.remove(&packet.id).is_some(),
-                "{text}: {packet:?} dropped twice"
-            );
+            assert!(stored.remove(&packet.id).is_some(), "{text}: {packet:?} dropped twice");
             log.push((packet.id, Some(*reason)));
         }
         for (packet, reason) in &dropped {
@@ -174,14 +152,9 @@ impl Checked {
         }
         if let Some(limit) = (promises.priority).and_then(|priority| priority.protected_bytes) {
             for (packet, reason) in &dropped {
-                let syns: u64 = stored
-                    .values()
-                    .filter(|p| p.flags.syn)
-                    .map(|p| u64::from(p.bytes))
-                    .sum();
+                let syns: u64 = stored.values().filter(|p| p.flags.syn).map(|p| u64::from(p.bytes)).sum();
                 // A SYN that does not fit beside the queued SYNs may be dropped while data is queued.
-                let too_long =
-                    *reason == DropReason::Tail && syns + u64::from(packet.bytes) > limit;
+                let too_long = *reason == DropReason::Tail && syns + u64::from(packet.bytes) > limit;
                 assert!(
                     !packet.flags.syn || too_long || stored.values().all(|p| p.flags.syn),
                     "{text}: SYN dropped while data is queued"
@@ -191,17 +164,9 @@ impl Checked {
         let bytes: u64 = stored.values().map(|p| u64::from(p.bytes)).sum();
         assert_eq!(self.queue.len(), stored.len(), "{text}: packets");
         assert_eq!(self.queue.backlog(), bytes, "{text}: bytes");
-        assert_eq!(
-            self.queue.is_empty(),
-            stored.is_empty(),
-            "{text}: emptiness"
-        );
+        assert_eq!(self.queue.is_empty(), stored.is_empty(), "{text}: emptiness");
         for mark in self.drops.drain_marks() {
-            assert!(
-                promises.marks.contains(&mark.reason),
-                "{text}: marked for {}",
-                mark.reason
-            );
+            assert!(promises.marks.contains(&mark.reason), "{text}: marked for {}", mark.reason);
             self.marked += 1;
         }
     }
@@ -231,11 +196,7 @@ impl Checked {
             if !priority && self.promises.is_strict() {
                 let waiting = self.stored.values().find(|p| self.promises.has_priority(p));
                 assert!(
-                    waiting.is_none()
-                        || self
-                            .drops
-                            .iter()
-                            .any(|(p, _)| Some(p.id) == waiting.map(|w| w.id)),
+                    waiting.is_none() || self.drops.iter().any(|(p, _)| Some(p.id) == waiting.map(|w| w.id)),
                     "{text}: {packet:?} delivered before {waiting:?}"
                 );
             }
@@ -244,10 +205,7 @@ impl Checked {
             if !unordered {
                 let class = (packet.flow, priority);
                 let before = self.delivered.insert(class, packet.id);
-                assert!(
-                    before < Some(packet.id),
-                    "{text}: {packet:?} after {before:?}"
-                );
+                assert!(before < Some(packet.id), "{text}: {packet:?} after {before:?}");
             }
             self.log.push((packet.id, None));
         }
@@ -281,11 +239,7 @@ fn run(spec: &Spec, seed: u64, events: &[Event]) -> (Vec<(u32, Option<DropReason
     for _ in 0..=2 * checked.queue.len() {
         now = checked.dequeue(now).unwrap_or(now);
     }
-    assert!(
-        checked.stored.is_empty(),
-        "{}: does not run empty",
-        checked.text
-    );
+    assert!(checked.stored.is_empty(), "{}: does not run empty", checked.text);
     (checked.log, checked.marked)
 }
 
@@ -338,11 +292,7 @@ fn reads_back(text: &str) -> bool {
         return false;
     };
     let written = spec.to_string();
-    assert_eq!(
-        written.parse().as_ref(),
-        Ok(&spec),
-        "{text} was written as {written}"
-    );
+    assert_eq!(written.parse().as_ref(), Ok(&spec), "{text} was written as {written}");
     // A specification that parses can be built.
     assert!(registry::build::<TestPacket>(&spec, 0).is_empty());
     true
@@ -375,9 +325,7 @@ fn an_empty_queue_takes_a_syn_whatever_came_before() {
         has("share") && spec.options().count("share") < 100
     };
     let by_average = |spec: &Spec| spec.scheme().drops.contains(&DropReason::Early);
-    let takes = |spec: &Spec| {
-        !spec.child().is_some_and(by_average) && (protects(spec) || !by_average(spec))
-    };
+    let takes = |spec: &Spec| !spec.child().is_some_and(by_average) && (protects(spec) || !by_average(spec));
     let specs: Vec<Spec> = specs().into_iter().filter(takes).collect();
     assert!(specs.len() > 60, "{}", specs.len());
     for spec in specs {
@@ -385,10 +333,7 @@ fn an_empty_queue_takes_a_syn_whatever_came_before() {
         let mut now = Instant::ZERO;
         let syn = |id| TestPacket {
             id,
-            flags: Handshake {
-                syn: true,
-                fin: false,
-            },
+            flags: Handshake { syn: true, fin: false },
             ..TestPacket::data(u64::from(id % 5), 74)
         };
         for id in 0..4000 {
@@ -418,9 +363,7 @@ fn an_empty_queue_takes_a_syn_whatever_came_before() {
 fn every_option_takes_some_value() {
     for scheme in registry::SCHEMES {
         for option in scheme.options {
-            let of_any_kind = [
-                "5ms", "15kb", "15000", "50", "2", "0.5", "2.4mbit", "10p", "on",
-            ];
+            let of_any_kind = ["5ms", "15kb", "15000", "50", "2", "0.5", "2.4mbit", "10p", "on"];
             let words = match option.kind {
                 Kind::Choice(words) | Kind::Keyword(words) => words,
                 _ => &of_any_kind,
@@ -428,13 +371,7 @@ fn every_option_takes_some_value() {
             let values = option.default.iter().chain(words);
             let texts = values.map(|value| format!("{} {}={value}", scheme.name, option.name));
             let taken = texts.filter(|text| reads_back(text)).count();
-            assert!(
-                taken > 0,
-                "{} {}: {}",
-                scheme.name,
-                option.name,
-                option.kind
-            );
+            assert!(taken > 0, "{} {}: {}", scheme.name, option.name, option.kind);
             let nonsense = format!("{} {}=nonsense", scheme.name, option.name);
             let error = nonsense.parse::<Spec>().expect_err(&nonsense).to_string();
             assert!(error.contains(option.name), "{nonsense}: {error}");
@@ -447,31 +384,14 @@ fn every_scheme_is_complete() {
     let names: BTreeSet<&str> = registry::SCHEMES.iter().map(|scheme| scheme.name).collect();
     assert_eq!(names.len(), registry::SCHEMES.len(), "a name twice");
     for scheme in registry::SCHEMES {
-        assert!(
-            !scheme.summary.is_empty() && !scheme.source.is_empty(),
-            "{}",
-            scheme.name
-        );
+        assert!(!scheme.summary.is_empty() && !scheme.source.is_empty(), "{}", scheme.name);
         let mut options = BTreeSet::new();
         for option in scheme.options {
             assert!(!option.help.is_empty(), "{} {}", scheme.name, option.name);
-            assert!(
-                options.insert(option.name),
-                "{} {} twice",
-                scheme.name,
-                option.name
-            );
+            assert!(options.insert(option.name), "{} {} twice", scheme.name, option.name);
         }
-        assert!(
-            reads_back(scheme.name),
-            "{} is refused at its defaults",
-            scheme.name
-        );
-        assert!(
-            !scheme.drops.is_empty() || scheme.child.is_some(),
-            "{}: reasons for drops",
-            scheme.name
-        );
+        assert!(reads_back(scheme.name), "{} is refused at its defaults", scheme.name);
+        assert!(!scheme.drops.is_empty() || scheme.child.is_some(), "{}: reasons for drops", scheme.name);
         for preset in scheme.presets {
             assert!(!options.contains(preset.name), "{}", scheme.name);
         }
@@ -482,19 +402,15 @@ fn every_scheme_is_complete() {
 /// both.
 #[test]
 fn options_of_wrappers_and_children_do_not_collide() {
-    let (wrappers, others): (Vec<&Scheme>, Vec<&Scheme>) = registry::SCHEMES
-        .iter()
-        .copied()
-        .partition(|s| s.child.is_some());
+    let (wrappers, others): (Vec<&Scheme>, Vec<&Scheme>) =
+        registry::SCHEMES.iter().copied().partition(|s| s.child.is_some());
     // Shapers are left out: all words after `child=` of a shaper are options of the child.
     for wrapper in wrappers.into_iter().filter(|s| s.shaper.is_none()) {
         for own in wrapper.options {
             for child in &others {
                 let of_child = child.options.iter().find(|option| option.name == own.name);
                 assert!(
-                    of_child.is_none_or(
-                        |option| option.kind == own.kind && option.default == own.default
-                    ),
+                    of_child.is_none_or(|option| option.kind == own.kind && option.default == own.default),
                     "{} {} {}",
                     wrapper.name,
                     child.name,
@@ -512,19 +428,10 @@ fn options_of_wrappers_and_children_do_not_collide() {
 #[test]
 fn a_preset_stands_for_its_options_and_gives_way_to_what_is_given() {
     for (text, means) in [
-        (
-            "redfavor published",
-            "redfavor maxlen=0 share=100 exempt=on",
-        ),
+        ("redfavor published", "redfavor maxlen=0 share=100 exempt=on"),
         ("spa Published", "spa fin=priority maxlen=0 share=100"),
-        (
-            "spa published share=50 maxlen=60",
-            "spa fin=priority maxlen=60 share=50",
-        ),
-        (
-            "syn_prio published child=codel",
-            "syn_prio maxlen=0 share=100 child=codel",
-        ),
+        ("spa published share=50 maxlen=60", "spa fin=priority maxlen=60 share=50"),
+        ("syn_prio published child=codel", "syn_prio maxlen=0 share=100 child=codel"),
         ("codel", "codel"),
     ] {
         let spec: Spec = text.parse().unwrap();
@@ -538,28 +445,12 @@ fn a_preset_stands_for_its_options_and_gives_way_to_what_is_given() {
 fn one_option_is_changed_and_the_others_stay() {
     let spec: Spec = "spa share=50 child=redfavor limit=30000b".parse().unwrap();
     let changed = spec.with("share", Value::Count(70)).unwrap();
-    assert_eq!(
-        changed.to_string(),
-        "spa share=70 child=redfavor limit=30000b"
-    );
+    assert_eq!(changed.to_string(), "spa share=70 child=redfavor limit=30000b");
     let changed = spec.with("ecn", Value::Flag(true)).unwrap();
-    assert_eq!(
-        changed.to_string(),
-        "spa share=50 child=redfavor limit=30000b ecn=on"
-    );
-    assert_eq!(
-        spec.without("share").to_string(),
-        "spa child=redfavor limit=30000b"
-    );
-    assert_eq!(
-        spec.without("limit").with("limit", Value::Size(30_000)),
-        Ok(spec.clone())
-    );
-    for (name, value) in [
-        ("nonsense", Value::Count(1)),
-        ("share", Value::Count(101)),
-        ("nodrop", Value::Flag(true)),
-    ] {
+    assert_eq!(changed.to_string(), "spa share=50 child=redfavor limit=30000b ecn=on");
+    assert_eq!(spec.without("share").to_string(), "spa child=redfavor limit=30000b");
+    assert_eq!(spec.without("limit").with("limit", Value::Size(30_000)), Ok(spec.clone()));
+    for (name, value) in [("nonsense", Value::Count(1)), ("share", Value::Count(101)), ("nodrop", Value::Flag(true))] {
         let error = spec.with(name, value).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }

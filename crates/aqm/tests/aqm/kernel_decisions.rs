@@ -93,13 +93,7 @@ fn replay(path: &Path) -> [usize; 3] {
             counts[1] += usize::from(marked);
             ours.push(format!(">{}{}", packet.id, if marked { "*" } else { "" }));
         }
-        assert_eq!(
-            ours,
-            kernel,
-            "{}:{} at {now}: left is ours, right is the kernel's",
-            path.display(),
-            number + 1
-        );
+        assert_eq!(ours, kernel, "{}:{} at {now}: left is ours, right is the kernel's", path.display(), number + 1);
     }
     let left = format!("{} packets, {} bytes", qdisc.len(), qdisc.backlog());
     assert_eq!(left, header("left: "), "{}", path.display());
@@ -117,10 +111,7 @@ fn every_packet_fares_as_in_the_kernel() {
             continue;
         }
         let [sent, marked, dropped] = replay(&path);
-        assert!(
-            sent > 0 && dropped > 0,
-            "{name}: {sent} sent, {dropped} dropped"
-        );
+        assert!(sent > 0 && dropped > 0, "{name}: {sent} sent, {dropped} dropped");
         assert_eq!(marked > 0, name.contains("ecn"), "{name}: {marked} marked");
         files += 1;
     }

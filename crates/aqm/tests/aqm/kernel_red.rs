@@ -17,11 +17,7 @@ use std::path::Path;
 fn replay(text: &str) -> Result<usize, String> {
     let header = |key: &str| {
         text.lines()
-            .find_map(|line| {
-                line.strip_prefix("# ")?
-                    .strip_prefix(key)?
-                    .strip_prefix(": ")
-            })
+            .find_map(|line| line.strip_prefix("# ")?.strip_prefix(key)?.strip_prefix(": "))
             .ok_or_else(|| format!("no '{key}' in the header"))
     };
     let spec: Spec = header("spec")?.parse().map_err(|e| format!("{e}"))?;

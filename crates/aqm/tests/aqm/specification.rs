@@ -20,18 +20,12 @@ fn refused(text: &str) -> String {
 #[test]
 fn options_are_read_as_tc_writes_them() {
     for (written, read_as) in [
-        (
-            "codel target 20ms limit 100 ecn",
-            "codel limit=100 target=20ms ecn=on",
-        ),
+        ("codel target 20ms limit 100 ecn", "codel limit=100 target=20ms ecn=on"),
         ("codel target=20ms limit 100", "codel limit=100 target=20ms"),
         ("fq_codel noecn flows 64", "fq_codel flows=64 ecn=off"),
         ("FQ-CODEL Flows 64", "fq_codel flows=64"),
         ("codel ce-threshold=1ms", "codel ce_threshold=1ms"),
-        (
-            "spa fin priority child pfifo limit 50",
-            "spa fin=priority child=pfifo limit=50",
-        ),
+        ("spa fin priority child pfifo limit 50", "spa fin=priority child=pfifo limit=50"),
         ("spa limit 50 Child=PFIFO", "spa child=pfifo limit=50"),
     ] {
         assert_eq!(read(written), read_as, "{written}");
@@ -56,18 +50,9 @@ fn an_option_is_given_once() {
 #[test]
 fn what_was_probably_meant_is_suggested() {
     for (text, expected) in [
-        (
-            "fq_codle",
-            "unknown scheme 'fq_codle' (did you mean 'fq_codel'?); the schemes are: pfifo,",
-        ),
-        (
-            "codel tagret=5ms",
-            "codel has no option 'tagret' (did you mean 'target'?); it accepts limit",
-        ),
-        (
-            "spa chidl=codel",
-            "spa has no option 'chidl' (did you mean 'child'?)",
-        ),
+        ("fq_codle", "unknown scheme 'fq_codle' (did you mean 'fq_codel'?); the schemes are: pfifo,"),
+        ("codel tagret=5ms", "codel has no option 'tagret' (did you mean 'target'?); it accepts limit"),
+        ("spa chidl=codel", "spa has no option 'chidl' (did you mean 'child'?)"),
         ("codel tarmac=3", "codel has no option 'tarmac'; it accepts"),
         ("hfsc", "unknown scheme 'hfsc'; the schemes are"),
         ("codel 20ms", "codel has no option '20ms'; it accepts"),
@@ -80,22 +65,10 @@ fn what_was_probably_meant_is_suggested() {
 #[test]
 fn a_value_that_is_missing_or_no_value_is_said() {
     for (text, expected) in [
-        (
-            "codel limit 5 target",
-            "option 'target' needs a value, as in target=",
-        ),
-        (
-            "codel target ecn",
-            "option 'target': 'ecn' does not begin with a number",
-        ),
-        (
-            "spa child",
-            "option 'child' needs a value, as in child=codel",
-        ),
-        (
-            "codel target=-5ms",
-            "option 'target': '-5ms' is below zero; expected a time",
-        ),
+        ("codel limit 5 target", "option 'target' needs a value, as in target="),
+        ("codel target ecn", "option 'target': 'ecn' does not begin with a number"),
+        ("spa child", "option 'child' needs a value, as in child=codel"),
+        ("codel target=-5ms", "option 'target': '-5ms' is below zero; expected a time"),
     ] {
         let error = refused(text);
         assert!(error.starts_with(expected), "{text}: {error}");
@@ -109,12 +82,8 @@ fn value(kind: Kind, draw: u64) -> Value {
         Kind::Time(least, most) => Value::Time(Nanos(within(least.0, most.0))),
         Kind::Size(least, most) => Value::Size(within(least, most)),
         Kind::Count(least, most) => Value::Count(within(least, most)),
-        Kind::Integer(least, most) => {
-            Value::Integer(least + within(0, least.abs_diff(most)).cast_signed())
-        }
-        Kind::Real(least, most) => {
-            Value::Real(least + (most - least) * (draw as f64 / u64::MAX as f64))
-        }
+        Kind::Integer(least, most) => Value::Integer(least + within(0, least.abs_diff(most)).cast_signed()),
+        Kind::Real(least, most) => Value::Real(least + (most - least) * (draw as f64 / u64::MAX as f64)),
         Kind::Rate(least, most) => {
             let bits = within(least.bits_per_second(), most.bits_per_second());
             Value::Rate(Rate::from_bits_per_second(bits).expect("more than zero"))
@@ -127,13 +96,8 @@ fn value(kind: Kind, draw: u64) -> Value {
         Kind::Flag => Value::Flag(draw % 2 == 1),
         Kind::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
         Kind::Keyword(words) => Value::Keyword(words[draw as usize % words.len()]),
-        Kind::List {
-            length,
-            least,
-            most,
-        } => {
-            let numbers =
-                (0..length as u64).map(|n| least + (draw >> (n % 40)) % (most - least + 1));
+        Kind::List { length, least, most } => {
+            let numbers = (0..length as u64).map(|n| least + (draw >> (n % 40)) % (most - least + 1));
             let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
             Value::List(List::parse(&numbers.join(",")).expect("a list"))
         }
@@ -242,8 +206,5 @@ fn the_readme_lists_every_scheme() {
         std::fs::write(&path, expected).unwrap();
         return;
     }
-    assert!(
-        text == expected,
-        "README.md: the table of schemes is out of date; UPDATE_DOCS=1 writes it anew"
-    );
+    assert!(text == expected, "README.md: the table of schemes is out of date; UPDATE_DOCS=1 writes it anew");
 }

@@ -34,10 +34,7 @@ impl Clock {
             // Beyond 10^-28 s, 64 bits of ticks do not fill a nanosecond.
             Unit::OfNanos(10u64.checked_pow(exponent - 9).unwrap_or(u64::MAX))
         };
-        Clock {
-            unit,
-            offset: i128::from(offset_seconds) * 1_000_000_000,
-        }
+        Clock { unit, offset: i128::from(offset_seconds) * 1_000_000_000 }
     }
 
     /// Time of `ticks`, rounded down to a nanosecond and limited to the range of [`Instant`].
@@ -79,10 +76,7 @@ mod tests {
     fn powers_of_two() {
         assert_eq!(Clock::new(0x80, 0).time(7), Instant(7 * SECOND));
         assert_eq!(Clock::new(0x80 | 1, 0).time(3), Instant(SECOND * 3 / 2));
-        assert_eq!(
-            Clock::new(0x80 | 32, 0).time((5 << 32) | 0x4000_0000),
-            Instant(5 * SECOND + SECOND / 4)
-        );
+        assert_eq!(Clock::new(0x80 | 32, 0).time((5 << 32) | 0x4000_0000), Instant(5 * SECOND + SECOND / 4));
         assert_eq!(Clock::new(0x80 | 64, 0).time(1 << 63), Instant(SECOND / 2));
         assert_eq!(Clock::new(0xff, 0).time(u64::MAX), Instant(0));
     }

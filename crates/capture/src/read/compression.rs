@@ -161,12 +161,7 @@ impl Decompressor {
         thread::Builder::new()
             .name(format!("{} reader", decoder.compression))
             .spawn(move || decompress(decoder, &sender, &returned))?;
-        Ok(Decompressor {
-            messages,
-            emptied,
-            chunk: Vec::new(),
-            used: 0,
-        })
+        Ok(Decompressor { messages, emptied, chunk: Vec::new(), used: 0 })
     }
 
     /// Reads as [`Read::read`] does.
@@ -229,10 +224,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// Decoder of a file whose compression [is supported](Compression::is_supported).
-    pub(crate) fn new(
-        compression: Compression,
-        file: CompressedFile,
-    ) -> Result<Decoder, io::Error> {
+    pub(crate) fn new(compression: Compression, file: CompressedFile) -> Result<Decoder, io::Error> {
         let progress = file.progress.clone();
         let file = BufReader::with_capacity(64 * 1024, file);
         let from: Box<dyn Read + Send> = match compression {
@@ -245,20 +237,13 @@ impl Decoder {
             }
             #[cfg(feature = "xz")]
             Compression::Xz => {
-                let stream = liblzma::stream::Stream::new_stream_decoder(
-                    XZ_MEMORY,
-                    liblzma::stream::CONCATENATED,
-                )?;
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
                 Box::new(liblzma::bufread::XzDecoder::new_stream(file, stream))
             }
             Compression::Lz4 => Box::new(lz4::Frames::new(file)),
             _ => Box::new(file),
         };
-        Ok(Decoder {
-            compression,
-            from,
-            progress,
-        })
+        Ok(Decoder { compression, from, progress })
     }
 
     /// Reads as [`Read::read`] does, but is not interrupted.
@@ -275,9 +260,7 @@ impl Decoder {
     fn fault(&self, error: io::Error) -> ReadFault {
         match error.downcast::<FileError>() {
             Ok(FileError(error)) => ReadFault::Io(error),
-            Err(error) => {
-                ReadFault::Damaged(describe(self.compression, &error, self.progress.bytes()))
-            }
+            Err(error) => ReadFault::Damaged(describe(self.compression, &error, self.progress.bytes())),
         }
     }
 }
@@ -287,8 +270,6 @@ fn describe(compression: Compression, error: &io::Error, read: u64) -> String {
     if error.kind() == ErrorKind::UnexpectedEof {
         format!("the end of the {compression} file after {read} bytes of it")
     } else {
-        format!(
-            "{compression} data that cannot be decompressed ({error}), within the first {read} bytes of the file"
-        )
+        format!("{compression} data that cannot be decompressed ({error}), within the first {read} bytes of the file")
     }
 }

@@ -75,10 +75,7 @@ pub enum WarningKind {
 impl WarningKind {
     /// Whether reading ended at the defect.
     pub fn ends_reading(self) -> bool {
-        matches!(
-            self,
-            WarningKind::CutShort | WarningKind::Corrupt | WarningKind::Compression
-        )
+        matches!(self, WarningKind::CutShort | WarningKind::Corrupt | WarningKind::Compression)
     }
 
     /// Whether the defect is an error for a [strict](crate::read::CaptureReader::strict) reader: all but

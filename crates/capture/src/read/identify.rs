@@ -62,22 +62,10 @@ pub(crate) const CONVERT: &str = "convert it with `editcap -F pcapng FILE FILE.p
 const CONVERTIBLE: &[(&[u8], &str)] = &[
     (b"\xa1\xb2\xcd\x34", MODIFIED),
     (b"\x34\xcd\xb2\xa1", MODIFIED),
-    (
-        b"\x1c\x00\x01\xac",
-        "a pcap variant of IXIA hardware (lcap)",
-    ),
-    (
-        b"\xac\x01\x00\x1c",
-        "a pcap variant of IXIA hardware (lcap)",
-    ),
-    (
-        b"\x1c\x00\x01\xab",
-        "a pcap variant of IXIA software (lcap)",
-    ),
-    (
-        b"\xab\x01\x00\x1c",
-        "a pcap variant of IXIA software (lcap)",
-    ),
+    (b"\x1c\x00\x01\xac", "a pcap variant of IXIA hardware (lcap)"),
+    (b"\xac\x01\x00\x1c", "a pcap variant of IXIA hardware (lcap)"),
+    (b"\x1c\x00\x01\xab", "a pcap variant of IXIA software (lcap)"),
+    (b"\xab\x01\x00\x1c", "a pcap variant of IXIA software (lcap)"),
     (b"snoop\0\0\0", "a snoop capture (Solaris, RFC 1761)"),
     (b"btsnoop\0", "a Bluetooth snoop capture"),
     (b"RTSS", "a Microsoft NetMon 1 capture"),
@@ -90,10 +78,7 @@ const CONVERTIBLE: &[(&[u8], &str)] = &[
     (b"\x7fver", "an EtherPeek or OmniPeek capture"),
     (b"ObserverPktBuf", "a Network Instruments Observer capture"),
     (b"\x05VNF", "a Visual Networks capture"),
-    (
-        b"\x00\x00\x02\x00\x12\x05\x00\x10",
-        "a Tektronix K12 capture",
-    ),
+    (b"\x00\x00\x02\x00\x12\x05\x00\x10", "a Tektronix K12 capture"),
 ];
 
 const MODIFIED: &str = "a modified pcap capture (Kuznetzov's tcpdump of 1999)";
@@ -105,10 +90,7 @@ const NOT_CONVERTIBLE: &[(&[u8], &str)] = &[
     (b"\xa1\xb2\x34\xcd", MESQUITA),
     (b"\xcd\x34\xb2\xa1", MESQUITA),
     (b"BZh", "bzip2 data: decompress it with `bunzip2` first"),
-    (
-        b"\x1f\x9d",
-        "compress(1) data: decompress it with `uncompress` first",
-    ),
+    (b"\x1f\x9d", "compress(1) data: decompress it with `uncompress` first"),
     (b"\x1f\x8b", "gzip data: decompress it first"),
     (b"\x28\xb5\x2f\xfd", "zstd data: decompress it first"),
     (b"\xfd7zXZ\0", "xz data: decompress it first"),
@@ -126,10 +108,7 @@ const MESQUITA: &str = "a pcap variant of Mesquita's patches, which nothing know
 
 fn other(head: &[u8]) -> String {
     let named = |table: &[(&[u8], &'static str)]| {
-        table
-            .iter()
-            .find(|(magic, _)| head.starts_with(magic))
-            .map(|(_, name)| *name)
+        table.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name)
     };
     if head.is_empty() {
         return "the file is empty".into();
@@ -153,10 +132,7 @@ fn other(head: &[u8]) -> String {
         return format!("it looks like an Endace ERF capture: {CONVERT}");
     }
     let shown = head.iter().take(8).map(|byte| format!("{byte:02x}"));
-    format!(
-        "it begins with bytes {}, which no known capture does",
-        shown.collect::<Vec<_>>().join(" ")
-    )
+    format!("it begins with bytes {}, which no known capture does", shown.collect::<Vec<_>>().join(" "))
 }
 
 /// Kind of text, if the file is text.
@@ -164,30 +140,18 @@ fn text(head: &[u8]) -> Option<&'static str> {
     // A character may be cut at the end of the head.
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(&head[..error.valid_up_to()]).ok()?
-        }
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&head[..error.valid_up_to()]).ok()?,
         Err(_) => return None,
     };
-    let printable =
-        |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}');
+    let printable = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}');
     if !valid.chars().all(printable) {
         return None;
     }
-    Some(
-        match valid
-            .trim_start_matches('\u{feff}')
-            .trim_start()
-            .chars()
-            .next()
-        {
-            Some('{' | '[') => "it looks like a JSON text",
-            Some('<') => "it looks like XML or HTML",
-            _ => {
-                "it looks like text (packets printed by tcpdump or tshark cannot be read, only captures written with -w)"
-            }
-        },
-    )
+    Some(match valid.trim_start_matches('\u{feff}').trim_start().chars().next() {
+        Some('{' | '[') => "it looks like a JSON text",
+        Some('<') => "it looks like XML or HTML",
+        _ => "it looks like text (packets printed by tcpdump or tshark cannot be read, only captures written with -w)",
+    })
 }
 
 /// Whether the file begins like an ERF record: with a registered type, and a length that covers its header.

@@ -1,9 +1,7 @@
 //! A stream of bytes, read through a window of contiguous bytes that moves over it.
 
 use crate::RawPacket;
-use crate::read::compression::{
-    CompressedFile, Compression, Decoder, Decompressor, MAGIC, Progress, ReadFault,
-};
+use crate::read::compression::{CompressedFile, Compression, Decoder, Decompressor, MAGIC, Progress, ReadFault};
 use gentle_units::Instant;
 use gentle_wire::LinkType;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -46,14 +44,8 @@ pub(crate) struct Record {
 
 impl Record {
     /// No packet.
-    pub(crate) const NONE: Record = Record {
-        time: Instant::ZERO,
-        interface: 0,
-        link: LinkType(0),
-        original_len: 0,
-        at: 0,
-        len: 0,
-    };
+    pub(crate) const NONE: Record =
+        Record { time: Instant::ZERO, interface: 0, link: LinkType(0), original_len: 0, at: 0, len: 0 };
 
     /// The packet, borrowed from the window.
     #[inline]
@@ -89,11 +81,7 @@ impl Input {
         from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;
         let compression = Compression::of(&head);
         if compression == Compression::None || !compression.is_supported() {
-            return Ok(Opened {
-                input: Input::new(&head, Origin::Plain(from)),
-                compression,
-                progress: None,
-            });
+            return Ok(Opened { input: Input::new(&head, Origin::Plain(from)), compression, progress: None });
         }
         let progress = Progress::default();
         let file = CompressedFile::new(Box::new(Cursor::new(head).chain(from)), progress.clone());
@@ -102,11 +90,7 @@ impl Input {
             true => Origin::Decoded(decoder),
             false => Origin::Compressed(Decompressor::start(decoder)?),
         };
-        Ok(Opened {
-            input: Input::new(&[], origin),
-            compression,
-            progress: Some(progress),
-        })
+        Ok(Opened { input: Input::new(&[], origin), compression, progress: Some(progress) })
     }
 
     /// Creates the window of a stream whose first bytes `head`, at most a window, have been read already.
@@ -114,15 +98,7 @@ impl Input {
         let mut buffer = vec![0; WINDOW];
         let end = head.len().min(WINDOW);
         buffer[..end].copy_from_slice(&head[..end]);
-        Input {
-            origin,
-            buffer,
-            start: 0,
-            end,
-            base: 0,
-            ended: false,
-            damage: None,
-        }
+        Input { origin, buffer, start: 0, end, base: 0, ended: false, damage: None }
     }
 
     /// Offset of the window in the stream, bytes.

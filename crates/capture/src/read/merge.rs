@@ -24,12 +24,7 @@ pub struct Merge {
 impl Merge {
     /// Merges captures, which [`Sink::packet`] identifies by their index in `readers`.
     pub fn new(readers: Vec<CaptureReader>) -> Merge {
-        Merge {
-            next: BinaryHeap::with_capacity(readers.len()),
-            readers,
-            started: 0,
-            delivered: false,
-        }
+        Merge { next: BinaryHeap::with_capacity(readers.len()), readers, started: 0, delivered: false }
     }
 
     /// Passes the next packets to `to`, at least one; returns `false` at the end of all captures.

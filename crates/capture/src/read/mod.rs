@@ -73,9 +73,7 @@ impl Statistics {
     pub fn dropped(&self) -> u64 {
         let of_interface = self.dropped_by_interface.unwrap_or(0);
         let of_system = self.dropped_by_system.unwrap_or(0);
-        of_interface
-            .saturating_add(of_system)
-            .max(self.dropped_between)
+        of_interface.saturating_add(of_system).max(self.dropped_between)
     }
 
     /// Replaces the counters that `newer` has.

@@ -59,16 +59,9 @@ pub(crate) struct Pcap {
 
 impl Pcap {
     /// Reads the file header. The inner error describes a file that is not supported.
-    pub(crate) fn new(
-        variant: Variant,
-        input: &mut Input,
-    ) -> Result<Result<Pcap, String>, std::io::Error> {
+    pub(crate) fn new(variant: Variant, input: &mut Input) -> Result<Result<Pcap, String>, std::io::Error> {
         let whole = input.want(FILE_HEADER)?;
-        let Some(header) = input
-            .window()
-            .first_chunk::<FILE_HEADER>()
-            .filter(|_| whole)
-        else {
+        let Some(header) = input.window().first_chunk::<FILE_HEADER>().filter(|_| whole) else {
             let cut = input.window().len();
             input.take(cut);
             return Ok(Ok(Pcap {
@@ -85,8 +78,7 @@ impl Pcap {
             }));
         };
         let u16_at = |at: usize| variant.u16([header[at], header[at + 1]]);
-        let u32_at =
-            |at: usize| variant.u32([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let u32_at = |at: usize| variant.u32([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let (major, minor) = (u16_at(4), u16_at(6));
         let lengths = match (major, minor) {
             (2, ..=2) | (543, 0) => Lengths::OriginalFirst,
@@ -116,11 +108,7 @@ impl Pcap {
             fractions: if nanos { 1_000_000_000 } else { 1_000_000 },
             last: Instant::ZERO,
             reported: None,
-            max_len: if LARGE.contains(&link.0) {
-                MAX_LEN_LARGE
-            } else {
-                MAX_LEN
-            },
+            max_len: if LARGE.contains(&link.0) { MAX_LEN_LARGE } else { MAX_LEN },
             interface: Some(Interface {
                 link,
                 snap_length: (snap_length != 0).then_some(snap_length),
@@ -139,11 +127,7 @@ impl Pcap {
     }
 
     pub(crate) fn kind(&self) -> FormatKind {
-        if self.variant.nanos {
-            FormatKind::PcapNanos
-        } else {
-            FormatKind::PcapMicros
-        }
+        if self.variant.nanos { FormatKind::PcapNanos } else { FormatKind::PcapMicros }
     }
 
     pub(crate) fn big_endian(&self) -> bool {
@@ -156,11 +140,7 @@ impl Pcap {
 
     /// Finds the next packet and describes it in `record`; returns `false` at the end of the file.
     #[inline(always)]
-    pub(crate) fn next(
-        &mut self,
-        input: &mut Input,
-        record: &mut Record,
-    ) -> Result<bool, Box<Fault>> {
+    pub(crate) fn next(&mut self, input: &mut Input, record: &mut Record) -> Result<bool, Box<Fault>> {
         match self.whole(input.window()) {
             Some(fields) => {
                 self.take(fields, input, record);
@@ -185,13 +165,8 @@ impl Pcap {
             let (record, behind) = rest.split_at(RECORD_HEADER + len as usize);
             rest = behind;
             last = self.time(fields);
-            let packet = RawPacket {
-                time: last,
-                interface: 0,
-                link: self.link,
-                original_len,
-                data: &record[RECORD_HEADER..],
-            };
+            let packet =
+                RawPacket { time: last, interface: 0, link: self.link, original_len, data: &record[RECORD_HEADER..] };
             if to.packet(0, &packet).is_break() {
                 break;
             }
@@ -290,11 +265,7 @@ impl Pcap {
             Lengths::OriginalFirst => true,
             Lengths::Either => first > second,
         };
-        if swap {
-            [seconds, fraction, second, first]
-        } else {
-            [seconds, fraction, first, second]
-        }
+        if swap { [seconds, fraction, second, first] } else { [seconds, fraction, first, second] }
     }
 
     /// Checks a record for a length that is too large, and for the header of another file.
@@ -312,29 +283,17 @@ impl Pcap {
             return damage(format!("a length of {len} bytes"));
         }
         let magic = [0xa1b2_c3d4, 0xa1b2_3c4d];
-        let joined = input
-            .window()
-            .first_chunk::<RECORD_HEADER>()
-            .is_some_and(|header| {
-                let read = |variant: Variant| {
-                    (
-                        variant.u32([header[0], header[1], header[2], header[3]]),
-                        variant.u16([header[4], header[5]]),
-                    )
-                };
-                [false, true].into_iter().any(|big_endian| {
-                    let (number, major) = read(Variant {
-                        big_endian,
-                        nanos: false,
-                    });
-                    magic.contains(&number) && major == 2
-                })
-            });
+        let joined = input.window().first_chunk::<RECORD_HEADER>().is_some_and(|header| {
+            let read = |variant: Variant| {
+                (variant.u32([header[0], header[1], header[2], header[3]]), variant.u16([header[4], header[5]]))
+            };
+            [false, true].into_iter().any(|big_endian| {
+                let (number, major) = read(Variant { big_endian, nanos: false });
+                magic.contains(&number) && major == 2
+            })
+        });
         if joined {
-            return damage(
-                "the header of another pcap file (join captures with `mergecap -a -w OUT FILE...`)"
-                    .into(),
-            );
+            return damage("the header of another pcap file (join captures with `mergecap -a -w OUT FILE...`)".into());
         }
         Ok(())
     }
@@ -345,17 +304,10 @@ impl Pcap {
         let left = input.window();
         let expected = match (self.header_cut.take(), left.first_chunk::<RECORD_HEADER>()) {
             (Some(cut), _) => {
-                return Err(Damage::cut_short(
-                    0,
-                    format!("a file header of {FILE_HEADER} bytes"),
-                    cut,
-                ));
+                return Err(Damage::cut_short(0, format!("a file header of {FILE_HEADER} bytes"), cut));
             }
             (None, Some(header)) => {
-                format!(
-                    "a packet of {} bytes behind its header",
-                    self.fields(header)[2]
-                )
+                format!("a packet of {} bytes behind its header", self.fields(header)[2])
             }
             (None, None) if left.is_empty() => return Ok(false),
             (None, None) => format!("a packet header of {RECORD_HEADER} bytes"),
@@ -405,31 +357,19 @@ impl Variant {
     fn u32s(self, bytes: &[u8; RECORD_HEADER]) -> [u32; 4] {
         let at = |i: usize| {
             let number = u32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
-            if self.big_endian {
-                number.swap_bytes()
-            } else {
-                number
-            }
+            if self.big_endian { number.swap_bytes() } else { number }
         };
         [at(0), at(4), at(8), at(12)]
     }
 
     #[inline]
     fn u16(self, bytes: [u8; 2]) -> u16 {
-        if self.big_endian {
-            u16::from_be_bytes(bytes)
-        } else {
-            u16::from_le_bytes(bytes)
-        }
+        if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
     }
 
     #[inline]
     fn u32(self, bytes: [u8; 4]) -> u32 {
-        if self.big_endian {
-            u32::from_be_bytes(bytes)
-        } else {
-            u32::from_le_bytes(bytes)
-        }
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 }
 

@@ -88,9 +88,7 @@ impl PcapNg {
             let version = (pcapng.u16([a, b]), pcapng.u16([c, d]));
             if !is_supported(version) {
                 let (major, minor) = version;
-                return Ok(Err(format!(
-                    "it is pcapng of version {major}.{minor}, which this program does not know"
-                )));
+                return Ok(Err(format!("it is pcapng of version {major}.{minor}, which this program does not know")));
             }
         }
         Ok(Ok(pcapng))
@@ -138,13 +136,7 @@ impl PcapNg {
 
     /// Reads an enhanced or obsolete packet block.
     #[inline]
-    fn packet(
-        &mut self,
-        input: &mut Input,
-        kind: u32,
-        total: usize,
-        record: &mut Record,
-    ) -> PacketFound {
+    fn packet(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> PacketFound {
         check_length(input.offset(), total, PACKET_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -155,11 +147,7 @@ impl PcapNg {
             return self.end(input);
         };
         let at = |i: usize| self.u32([header[i], header[i + 1], header[i + 2], header[i + 3]]);
-        let interface = if kind == ENHANCED_PACKET {
-            at(8)
-        } else {
-            u32::from(self.u16([header[8], header[9]]))
-        };
+        let interface = if kind == ENHANCED_PACKET { at(8) } else { u32::from(self.u16([header[8], header[9]])) };
         let ticks = u64::from(at(12)) << 32 | u64::from(at(16));
         let (len, original_len) = (at(20), at(24));
         let Some(described) = self.section.get(interface as usize) else {
@@ -214,13 +202,7 @@ impl PcapNg {
 
     /// Reads any other block; returns whether it was a packet.
     #[inline(never)]
-    fn other(
-        &mut self,
-        input: &mut Input,
-        kind: u32,
-        total: usize,
-        record: &mut Record,
-    ) -> PacketFound {
+    fn other(&mut self, input: &mut Input, kind: u32, total: usize, record: &mut Record) -> PacketFound {
         match kind {
             SECTION_HEADER => self.begin_section(input).map(|()| false),
             INTERFACE_DESCRIPTION => self.interface(input, total).map(|()| false),
@@ -234,10 +216,10 @@ impl PcapNg {
     fn begin_section(&mut self, input: &mut Input) -> Result<(), Box<Fault>> {
         let offset = input.offset();
         input.want(16)?;
-        let &[_, _, _, _, a, b, c, d, ref order @ .., e, f, g, h] =
-            input.window().first_chunk::<16>().ok_or_else(|| {
-                Damage::cut_short(offset, "a section header".into(), input.window().len())
-            })?;
+        let &[_, _, _, _, a, b, c, d, ref order @ .., e, f, g, h] = input
+            .window()
+            .first_chunk::<16>()
+            .ok_or_else(|| Damage::cut_short(offset, "a section header".into(), input.window().len()))?;
         self.big_endian = match order {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
@@ -245,11 +227,7 @@ impl PcapNg {
                 return Err(corrupt(
                     offset,
                     "a section header with the byte-order magic 1a 2b 3c 4d, in either order",
-                    other
-                        .iter()
-                        .map(|byte| format!("{byte:02x} "))
-                        .collect::<String>()
-                        .trim_end(),
+                    other.iter().map(|byte| format!("{byte:02x} ")).collect::<String>().trim_end(),
                 ));
             }
         };
@@ -319,10 +297,7 @@ impl PcapNg {
                 break;
             }
             let Some(value) = rest.get(..len) else {
-                malformed = Some(format!(
-                    "option {code} of {len} bytes where {} are left",
-                    rest.len()
-                ));
+                malformed = Some(format!("option {code} of {len} bytes where {} are left", rest.len()));
                 break;
             };
             match (code, value) {
@@ -331,21 +306,14 @@ impl PcapNg {
                 (9, &[value]) => resolution = value,
                 (13, &[value]) => interface.fcs_length = Some(value),
                 (14, value) if let Ok(&bytes) = <&[u8; 8]>::try_from(value) => {
-                    offset = if self.big_endian {
-                        i64::from_be_bytes(bytes)
-                    } else {
-                        i64::from_le_bytes(bytes)
-                    };
+                    offset = if self.big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
                 }
                 (9 | 13 | 14, _) => malformed = Some(format!("option {code} of {len} bytes")),
                 _ => {}
             }
             options = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
         }
-        Options {
-            clock: Clock::new(resolution, offset),
-            malformed,
-        }
+        Options { clock: Clock::new(resolution, offset), malformed }
     }
 
     /// Reads an interface statistics block. Counters are cumulative, so those of the last block count.
@@ -364,11 +332,7 @@ impl PcapNg {
             let Ok(&bytes) = <&[u8; 8]>::try_from(value) else {
                 continue;
             };
-            let number = if self.big_endian {
-                u64::from_be_bytes(bytes)
-            } else {
-                u64::from_le_bytes(bytes)
-            };
+            let number = if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) };
             match code {
                 4 => found.received = Some(number),
                 5 => found.dropped_by_interface = Some(number),
@@ -389,10 +353,7 @@ impl PcapNg {
     }
 
     /// Codes and values of options, up to the first malformed one.
-    fn well_formed_options<'a>(
-        &self,
-        mut options: &'a [u8],
-    ) -> impl Iterator<Item = (u16, &'a [u8])> {
+    fn well_formed_options<'a>(&self, mut options: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> {
         std::iter::from_fn(move || {
             let [a, b, c, d, rest @ ..] = options else {
                 return None;
@@ -405,12 +366,7 @@ impl PcapNg {
     }
 
     /// Reads a simple packet block.
-    fn simple_packet(
-        &mut self,
-        input: &mut Input,
-        total: usize,
-        record: &mut Record,
-    ) -> PacketFound {
+    fn simple_packet(&mut self, input: &mut Input, total: usize, record: &mut Record) -> PacketFound {
         check_length(input.offset(), total, SIMPLE_HEADER + TRAILER, MAX_BLOCK)?;
         if !input.want(total)? {
             return self.end(input);
@@ -423,8 +379,7 @@ impl PcapNg {
                 kind: WarningKind::NoTime,
                 offset: input.offset(),
                 expected: "packets with a time".into(),
-                found: "simple packets, which have none and are given that of the packet before"
-                    .into(),
+                found: "simple packets, which have none and are given that of the packet before".into(),
             })));
         }
         let Some(described) = self.section.first() else {
@@ -448,12 +403,7 @@ impl PcapNg {
     }
 
     /// Skips a block without keeping it.
-    fn skip_block(
-        &mut self,
-        input: &mut Input,
-        total: usize,
-        least: usize,
-    ) -> Result<(), Box<Fault>> {
+    fn skip_block(&mut self, input: &mut Input, total: usize, least: usize) -> Result<(), Box<Fault>> {
         let offset = input.offset();
         check_length(offset, total, least, u32::MAX as usize)?;
         let body = (total - TRAILER) as u64;
@@ -515,31 +465,19 @@ impl PcapNg {
         }
         let (offset, left) = (input.offset(), left.len());
         if left < EMPTY_BLOCK {
-            return Err(Damage::cut_short(
-                offset,
-                "a block of at least 12 bytes".into(),
-                left,
-            ));
+            return Err(Damage::cut_short(offset, "a block of at least 12 bytes".into(), left));
         }
         Err(cut_block(offset, self.block(input).1, left))
     }
 
     #[inline]
     fn u16(&self, bytes: [u8; 2]) -> u16 {
-        if self.big_endian {
-            u16::from_be_bytes(bytes)
-        } else {
-            u16::from_le_bytes(bytes)
-        }
+        if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
     }
 
     #[inline]
     fn u32(&self, bytes: [u8; 4]) -> u32 {
-        if self.big_endian {
-            u32::from_be_bytes(bytes)
-        } else {
-            u32::from_le_bytes(bytes)
-        }
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 }
 
@@ -556,10 +494,7 @@ fn is_supported(version: (u16, u16)) -> bool {
 
 /// Text up to the first zero byte, at most [`MAX_TEXT`] bytes.
 fn text(bytes: &[u8]) -> String {
-    let end = bytes
-        .iter()
-        .position(|&byte| byte == 0)
-        .unwrap_or(bytes.len());
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end.min(MAX_TEXT)]).into_owned()
 }
 
@@ -593,9 +528,5 @@ fn match_trailer(offset: u64, total: usize, trailer: usize) -> Result<(), Box<Fa
         return Ok(());
     }
     let expected = format!("a block that ends with its length of {total} bytes");
-    Err(corrupt(
-        offset,
-        &expected,
-        &format!("a length of {trailer} there"),
-    ))
+    Err(corrupt(offset, &expected, &format!("a length of {trailer} there")))
 }

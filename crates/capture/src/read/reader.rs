@@ -6,9 +6,7 @@ use crate::read::identify::{self, Identity};
 use crate::read::input::{Input, Opened, Record};
 use crate::read::pcap::Pcap;
 use crate::read::pcapng::PcapNg;
-use crate::read::{
-    CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind,
-};
+use crate::read::{CaptureError, Compression, Format, FormatKind, Interface, RawPacket, Sink, Warning, WarningKind};
 use gentle_units::Instant;
 use std::fs::File;
 use std::io::{self, Read};
@@ -88,10 +86,7 @@ impl CaptureReader {
         if path.as_os_str() == "-" {
             return CaptureReader::from_reader(name, Box::new(io::stdin()));
         }
-        let io_error = |source| CaptureError::Io {
-            file: path.display().to_string(),
-            source,
-        };
+        let io_error = |source| CaptureError::Io { file: path.display().to_string(), source };
         let file = File::open(path).map_err(io_error)?;
         let metadata = file.metadata().map_err(io_error)?;
         if metadata.is_dir() {
@@ -113,10 +108,7 @@ impl CaptureReader {
         let again = self.again.as_ref()?;
         Some(again().map(|reader| CaptureReader {
             strict: self.strict,
-            chosen: self.chosen.as_ref().map(|chosen| Chosen {
-                interfaces: Vec::new(),
-                ..chosen.clone()
-            }),
+            chosen: self.chosen.as_ref().map(|chosen| Chosen { interfaces: Vec::new(), ..chosen.clone() }),
             ..reader
         }))
     }
@@ -136,19 +128,9 @@ impl CaptureReader {
     ///
     /// # Errors
     /// As [`CaptureReader::open`].
-    pub fn from_reader(
-        name: String,
-        from: Box<dyn Read + Send>,
-    ) -> Result<CaptureReader, CaptureError> {
-        let io_error = |source| CaptureError::Io {
-            file: name.clone(),
-            source,
-        };
-        let Opened {
-            mut input,
-            compression,
-            progress,
-        } = Input::open(from).map_err(io_error)?;
+    pub fn from_reader(name: String, from: Box<dyn Read + Send>) -> Result<CaptureReader, CaptureError> {
+        let io_error = |source| CaptureError::Io { file: name.clone(), source };
+        let Opened { mut input, compression, progress } = Input::open(from).map_err(io_error)?;
         if !compression.is_supported() {
             return Err(CaptureError::NotACapture {
                 found: format!(
@@ -174,11 +156,7 @@ impl CaptureReader {
             again: None,
             input,
             framing,
-            format: Format {
-                kind,
-                big_endian,
-                compression,
-            },
+            format: Format { kind, big_endian, compression },
             progress,
             size: None,
             warnings: Vec::new(),
@@ -197,14 +175,8 @@ impl CaptureReader {
 
     /// Delivers only packets of the interfaces for which `is_chosen` returns true. It is called once for each interface,
     /// with its number, and for all of a section's interfaces that come before its first packet.
-    pub fn choose(
-        mut self,
-        is_chosen: impl Fn(u32, &Interface) -> bool + Send + Sync + 'static,
-    ) -> CaptureReader {
-        self.chosen = Some(Chosen {
-            is_chosen: Arc::new(is_chosen),
-            interfaces: Vec::new(),
-        });
+    pub fn choose(mut self, is_chosen: impl Fn(u32, &Interface) -> bool + Send + Sync + 'static) -> CaptureReader {
+        self.chosen = Some(Chosen { is_chosen: Arc::new(is_chosen), interfaces: Vec::new() });
         self
     }
 
@@ -322,10 +294,7 @@ impl CaptureReader {
         let mut damage = match fault {
             Fault::Io(source) => {
                 self.ended = true;
-                return Err(CaptureError::Io {
-                    file: self.name.clone(),
-                    source,
-                });
+                return Err(CaptureError::Io { file: self.name.clone(), source });
             }
             Fault::Damage(damage) => damage,
         };

@@ -50,19 +50,11 @@ pub(crate) const ORDERS: [Order; 2] = [Order { big_endian: false }, Order { big_
 
 impl Order {
     pub(crate) fn u16(self, value: u16) -> [u8; 2] {
-        if self.big_endian {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
     pub(crate) fn u32(self, value: u32) -> [u8; 4] {
-        if self.big_endian {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 }
 
@@ -107,10 +99,7 @@ pub(crate) struct PcapNg {
 
 impl PcapNg {
     pub(crate) fn new(order: Order) -> PcapNg {
-        let mut new = PcapNg {
-            order,
-            file: Vec::new(),
-        };
+        let mut new = PcapNg { order, file: Vec::new() };
         new.section(order);
         new
     }
@@ -135,12 +124,7 @@ impl PcapNg {
         self.block(0x0a0d_0d0a, &body)
     }
 
-    pub(crate) fn interface(
-        &mut self,
-        link: u16,
-        snap: u32,
-        options: &[(u16, &[u8])],
-    ) -> &mut PcapNg {
+    pub(crate) fn interface(&mut self, link: u16, snap: u32, options: &[(u16, &[u8])]) -> &mut PcapNg {
         let mut body = self.order.u16(link).to_vec();
         body.extend([0; 2]);
         body.extend(self.order.u32(snap));
@@ -153,43 +137,17 @@ impl PcapNg {
         self.block(1, &body)
     }
 
-    pub(crate) fn enhanced(
-        &mut self,
-        interface: u32,
-        ticks: u64,
-        original_len: u32,
-        data: &[u8],
-    ) -> &mut PcapNg {
-        let words = [
-            interface,
-            (ticks >> 32) as u32,
-            ticks as u32,
-            data.len() as u32,
-            original_len,
-        ];
-        let mut body: Vec<u8> = words
-            .into_iter()
-            .flat_map(|word| self.order.u32(word))
-            .collect();
+    pub(crate) fn enhanced(&mut self, interface: u32, ticks: u64, original_len: u32, data: &[u8]) -> &mut PcapNg {
+        let words = [interface, (ticks >> 32) as u32, ticks as u32, data.len() as u32, original_len];
+        let mut body: Vec<u8> = words.into_iter().flat_map(|word| self.order.u32(word)).collect();
         body.extend(data);
         self.block(6, &body)
     }
 
-    pub(crate) fn obsolete(
-        &mut self,
-        interface: u16,
-        ticks: u64,
-        original_len: u32,
-        data: &[u8],
-    ) -> &mut PcapNg {
+    pub(crate) fn obsolete(&mut self, interface: u16, ticks: u64, original_len: u32, data: &[u8]) -> &mut PcapNg {
         let mut body = self.order.u16(interface).to_vec();
         body.extend(self.order.u16(99));
-        for word in [
-            (ticks >> 32) as u32,
-            ticks as u32,
-            data.len() as u32,
-            original_len,
-        ] {
+        for word in [(ticks >> 32) as u32, ticks as u32, data.len() as u32, original_len] {
             body.extend(self.order.u32(word));
         }
         body.extend(data);
@@ -215,13 +173,8 @@ pub(crate) fn pcapng(order: Order, packets: &[Packet]) -> Vec<u8> {
 
 /// Compression function; [`COMPRESSIONS`] lists all by name.
 pub(crate) type Compress = fn(&[u8]) -> Vec<u8>;
-pub(crate) const COMPRESSIONS: [(&str, Compress); 5] = [
-    ("no", <[u8]>::to_vec),
-    ("gzip", gzip),
-    ("zstd", zstd),
-    ("xz", xz),
-    ("lz4", lz4),
-];
+pub(crate) const COMPRESSIONS: [(&str, Compress); 5] =
+    [("no", <[u8]>::to_vec), ("gzip", gzip), ("zstd", zstd), ("xz", xz), ("lz4", lz4)];
 
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -250,9 +203,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<CaptureReader, CaptureError> {
 }
 
 /// All packets of a capture, and its warnings.
-pub(crate) fn drain(
-    mut reader: CaptureReader,
-) -> Result<(Vec<Packet>, Vec<Warning>), CaptureError> {
+pub(crate) fn drain(mut reader: CaptureReader) -> Result<(Vec<Packet>, Vec<Warning>), CaptureError> {
     let mut packets = Vec::new();
     while let Some(packet) = reader.next()? {
         packets.push(Packet::from(&packet));

@@ -13,10 +13,7 @@ fn the_warning(file: &[u8]) -> (usize, Warning) {
     let CaptureError::Damaged(refused) = &error else {
         panic!("damage expected: {error}");
     };
-    assert_eq!(
-        (refused.kind, refused.offset),
-        (warning.kind, warning.offset)
-    );
+    assert_eq!((refused.kind, refused.offset), (warning.kind, warning.offset));
     (packets.len(), warning.clone())
 }
 
@@ -46,10 +43,9 @@ fn pcapng_blocks(packets: &[Packet]) -> Vec<usize> {
 fn cut_at_every_byte() {
     let all = packets(1);
     for order in ORDERS {
-        for (file, begins) in [
-            (pcap(order, true, &all), pcap_records(&all)),
-            (pcapng(order, &all), pcapng_blocks(&all)),
-        ] {
+        for (file, begins) in
+            [(pcap(order, true, &all), pcap_records(&all)), (pcapng(order, &all), pcapng_blocks(&all))]
+        {
             assert_eq!(begins.last(), Some(&file.len()));
             for cut in 0..file.len() {
                 let Ok(reader) = open(&file[..cut]) else {
@@ -57,11 +53,7 @@ fn cut_at_every_byte() {
                     continue;
                 };
                 let (packets, warnings) = drain(reader).unwrap();
-                let whole = begins
-                    .iter()
-                    .filter(|&&begin| begin <= cut)
-                    .count()
-                    .saturating_sub(1);
+                let whole = begins.iter().filter(|&&begin| begin <= cut).count().saturating_sub(1);
                 assert_eq!(packets, all[..whole], "{cut}");
                 // Between two records, or between the two blocks before the packets, nothing is missing.
                 if begins.contains(&cut) || cut == 28 && begins[0] == 56 {
@@ -72,17 +64,8 @@ fn cut_at_every_byte() {
                     panic!("{cut}: {warnings:?}");
                 };
                 let heads: &[usize] = if begins[0] == 56 { &[0, 28] } else { &[0] };
-                let begin = heads
-                    .iter()
-                    .chain(&begins)
-                    .rev()
-                    .find(|&&begin| begin <= cut)
-                    .unwrap();
-                assert_eq!(
-                    (warning.kind, warning.offset),
-                    (WarningKind::CutShort, *begin as u64),
-                    "{cut}"
-                );
+                let begin = heads.iter().chain(&begins).rev().find(|&&begin| begin <= cut).unwrap();
+                assert_eq!((warning.kind, warning.offset), (WarningKind::CutShort, *begin as u64), "{cut}");
                 let found = format!("the end of the file after {} bytes", cut - begin);
                 assert_eq!(warning.found, found, "{cut}");
             }
@@ -104,23 +87,11 @@ fn compressed_and_cut_at_every_byte() {
             let [warning] = &warnings[..] else {
                 panic!("{name} {cut}: {warnings:?}");
             };
-            assert_eq!(
-                warning.kind,
-                WarningKind::Compression,
-                "{name} {cut}: {warning}"
-            );
+            assert_eq!(warning.kind, WarningKind::Compression, "{name} {cut}: {warning}");
             // A truncated file header counts as truncation at its beginning.
             let record = pcap_records(&all)[packets.len()] as u64;
-            assert!(
-                warning.offset == record || record == 24 && warning.offset == 0,
-                "{name} {cut}: {warning}"
-            );
-            assert!(
-                warning
-                    .to_string()
-                    .contains(&format!("of what {name} decompresses to")),
-                "{warning}"
-            );
+            assert!(warning.offset == record || record == 24 && warning.offset == 0, "{name} {cut}: {warning}");
+            assert!(warning.to_string().contains(&format!("of what {name} decompresses to")), "{warning}");
         }
     }
 }
@@ -138,25 +109,11 @@ fn what_was_decompressed_before_the_break_is_used() {
         whole.truncate(at + 9);
         let (packets, warning) = the_warning(&whole);
         let records = pcap_records(&all);
-        let expected = records
-            .iter()
-            .filter(|&&record| record <= first.len())
-            .count()
-            - 1;
+        let expected = records.iter().filter(|&&record| record <= first.len()).count() - 1;
         assert_eq!(packets, expected, "{name}");
-        assert_eq!(
-            (warning.kind, warning.offset as usize),
-            (WarningKind::Compression, records[expected]),
-            "{name}"
-        );
+        assert_eq!((warning.kind, warning.offset as usize), (WarningKind::Compression, records[expected]), "{name}");
         let message = warning.to_string();
-        assert!(
-            message.contains(&format!(
-                "the end of the {name} file after {} bytes",
-                at + 9
-            )),
-            "{message}"
-        );
+        assert!(message.contains(&format!("the end of the {name} file after {} bytes", at + 9)), "{message}");
     }
 }
 
@@ -169,10 +126,7 @@ fn an_impossible_length_ends_a_pcap_file_where_it_stands() {
             let mut file = pcap(order, true, &all);
             file[begins[4] + 8..][..4].copy_from_slice(&order.u32(length));
             let (packets, warning) = the_warning(&file);
-            assert_eq!(
-                (packets, warning.kind, warning.offset),
-                (4, WarningKind::Corrupt, begins[4] as u64)
-            );
+            assert_eq!((packets, warning.kind, warning.offset), (4, WarningKind::Corrupt, begins[4] as u64));
             assert_eq!(warning.found, format!("a length of {length} bytes"));
         }
     }
@@ -181,32 +135,20 @@ fn an_impossible_length_ends_a_pcap_file_where_it_stands() {
 #[test]
 fn the_largest_packets_are_read() {
     let mut file = pcap_header(ORDERS[0], false, (2, 4), 1);
-    file.extend(pcap_record(
-        ORDERS[0],
-        [0, 0, 262_144, 262_144],
-        &[1; 262_144],
-    ));
+    file.extend(pcap_record(ORDERS[0], [0, 0, 262_144, 262_144], &[1; 262_144]));
     assert_eq!(read(&file).0[0].data.len(), 262_144);
     // D-Bus messages may be larger.
     let mut file = pcap_header(ORDERS[0], false, (2, 4), 231);
-    file.extend(pcap_record(
-        ORDERS[0],
-        [0, 0, 3 << 20, 3 << 20],
-        &vec![1; 3 << 20],
-    ));
+    file.extend(pcap_record(ORDERS[0], [0, 0, 3 << 20, 3 << 20], &vec![1; 3 << 20]));
     assert_eq!(read(&file).0[0].data.len(), 3 << 20);
     let mut file = PcapNg::new(ORDERS[0]);
     let most = (16 << 20) - 32;
-    file.interface(1, 0, &[])
-        .enhanced(0, 0, most, &vec![1; most as usize]);
+    file.interface(1, 0, &[]).enhanced(0, 0, most, &vec![1; most as usize]);
     assert_eq!(read(&file.file).0[0].data.len(), most as usize);
     let begin = file.file.len() as u64;
     file.enhanced(0, 0, most + 4, &vec![1; most as usize + 4]);
     let (packets, warning) = the_warning(&file.file);
-    assert_eq!(
-        (packets, warning.kind, warning.offset),
-        (1, WarningKind::Corrupt, begin)
-    );
+    assert_eq!((packets, warning.kind, warning.offset), (1, WarningKind::Corrupt, begin));
 }
 
 #[test]
@@ -238,22 +180,11 @@ fn damage_within_a_block_costs_that_block() {
         let [unknown, bad] = &warnings[..] else {
             panic!("{warnings:?}");
         };
-        assert_eq!(
-            (unknown.kind, unknown.offset, unknown.count),
-            (WarningKind::UnknownInterface, 28, 3)
-        );
+        assert_eq!((unknown.kind, unknown.offset, unknown.count), (WarningKind::UnknownInterface, 28, 3));
         assert!(unknown.expected.contains("there is none"), "{unknown}");
-        assert_eq!(
-            (bad.kind, bad.offset, bad.count),
-            (WarningKind::BadBlock, long as u64, 1)
-        );
+        assert_eq!((bad.kind, bad.offset, bad.count), (WarningKind::BadBlock, long as u64, 1));
         assert_eq!(bad.found, "one of 5 bytes");
-        assert!(
-            unknown
-                .to_string()
-                .ends_with("(3 times; this is the first)"),
-            "{unknown}"
-        );
+        assert!(unknown.to_string().ends_with("(3 times; this is the first)"), "{unknown}");
 
         // An interface that the section does not have.
         let mut file = PcapNg::new(order);
@@ -269,21 +200,14 @@ fn damage_within_a_block_costs_that_block() {
 #[test]
 fn lengths_of_blocks_that_cannot_be_end_the_file() {
     for order in ORDERS {
-        for (field, value, found) in [
-            (4, 8, "a length of 8"),
-            (4, 0, "a length of 0"),
-            (4, 28, "a length of 28"),
-        ] {
+        for (field, value, found) in [(4, 8, "a length of 8"), (4, 0, "a length of 0"), (4, 28, "a length of 28")] {
             let mut file = PcapNg::new(order);
             file.interface(1, 0, &[]).enhanced(0, 1, 4, &[1; 4]);
             let begin = file.file.len();
             file.enhanced(0, 2, 4, &[2; 4]).enhanced(0, 3, 4, &[3; 4]);
             file.file[begin + field..][..4].copy_from_slice(&order.u32(value));
             let (packets, warning) = the_warning(&file.file);
-            assert_eq!(
-                (packets, warning.kind, warning.offset),
-                (1, WarningKind::Corrupt, begin as u64)
-            );
+            assert_eq!((packets, warning.kind, warning.offset), (1, WarningKind::Corrupt, begin as u64));
             assert_eq!(warning.found, found);
         }
         // The two lengths disagree: in a packet block, an interface block, and a skipped block.
@@ -299,10 +223,7 @@ fn lengths_of_blocks_that_cannot_be_end_the_file() {
             let trailer = file.file.len() - 4;
             file.file[trailer..].copy_from_slice(&order.u32(800));
             let (packets, warning) = the_warning(&file.file);
-            assert_eq!(
-                (packets, warning.kind, warning.offset),
-                (0, WarningKind::Corrupt, begin as u64)
-            );
+            assert_eq!((packets, warning.kind, warning.offset), (0, WarningKind::Corrupt, begin as u64));
             assert_eq!(warning.found, "a length of 800 there");
         }
     }
@@ -318,10 +239,7 @@ fn malformed_options_keep_those_before() {
     file.enhanced(0, 7, 1, &[1]);
     let (packets, warning) = the_warning(&file.file);
     assert_eq!(packets, 1);
-    assert_eq!(
-        (warning.kind, warning.offset),
-        (WarningKind::BadOptions, begin as u64)
-    );
+    assert_eq!((warning.kind, warning.offset), (WarningKind::BadOptions, begin as u64));
     assert_eq!(read(&file.file).0[0].time.0, 7);
     let mut file = PcapNg::new(ORDERS[0]);
     file.interface(1, 0, &[(9, &[9, 9]), (14, &[1])]);
@@ -337,10 +255,7 @@ fn a_bad_section_ends_the_file() {
         file.section(ORDERS[1]);
         file.file[begin + field + usize::from(field == 8)] = 0x99;
         let (packets, warning) = the_warning(&file.file);
-        assert_eq!(
-            (packets, warning.kind, warning.offset),
-            (1, WarningKind::Corrupt, begin as u64)
-        );
+        assert_eq!((packets, warning.kind, warning.offset), (1, WarningKind::Corrupt, begin as u64));
         assert!(warning.found.contains(part), "{warning}");
     }
 }
@@ -361,13 +276,8 @@ fn interfaces_without_end_do_not_fill_the_memory() {
 fn captures() -> impl Strategy<Value = Vec<u8>> {
     let order = prop::sample::select(&ORDERS[..]);
     let bytes = prop::collection::vec(any::<u8>(), 0..600);
-    let sections = prop::collection::vec(
-        (
-            prop::sample::select(&[0x0a0d_0d0a, 1, 2, 3, 6, 5, 77][..]),
-            any::<Vec<u8>>(),
-        ),
-        0..8,
-    );
+    let sections =
+        prop::collection::vec((prop::sample::select(&[0x0a0d_0d0a, 1, 2, 3, 6, 5, 77][..]), any::<Vec<u8>>()), 0..8);
     (order, bytes, sections, 0..4).prop_map(|(order, bytes, blocks, which)| match which {
         0 => bytes,
         1 => [pcap_header(order, true, (2, 4), 1), bytes].concat(),
@@ -453,14 +363,8 @@ fn a_fraction_of_a_second_or_more_is_no_time() {
                 let [warning] = &warnings[..] else {
                     panic!("one warning expected: {warnings:?}");
                 };
-                assert_eq!(
-                    (warning.kind, warning.count, warning.offset),
-                    (WarningKind::BadTime, 2, records[3] as u64)
-                );
-                assert!(
-                    warning.found.starts_with(&fraction.to_string()),
-                    "{warning}"
-                );
+                assert_eq!((warning.kind, warning.count, warning.offset), (WarningKind::BadTime, 2, records[3] as u64));
+                assert!(warning.found.starts_with(&fraction.to_string()), "{warning}");
                 // The packets are there, with the times of those before them.
                 let times: Vec<_> = packets.iter().map(|packet| packet.time).collect();
                 let expected = [0, 1, 2, 2, 4, 4, 6].map(|i: usize| all[i].time);

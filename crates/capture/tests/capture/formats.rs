@@ -1,9 +1,7 @@
 //! Captures of every format, byte order, resolution and compression read back as written.
 
 use crate::build::*;
-use gentle_capture::{
-    CaptureError, CaptureReader, Compression, FormatKind, Merge, RawPacket, Sink, WarningKind,
-};
+use gentle_capture::{CaptureError, CaptureReader, Compression, FormatKind, Merge, RawPacket, Sink, WarningKind};
 use gentle_units::Instant;
 use pcap_file::{DataLink, Endianness};
 use std::borrow::Cow;
@@ -16,11 +14,7 @@ use std::time::Duration;
 fn every_format_in_every_byte_order_and_compression() {
     for order in ORDERS {
         for (compression, compress) in COMPRESSIONS {
-            for (kind, unit) in [
-                (FormatKind::PcapMicros, 1_000),
-                (FormatKind::PcapNanos, 1),
-                (FormatKind::PcapNg, 1),
-            ] {
+            for (kind, unit) in [(FormatKind::PcapMicros, 1_000), (FormatKind::PcapNanos, 1), (FormatKind::PcapNg, 1)] {
                 let written = packets(unit);
                 let file = match kind {
                     FormatKind::PcapNg => pcapng(order, &written),
@@ -30,11 +24,7 @@ fn every_format_in_every_byte_order_and_compression() {
                 assert_eq!(reader.format().kind, kind);
                 assert_eq!(reader.format().big_endian, order.big_endian);
                 assert_eq!(reader.format().compression.to_string(), compression);
-                assert_eq!(
-                    drain(reader).unwrap(),
-                    (written, vec![]),
-                    "{kind:?} {order:?} {compression}"
-                );
+                assert_eq!(drain(reader).unwrap(), (written, vec![]), "{kind:?} {order:?} {compression}");
             }
         }
     }
@@ -53,19 +43,14 @@ fn what_another_library_writes() {
         let mut writer = pcap_file::pcap::PcapWriter::with_header(Vec::new(), header).unwrap();
         for packet in &written {
             let time = Duration::from_nanos(packet.time.0);
-            let packet =
-                pcap_file::pcap::PcapPacket::new(time, packet.original_len, &packet.data[..])
-                    .unwrap();
+            let packet = pcap_file::pcap::PcapPacket::new(time, packet.original_len, &packet.data[..]).unwrap();
             writer.write_packet(&packet).unwrap();
         }
         assert_eq!(read(&writer.into_inner()), (written.clone(), vec![]));
     }
     let mut writer = pcap_file::pcapng::PcapNgWriter::new(Vec::new()).unwrap();
     let interface =
-        pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionBlock::new(
-            DataLink::ETHERNET,
-            0,
-        );
+        pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0);
     writer.write_pcapng_block(interface).unwrap();
     for packet in &written {
         let block = pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock {
@@ -79,14 +64,8 @@ fn what_another_library_writes() {
     let (read, warnings) = read(&writer.into_inner());
     assert_eq!(warnings, vec![]);
     for (read, written) in read.iter().zip(&written) {
-        assert_eq!(
-            read.time.since_origin().as_micros(),
-            written.time.since_origin().as_micros()
-        );
-        assert_eq!(
-            (read.original_len, &read.data),
-            (written.original_len, &written.data)
-        );
+        assert_eq!(read.time.since_origin().as_micros(), written.time.since_origin().as_micros());
+        assert_eq!((read.original_len, &read.data), (written.original_len, &written.data));
     }
     assert_eq!(read.len(), written.len());
 }
@@ -103,9 +82,7 @@ fn more_than_a_window_in_every_compression() {
             original_len: 2_000,
             data: (0..1_000 + i)
                 .map(|_| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     (state >> 56) as u8
                 })
                 .collect(),
@@ -145,9 +122,7 @@ fn sections_have_byte_orders_interfaces_and_clocks_of_their_own() {
     file.interface(101, 0, &[(3, b"a tunnel"), (14, &(-5i64).to_be_bytes())]);
     file.enhanced(0, 1_500, 60, &[1, 2, 3]);
     file.enhanced(1, 7_000_000, 60, &[4]);
-    file.block(0x0bad, &[0; 33])
-        .block(4, &[])
-        .block(0x8000_0001, &[7; 700_000]);
+    file.block(0x0bad, &[0; 33]).block(4, &[]).block(0x8000_0001, &[7; 700_000]);
     file.section(ORDERS[0]);
     file.interface(113, 0, &[(9, &[0x80 | 4]), (14, &100i64.to_le_bytes())]);
     file.obsolete(0, 24, 5, &[5, 6, 7, 8, 9]);
@@ -156,64 +131,34 @@ fn sections_have_byte_orders_interfaces_and_clocks_of_their_own() {
     let expected = [
         (Instant::from_millis(1_500), 0, 1, 60, vec![1, 2, 3]),
         (Instant::from_secs(2), 1, 101, 60, vec![4]),
-        (
-            Instant::from_millis(101_500),
-            2,
-            113,
-            5,
-            vec![5, 6, 7, 8, 9],
-        ),
+        (Instant::from_millis(101_500), 2, 113, 5, vec![5, 6, 7, 8, 9]),
         (Instant::from_millis(101_500), 2, 113, 2, vec![1, 2]),
     ];
     for (time, interface, link, original_len, data) in expected {
         let packet = reader.next().unwrap().unwrap();
-        assert_eq!(
-            (packet.time, packet.interface, packet.link.0),
-            (time, interface, link)
-        );
-        assert_eq!(
-            (packet.original_len, packet.data),
-            (original_len, &data[..])
-        );
+        assert_eq!((packet.time, packet.interface, packet.link.0), (time, interface, link));
+        assert_eq!((packet.original_len, packet.data), (original_len, &data[..]));
     }
     assert_eq!(reader.next().unwrap(), None);
     assert_eq!(reader.offset(), file.file.len() as u64);
-    let kinds: Vec<_> = reader
-        .warnings()
-        .iter()
-        .map(|warning| warning.kind)
-        .collect();
+    let kinds: Vec<_> = reader.warnings().iter().map(|warning| warning.kind).collect();
     assert_eq!(kinds, [WarningKind::NoTime]);
     let [eth, tunnel, cooked] = reader.interfaces() else {
         panic!("{:?}", reader.interfaces());
     };
-    assert_eq!(
-        (eth.name.as_deref(), eth.snap_length, eth.fcs_length),
-        (Some("eth0\u{fffd}"), Some(96), Some(4))
-    );
-    assert_eq!(
-        (tunnel.description.as_deref(), tunnel.snap_length),
-        (Some("a tunnel"), None)
-    );
+    assert_eq!((eth.name.as_deref(), eth.snap_length, eth.fcs_length), (Some("eth0\u{fffd}"), Some(96), Some(4)));
+    assert_eq!((tunnel.description.as_deref(), tunnel.snap_length), (Some("a tunnel"), None));
     assert_eq!((cooked.link.0, cooked.name.as_deref()), (113, None));
 }
 
 #[test]
 fn simple_packets_are_cut_to_the_snap_length() {
     let mut file = PcapNg::new(ORDERS[0]);
-    file.interface(1, 4, &[])
-        .simple(60, &[1, 2, 3, 4])
-        .simple(2, &[9, 9]);
+    file.interface(1, 4, &[]).simple(60, &[1, 2, 3, 4]).simple(2, &[9, 9]);
     let reader = open(&file.file).unwrap().strict(true);
     let (packets, _) = drain(reader).expect("no time is not damage");
-    assert_eq!(
-        (packets[0].original_len, &packets[0].data[..]),
-        (60, &[1, 2, 3, 4][..])
-    );
-    assert_eq!(
-        (packets[1].original_len, &packets[1].data[..]),
-        (2, &[9, 9][..])
-    );
+    assert_eq!((packets[0].original_len, &packets[0].data[..]), (60, &[1, 2, 3, 4][..]));
+    assert_eq!((packets[1].original_len, &packets[1].data[..]), (2, &[9, 9][..]));
 }
 
 #[test]
@@ -227,13 +172,7 @@ fn lengths_that_do_not_count_the_padding() {
     file.file[end - 4] = 93;
     let (packets, warnings) = read(&file.file);
     assert_eq!(warnings, vec![]);
-    assert_eq!(
-        packets
-            .iter()
-            .map(|packet| packet.data.len())
-            .collect::<Vec<_>>(),
-        [61, 4]
-    );
+    assert_eq!(packets.iter().map(|packet| packet.data.len()).collect::<Vec<_>>(), [61, 4]);
 }
 
 #[test]
@@ -252,11 +191,7 @@ fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
         file.extend(pcap_record(order, [5, 7, written.0, written.1], &[1; 60]));
         let (packets, warnings) = read(&file);
         assert_eq!(warnings, vec![]);
-        assert_eq!(
-            (packets[0].data.len() as u32, packets[0].original_len),
-            read_as,
-            "{version:?}"
-        );
+        assert_eq!((packets[0].data.len() as u32, packets[0].original_len), read_as, "{version:?}");
         assert_eq!(packets[0].time, Instant(5_000_007_000));
     }
     // AIX: nanoseconds, and link type 6 means Ethernet.
@@ -265,10 +200,7 @@ fn old_versions_of_pcap_have_the_lengths_the_other_way_round() {
     let reader = open(&file).unwrap();
     assert_eq!(reader.format().kind, FormatKind::PcapNanos);
     let (packets, _) = drain(reader).unwrap();
-    assert_eq!(
-        (packets[0].link, packets[0].time),
-        (1, Instant(5_000_000_007))
-    );
+    assert_eq!((packets[0].link, packets[0].time), (1, Instant(5_000_000_007)));
 }
 
 #[test]
@@ -279,21 +211,13 @@ fn the_link_type_has_flags_above_it() {
     assert_eq!(reader.interfaces()[0].fcs_length, Some(4));
     let file = pcap_header(ORDERS[1], false, (2, 4), 0xf3ff_0071);
     let reader = open(&file).unwrap();
-    assert_eq!(
-        (
-            reader.interfaces()[0].link.0,
-            reader.interfaces()[0].fcs_length
-        ),
-        (113, None)
-    );
+    assert_eq!((reader.interfaces()[0].link.0, reader.interfaces()[0].fcs_length), (113, None));
 }
 
 #[test]
 fn what_is_no_capture_is_refused_by_name() {
     let order = ORDERS[0];
-    let nokia: Vec<u8> = (0..3)
-        .flat_map(|i| pcap_record(order, [1_000 + i, 5, 60, 60], &[0xc8; 64]))
-        .collect();
+    let nokia: Vec<u8> = (0..3).flat_map(|i| pcap_record(order, [1_000 + i, 5, 60, 60], &[0xc8; 64])).collect();
     let mut endace = vec![0, 0, 0, 0, 0, 0, 0, 0x60, 2, 4, 0, 80, 0, 0, 0, 60];
     endace.extend([0xaa; 64]);
     for (file, part) in [
@@ -306,52 +230,28 @@ fn what_is_no_capture_is_refused_by_name() {
             b"snoop\0\0\0\0\0\0\x02\0\0\0\x04".to_vec(),
             "snoop capture (Solaris, RFC 1761): convert it with `editcap -F pcapng",
         ),
-        (
-            b"RTSS1234".to_vec(),
-            "NetMon 1 capture: convert it with `editcap",
-        ),
-        (
-            b"GMBU1234".to_vec(),
-            "NetMon 2 capture: convert it with `editcap",
-        ),
-        (
-            b"\x34\xcd\xb2\xa1\x02\0\x04\0".to_vec(),
-            "Kuznetzov's tcpdump of 1999): convert it with `editcap",
-        ),
+        (b"RTSS1234".to_vec(), "NetMon 1 capture: convert it with `editcap"),
+        (b"GMBU1234".to_vec(), "NetMon 2 capture: convert it with `editcap"),
+        (b"\x34\xcd\xb2\xa1\x02\0\x04\0".to_vec(), "Kuznetzov's tcpdump of 1999): convert it with `editcap"),
         (b"\xa1\xb2\xcd\x34\0\x02\0\x04".to_vec(), "Kuznetzov"),
         (b"\x1c\0\x01\xac\0\x02\0\x04".to_vec(), "IXIA hardware"),
         (b"\xab\x01\0\x1c\x02\0\x04\0".to_vec(), "IXIA software"),
         (b"\x4d\x3c\x2b\xa1\x02\0\x04\0".to_vec(), "Navtel"),
-        (
-            [pcap_header(order, false, (2, 4), 1), nokia].concat(),
-            "Nokia's: convert it with `editcap",
-        ),
+        ([pcap_header(order, false, (2, 4), 1), nokia].concat(), "Nokia's: convert it with `editcap"),
         (pcap_header(order, false, (7, 1), 1), "version 7.1"),
         (endace, "Endace ERF capture: convert it with `editcap"),
         (b"BZh91AY&SY".to_vec(), "bunzip2"),
         (vec![0; 100], "zeros"),
         (vec![0xfe, 0xca, 0x01, 0x02], "fe ca 01 02"),
         (b"\xd4\xc3".to_vec(), "d4 c3"),
-        (
-            gzip(b"{\"a\": 1}"),
-            "compressed with gzip, and inside it looks like a JSON",
-        ),
+        (gzip(b"{\"a\": 1}"), "compressed with gzip, and inside it looks like a JSON"),
         (gzip(&gzip(b"{}")), "inside it looks like gzip data"),
-        (
-            b"\x28\xb5\x2f\xfdrubbish".to_vec(),
-            "cannot be decompressed",
-        ),
-        (
-            b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x02\0\0\0".to_vec(),
-            "version 2.0",
-        ),
+        (b"\x28\xb5\x2f\xfdrubbish".to_vec(), "cannot be decompressed"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x02\0\0\0".to_vec(), "version 2.0"),
     ] {
         match open(&file) {
             Err(error @ CaptureError::NotACapture { .. }) => {
-                assert!(
-                    error.to_string().contains(part),
-                    "{error}\n  should say: {part}"
-                );
+                assert!(error.to_string().contains(part), "{error}\n  should say: {part}");
             }
             Err(error) => panic!("{error}"),
             Ok(_) => panic!("taken for a capture: {part}"),
@@ -362,17 +262,11 @@ fn what_is_no_capture_is_refused_by_name() {
 #[test]
 fn files_that_cannot_be_opened_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    for path in [
-        folder.path().join("absent.pcap"),
-        folder.path().to_path_buf(),
-    ] {
+    for path in [folder.path().join("absent.pcap"), folder.path().to_path_buf()] {
         let Err(error @ CaptureError::Io { .. }) = CaptureReader::open(&path) else {
             panic!("opened {}", path.display());
         };
-        assert!(
-            error.to_string().starts_with(&path.display().to_string()),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     }
 }
 
@@ -409,10 +303,7 @@ impl Read for Trickle {
 #[test]
 fn a_stream_that_trickles() {
     for (name, compress) in COMPRESSIONS {
-        for file in [
-            pcap(ORDERS[0], true, &packets(1)),
-            pcapng(ORDERS[1], &packets(1)),
-        ] {
+        for file in [pcap(ORDERS[0], true, &packets(1)), pcapng(ORDERS[1], &packets(1))] {
             let from = Trickle(Cursor::new(compress(&file)), false);
             let reader = CaptureReader::from_reader("trickle".into(), Box::new(from)).unwrap();
             assert_eq!(drain(reader).unwrap(), (packets(1), vec![]), "{name}");
@@ -437,8 +328,7 @@ fn a_failing_disk_is_an_error_and_not_damage() {
     for (name, compress) in COMPRESSIONS {
         let mut file = compress(&pcap(ORDERS[0], true, &packets(1)));
         file.truncate(file.len() - 1);
-        let opened =
-            CaptureReader::from_reader("disk".into(), Box::new(Failing(Cursor::new(file))));
+        let opened = CaptureReader::from_reader("disk".into(), Box::new(Failing(Cursor::new(file))));
         let error = opened.and_then(drain).expect_err(name);
         assert!(matches!(error, CaptureError::Io { .. }), "{name}: {error}");
         assert!(error.to_string().contains("on fire"), "{name}: {error}");
@@ -467,23 +357,14 @@ fn standard_input_is_a_stream() {
         child.stdin.take().unwrap().write_all(&file).unwrap();
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{name}: {said}"
-        );
+        assert!(output.status.success() && said.contains("1 passed"), "{name}: {said}");
     }
 }
 
 fn timed(times: &[u64], mark: u8) -> CaptureReader {
     let packets: Vec<Packet> = times
         .iter()
-        .map(|&time| Packet {
-            time: Instant(time),
-            interface: 0,
-            link: 1,
-            original_len: 1,
-            data: vec![mark],
-        })
+        .map(|&time| Packet { time: Instant(time), interface: 0, link: 1, original_len: 1, data: vec![mark] })
         .collect();
     open(&pcap(ORDERS[0], true, &packets)).unwrap()
 }
@@ -510,24 +391,9 @@ fn merged(readers: Vec<CaptureReader>) -> Vec<(u64, usize)> {
 
 #[test]
 fn captures_merge_in_time_order() {
-    let readers = vec![
-        timed(&[5, 10, 20], 0),
-        timed(&[], 1),
-        timed(&[1, 5, 10, 10, 30], 2),
-        timed(&[10], 3),
-    ];
+    let readers = vec![timed(&[5, 10, 20], 0), timed(&[], 1), timed(&[1, 5, 10, 10, 30], 2), timed(&[10], 3)];
     // At equal times, packets come in the order of their captures.
-    let expected = [
-        (1, 2),
-        (5, 0),
-        (5, 2),
-        (10, 0),
-        (10, 2),
-        (10, 2),
-        (10, 3),
-        (20, 0),
-        (30, 2),
-    ];
+    let expected = [(1, 2), (5, 0), (5, 2), (10, 0), (10, 2), (10, 2), (10, 3), (20, 0), (30, 2)];
     assert_eq!(merged(readers), expected);
     // Disorder within a capture is kept.
     let readers = vec![timed(&[5, 3, 9], 0), timed(&[4, 6], 1)];
@@ -585,11 +451,7 @@ fn packets_of_chosen_interfaces_only() {
         let reader = open(&file).unwrap();
         reader.choose(move |_, interface| interface.name.as_deref() == Some(name))
     };
-    for (name, expected) in [
-        ("eth0", &[0, 2, 4, 6][..]),
-        ("tun0", &[1, 3, 5]),
-        ("eth1", &[]),
-    ] {
+    for (name, expected) in [("eth0", &[0, 2, 4, 6][..]), ("tun0", &[1, 3, 5]), ("eth1", &[])] {
         let (packets, warnings) = drain(choose(name)).unwrap();
         let data: Vec<u8> = packets.iter().map(|packet| packet.data[0]).collect();
         assert_eq!((&data[..], &warnings[..]), (expected, &[][..]), "{name}");
@@ -597,10 +459,7 @@ fn packets_of_chosen_interfaces_only() {
     let mut reader = choose("tun0");
     while reader.next().unwrap().is_some() {}
     let chosen = [0, 1, 2, 3].map(|number| reader.chosen(number));
-    assert_eq!(
-        chosen,
-        [Some((false, 3)), Some((true, 3)), Some((false, 1)), None]
-    );
+    assert_eq!(chosen, [Some((false, 3)), Some((true, 3)), Some((false, 1)), None]);
     // A pcap file has one interface, which has the number 0.
     let file = pcap(ORDERS[0], true, &packets(1));
     for number in [0, 1] {

@@ -11,11 +11,7 @@ use std::thread;
 
 /// Standard output of a program of Wireshark, which must be installed.
 fn wireshark(program: &str, args: &[&str], files: &[&Path]) -> String {
-    let output = Command::new(program)
-        .args(args)
-        .args(files)
-        .stderr(Stdio::null())
-        .output();
+    let output = Command::new(program).args(args).args(files).stderr(Stdio::null()).output();
     match output {
         Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
         Err(error) => panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`"),
@@ -29,14 +25,7 @@ fn ours(path: &Path) -> (Vec<(Instant, u32, usize)>, Vec<WarningKind>) {
     while let Some(packet) = reader.next().unwrap() {
         packets.push((packet.time, packet.original_len, packet.data.len()));
     }
-    (
-        packets,
-        reader
-            .warnings()
-            .iter()
-            .map(|warning| warning.kind)
-            .collect(),
-    )
+    (packets, reader.warnings().iter().map(|warning| warning.kind).collect())
 }
 
 #[test]
@@ -57,11 +46,7 @@ fn as_many_packets_as_capinfos_counts() {
             compared += 1;
         }
     }
-    assert!(
-        compared * 10 >= files.len() * 9,
-        "capinfos read {compared} of {}",
-        files.len()
-    );
+    assert!(compared * 10 >= files.len() * 9, "capinfos read {compared} of {}", files.len());
 }
 
 #[test]
@@ -73,11 +58,7 @@ fn the_packets_that_tshark_reads() {
         .iter()
         .enumerate()
         .filter(|(i, path)| {
-            i % 8 == 0
-                || path
-                    .extension()
-                    .is_some_and(|extension| extension == "pcapng")
-                || !names.contains(*path)
+            i % 8 == 0 || path.extension().is_some_and(|extension| extension == "pcapng") || !names.contains(*path)
         })
         .map(|(_, path)| path)
         .collect();
@@ -95,26 +76,11 @@ fn the_packets_that_tshark_reads() {
 fn capinfos_readable(captures: &[PathBuf]) -> Vec<PathBuf> {
     let files: Vec<&Path> = captures.iter().map(PathBuf::as_path).collect();
     let table = wireshark("capinfos", &["-T", "-r", "-M", "-c"], &files);
-    table
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .map(|(file, _)| file.into())
-        .collect()
+    table.lines().filter_map(|line| line.split_once('\t')).map(|(file, _)| file.into()).collect()
 }
 
 fn compare(path: &Path) {
-    let fields = [
-        "-n",
-        "-T",
-        "fields",
-        "-e",
-        "frame.time_epoch",
-        "-e",
-        "frame.len",
-        "-e",
-        "frame.cap_len",
-        "-r",
-    ];
+    let fields = ["-n", "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len", "-e", "frame.cap_len", "-r"];
     let table = wireshark("tshark", &fields, &[path]);
     let theirs: Vec<(Instant, u32, usize)> = table
         .lines()
@@ -122,8 +88,7 @@ fn compare(path: &Path) {
         .map(|line| {
             let mut fields = line.split('\t');
             let (seconds, nanos) = fields.next().unwrap().split_once('.').unwrap_or(("0", "0"));
-            let time =
-                seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap();
+            let time = seconds.parse::<u64>().unwrap() * 1_000_000_000 + nanos.parse::<u64>().unwrap();
             let len = fields.next().unwrap().parse().unwrap();
             (Instant(time), len, fields.next().unwrap().parse().unwrap())
         })
@@ -138,11 +103,7 @@ fn compressed_they_are_the_same() {
         let bytes = std::fs::read(path).unwrap();
         let plain: (Vec<Packet>, _) = crate::build::read(&bytes);
         for (compression, compress) in &crate::build::COMPRESSIONS[1..] {
-            assert!(
-                crate::build::read(&compress(&bytes)).0 == plain.0,
-                "{compression} {}",
-                name(path)
-            );
+            assert!(crate::build::read(&compress(&bytes)).0 == plain.0, "{compression} {}", name(path));
         }
     }
 }

@@ -15,12 +15,8 @@ use std::io::{self, ErrorKind, Write};
 
 /// Packets of interfaces 0 to 2, whose link types are 1 to 3, at times that pcap has room for.
 fn any_packets() -> impl Strategy<Value = Vec<Packet>> {
-    let packet = (
-        0..u64::from(u32::MAX) * 1_000_000_000,
-        0..3u32,
-        prop::collection::vec(any::<u8>(), 0..200),
-        0..2_000u32,
-    );
+    let packet =
+        (0..u64::from(u32::MAX) * 1_000_000_000, 0..3u32, prop::collection::vec(any::<u8>(), 0..200), 0..2_000u32);
     let packet = packet.prop_map(|(time, interface, data, cut)| Packet {
         time: Instant(time),
         interface,
@@ -157,52 +153,25 @@ proptest! {
 
 #[test]
 fn a_packet_that_the_capture_cannot_hold_is_refused() {
-    let packet = RawPacket {
-        time: Instant::ZERO,
-        interface: 0,
-        link: LinkType::ETHERNET,
-        original_len: 0,
-        data: &[],
-    };
-    let raw_ip = RawPacket {
-        link: LinkType::RAW,
-        ..packet
-    };
-    let late = RawPacket {
-        time: Instant(1 << 62),
-        ..packet
-    };
+    let packet = RawPacket { time: Instant::ZERO, interface: 0, link: LinkType::ETHERNET, original_len: 0, data: &[] };
+    let raw_ip = RawPacket { link: LinkType::RAW, ..packet };
+    let late = RawPacket { time: Instant(1 << 62), ..packet };
     let new = || PcapWriter::new(io::sink(), LinkType::ETHERNET, None, Resolution::Nanos).unwrap();
     let told = |written: io::Result<()>| {
         let error = written.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         error.to_string()
     };
-    assert_eq!(
-        told(new().packet(&raw_ip)),
-        "a packet of link type 101, where the capture has link type 1"
-    );
-    assert_eq!(
-        told(new().packet(&late)),
-        "a pcap file has no room for a time 4611686018 s after 1970"
-    );
+    assert_eq!(told(new().packet(&raw_ip)), "a packet of link type 101, where the capture has link type 1");
+    assert_eq!(told(new().packet(&late)), "a pcap file has no room for a time 4611686018 s after 1970");
     let mut writer = PcapNgWriter::new(io::sink()).unwrap();
-    assert_eq!(
-        told(writer.packet(&packet)),
-        "a packet of interface 0, where 0 are described"
-    );
+    assert_eq!(told(writer.packet(&packet)), "a packet of interface 0, where 0 are described");
     let interface = InterfaceDescription::new(LinkType::ETHERNET);
     writer.interface(&interface).unwrap();
     writer.packet(&late).unwrap();
-    assert_eq!(
-        told(writer.packet(&raw_ip)),
-        "a packet of link type 101, where the capture has link type 1"
-    );
+    assert_eq!(told(writer.packet(&raw_ip)), "a packet of link type 101, where the capture has link type 1");
     let long = "x".repeat(65_536);
-    assert_eq!(
-        told(writer.packet_with_comment(&packet, &long)),
-        "an option of 65536 bytes, where pcapng allows 65535"
-    );
+    assert_eq!(told(writer.packet_with_comment(&packet, &long)), "an option of 65536 bytes, where pcapng allows 65535");
 }
 
 #[test]

@@ -10,10 +10,7 @@ fn some_packets() -> Vec<Packet> {
         .into_iter()
         .chain(packets(1))
         .filter(|packet| !packet.data.is_empty())
-        .map(|packet| Packet {
-            original_len: packet.data.len() as u32 + 3,
-            ..packet
-        })
+        .map(|packet| Packet { original_len: packet.data.len() as u32 + 3, ..packet })
         .collect()
 }
 
@@ -50,11 +47,7 @@ fn at_the_end() {
 
 #[test]
 fn nothing_but_zeros_behind_the_header() {
-    let file = [
-        pcap_header(Order { big_endian: false }, false, (2, 4), 1),
-        vec![0; 65_536],
-    ]
-    .concat();
+    let file = [pcap_header(Order { big_endian: false }, false, (2, 4), 1), vec![0; 65_536]].concat();
     let (found, warnings) = read(&file);
     assert_eq!(found, []);
     assert_eq!(warnings[0].kind, WarningKind::Zeros);
@@ -75,10 +68,7 @@ fn between_packets() {
             let [warning] = warnings.as_slice() else {
                 panic!("{warnings:?}");
             };
-            assert_eq!(
-                (warning.kind, warning.offset),
-                (WarningKind::Zeros, at as u64)
-            );
+            assert_eq!((warning.kind, warning.offset), (WarningKind::Zeros, at as u64));
             let whole = read(&whole).0;
             assert_eq!(found, whole, "{order:?} before packet {before}");
         }

@@ -2,9 +2,7 @@
 
 use clap::Arg;
 use clap::builder::StyledStr;
-use clap_complete::engine::{
-    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
-};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use gentle_aqm::{Kind, OptionSpec, Scheme, Spec, registry};
 use gentle_experiment::{BUILTIN, Scenario};
 use gentle_tcp::Profile;
@@ -68,10 +66,7 @@ fn options(spec: &Spec) -> impl Iterator<Item = &'static OptionSpec> {
     let given = all.iter().flat_map(|spec| spec.options().given());
     let given: Vec<&str> = given.map(|(name, _)| name).collect();
     let schemes: Vec<&Scheme> = all.iter().map(|spec| spec.scheme()).collect();
-    schemes
-        .into_iter()
-        .flat_map(of)
-        .filter(move |option| !given.contains(&option.name))
+    schemes.into_iter().flat_map(of).filter(move |option| !given.contains(&option.name))
 }
 
 /// Built-in scenarios, scenario files and flow lists.
@@ -107,9 +102,7 @@ fn devices(written: &OsStr) -> Vec<CompletionCandidate> {
     let start = written.to_string_lossy();
     let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten();
     // Devices are links; files belong to the bonding driver.
-    let links = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let links = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     let names = links.filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name.starts_with(&*start)).collect();
     names.sort();

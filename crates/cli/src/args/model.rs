@@ -112,9 +112,7 @@ fn probability(text: &str) -> Result<f64, String> {
         None => text.parse(),
     };
     let number = number.ok().filter(|p| (0.0..1.0).contains(p));
-    number.ok_or_else(|| {
-        "expected a probability from 0 to less than 1, such as 0.02 or 2%".to_owned()
-    })
+    number.ok_or_else(|| "expected a probability from 0 to less than 1, such as 0.02 or 2%".to_owned())
 }
 
 #[cfg(test)]

@@ -126,13 +126,7 @@ pub(crate) struct HandshakeArgs {
     pub(crate) server: bool,
 
     /// Server ports, such as 80,443 or 8000-8099; repeatable [default: all]
-    #[arg(
-        id = "port",
-        long = "port",
-        short = 'p',
-        value_name = "PORT",
-        value_delimiter = ','
-    )]
+    #[arg(id = "port", long = "port", short = 'p', value_name = "PORT", value_delimiter = ',')]
     pub(crate) ports: Vec<Ports>,
 
     /// Only handshakes with these remote addresses, such as 192.0.2.0/24; repeatable

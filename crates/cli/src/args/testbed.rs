@@ -2,8 +2,7 @@
 
 use super::values::{rate, seconds, whole};
 use super::{
-    ComparisonArgs, HarmArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs,
-    SchemesToCompare, SweepArgs,
+    ComparisonArgs, HarmArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare, SweepArgs,
 };
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;

@@ -45,12 +45,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     };
     #[cfg(target_os = "linux")]
     trace::allow_many_files();
-    let job = Job {
-        args,
-        options: options(args),
-        anonymizer,
-        stop: interrupt::flag()?,
-    };
+    let job = Job { args, options: options(args), anonymizer, stop: interrupt::flag()? };
 
     if let Some(directory) = &args.tasks.record {
         return records::run(&job, directory, html, stdout_is_taken);
@@ -159,19 +154,8 @@ impl Job<'_> {
         trace::open(path, self.args.reading.strict, &self.stop)
     }
 
-    fn analyze(
-        &self,
-        readers: Vec<CaptureReader>,
-        rows: Option<&mut RowSink<'_>>,
-    ) -> anyhow::Result<Analysis> {
-        trace::analyze(
-            readers,
-            &self.options,
-            self.anonymizer.as_ref(),
-            rows,
-            self.args.report.quiet,
-            &self.stop,
-        )
+    fn analyze(&self, readers: Vec<CaptureReader>, rows: Option<&mut RowSink<'_>>) -> anyhow::Result<Analysis> {
+        trace::analyze(readers, &self.options, self.anonymizer.as_ref(), rows, self.args.report.quiet, &self.stop)
     }
 
     fn is_stopped(&self) -> bool {
@@ -186,9 +170,7 @@ impl Job<'_> {
             if self.is_stopped() {
                 break;
             }
-            let analysis = self
-                .open(path)
-                .and_then(|reader| self.analyze(vec![reader], None));
+            let analysis = self.open(path).and_then(|reader| self.analyze(vec![reader], None));
             match analysis {
                 Ok(analysis) => analyses.push(analysis),
                 Err(_) if self.is_stopped() => break,
@@ -214,9 +196,7 @@ impl Job<'_> {
             readers.push(example::open()?);
         }
         let mut rows = table.as_mut().map(Table::rows);
-        let mut collected = flows
-            .is_some()
-            .then(|| Flows::new(&self.options.local, self.anonymizer.as_ref()));
+        let mut collected = flows.is_some().then(|| Flows::new(&self.options.local, self.anonymizer.as_ref()));
         let wanted = rows.is_some() || collected.is_some();
         let mut sink = |row: &Row| {
             if let Some(rows) = &mut rows {
@@ -241,22 +221,12 @@ impl Job<'_> {
         Ok((analysis, outcome))
     }
 
-    fn exit_code(
-        &self,
-        analyses: &[Analysis],
-        outcome: anyhow::Result<()>,
-    ) -> anyhow::Result<ExitCode> {
+    fn exit_code(&self, analyses: &[Analysis], outcome: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
         let stopped = self.is_stopped();
         if stopped && analyses.is_empty() {
             print_error("stopped before anything had been read; no files were written");
         }
-        outcome.map(|()| {
-            if stopped {
-                interrupt::exit_code()
-            } else {
-                ExitCode::SUCCESS
-            }
-        })
+        outcome.map(|()| if stopped { interrupt::exit_code() } else { ExitCode::SUCCESS })
     }
 }
 

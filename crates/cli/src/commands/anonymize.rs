@@ -34,8 +34,6 @@ fn derived(passphrase: &str) -> anyhow::Result<[u8; Anonymizer::KEY_BYTES]> {
                 &mut key,
             )
         })
-        .map_err(|error| {
-            anyhow::anyhow!("--anonymize: no key can be made of this passphrase: {error}")
-        })?;
+        .map_err(|error| anyhow::anyhow!("--anonymize: no key can be made of this passphrase: {error}"))?;
     Ok(key)
 }

@@ -44,11 +44,7 @@ impl<'a> Captures<'a> {
 
     pub(crate) fn create(self) -> anyhow::Result<OpenCaptures<'a>> {
         let create = |(spec, path): (&'a Spec, PathBuf)| Ok((spec, OutputFile::create(&path)?));
-        self.0
-            .into_iter()
-            .map(create)
-            .collect::<anyhow::Result<_>>()
-            .map(OpenCaptures)
+        self.0.into_iter().map(create).collect::<anyhow::Result<_>>().map(OpenCaptures)
     }
 }
 
@@ -58,10 +54,7 @@ impl OpenCaptures<'_> {
         let progress = Progress::new(self.0.len(), quiet);
         let outcome = self.0.into_par_iter().try_for_each(|(spec, mut file)| {
             let bar = progress.begin(format!("packets of {spec}"));
-            let watch = Watch {
-                stop,
-                progress: &|fraction| progress.reached(&bar, fraction),
-            };
+            let watch = Watch { stop, progress: &|fraction| progress.reached(&bar, fraction) };
             let written = capture(&job.scenario, spec, job.first_seed, &mut file, &watch);
             progress.end(&bar);
             match written {
@@ -69,10 +62,7 @@ impl OpenCaptures<'_> {
                 // A partial capture could be taken for a complete one, so it is discarded.
                 Err(CaptureError::Stopped) => {
                     progress.suspend(|| {
-                        print_error(&format!(
-                            "{}: not written, because the run was stopped",
-                            file.name()
-                        ));
+                        print_error(&format!("{}: not written, because the run was stopped", file.name()));
                     });
                     Ok(())
                 }

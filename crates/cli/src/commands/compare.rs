@@ -26,9 +26,9 @@ fn check(args: &CompareArgs) -> Result<(), Usage> {
         ("--interface", !capture.reading.interfaces.is_empty()),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) if args.from.is_empty() => Err(Usage(format!(
-            "{option} applies to captures only; add --from CAPTURE or leave it out"
-        ))),
+        Some((option, _)) if args.from.is_empty() => {
+            Err(Usage(format!("{option} applies to captures only; add --from CAPTURE or leave it out")))
+        }
         _ => Ok(()),
     }
 }
@@ -83,21 +83,13 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
         claims.reads_once(path)?;
     }
     let form = &output.form;
-    results::claim_results(
-        &mut claims,
-        form.json,
-        form.csv.as_deref(),
-        form.html.as_deref(),
-    )?;
+    results::claim_results(&mut claims, form.json, form.csv.as_deref(), form.html.as_deref())?;
     if let Some(path) = &args.output.pcap {
         claims.writes_binary("--pcap", path)?;
     }
     drop(claims);
     let reading = &args.capture.reading;
-    let readers = args
-        .from
-        .iter()
-        .map(|path| trace::open(path, reading.strict, stop));
+    let readers = args.from.iter().map(|path| trace::open(path, reading.strict, stop));
     let readers = readers.collect::<anyhow::Result<Vec<_>>>();
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
@@ -125,9 +117,6 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
 }
 
 fn name(captures: &[PathBuf]) -> String {
-    let names: Vec<String> = captures
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let names: Vec<String> = captures.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

@@ -24,9 +24,8 @@ fi
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let shells = Shells::builtins();
     let shell = args.shell.to_string();
-    let completer = shells
-        .completer(&shell)
-        .with_context(|| format!("{shell}: no completion script for this shell"))?;
+    let completer =
+        shells.completer(&shell).with_context(|| format!("{shell}: no completion script for this shell"))?;
     let mut script = Vec::new();
     completer.write_registration(COMPLETE, NAME, NAME, NAME, &mut script)?;
     if args.shell == Shell::Zsh {
@@ -37,8 +36,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
-    std::fs::create_dir_all(&args.directory)
-        .with_context(|| args.directory.display().to_string())?;
+    std::fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let mut command = command().disable_help_subcommand(true);
     command.build();
     for command in pages(command) {

@@ -5,9 +5,7 @@ use crate::interrupt;
 use crate::output::{print, warn};
 use anyhow::{Context, bail};
 use oxhttp::Server;
-use oxhttp::model::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
-};
+use oxhttp::model::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
 use oxhttp::model::{Body, Method, Request, Response, StatusCode};
 use rust_embed::{Embed, EmbeddedFile};
 use std::net::{Ipv4Addr, TcpListener};
@@ -53,9 +51,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
     if !args.no_open
         && let Err(error) = webbrowser::open(&address)
     {
-        warn(&format!(
-            "no browser could be opened ({error}); open {address} in one"
-        ));
+        warn(&format!("no browser could be opened ({error}); open {address} in one"));
     }
     while !stop.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
@@ -81,10 +77,7 @@ fn listen(port: u16) -> anyhow::Result<u16> {
 
 fn try_to_listen(port: u16) -> anyhow::Result<u16> {
     let port = match port {
-        0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .context("no port is free")?
-            .local_addr()?
-            .port(),
+        0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free")?.local_addr()?.port(),
         port => port,
     };
     let server = Server::new(move |request| answer(request, port))
@@ -97,10 +90,7 @@ fn try_to_listen(port: u16) -> anyhow::Result<u16> {
 }
 
 fn answer(request: &Request<Body>, port: u16) -> Response<Body> {
-    let host = request
-        .headers()
-        .get(HOST)
-        .and_then(|host| host.to_str().ok());
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     if !host.is_some_and(|host| is_own(host, port)) {
         return status(StatusCode::MISDIRECTED_REQUEST);
     }

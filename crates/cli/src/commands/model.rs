@@ -14,12 +14,7 @@ use std::process::ExitCode;
 
 pub(crate) fn run(args: &ModelArgs) -> anyhow::Result<ExitCode> {
     let mut claims = FileClaims::default();
-    claim_results(
-        &mut claims,
-        args.json,
-        args.csv.as_deref(),
-        args.html.as_deref(),
-    )?;
+    claim_results(&mut claims, args.json, args.csv.as_deref(), args.html.as_deref())?;
     claims.redirected_stdout()?;
     let shown = args.json || !claims.stdout_is_taken();
     let prediction = prediction(args)?;
@@ -47,9 +42,7 @@ fn prediction(args: &ModelArgs) -> anyhow::Result<Prediction> {
     let path = Path {
         rtt_s: args.rtt.as_secs_f64(),
         loss: args.loss,
-        handshake_loss: args
-            .syn_loss
-            .unwrap_or_else(|| Path::like_other_packets(args.loss)),
+        handshake_loss: args.syn_loss.unwrap_or_else(|| Path::like_other_packets(args.loss)),
         backoff: args.backoff.backoff(),
         initial_window: args.initial_window.into(),
         segments_per_ack: args.segments_per_ack.into(),
@@ -64,8 +57,7 @@ fn prediction(args: &ModelArgs) -> anyhow::Result<Prediction> {
         FormName::Published => Form::Published,
         FormName::FirstLoss => Form::first_loss(path.rtt_s),
     };
-    let mut prediction =
-        predict_by(form, &path, &rtos, sizes).map_err(|error| Usage(error.to_string()))?;
+    let mut prediction = predict_by(form, &path, &rtos, sizes).map_err(|error| Usage(error.to_string()))?;
     prediction.command = Some(command());
     Ok(prediction)
 }

@@ -28,22 +28,14 @@ fn as_list() -> anyhow::Result<String> {
     let rows = Profile::NAMES.iter().map(row);
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
     let list = definitions(rows, Terminal::of_stdout().width);
-    Ok(format!(
-        "{list}\ngentle profiles NAME shows the knobs of one.\n"
-    ))
+    Ok(format!("{list}\ngentle profiles NAME shows the knobs of one.\n"))
 }
 
 fn as_text(name: &str) -> anyhow::Result<String> {
     let profile = Profile::by_name(name)?;
     let knobs = Profile::knobs()
         .iter()
-        .map(|knob| {
-            Ok([
-                knob.name.to_owned(),
-                profile.get(knob.name)?,
-                format!("{} ({})", knob.help, knob.takes),
-            ])
-        })
+        .map(|knob| Ok([knob.name.to_owned(), profile.get(knob.name)?, format!("{} ({})", knob.help, knob.takes)]))
         .collect::<Result<Vec<_>, KnobError>>()?;
     let list = definitions(knobs, Terminal::of_stdout().width);
     Ok(format!("{name}: {}\n{list}", Profile::summary(name)?))
@@ -59,9 +51,6 @@ fn as_json(name: &str) -> anyhow::Result<Value> {
             "help": knob.help,
         }))
     };
-    let knobs = Profile::knobs()
-        .iter()
-        .map(knob)
-        .collect::<anyhow::Result<Vec<Value>>>()?;
+    let knobs = Profile::knobs().iter().map(knob).collect::<anyhow::Result<Vec<Value>>>()?;
     Ok(json!({ "name": name, "summary": Profile::summary(name)?, "knobs": knobs }))
 }

@@ -6,8 +6,8 @@ use crate::args::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, Sho
 use crate::interrupt;
 use crate::output::{Terminal, note, print, warn};
 use gentle_deploy::{
-    Applied, ApplyError, Backing, DeviceQueues, Direction, Framing, Link, Plan, Present, Removed,
-    Saved, Setup, Shaper, ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
+    Applied, ApplyError, Backing, DeviceQueues, Direction, Framing, Link, Plan, Present, Removed, Saved, Setup, Shaper,
+    ShaperKind, StateDir, apply, backing_for, plan, present, remove, show,
 };
 use gentle_units::foreign::{visible, visible_json};
 use std::fmt::Write;
@@ -45,11 +45,7 @@ fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing,
             _ => ShaperKind::Htb,
         }),
         rate,
-        framing: Framing {
-            overhead: args.overhead,
-            mpu: args.mpu,
-            linklayer: args.linklayer,
-        },
+        framing: Framing { overhead: args.overhead, mpu: args.mpu, linklayer: args.linklayer },
     });
     let backing = match args.backing.as_str() {
         "native" => Backing::Native,
@@ -86,9 +82,7 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     let found = match present(&args.dev, direction(args.ingress)) {
         Ok(found) => found,
         Err(ApplyError::NoDevice(dev)) => {
-            warn(&format!(
-                "this machine has no device '{dev}'; the plan assumes Ethernet"
-            ));
+            warn(&format!("this machine has no device '{dev}'; the plan assumes Ethernet"));
             (Link::ETHERNET, Present::default())
         }
         Err(error) => return Err(error.into()),
@@ -108,10 +102,7 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints what a user should know about a plan that was executed. What `gentle qdisc plan` prints in detail takes one line.
 fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
-    let differences: Vec<&str> = missing
-        .into_iter()
-        .chain(plan.differences.iter().map(String::as_str))
-        .collect();
+    let differences: Vec<&str> = missing.into_iter().chain(plan.differences.iter().map(String::as_str)).collect();
     match differences.as_slice() {
         [] => {}
         [difference] => warn(difference),
@@ -132,10 +123,7 @@ fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
 fn state_dir() -> StateDir {
     StateDir::new(STATE).on_wait(|lock, holder| {
         let holder = holder.map_or("another process".to_owned(), |pid| format!("process {pid}"));
-        note(&format!(
-            "waiting for {holder}, or a command that it started, which has locked {}",
-            lock.display()
-        ));
+        note(&format!("waiting for {holder}, or a command that it started, which has locked {}", lock.display()));
     })
 }
 
@@ -144,14 +132,8 @@ fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let (setup, backing, missing) = setup(&args.setup, found);
     let dev = &setup.dev;
     match apply(&setup, backing, args.replace, &state_dir())? {
-        Applied::Unchanged(_) => {
-            print(&format!("{dev}: nothing to do, already set up like this\n"))?
-        }
-        Applied::Changed {
-            plan,
-            recovered,
-            record_error,
-        } => {
+        Applied::Unchanged(_) => print(&format!("{dev}: nothing to do, already set up like this\n"))?,
+        Applied::Changed { plan, recovered, record_error } => {
             notes(&args.setup, &plan, missing.as_deref());
             if recovered {
                 warn(&format!(
@@ -163,9 +145,7 @@ fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
                     Direction::Egress => "apply or remove will treat it as set up by others",
                     Direction::Ingress => "apply will repeat it",
                 };
-                warn(&format!(
-                    "{STATE}: {error}; the setup could not be recorded, so the next {then}"
-                ));
+                warn(&format!("{STATE}: {error}; the setup could not be recorded, so the next {then}"));
             }
             print(&format!("{dev}: set up; see gentle qdisc show {dev}\n"))?;
         }
@@ -253,11 +233,7 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
 }
 
 /// Formats the current counters; `last` are the previous ones, if any.
-fn shown(
-    args: &ShowArgs,
-    shown: &DeviceQueues,
-    last: Option<&DeviceQueues>,
-) -> anyhow::Result<String> {
+fn shown(args: &ShowArgs, shown: &DeviceQueues, last: Option<&DeviceQueues>) -> anyhow::Result<String> {
     Ok(match (args.json, args.watch) {
         (true, None) => visible_json(&serde_json::to_string_pretty(shown)?) + "\n",
         (true, Some(_)) => visible_json(&serde_json::to_string(shown)?) + "\n",

@@ -30,14 +30,7 @@ impl<'a, O: Observer> Recording<'a, O> {
         reference: Option<String>,
         progress: O,
     ) -> Recording<'a, O> {
-        Recording {
-            job,
-            settings,
-            reference,
-            progress,
-            experiment: OnceLock::new(),
-            failed: Mutex::new(None),
-        }
+        Recording { job, settings, reference, progress, experiment: OnceLock::new(), failed: Mutex::new(None) }
     }
 
     /// First error with a file, if any.
@@ -53,10 +46,7 @@ impl<'a, O: Observer> Recording<'a, O> {
         let Some(experiment) = self.experiment.get() else {
             return Ok(());
         };
-        let record = Record {
-            experiment: experiment.clone(),
-            run: run.clone(),
-        };
+        let record = Record { experiment: experiment.clone(), run: run.clone() };
         let mut file = OutputFile::create(&path(directory, &run.scheme, run.seed))?;
         file.write(record.to_json().as_bytes())?;
         file.commit()
@@ -116,11 +106,9 @@ pub(crate) fn prepare(job: &Job<'_>, seeds: &[u64]) -> anyhow::Result<()> {
         for seed in seeds {
             let path = path(directory, &scheme.to_string(), *seed);
             if path.exists() {
-                return Err(Usage(format!(
-                    "--record: {} exists already; name another directory",
-                    path.display()
-                ))
-                .into());
+                return Err(
+                    Usage(format!("--record: {} exists already; name another directory", path.display())).into()
+                );
             }
         }
     }
@@ -135,8 +123,5 @@ fn path(directory: &Path, scheme: &str, seed: u64) -> PathBuf {
 /// Label of a scheme as a part of a file name: `codel target=20ms` gives `codel-target-20ms`.
 pub(crate) fn file_name_part(label: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
-    label
-        .chars()
-        .map(|c| if kept(c) { c } else { '-' })
-        .collect()
+    label.chars().map(|c| if kept(c) { c } else { '-' }).collect()
 }

@@ -38,12 +38,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     claims.redirected_stdout()?;
     drop(claims);
-    for directory in [&args.html, &args.figures, &args.record]
-        .into_iter()
-        .flatten()
-    {
-        std::fs::create_dir_all(directory)
-            .with_context(|| format!("{}: cannot be created", directory.display()))?;
+    for directory in [&args.html, &args.figures, &args.record].into_iter().flatten() {
+        std::fs::create_dir_all(directory).with_context(|| format!("{}: cannot be created", directory.display()))?;
     }
     let stop = interrupt::flag()?;
     let threads = threads(args.threads)?;
@@ -89,9 +85,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
 fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selection)>, Usage> {
     if name == ALL_PAPERS {
         if let Some(item) = items.first() {
-            return Err(Usage(format!(
-                "'{item}': items belong to one paper; expected gentle reproduce PAPER {item}"
-            )));
+            return Err(Usage(format!("'{item}': items belong to one paper; expected gentle reproduce PAPER {item}")));
         }
         let papers = PAPERS.iter();
         return Ok(papers.map(|paper| (paper, Selection::all(paper))).collect());
@@ -110,16 +104,9 @@ fn list() -> anyhow::Result<ExitCode> {
 
 /// Sentences of the papers with what covers them.
 fn coverage(args: &ReproduceArgs, papers: &[(&Paper, Selection)]) -> anyhow::Result<ExitCode> {
-    let found: Vec<Coverage> = papers
-        .iter()
-        .filter_map(|(paper, _)| Coverage::of(paper))
-        .collect();
+    let found: Vec<Coverage> = papers.iter().filter_map(|(paper, _)| Coverage::of(paper)).collect();
     if found.is_empty() {
-        return Err(Usage(format!(
-            "'{}' is no published text; expected a paper",
-            papers[0].0.name
-        ))
-        .into());
+        return Err(Usage(format!("'{}' is no published text; expected a paper", papers[0].0.name)).into());
     }
     let terminal = Terminal::of_stdout();
     for coverage in &found {
@@ -143,11 +130,7 @@ fn show(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()>
 fn write(args: &ReproduceArgs, reproduction: &Reproduction) -> anyhow::Result<()> {
     if let Some(directory) = &args.html {
         let page = report::html(reproduction, &origin(TOOL)?);
-        write_file(
-            directory,
-            &format!("{}.html", reproduction.paper),
-            page.as_bytes(),
-        )?;
+        write_file(directory, &format!("{}.html", reproduction.paper), page.as_bytes())?;
     }
     if let Some(directory) = &args.figures {
         for item in &reproduction.items {
@@ -171,10 +154,7 @@ fn write_file(directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> 
 
 /// Testbed with gentle's modules, if the user asked for it.
 #[cfg(target_os = "linux")]
-fn kernel(
-    args: &ReproduceArgs,
-    stop: &AtomicBool,
-) -> anyhow::Result<Option<gentle_testbed::runs::Testbed>> {
+fn kernel(args: &ReproduceArgs, stop: &AtomicBool) -> anyhow::Result<Option<gentle_testbed::runs::Testbed>> {
     match args.kernel {
         true => super::testbed::for_any_scheme(stop).map(Some),
         false => Ok(None),
@@ -192,11 +172,7 @@ struct Records<'a> {
 
 impl<'a> Records<'a> {
     fn new(directory: &'a Path) -> Records<'a> {
-        Records {
-            directory,
-            failed: Mutex::default(),
-            told: AtomicBool::new(false),
-        }
+        Records { directory, failed: Mutex::default(), told: AtomicBool::new(false) }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -225,10 +201,7 @@ impl Store for Records<'_> {
             Ok(json) => Some(json),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
-                warn(&format!(
-                    "{}: {error}; the run is made again",
-                    path.display()
-                ));
+                warn(&format!("{}: {error}; the run is made again", path.display()));
                 None
             }
         }

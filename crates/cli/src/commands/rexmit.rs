@@ -4,9 +4,7 @@ mod kernel;
 mod log;
 mod status;
 
-use crate::args::{
-    DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs,
-};
+use crate::args::{DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs};
 use crate::files::{FileClaims, is_stdout};
 use crate::input::read_text_from;
 use crate::interrupt;
@@ -46,16 +44,11 @@ fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
     if args.place.log_json {
         claims.prints("--log-json")?;
     }
-    let files = [
-        ("--learned", args.delay.learned.as_deref()),
-        ("--metrics", args.place.metrics.as_deref()),
-    ];
+    let files = [("--learned", args.delay.learned.as_deref()), ("--metrics", args.place.metrics.as_deref())];
     for (option, path) in files {
         let Some(path) = path else { continue };
         if is_stdout(path) {
-            return Err(Usage(format!(
-                "{option} is rewritten periodically; name a file, not standard output"
-            )));
+            return Err(Usage(format!("{option} is rewritten periodically; name a file, not standard output")));
         }
         if path.is_symlink() {
             let name = path.display();
@@ -79,14 +72,8 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     let user = user(args);
     let account = user.map(Account::named).transpose()?;
     let files = [&args.delay.learned, &args.place.metrics];
-    let confinement = Confinement {
-        account,
-        directories: files
-            .into_iter()
-            .flatten()
-            .map(|path| directory(path))
-            .collect(),
-    };
+    let confinement =
+        Confinement { account, directories: files.into_iter().flatten().map(|path| directory(path)).collect() };
     let run_dir = &args.place.run_dir;
     let mut engine = wire::Engine::open(&interface, config, run_dir, seed, confinement)?;
     // The file may be another user's, so it is read without privileges.
@@ -148,17 +135,12 @@ fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
         return Err(Usage(usage).into());
     }
     let selection = selection(&args.handshakes);
-    let copies = limits
-        .copies
-        .unwrap_or(Config::new(Selection::default()).copies);
+    let copies = limits.copies.unwrap_or(Config::new(Selection::default()).copies);
     Ok(Config {
         timing: wire_timing(&args.delay, &args.series)?,
         copies,
         duplicate: limits.duplicate,
-        limits: Limits {
-            per_second: limits.budget,
-            share_percent: limits.share,
-        },
+        limits: Limits { per_second: limits.budget, share_percent: limits.share },
         give_up: limits.give_up,
         with_data: args.with_data,
         dry_run: limits.dry_run,
@@ -182,8 +164,7 @@ fn selection(args: &HandshakeArgs) -> Selection {
 fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
     if args.delay.is_some() && args.min.is_some() && !args.edge {
         return Err(Usage(
-            "--min bounds learned delays; with --delay it has an effect only together with --edge"
-                .to_owned(),
+            "--min bounds learned delays; with --delay it has an effect only together with --edge".to_owned(),
         ));
     }
     let timing = timing(args)?;
@@ -237,10 +218,7 @@ fn learned(path: Option<&Path>) -> anyhow::Result<Vec<PathRecord>> {
         }
         // A pipe in its place must not block.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = File::options()
-            .read(true)
-            .custom_flags(flags.bits() as i32)
-            .open(path)?;
+        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }

@@ -19,11 +19,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes the runs of a job on `backend`, until they end or `stop` is set, and writes the results to the job's outputs.
-pub(crate) fn run<B: Backend>(
-    job: &Job<'_>,
-    backend: &B,
-    stop: &AtomicBool,
-) -> anyhow::Result<ExitCode>
+pub(crate) fn run<B: Backend>(job: &Job<'_>, backend: &B, stop: &AtomicBool) -> anyhow::Result<ExitCode>
 where
     anyhow::Error: From<B::Error>,
 {
@@ -34,10 +30,7 @@ where
     let shown = output.form.json || !claims.stdout_is_taken();
     // The claims hold the files open.
     drop(claims);
-    let settings = Settings {
-        seeds: seeds(job.first_seed, job.seeds),
-        bins: output.bins.0.clone(),
-    };
+    let settings = Settings { seeds: seeds(job.first_seed, job.seeds), bins: output.bins.0.clone() };
     record::prepare(job, &settings.seeds)?;
     // Outputs are opened first, to fail before the work rather than after it.
     let csv = OutputFile::create_if(output.form.csv.as_deref())?;
@@ -78,13 +71,7 @@ where
     outcome = outcome.and(write_html(html, &comparison, || origin(job.tool)));
     outcome = outcome.and(recorded);
     outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, stop)));
-    outcome.map(|()| {
-        if stop.load(Ordering::Relaxed) {
-            interrupt::exit_code()
-        } else {
-            ExitCode::SUCCESS
-        }
-    })
+    outcome.map(|()| if stop.load(Ordering::Relaxed) { interrupt::exit_code() } else { ExitCode::SUCCESS })
 }
 
 /// Runs each part of the traffic alone, and adds the harm that the others do to it.
@@ -97,9 +84,7 @@ fn add_harm<B: Backend>(
 ) -> Result<(), B::Error> {
     let parts = job.scenario.parts();
     if parts.is_empty() {
-        warn(
-            "--harm: the scenario has neither applications nor groups, so there is no part to run alone",
-        );
+        warn("--harm: the scenario has neither applications nor groups, so there is no part to run alone");
     }
     for part in &parts {
         let progress = Progress::new(job.schemes.len() * settings.seeds.len(), job.output.quiet);
@@ -124,12 +109,7 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {
         claims.reads(path)?;
     }
     let form = &job.output.form;
-    claim_results(
-        &mut claims,
-        form.json,
-        form.csv.as_deref(),
-        form.html.as_deref(),
-    )?;
+    claim_results(&mut claims, form.json, form.csv.as_deref(), form.html.as_deref())?;
     for path in captures.paths() {
         claims.writes_binary("--pcap", path)?;
     }
@@ -145,9 +125,7 @@ pub(crate) fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Optio
     if schemes.iter().any(|scheme| scheme.to_string() == wanted) {
         return Ok(Some(wanted));
     }
-    let mut named = schemes
-        .iter()
-        .filter(|scheme| scheme.scheme().name == wanted);
+    let mut named = schemes.iter().filter(|scheme| scheme.scheme().name == wanted);
     match (named.next(), named.next()) {
         (Some(scheme), None) => Ok(Some(scheme.to_string())),
         _ => {
@@ -170,7 +148,5 @@ pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> 
 
 /// Given number of consecutive seeds.
 pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
-    (0..u64::from(number))
-        .map(|n| first.wrapping_add(n))
-        .collect()
+    (0..u64::from(number)).map(|n| first.wrapping_add(n)).collect()
 }

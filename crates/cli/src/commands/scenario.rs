@@ -76,11 +76,7 @@ pub(crate) fn change(scenario: &mut Scenario, args: &ScenarioArgs) -> anyhow::Re
     for (knob, value) in &args.knobs {
         scenario.set_knob(knob, value)?;
     }
-    let change = LinkChange {
-        down: args.rate,
-        up: args.up_rate,
-        load: args.load.map(|load| load.0),
-    };
+    let change = LinkChange { down: args.rate, up: args.up_rate, load: args.load.map(|load| load.0) };
     let changed = scenario.change_links(&change);
     changed.map_err(|error| Usage(format!("--load: {error}")))?;
     scenario.check_extent().map_err(Usage)?;

@@ -37,11 +37,7 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
         .options
         .iter()
         .map(|option| {
-            [
-                option.name.to_owned(),
-                default(option).to_owned(),
-                format!("{} ({})", option.help, option.kind),
-            ]
+            [option.name.to_owned(), default(option).to_owned(), format!("{} ({})", option.help, option.kind)]
         })
         .collect();
     if let Some(child) = scheme.child {
@@ -50,20 +46,11 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
             child.name.to_owned(),
             match scheme.shaper {
                 Some(_) => "inner scheme, any; what follows belongs to it".to_owned(),
-                None => {
-                    "inner scheme, any that stores packets itself; its options are accepted too"
-                        .to_owned()
-                }
+                None => "inner scheme, any that stores packets itself; its options are accepted too".to_owned(),
             },
         ]);
     }
-    format!(
-        "{}: {}\n  source: {}\n{}",
-        scheme.name,
-        scheme.summary,
-        scheme.source,
-        definitions(options, width)
-    )
+    format!("{}: {}\n  source: {}\n{}", scheme.name, scheme.summary, scheme.source, definitions(options, width))
 }
 
 fn default(option: &OptionSpec) -> &'static str {

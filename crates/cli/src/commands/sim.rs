@@ -11,11 +11,7 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
     let (mut scenario, inputs) = scenario::load(&args.run.traffic)?;
     scenario::change(&mut scenario, &args.scenario)?;
-    let scheme = args
-        .run
-        .scheme
-        .clone()
-        .unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
+    let scheme = args.run.scheme.clone().unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
     let job = Job {
         tool: "gentle sim",
         scenario,

@@ -74,11 +74,7 @@ where
         })?;
     }
     let get = |name: &str| store.get(name).map_err(io::Error::other);
-    let rows = || {
-        sweep
-            .rows(&get)
-            .map(|part| part.map_err(|error| error.within(&store)))
-    };
+    let rows = || sweep.rows(&get).map(|part| part.map_err(|error| error.within(&store)));
     if let Some(mut file) = csv {
         gentle_sweep::csv(rows(), &mut file).with_context(|| file.name())?;
         file.commit()?;
@@ -151,21 +147,13 @@ fn summary(sweep: &Sweep, store: &Folder, outcome: &Outcome) -> Result<Summary, 
         found: outcome.found,
         made: outcome.made,
         assumptions: sweep.assumptions().to_vec(),
-        ..Summary::of(grid.len(), &grid.axes(), sweep.rows(&get))
-            .map_err(|error| error.within(store))?
+        ..Summary::of(grid.len(), &grid.axes(), sweep.rows(&get)).map_err(|error| error.within(store))?
     })
 }
 
 /// Results by scheme for a terminal.
 fn table(summary: &Summary, store: &Path) -> String {
-    let head = [
-        "scheme",
-        "runs",
-        "smallest connections",
-        "all connections",
-        "queue delay",
-        "handshake loss",
-    ];
+    let head = ["scheme", "runs", "smallest connections", "all connections", "queue delay", "handshake loss"];
     let mut table = ruled_table(head, 1..6);
     for scheme in &summary.schemes {
         let metric = |name: &str, write: fn(f64) -> String| {
@@ -198,11 +186,9 @@ fn table(summary: &Summary, store: &Path) -> String {
 
 fn written(extent: Extent, write: fn(f64) -> String) -> String {
     match extent {
-        Extent {
-            min: Some(min),
-            mean: Some(mean),
-            max: Some(max),
-        } => format!("{} ({} to {})", write(mean), write(min), write(max)),
+        Extent { min: Some(min), mean: Some(mean), max: Some(max) } => {
+            format!("{} ({} to {})", write(mean), write(min), write(max))
+        }
         _ => "–".to_owned(),
     }
 }

@@ -26,19 +26,14 @@ enum Writer<'a> {
 
 impl Table {
     pub(super) fn create(wanted: &TableFile) -> anyhow::Result<Table> {
-        Ok(Table {
-            file: OutputFile::create(&wanted.path)?,
-            format: wanted.format,
-        })
+        Ok(Table { file: OutputFile::create(&wanted.path)?, format: wanted.format })
     }
 
     pub(super) fn rows(&mut self) -> Rows<'_> {
         let name = self.file.name();
         let writer = match self.format {
             TableFormat::Csv => CsvWriter::new(&mut self.file).map(Writer::Csv),
-            TableFormat::Parquet | TableFormat::Parts => {
-                ParquetWriter::new(&mut self.file).map(Writer::Parquet)
-            }
+            TableFormat::Parquet | TableFormat::Parts => ParquetWriter::new(&mut self.file).map(Writer::Parquet),
         };
         Rows { name, writer }
     }

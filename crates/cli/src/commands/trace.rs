@@ -20,11 +20,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Opens a capture; `-` is standard input.
-pub(crate) fn open(
-    path: &Path,
-    strict: bool,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<CaptureReader> {
+pub(crate) fn open(path: &Path, strict: bool, stop: &Arc<AtomicBool>) -> anyhow::Result<CaptureReader> {
     let name = path.display().to_string();
     let reader = if path.as_os_str() == "-" {
         if io::stdin().is_terminal() {
@@ -37,10 +33,7 @@ pub(crate) fn open(
     } else {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
-                bail!(
-                    "{name}: is a directory; name the captures in it, such as {}",
-                    path.join("*").display()
-                )
+                bail!("{name}: is a directory; name the captures in it, such as {}", path.join("*").display())
             }
             Ok(found) if !found.is_file() => {
                 let file = File::open(path).with_context(|| format!("{name}: cannot be read"))?;
@@ -59,13 +52,7 @@ pub(crate) fn open(
 pub(super) fn allow_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    );
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Analyses the captures as one trace, with a progress bar of the bytes read, until the end or until `stop` is set.
@@ -88,20 +75,14 @@ pub(super) fn analyze(
 }
 
 /// Does `work`, which stops when `stop` is set, and calls `reached` now and then with the bytes read so far.
-pub(super) fn with_control<T>(
-    stop: &AtomicBool,
-    reached: impl Fn(u64) + Sync,
-    work: impl FnOnce(&Control) -> T,
-) -> T {
+pub(super) fn with_control<T>(stop: &AtomicBool, reached: impl Fn(u64) + Sync, work: impl FnOnce(&Control) -> T) -> T {
     let control = Control::default();
     thread::scope(|scope| {
         let (end, ended) = channel::<()>();
         let (reached, control) = (&reached, &control);
         scope.spawn(move || {
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                control
-                    .stop
-                    .store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                control.stop.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
                 reached(control.consumed.load(Ordering::Relaxed));
             }
         });

@@ -56,9 +56,7 @@ fn display_filters_show_what_was_sent_again() {
     let filters: Vec<&str> = servers
         .lines()
         .filter_map(|line| {
-            let at = line
-                .find("ip.addr ==")
-                .or_else(|| line.find("ipv6.addr =="))?;
+            let at = line.find("ip.addr ==").or_else(|| line.find("ipv6.addr =="))?;
             Some(line[at..].trim())
         })
         .collect();
@@ -96,12 +94,8 @@ fn options_reach_the_analysis() {
         "--top=1",
     ]);
     assert_eq!(found["direction_by"], "local");
-    let names: Vec<&str> = found["directions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|direction| direction["name"].as_str())
-        .collect();
+    let names: Vec<&str> =
+        found["directions"].as_array().unwrap().iter().filter_map(|direction| direction["name"].as_str()).collect();
     assert_eq!(names[..2], ["out", "in"]);
     for direction in found["directions"].as_array().unwrap() {
         assert_eq!(direction["capacity_given"], true);
@@ -158,10 +152,7 @@ fn several_captures_are_one_trace_or_each_its_own() {
     // One connection on both sides of a router: as one trace, each segment appears twice.
     let sides = ["netns/data.client.pcap", "netns/data.server.pcap"];
     let each = stdout(analyze(&["--json", "--per-file"]).args(sides));
-    let each: Vec<Value> = each
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let each: Vec<Value> = each.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let one = json(&sides);
     assert_eq!(each.len(), 2);
     for (side, found) in sides.iter().zip(&each) {
@@ -180,25 +171,15 @@ fn several_captures_are_one_trace_or_each_its_own() {
 
 #[test]
 fn of_several_captures_those_that_can_be_read_are_analysed() {
-    let output = analyze(&[
-        "--per-file",
-        "--json",
-        "README.md",
-        CAPTURE,
-        "nosuch",
-        DAMAGED,
-    ])
-    .assert()
-    .code(1)
-    .get_output()
-    .clone();
+    let output = analyze(&["--per-file", "--json", "README.md", CAPTURE, "nosuch", DAMAGED])
+        .assert()
+        .code(1)
+        .get_output()
+        .clone();
     let lines = String::from_utf8(output.stdout).unwrap();
     assert_eq!(lines.lines().count(), 2, "{lines}");
     let complaints = String::from_utf8(output.stderr).unwrap();
-    for part in [
-        "error: README.md: not a pcap",
-        "error: nosuch: cannot be read",
-    ] {
+    for part in ["error: README.md: not a pcap", "error: nosuch: cannot be read"] {
         assert!(complaints.contains(part), "{complaints}");
     }
     // As one trace, an unreadable capture fails the whole analysis.
@@ -207,19 +188,12 @@ fn of_several_captures_those_that_can_be_read_are_analysed() {
 
 #[test]
 fn damage_is_a_warning_unless_it_shall_be_an_error() {
-    let output = analyze(&["--json", DAMAGED])
-        .assert()
-        .success()
-        .get_output()
-        .clone();
+    let output = analyze(&["--json", DAMAGED]).assert().success().get_output().clone();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let warning = found["captures"][0]["warnings"][0].as_str().unwrap();
     let expected = format!("{DAMAGED}: at byte ");
     assert!(warning.starts_with(&expected), "{warning}");
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        format!("warning: {warning}\n")
-    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("warning: {warning}\n"));
     let packets = found["captures"][0]["packets"].as_u64().unwrap();
     let whole = json(&[CAPTURE])["captures"][0]["packets"].as_u64().unwrap();
     assert!(0 < packets && packets < whole, "{packets} of {whole}");
@@ -234,16 +208,11 @@ fn damage_is_a_warning_unless_it_shall_be_an_error() {
 
 #[test]
 fn what_cannot_be_analysed_is_said_in_a_sentence() {
-    let complaints: Vec<String> = [
-        "nosuch.pcap",
-        "formats",
-        "README.md",
-        "formats/truth.json",
-        "formats/modified.pcap",
-    ]
-    .iter()
-    .map(|name| stderr(&mut analyze(&[name]), 1))
-    .collect();
+    let complaints: Vec<String> =
+        ["nosuch.pcap", "formats", "README.md", "formats/truth.json", "formats/modified.pcap"]
+            .iter()
+            .map(|name| stderr(&mut analyze(&[name]), 1))
+            .collect();
     insta::assert_snapshot!("analyze_unreadable", complaints.concat());
 }
 
@@ -267,18 +236,9 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         (&["--connections=csv"], &[".csv or .parquet"]),
         (&["--flows=x.parquet"], &["ends in .csv"]),
         (&["--per-file", "--flows=x.csv"], &["cannot be used with"]),
-        (
-            &["--per-file", "--connections=x.csv"],
-            &["cannot be used with"],
-        ),
-        (
-            &["--flows=x.csv", "--connections=x.csv"],
-            &["--connections and --flows would both write x.csv"],
-        ),
-        (
-            &["--html=formats/us.pcap"],
-            &["--html would overwrite formats/us.pcap, which is an input"],
-        ),
+        (&["--per-file", "--connections=x.csv"], &["cannot be used with"]),
+        (&["--flows=x.csv", "--connections=x.csv"], &["--connections and --flows would both write x.csv"]),
+        (&["--html=formats/us.pcap"], &["--html would overwrite formats/us.pcap, which is an input"]),
         (&[CAPTURE], &["formats/us.pcap is given twice"]),
     ];
     for (args, expected) in cases {
@@ -292,16 +252,9 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
 
 #[test]
 fn outputs_that_cannot_be_written_are_found_before_the_work() {
-    for option in [
-        "--html=no/out.html",
-        "--connections=no/out.csv",
-        "--flows=no/out.csv",
-    ] {
+    for option in ["--html=no/out.html", "--connections=no/out.csv", "--flows=no/out.csv"] {
         let complaint = stderr(&mut analyze(&["nosuch.pcap", option]), 1);
-        assert!(
-            complaint.contains("cannot be written"),
-            "{option}: {complaint}"
-        );
+        assert!(complaint.contains("cannot be written"), "{option}: {complaint}");
     }
 }
 
@@ -309,13 +262,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
 fn connections_flows_and_page_are_written_and_nothing_else() {
     let folder = TempDir::new().unwrap();
     let capture = capture(CAPTURE);
-    let args = [
-        "analyze",
-        text(&capture),
-        "--html=out.html",
-        "--connections=out.csv",
-        "--flows=flows.csv",
-    ];
+    let args = ["analyze", text(&capture), "--html=out.html", "--connections=out.csv", "--flows=flows.csv"];
     let report = stdout(gentle(&args).current_dir(folder.path()));
     let args = ["analyze", text(&capture), "--connections=out.parquet"];
     stdout(gentle(&args).current_dir(folder.path()));
@@ -335,10 +282,7 @@ fn connections_flows_and_page_are_written_and_nothing_else() {
     assert_eq!(flows.len(), 8);
     assert!(flows[1].starts_with("0,1400,0.02"), "{flows:?}");
     assert!(report.contains("\nFlows to replay\n"), "{report}");
-    assert!(
-        report.contains("7 of 7 connections can be replayed"),
-        "{report}"
-    );
+    assert!(report.contains("7 of 7 connections can be replayed"), "{report}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
 }
 
@@ -348,10 +292,7 @@ fn what_was_inferred_for_the_flows_is_in_the_json_too() {
     let file = folder.path().join("flows.csv");
     let found = json(&[CAPTURE, "--flows", text(&file)]);
     let flows = &found["flows"];
-    assert_eq!(
-        (&flows["connections"], &flows["flows"]),
-        (&7.into(), &7.into())
-    );
+    assert_eq!((&flows["connections"], &flows["flows"]), (&7.into(), &7.into()));
     let sources = ["rtt_own", "rtt_of_server", "rtt_of_trace", "rtt_unknown"];
     let of = |source: &str| flows[source].as_u64().unwrap();
     assert_eq!(sources.map(of), [2, 4, 1, 0]);
@@ -363,23 +304,12 @@ fn what_was_inferred_for_the_flows_is_in_the_json_too() {
 #[test]
 fn a_file_that_cannot_be_finished_costs_neither_the_report_nor_the_other_files() {
     let folder = TempDir::new().unwrap();
-    let (csv, full) = (
-        folder.path().join("out.csv"),
-        folder.path().join("full.csv"),
-    );
+    let (csv, full) = (folder.path().join("out.csv"), folder.path().join("full.csv"));
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
     let flows = format!("--flows={}", text(&csv));
     let table = format!("--connections={}", text(&full));
-    let output = analyze(&[CAPTURE, &flows, &table])
-        .assert()
-        .code(1)
-        .get_output()
-        .clone();
-    assert!(
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .contains("Connection attempts")
-    );
+    let output = analyze(&[CAPTURE, &flows, &table]).assert().code(1).get_output().clone();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("Connection attempts"));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(complaint.contains("full.csv: No space left"), "{complaint}");
     assert!(csv.exists());
@@ -402,22 +332,15 @@ fn anonymous_reports_have_none_of_the_addresses() {
     let capture = capture(CAPTURE);
     let run = |more: &[&str]| {
         let mut args = vec!["analyze", text(&capture), "--json"];
-        args.extend([
-            "--html=out.html",
-            "--connections=out.csv",
-            "--flows=flows.csv",
-        ]);
+        args.extend(["--html=out.html", "--connections=out.csv", "--flows=flows.csv"]);
         args.extend(more);
         let json = stdout(gentle(&args).current_dir(folder.path()));
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         [json, read("out.html"), read("out.csv"), read("flows.csv")]
     };
     let open = run(&[]);
-    let addresses: Vec<&str> = open[2]
-        .lines()
-        .skip(1)
-        .flat_map(|line| line.split(',').skip(2).step_by(2).take(2))
-        .collect();
+    let addresses: Vec<&str> =
+        open[2].lines().skip(1).flat_map(|line| line.split(',').skip(2).step_by(2).take(2)).collect();
     assert!(addresses.contains(&"198.18.2.2") && addresses.contains(&"2001:db8:1::2"));
     for address in &addresses {
         assert!(open[1].contains(address), "{address}");
@@ -426,16 +349,10 @@ fn anonymous_reports_have_none_of_the_addresses() {
     let hidden = run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"]);
     for (text, name) in hidden.iter().zip(["JSON", "page", "connections", "flows"]) {
         for address in addresses.iter().chain(&["198.18.2.0", "198.18.1."]) {
-            assert!(
-                !text.contains(address),
-                "{address} is in the {name}: {text}"
-            );
+            assert!(!text.contains(address), "{address} is in the {name}: {text}");
         }
     }
-    assert_eq!(
-        hidden,
-        run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"])
-    );
+    assert_eq!(hidden, run(&["--anonymize=a passphrase", "--local=198.18.1.0/24"]));
     // The direction of flows is determined by the original addresses.
     assert_eq!(hidden[3], run(&["--local=198.18.1.0/24"])[3]);
     assert_ne!(hidden[2], run(&["--anonymize=another"])[2]);

@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 /// Command `gentle` without a terminal and without environment variables that could change its output.
 pub(crate) fn gentle(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
-    command
-        .env_clear()
-        .env("SOURCE_DATE_EPOCH", "1767323040")
-        .args(args);
+    command.env_clear().env("SOURCE_DATE_EPOCH", "1767323040").args(args);
     command
 }
 
@@ -62,9 +59,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 
 /// Path of a test capture of `gentle-trace`.
 pub(crate) fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../trace/tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data").join(name)
 }
 
 /// Command `gentle` in the folder of the test captures.

@@ -18,15 +18,8 @@ fn downloads_under_attack_have_their_hosts_share() {
     assert_eq!(names(&attacks).len(), 5);
     for name in names(&attacks) {
         let file = attacks.join(&name);
-        let args = [
-            "compare",
-            "--quiet",
-            "--json",
-            "--seeds=1",
-            "--duration=20s",
-        ];
-        let schemes =
-            ["fq_codel", "gentle", "gentle hosts=dst"].map(|scheme| format!("--scheme={scheme}"));
+        let args = ["compare", "--quiet", "--json", "--seeds=1", "--duration=20s"];
+        let schemes = ["fq_codel", "gentle", "gentle hosts=dst"].map(|scheme| format!("--scheme={scheme}"));
         let traffic = format!("--traffic={}", text(&file));
         let json = stdout(gentle(&args).args(schemes).arg(traffic));
         let json: Value = serde_json::from_str(&json).unwrap();
@@ -47,9 +40,7 @@ fn run(args: &[&str]) -> Command {
     let mut command = Command::new("python3");
     let program = Path::new(env!("CARGO_BIN_EXE_gentle"));
     let run = folder().join("run");
-    command
-        .args([text(&run), "--gentle", text(program)])
-        .args(args);
+    command.args([text(&run), "--gentle", text(program)]).args(args);
     command
 }
 
@@ -64,10 +55,7 @@ fn every_table_is_made_by_one_command() {
         let table = table.unwrap_or_else(|| panic!("no table of {title}: {made}"));
         assert!(table.contains("gentle"), "{title}: {made}");
     }
-    assert!(
-        made.contains("| 1–3 segments no slower than under `fq_codel` | "),
-        "{made}"
-    );
+    assert!(made.contains("| 1–3 segments no slower than under `fq_codel` | "), "{made}");
     // The second time all runs are there, and the tables are the same.
     let mut found = names(temporary.path()).into_iter();
     let store = found.find(|name| name.starts_with("runs-"));
@@ -84,11 +72,7 @@ fn schemes_are_judged_by_regret() {
     let store = ["--threads=2", "--store", text(temporary.path())];
     let families = "--families=splitters,household";
     let schemes = ["--schemes=gentle", "--schemes=cake"];
-    let made = stdout(
-        run(&["regret", "--quick", families])
-            .args(schemes)
-            .args(store),
-    );
+    let made = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
     for part in [
         "### `gentle`",
         "### `cake`",
@@ -100,20 +84,10 @@ fn schemes_are_judged_by_regret() {
     ] {
         assert!(made.contains(part), "{part}: {made}");
     }
-    let again = stdout(
-        run(&["regret", "--quick", families])
-            .args(schemes)
-            .args(store),
-    );
+    let again = stdout(run(&["regret", "--quick", families]).args(schemes).args(store));
     assert_eq!(made, again);
     // A line for each scheme: a scheme is as good as itself.
-    let brief = [
-        "regret",
-        "--brief",
-        "--number=1",
-        "--seeds=1",
-        "--families=page-bursts",
-    ];
+    let brief = ["regret", "--brief", "--number=1", "--seeds=1", "--families=page-bursts"];
     let line = stdout(run(&brief).args(["--schemes=fq_codel"]).args(store));
     assert!(line.starts_with("fq_codel: worst 1.00, "), "{line}");
     assert!(line.contains("0 failures in 0 scenarios"), "{line}");
@@ -138,8 +112,5 @@ fn mistakes_are_told() {
     let error = stderr(&mut run(&["goal-7"]), 2);
     assert!(error.contains("expected regret, sizes"), "{error}");
     let error = stderr(&mut run(&["regret", "--families=size"]), 1);
-    assert!(
-        error.contains("unknown family size; expected cases, train"),
-        "{error}"
-    );
+    assert!(error.contains("unknown family size; expected cases, train"), "{error}");
 }

@@ -30,10 +30,7 @@ fn packets(path: &Path) -> Vec<(u64, Vec<u8>)> {
 #[test]
 fn the_example_is_what_the_generator_makes_and_its_losses_are_known() {
     let folder = TempDir::new().unwrap();
-    let (made, written) = (
-        folder.path().join("made"),
-        folder.path().join("written.pcap"),
-    );
+    let (made, written) = (folder.path().join("made"), folder.path().join("written.pcap"));
     let arguments = ["generate", "--output", text(&made)].into_iter();
     let options = generate::Options::parse_from(arguments.chain(ARGUMENTS.split_whitespace()));
     let mut file = Capture::create(&made, options.format, options.snaplen).unwrap();
@@ -42,10 +39,7 @@ fn the_example_is_what_the_generator_makes_and_its_losses_are_known() {
     let truth = generator.run().unwrap();
     file.finish().unwrap();
     stdout(&mut gentle(&["analyze", "--example", "-w", text(&written)]));
-    assert!(
-        packets(&made) == packets(&written),
-        "the example is another capture"
-    );
+    assert!(packets(&made) == packets(&written), "the example is another capture");
 
     let size = include_bytes!("../../example.pcap.gz").len();
     assert!(size < 100_000, "{size} bytes");
@@ -56,20 +50,14 @@ fn the_example_is_what_the_generator_makes_and_its_losses_are_known() {
         ("successes", truth.successes),
         ("duplicate_syn", truth.duplicate_syn),
         ("duplicate_synack", truth.duplicate_synack),
-        (
-            "attempts_with_duplicate_syn",
-            truth.attempts_with_duplicate_syn,
-        ),
+        ("attempts_with_duplicate_syn", truth.attempts_with_duplicate_syn),
     ] {
         assert_eq!(handshakes[name], expected, "{name}");
     }
     // It shows what this program is about: some connections wait a second, the others do not.
     let loss = found["outcomes"]["with_loss"].as_f64().unwrap();
     let answered = found["outcomes"]["answered"].as_f64().unwrap();
-    assert!(
-        (0.03..0.15).contains(&(loss / answered)),
-        "{loss} of {answered}"
-    );
+    assert!((0.03..0.15).contains(&(loss / answered)), "{loss} of {answered}");
     let mean = found["waiting"]["loss_mean_s"].as_f64().unwrap();
     assert!((0.9..2.0).contains(&mean), "{mean} s");
 }
@@ -80,21 +68,10 @@ fn the_example_takes_the_options_of_a_capture() {
     let path = |name: &str| folder.path().join(name);
     let (page, flows, rows) = (path("page.html"), path("flows.csv"), path("rows.csv"));
     let mut command = gentle(&["analyze", "--example", "--full", "--html"]);
-    let report = stdout(
-        command
-            .arg(&page)
-            .arg("--flows")
-            .arg(&flows)
-            .arg("--connections")
-            .arg(&rows),
-    );
+    let report = stdout(command.arg(&page).arg("--flows").arg(&flows).arg("--connections").arg(&rows));
     assert!(report.contains("lost a SYN or SYN/ACK"), "{report}");
     for file in [&page, &flows, &rows] {
-        assert!(
-            std::fs::metadata(file).unwrap().len() > 10_000,
-            "{}",
-            file.display()
-        );
+        assert!(std::fs::metadata(file).unwrap().len() > 10_000, "{}", file.display());
     }
     // Saved to a file, it is the same capture, and can be replayed.
     let written = path("example.pcap");
@@ -103,23 +80,10 @@ fn the_example_takes_the_options_of_a_capture() {
         analysis.as_object_mut().unwrap().remove("captures");
         analysis
     };
-    assert_eq!(
-        without_captures(json(&[text(&written)])),
-        without_captures(json(&["--example"]))
-    );
-    let mut command = gentle(&[
-        "compare",
-        "--quiet",
-        "--seeds=1",
-        "--scheme=spa",
-        "--rate=2mbit",
-    ]);
+    assert_eq!(without_captures(json(&[text(&written)])), without_captures(json(&["--example"])));
+    let mut command = gentle(&["compare", "--quiet", "--seeds=1", "--scheme=spa", "--rate=2mbit"]);
     assert!(stdout(command.args(["--from", text(&written)])).contains("can be replayed"));
-    for arguments in [
-        &["--example", text(&written)][..],
-        &["-w", "x.pcap", text(&written)],
-        &[],
-    ] {
+    for arguments in [&["--example", text(&written)][..], &["-w", "x.pcap", text(&written)], &[]] {
         stderr(gentle(&["analyze"]).args(arguments), 2);
     }
 }

@@ -53,8 +53,7 @@ fn the_command_that_is_told_gives_the_same_again() {
 
 #[test]
 fn another_rate_keeps_the_load_and_another_load_the_rate() {
-    let scenario =
-        |more: &[&str]| json(brief(&["--json", "--seeds=1"]).args(more))["scenario"].clone();
+    let scenario = |more: &[&str]| json(brief(&["--json", "--seeds=1"]).args(more))["scenario"].clone();
     let own = scenario(&[]);
     let load = |scenario: &Value| scenario["down"]["load"].as_f64().unwrap();
     let fast = scenario(&["--rate=24mbit"]);
@@ -70,19 +69,10 @@ fn another_rate_keeps_the_load_and_another_load_the_rate() {
 #[test]
 fn buffers_follow_the_rate_unless_they_are_given() {
     let labels = |more: &[&str]| -> Vec<String> {
-        let args = [
-            "compare",
-            "--json",
-            "--seeds=1",
-            "--duration=1s",
-            "--rate=24mbit",
-        ];
+        let args = ["compare", "--json", "--seeds=1", "--duration=1s", "--rate=24mbit"];
         let json = json(gentle(&args).args(more));
         let results = json["results"].as_array().unwrap();
-        results
-            .iter()
-            .map(|r| r["label"].as_str().unwrap().to_owned())
-            .collect()
+        results.iter().map(|r| r["label"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(labels(&[])[..2], ["pfifo limit=500", "bfifo limit=750000b"]);
     assert_eq!(labels(&["--scheme=pfifo limit=50"]), ["pfifo limit=50"]);
@@ -96,16 +86,12 @@ fn a_load_that_cannot_be_had_is_wrong_usage() {
     let args = ["compare", "--load=50%", "--traffic", text(&flows)];
     let complaint = stderr(&mut gentle(&args), 2);
     assert!(
-        complaint
-            .starts_with("error: --load: the link under test has no traffic that starts at random"),
+        complaint.starts_with("error: --load: the link under test has no traffic that starts at random"),
         "{complaint}"
     );
     for load in ["50", "0%", "-1%", "x%", "1001%", "nan%"] {
         let complaint = stderr(&mut gentle(&["compare", &format!("--load={load}")]), 2);
-        assert!(
-            complaint.contains("expected a percentage of the rate"),
-            "{load}: {complaint}"
-        );
+        assert!(complaint.contains("expected a percentage of the rate"), "{load}: {complaint}");
     }
 }
 
@@ -144,10 +130,7 @@ fn any_scheme_can_be_the_reference() {
     assert!(codel["results"][1]["paired"][HEADLINE]["difference"].is_null());
     assert!(codel["results"][0]["paired"][HEADLINE]["difference"].is_f64());
     let complaint = stderr(&mut brief(&["--reference=pie"]), 2);
-    assert!(
-        complaint.contains("expected one of: pfifo limit=20, codel"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("expected one of: pfifo limit=20, codel"), "{complaint}");
 }
 
 #[test]
@@ -162,10 +145,7 @@ fn who_completes_nothing_wins_nothing() {
     }
     let table = stdout(brief(&args).args(["--bins=3"]));
     let table = table.replace('\n', " ");
-    for said in [
-        "bfifo limit=1b leaves ",
-        "segments unfinished; its mean omits them and is not ranked.",
-    ] {
+    for said in ["bfifo limit=1b leaves ", "segments unfinished; its mean omits them and is not ranked."] {
         assert!(table.contains(said), "{said}: {table}");
     }
 }

@@ -39,22 +39,13 @@ fn what_is_wrong_with_an_input_is_said_with_its_place() {
     write("empty.csv", "");
     fs::create_dir(folder.path().join("folder.toml")).unwrap();
     let cases: &[(&str, &[&str])] = &[
-        (
-            "nosuch.toml",
-            &["nosuch.toml: cannot be read", "No such file"],
-        ),
+        ("nosuch.toml", &["nosuch.toml: cannot be read", "No such file"]),
         ("folder.toml", &["folder.toml: cannot be read"]),
         ("syntax.toml", &["syntax.toml:1:"]),
         ("key.toml", &["key.toml:6:1", "deley", "delay"]),
         ("unit.toml", &["unit.toml:14:", "50", "ms"]),
-        (
-            "nosuch.csv",
-            &["nosuch.csv: cannot be read", "No such file"],
-        ),
-        (
-            "value.csv",
-            &["value.csv:3", "many", "whole number of bytes"],
-        ),
+        ("nosuch.csv", &["nosuch.csv: cannot be read", "No such file"]),
+        ("value.csv", &["value.csv:3", "many", "whole number of bytes"]),
         ("column.csv", &["column.csv:1", "'start'", "start_s"]),
         ("empty.csv", &["empty.csv:1", "start_s"]),
     ];
@@ -78,10 +69,7 @@ fn outputs_that_cannot_be_written_are_found_before_the_work() {
         for name in ["missing/out", "folder"] {
             // The run itself would take longer than all other tests.
             let complaint = failure(folder.path(), &["compare", "--scheme=codel", option, name]);
-            assert!(
-                complaint.contains("cannot be written"),
-                "{option} {name}: {complaint}"
-            );
+            assert!(complaint.contains("cannot be written"), "{option} {name}: {complaint}");
         }
     }
     fs::write(folder.path().join("file"), "").unwrap();
@@ -96,29 +84,12 @@ fn every_output_is_written_and_nothing_else() {
     fs::write(folder.path().join("out.csv"), "old").unwrap();
     let mut command = brief(&["--csv=out.csv", "--html=out.html", "--pcap=out.pcapng"]);
     let table = stdout(command.current_dir(folder.path()));
-    assert!(
-        table.contains("pfifo limit=20") && table.contains("codel"),
-        "{table}"
-    );
-    assert!(
-        !table.contains('\x1b'),
-        "no colours where there is no terminal: {table}"
-    );
-    assert_eq!(
-        names(folder.path()),
-        [
-            "out-codel.pcapng",
-            "out-pfifo-limit-20.pcapng",
-            "out.csv",
-            "out.html"
-        ]
-    );
+    assert!(table.contains("pfifo limit=20") && table.contains("codel"), "{table}");
+    assert!(!table.contains('\x1b'), "no colours where there is no terminal: {table}");
+    assert_eq!(names(folder.path()), ["out-codel.pcapng", "out-pfifo-limit-20.pcapng", "out.csv", "out.html"]);
     let csv = fs::read_to_string(folder.path().join("out.csv")).unwrap();
     for row in ["codel,codel,7,", "codel,codel,8,", "codel,codel,all,"] {
-        assert!(
-            csv.lines().any(|line| line.starts_with(row)),
-            "{row} in {csv}"
-        );
+        assert!(csv.lines().any(|line| line.starts_with(row)), "{row} in {csv}");
     }
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     assert!(html.starts_with("<!doctype html>"), "{}", &html[..100]);
@@ -132,13 +103,7 @@ fn one_scheme_has_its_packets_in_the_file_named() {
     let scenario = folder.path().join("scenario.toml");
     let pcap = folder.path().join("out.pcapng");
     fs::write(&scenario, SCENARIO).unwrap();
-    let table = stdout(&mut gentle(&[
-        "sim",
-        text(&scenario),
-        "--pcap",
-        text(&pcap),
-        "--scheme=gsp",
-    ]));
+    let table = stdout(&mut gentle(&["sim", text(&scenario), "--pcap", text(&pcap), "--scheme=gsp"]));
     assert!(table.contains("gsp"), "{table}");
     assert!(pcap.metadata().unwrap().len() > 10_000);
 }
@@ -155,12 +120,7 @@ fn links_are_followed_and_devices_written_to() {
     assert!(link.is_symlink());
     assert!(fs::read_to_string(&target).unwrap().starts_with("scheme,"));
     use std::os::unix::fs::FileTypeExt;
-    assert!(
-        fs::metadata("/dev/null")
-            .unwrap()
-            .file_type()
-            .is_char_device()
-    );
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
 }
 
 #[cfg(target_os = "linux")]
@@ -168,17 +128,9 @@ fn links_are_followed_and_devices_written_to() {
 fn a_file_that_cannot_be_finished_costs_neither_the_table_nor_the_other_files() {
     let folder = TempDir::new().unwrap();
     let html = folder.path().join("out.html");
-    let output = brief(&["--csv=/dev/full", "--html", text(&html)])
-        .assert()
-        .code(1)
-        .get_output()
-        .clone();
+    let output = brief(&["--csv=/dev/full", "--html", text(&html)]).assert().code(1).get_output().clone();
     assert!(String::from_utf8(output.stdout).unwrap().contains("codel"));
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("/dev/full: No space left")
-    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("/dev/full: No space left"));
     assert!(html.exists());
 }
 
@@ -190,18 +142,8 @@ fn a_scenario_runs_alone_and_under_other_schemes() {
     let alone = stdout(&mut gentle(&["sim", text(&scenario)]));
     assert!(alone.contains("pfifo limit=50"), "{alone}");
     // The file lists no schemes, so those of the built-in scenarios are compared, with buffers for its rate.
-    let table = stdout(&mut gentle(&[
-        "compare",
-        "--seeds=1",
-        "--traffic",
-        text(&scenario),
-    ]));
-    for scheme in [
-        "pfifo limit=208",
-        "fq_codel target=20ms",
-        "syn_fin_prio",
-        "spa",
-    ] {
+    let table = stdout(&mut gentle(&["compare", "--seeds=1", "--traffic", text(&scenario)]));
+    for scheme in ["pfifo limit=208", "fq_codel target=20ms", "syn_fin_prio", "spa"] {
         assert!(table.contains(scheme), "{scheme}: {table}");
     }
 }
@@ -211,14 +153,7 @@ fn a_list_of_flows_is_replayed() {
     let folder = TempDir::new().unwrap();
     let flows = folder.path().join("flows.csv");
     fs::write(&flows, "start_s,bytes\n0.0,14480\n0.5,2896\n").unwrap();
-    let args = [
-        "compare",
-        "--json",
-        "--scheme=pie",
-        "--seeds=1",
-        "--traffic",
-        text(&flows),
-    ];
+    let args = ["compare", "--json", "--scheme=pie", "--seeds=1", "--traffic", text(&flows)];
     let json: serde_json::Value = serde_json::from_str(&stdout(&mut gentle(&args))).unwrap();
     assert_eq!(json["results"][0]["completed"], 2);
     assert_eq!(json["scenario"]["profile"], "linux-7.2");

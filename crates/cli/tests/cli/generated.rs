@@ -48,9 +48,7 @@ const VERBS: [&str; 17] = [
 /// Runs a program, which must be installed.
 fn run(program: &str, args: &[&str]) -> std::process::Output {
     let output = Command::new(program).args(args).output();
-    output.unwrap_or_else(|error| {
-        panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`")
-    })
+    output.unwrap_or_else(|error| panic!("{program} cannot be run ({error}): run `scripts/bootstrap test`"))
 }
 
 #[test]
@@ -93,14 +91,8 @@ fn shells_offer_commands_options_and_values() {
     offers(&["compare", "--tra"], &["--traffic"]);
     offers(&["compare", "--scheme", ""], &["pfifo", "fq_codel", "spa"]);
     offers(&["compare", "--scheme", "fq_"], &["fq_codel", "fq_pie"]);
-    offers(
-        &["compare", "--scheme", "codel limit=9 t"],
-        &["codel limit=9 target="],
-    );
-    offers(
-        &["compare", "--scheme", "cake wash dual"],
-        &["cake wash dual-srchost", "cake wash dual-dsthost"],
-    );
+    offers(&["compare", "--scheme", "codel limit=9 t"], &["codel limit=9 target="]);
+    offers(&["compare", "--scheme", "cake wash dual"], &["cake wash dual-srchost", "cake wash dual-dsthost"]);
     offers(&["sim", "--scheme", "sp"], &["spa"]);
     offers(&["compare", "--traffic", ""], &["real", "short", "10m"]);
     offers(&["sim", "re"], &["real", "real-reverse"]);
@@ -108,10 +100,7 @@ fn shells_offer_commands_options_and_values() {
     offers(&["compare", "--tcp", "initial_"], &["initial_rto="]);
     offers(&["schemes", "sy"], &["syn_prio", "syn_fin_prio"]);
     offers(&["profiles", "f"], &["freebsd-9.3"]);
-    offers(
-        &["qdisc", "plan", "eth0", "spa", "--shaper", ""],
-        &["htb", "cake"],
-    );
+    offers(&["qdisc", "plan", "eth0", "spa", "--shaper", ""], &["htb", "cake"]);
     // Every network namespace has the loopback device.
     offers(&["qdisc", "apply", "l"], &["lo"]);
     offers(&["qdisc", "remove", ""], &["lo"]);
@@ -131,17 +120,10 @@ fn every_command_has_a_manual_page_that_renders() {
         let file = directory.join(&page);
         let source = fs::read_to_string(&file).unwrap();
         let name = page.trim_end_matches(".1").replace('-', r"\-");
-        assert!(
-            source.contains(&format!(".SH NAME\n{name} \\- ")),
-            "{source}"
-        );
+        assert!(source.contains(&format!(".SH NAME\n{name} \\- ")), "{source}");
         let output = run("groff", &["-man", "-Tutf8", "-ww", text(&file)]);
         assert!(output.status.success(), "{page}: {output:?}");
-        assert!(
-            output.stderr.is_empty(),
-            "{page}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.stderr.is_empty(), "{page}: {}", String::from_utf8_lossy(&output.stderr));
     }
     let source = fs::read_to_string(directory.join("gentle-compare.1")).unwrap();
     for option in ["traffic", "scheme", "seeds", r"first\-seed", "bins", "pcap"] {

@@ -45,15 +45,11 @@ fn check_files(what: &str, folder: &Path) {
                 assert!(!page.contains("<img src=x"), "{what}: {path:?}");
             }
             Some("csv") => {
-                let mut table = csv::ReaderBuilder::new()
-                    .has_headers(false)
-                    .from_path(&path)
-                    .unwrap();
+                let mut table = csv::ReaderBuilder::new().has_headers(false).from_path(&path).unwrap();
                 for row in table.records() {
                     for cell in row.unwrap().iter() {
-                        let formula = cell.len() > 1
-                            && cell.starts_with(['=', '+', '-', '@'])
-                            && cell.parse::<f64>().is_err();
+                        let formula =
+                            cell.len() > 1 && cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
                         assert!(!formula && !cell.contains(acts), "{what}: {cell:?}");
                     }
                 }
@@ -101,9 +97,7 @@ fn hostile_capture(pcap: &Path) -> Vec<u8> {
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(number(0), 0xa1b2_3c4d, "nanoseconds, little endian");
     let evil = TEXT.as_bytes();
-    let version = [
-        0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-    ];
+    let version = [0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
     // Comment, hardware, operating system, application.
     let section = [(1, evil), (2, evil), (3, evil), (4, evil)];
     let mut out = block(0x0a0d_0d0a, &version, &section);
@@ -111,15 +105,7 @@ fn hostile_capture(pcap: &Path) -> Vec<u8> {
         let link = [number(20).to_le_bytes(), 0_u32.to_le_bytes()].concat();
         let name = [evil, &[b'0' + interface]].concat();
         // Name, description, filter, operating system, hardware; time in nanoseconds.
-        let facts = [
-            (2, &name[..]),
-            (3, evil),
-            (9, &[9][..]),
-            (11, evil),
-            (12, evil),
-            (15, evil),
-            (1, evil),
-        ];
+        let facts = [(2, &name[..]), (3, evil), (9, &[9][..]), (11, evil), (12, evil), (15, evil), (1, evil)];
         out.extend(block(1, &link, &facts));
     }
     let mut name = [&[10, 0, 0, 1][..], evil, &[0]].concat();
@@ -131,13 +117,7 @@ fn hostile_capture(pcap: &Path) -> Vec<u8> {
     while at < bytes.len() {
         let [seconds, nanos, captured, length] = [0, 4, 8, 12].map(|offset| number(at + offset));
         let time = u64::from(seconds) * 1_000_000_000 + u64::from(nanos);
-        let head = [
-            interface,
-            (time >> 32) as u32,
-            time as u32,
-            captured,
-            length,
-        ];
+        let head = [interface, (time >> 32) as u32, time as u32, captured, length];
         let head: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
         let data = &bytes[at + 16..at + 16 + captured as usize];
         out.extend(block(6, &[&head[..], data].concat(), &[(1, evil)]));
@@ -162,14 +142,7 @@ fn captures() {
     fs::create_dir(&out).unwrap();
     let [html, connections, flows] =
         ["out.html", "connections.csv", "flows.csv"].map(|name| text(&out.join(name)).to_owned());
-    let files = [
-        "--html",
-        &html,
-        "--connections",
-        &connections,
-        "--flows",
-        &flows,
-    ];
+    let files = ["--html", &html, "--connections", &connections, "--flows", &flows];
     for more in [
         &[][..],
         &["--full"],
@@ -183,35 +156,18 @@ fn captures() {
         &["--direction", TEXT],
         &["--rate", TEXT],
     ] {
-        let output = run(gentle(&["analyze", text(&whole), text(&cut)])
-            .args(files)
-            .args(more));
+        let output = run(gentle(&["analyze", text(&whole), text(&cut)]).args(files).args(more));
         check(&format!("analyze {more:?}"), &output);
         check_files(&format!("analyze {more:?}"), &out);
     }
     check("analyze", &run(&mut gentle(&["analyze", text(&missing)])));
-    let per_file = gentle(&["analyze", "--per-file", text(&whole), text(&cut)])
-        .output()
-        .unwrap();
+    let per_file = gentle(&["analyze", "--per-file", text(&whole), text(&cut)]).output().unwrap();
     check("analyze --per-file", &per_file);
-    let from = run(gentle(&[
-        "compare",
-        "--from",
-        text(&whole),
-        "--rate=20mbit",
-        "--quiet",
-    ])
-    .args(outputs(&out)));
+    let from = run(gentle(&["compare", "--from", text(&whole), "--rate=20mbit", "--quiet"]).args(outputs(&out)));
     check("compare --from", &from);
     check_files("compare --from", &out);
     let records = folder.path().join("records");
-    let recorded = run(&mut gentle(&[
-        "analyze",
-        "--record",
-        text(&records),
-        text(&whole),
-        text(&cut),
-    ]));
+    let recorded = run(&mut gentle(&["analyze", "--record", text(&records), text(&whole), text(&cut)]));
     check("analyze --record", &recorded);
     for more in [&[][..], &["--json"], &["--html", &html]] {
         check("merge", &run(gentle(&["merge", text(&records)]).args(more)));
@@ -234,14 +190,7 @@ fn anonymous_reports_have_no_names_and_no_checksums() {
     fs::create_dir(&out).unwrap();
     let record = |name: &str, more: &[&str]| {
         let records = folder.path().join(name);
-        run(gentle(&[
-            "analyze",
-            "--record",
-            text(&records),
-            text(&path),
-            text(&cut),
-        ])
-        .args(more));
+        run(gentle(&["analyze", "--record", text(&records), text(&path), text(&cut)]).args(more));
         let made = names(&records);
         assert_eq!(made.len(), 2);
         let read = |name: &String| {
@@ -272,8 +221,7 @@ fn anonymous_reports_have_no_names_and_no_checksums() {
         let args = ["analyze", "--html", &html, text(&path), text(&cut)];
         let output = run(gentle(&args).args(secret).args(more));
         let page = fs::read_to_string(&html).unwrap();
-        [output.stdout, output.stderr, page.into_bytes()]
-            .map(|bytes| String::from_utf8(bytes).unwrap())
+        [output.stdout, output.stderr, page.into_bytes()].map(|bytes| String::from_utf8(bytes).unwrap())
     };
     let shown = [analyze(&["--full"]), analyze(&["--json"])].concat();
     for text in texts.iter().chain(&others).chain(&shown) {
@@ -282,11 +230,7 @@ fn anonymous_reports_have_no_names_and_no_checksums() {
         }
         assert!(!known(text), "{text}");
     }
-    assert!(
-        shown[0].contains("capture 1") && shown[0].contains("capture 2"),
-        "{}",
-        shown[0]
-    );
+    assert!(shown[0].contains("capture 1") && shown[0].contains("capture 2"), "{}", shown[0]);
     let records = folder.path().join("secret");
     let merged = run(&mut gentle(&["merge", text(&records), "--json"]));
     let merged: Value = serde_json::from_slice(&merged.stdout).unwrap();
@@ -335,11 +279,7 @@ fn scenarios() {
     let path = folder.path().join(format!("{NAME}.toml"));
     let mut accepted = 0;
     let mut cases = vec![("every text", SCENARIO.to_owned())];
-    for (number, part) in SCENARIO
-        .split('"')
-        .enumerate()
-        .filter(|(number, _)| number % 2 == 1)
-    {
+    for (number, part) in SCENARIO.split('"').enumerate().filter(|(number, _)| number % 2 == 1) {
         let mut parts: Vec<String> = SCENARIO.split('"').map(str::to_owned).collect();
         parts[number] = quoted().trim_matches('"').to_owned();
         cases.push((part, parts.join("\"")));
@@ -352,14 +292,7 @@ fn scenarios() {
     for (what, scenario) in cases {
         fs::write(&path, scenario).unwrap();
         for more in [&[][..], &["--json"]] {
-            let args = [
-                "compare",
-                "--traffic",
-                text(&path),
-                "--seeds=1",
-                "--quiet",
-                "--scheme=codel",
-            ];
+            let args = ["compare", "--traffic", text(&path), "--seeds=1", "--quiet", "--scheme=codel"];
             let output = run(gentle(&args).args(outputs(&out)).args(more));
             check(what, &output);
             check_files(what, &out);
@@ -368,12 +301,7 @@ fn scenarios() {
     }
     // With the original: title, source and choices are free text.
     assert!(accepted >= 8, "{accepted}");
-    for arguments in [
-        ["--scheme", TEXT],
-        ["--traffic", TEXT],
-        ["--rate", TEXT],
-        ["--tcp", TEXT],
-    ] {
+    for arguments in [["--scheme", TEXT], ["--traffic", TEXT], ["--rate", TEXT], ["--tcp", TEXT]] {
         check("arguments", &run(brief(&[]).args(arguments)));
     }
 }
@@ -392,15 +320,7 @@ fn flow_lists() {
         "start_s,bytes\n1,2000\n".to_owned(),
     ] {
         fs::write(&path, &table).unwrap();
-        let args = [
-            "compare",
-            "--traffic",
-            text(&path),
-            "--rate=2mbit",
-            "--seeds=1",
-            "--scheme=codel",
-            "--quiet",
-        ];
+        let args = ["compare", "--traffic", text(&path), "--rate=2mbit", "--seeds=1", "--scheme=codel", "--quiet"];
         check(&table, &run(gentle(&args).args(outputs(&out))));
         check_files(&table, &out);
     }
@@ -440,23 +360,13 @@ fn places(value: &Value, path: String, found: &mut BTreeSet<(String, String)>, p
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                places(
-                    item,
-                    format!("{path}[]"),
-                    found,
-                    format!("{pointer}/{index}"),
-                );
+                places(item, format!("{path}[]"), found, format!("{pointer}/{index}"));
             }
         }
         Value::Object(members) => {
             for (key, member) in members {
                 let escaped = key.replace('~', "~0").replace('/', "~1");
-                places(
-                    member,
-                    format!("{path}.{key}"),
-                    found,
-                    format!("{pointer}/{escaped}"),
-                );
+                places(member, format!("{path}.{key}"), found, format!("{pointer}/{escaped}"));
             }
         }
         _ => {}
@@ -503,12 +413,7 @@ fn records() {
     merged(folder.path(), &only(&runs), <[u8]>::to_vec, <[u8]>::to_vec);
     let analyses = folder.path().join("analyses");
     let path = capture("netns/synack.span.pcap");
-    run(&mut gentle(&[
-        "analyze",
-        "--record",
-        text(&analyses),
-        text(&path),
-    ]));
+    run(&mut gentle(&["analyze", "--record", text(&analyses), text(&path)]));
     let read = |bytes: &[u8]| zstd::decode_all(bytes).unwrap();
     let written = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
     merged(folder.path(), &only(&analyses), read, written);

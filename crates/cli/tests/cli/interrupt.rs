@@ -88,15 +88,7 @@ fn what_had_finished_is_kept() {
 fn figures_that_are_complete_are_kept() {
     let folder = TempDir::new().unwrap();
     // The first figure takes no simulation, the second minutes on one thread.
-    let args = [
-        "reproduce",
-        "spa-2018",
-        "fig3",
-        "fig5",
-        "--threads=1",
-        "--json",
-        "--html=pages",
-    ];
+    let args = ["reproduce", "spa-2018", "fig3", "fig5", "--threads=1", "--json", "--html=pages"];
     let child = spawn(&folder, &args);
     std::thread::sleep(Duration::from_millis(1500));
     let started = Instant::now();
@@ -107,11 +99,7 @@ fn figures_that_are_complete_are_kept() {
     assert_eq!(json["interrupted"], true);
     let items = json["items"].as_array().unwrap();
     assert!(items.iter().any(|item| item["id"] == "fig3"));
-    assert!(
-        items
-            .iter()
-            .all(|item| item["id"].as_str().unwrap().starts_with("fig3"))
-    );
+    assert!(items.iter().all(|item| item["id"].as_str().unwrap().starts_with("fig3")));
     let page = std::fs::read_to_string(folder.path().join("pages/spa-2018.html")).unwrap();
     assert!(page.contains("stopped early"));
 }
@@ -144,29 +132,15 @@ fn files_stay_as_they_were_when_nothing_had_finished() {
     assert_eq!(json["results"], Value::Array(Vec::new()));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(complaint.contains("no files were written"), "{complaint}");
-    assert_eq!(
-        std::fs::read_to_string(folder.path().join("out.csv")).unwrap(),
-        "old"
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().count(),
-        2,
-        "nothing is left behind"
-    );
+    assert_eq!(std::fs::read_to_string(folder.path().join("out.csv")).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left behind");
 }
 
 #[test]
 fn a_capture_that_was_stopped_is_not_kept() {
     let folder = TempDir::new().unwrap();
-    let args = [
-        "compare",
-        "--traffic=short",
-        "--duration=200s",
-        "--seeds=1",
-        "--scheme=codel",
-        "--json",
-        "--pcap=out.pcapng",
-    ];
+    let args =
+        ["compare", "--traffic=short", "--duration=200s", "--seeds=1", "--scheme=codel", "--json", "--pcap=out.pcapng"];
     let mut child = spawn(&folder, &args);
     // The results are printed before the packets are written.
     let mut json = String::new();
@@ -177,10 +151,7 @@ fn a_capture_that_was_stopped_is_not_kept() {
     let output = interrupt(child);
     assert_eq!(output.status.code(), Some(130));
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        complaint.contains("out.pcapng: not written, because the run was stopped"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("out.pcapng: not written, because the run was stopped"), "{complaint}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -189,9 +160,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = TempDir::new().unwrap();
     let mut child = spawn(&folder, &["schemes"]);
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.trim_start().starts_with("pfifo"));
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -200,10 +169,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 /// Small capture with seven connections.
 fn capture() -> Vec<u8> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../trace/tests/data/formats/us.pcap"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/data/formats/us.pcap");
     std::fs::read(path).unwrap()
 }
 
@@ -243,14 +209,7 @@ fn wait_until_caught(child: &Child) {
 #[test]
 fn a_live_capture_that_is_stopped_gives_what_it_had() {
     let folder = TempDir::new().unwrap();
-    let args = [
-        "analyze",
-        "--json",
-        "--connections=out.csv",
-        "--flows=flows.csv",
-        "--html=out.html",
-        "-",
-    ];
+    let args = ["analyze", "--json", "--connections=out.csv", "--flows=flows.csv", "--html=out.html", "-"];
     let (child, input) = spawn_with_open_input(&folder, &args, &capture());
     let output = interrupt(child);
     drop(input);
@@ -280,10 +239,7 @@ fn nothing_is_compared_when_reading_was_stopped() {
 #[test]
 fn a_stream_that_is_stopped_before_it_begins_gives_nothing() {
     let folder = TempDir::new().unwrap();
-    for args in [
-        &["analyze", "-", "--html=out.html"],
-        &["analyze", "-", "--per-file"],
-    ] {
+    for args in [&["analyze", "-", "--html=out.html"], &["analyze", "-", "--per-file"]] {
         let (child, input) = spawn_with_open_input(&folder, args, &[]);
         let output = interrupt(child);
         drop(input);

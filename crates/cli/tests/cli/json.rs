@@ -9,11 +9,7 @@ fn run(more: &[&str]) -> Value {
 
 /// Value at the path `a.b.c`, which must exist.
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
-    path.split('.').fold(value, |value, key| {
-        value
-            .get(key)
-            .unwrap_or_else(|| panic!("{path}: no {key} in {value}"))
-    })
+    path.split('.').fold(value, |value, key| value.get(key).unwrap_or_else(|| panic!("{path}: no {key} in {value}")))
 }
 
 const COUNTS: [&str; 4] = ["seeds", "connections", "completed", "unfinished"];
@@ -62,15 +58,11 @@ fn every_documented_field_is_there_with_its_type() {
         }
         assert_eq!(result["seeds"], 2);
         for path in FRACTIONS {
-            let fraction = at(result, path)
-                .as_f64()
-                .unwrap_or_else(|| panic!("{path}"));
+            let fraction = at(result, path).as_f64().unwrap_or_else(|| panic!("{path}"));
             assert!((0.0..=1.0).contains(&fraction), "{path}: {fraction}");
         }
         for path in TIMES.iter().chain(&INTERVALS) {
-            let time = at(result, path)
-                .as_f64()
-                .unwrap_or_else(|| panic!("{path}"));
+            let time = at(result, path).as_f64().unwrap_or_else(|| panic!("{path}"));
             assert!((0.0..1000.0).contains(&time), "{path}: {time}");
         }
         for (reason, count) in result["drops"].as_object().unwrap() {
@@ -89,14 +81,9 @@ fn bins_set_the_ranges_of_sizes() {
     let json = run(&["--seeds=1"]);
     for result in json["results"].as_array().unwrap() {
         let bins = result["response_time_by_size"].as_array().unwrap();
-        let ranges: Vec<_> = bins
-            .iter()
-            .map(|bin| (bin["min_segments"].as_u64(), bin["max_segments"].as_u64()))
-            .collect();
-        assert_eq!(
-            ranges,
-            [(Some(1), Some(1)), (Some(2), Some(5)), (Some(6), None)]
-        );
+        let ranges: Vec<_> =
+            bins.iter().map(|bin| (bin["min_segments"].as_u64(), bin["max_segments"].as_u64())).collect();
+        assert_eq!(ranges, [(Some(1), Some(1)), (Some(2), Some(5)), (Some(6), None)]);
         assert!(bins[2]["max_segments"].is_null());
         let n: u64 = bins.iter().map(|bin| bin["n"].as_u64().unwrap()).sum();
         assert_eq!(Some(n), result["completed"].as_u64());
@@ -149,11 +136,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 
 #[test]
 fn profile_and_knobs_are_told() {
-    let json = run(&[
-        "--profile=freebsd-9.3",
-        "--tcp=initial_rto=1s",
-        "--rate=5mbit",
-    ]);
+    let json = run(&["--profile=freebsd-9.3", "--tcp=initial_rto=1s", "--rate=5mbit"]);
     assert_eq!(at(&json, "scenario.profile"), "freebsd-9.3");
     assert_eq!(at(&json, "scenario.tcp.initial_rto"), "1s");
     assert_eq!(at(&json, "scenario.down.rate_bps"), 5_000_000);

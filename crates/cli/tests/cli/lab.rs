@@ -9,9 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Whether `lab/build` had made the page when the command was built.
 fn is_built() -> bool {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../lab/dist/index.html")
-        .exists()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/dist/index.html").exists()
 }
 
 fn complaint(output: &Output) -> String {
@@ -38,11 +36,7 @@ fn it_serves_the_page_until_interrupted() {
     if !is_built() {
         let refused = gentle(&["lab", "--no-open"]).output().unwrap();
         assert_eq!(refused.status.code(), Some(1));
-        assert!(
-            complaint(&refused).contains("run make lab"),
-            "{}",
-            complaint(&refused)
-        );
+        assert!(complaint(&refused).contains("run make lab"), "{}", complaint(&refused));
         return;
     }
     let mut lab = Command::new(cargo_bin("gentle"))
@@ -51,19 +45,14 @@ fn it_serves_the_page_until_interrupted() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(lab.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(lab.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.split("http://").nth(1).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
     assert!(address.starts_with("127.0.0.1:"), "{line}");
 
     let page = ask(&address, "GET /");
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
-    assert!(
-        page.to_lowercase()
-            .contains("content-security-policy: default-src 'self'")
-    );
+    assert!(page.to_lowercase().contains("content-security-policy: default-src 'self'"));
     assert!(page.contains("What a queue does to a connection"));
     for request in ["GET /nothing", "GET /../Cargo.toml", "GET /.gitignore"] {
         let answer = ask(&address, request);
@@ -72,20 +61,12 @@ fn it_serves_the_page_until_interrupted() {
     assert!(ask(&address, "POST /").starts_with("HTTP/1.1 405"));
 
     let port = address.split(':').nth(1).unwrap();
-    for header in [
-        "x-content-type-options: nosniff",
-        "cross-origin-resource-policy: same-origin",
-    ] {
+    for header in ["x-content-type-options: nosniff", "cross-origin-resource-policy: same-origin"] {
         assert!(page.to_lowercase().contains(header), "{header}: {page}");
     }
     assert!(ask_host(&address, "GET /", &format!("localhost:{port}")).starts_with("HTTP/1.1 200"));
     // A page of evil.example whose name leads to this machine now.
-    for host in [
-        "evil.example",
-        &format!("evil.example:{port}"),
-        "127.0.0.1",
-        "localhost:1",
-    ] {
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1", "localhost:1"] {
         let answer = ask_host(&address, "GET /", host);
         assert!(answer.starts_with("HTTP/1.1 421"), "{host}: {answer}");
     }
@@ -100,15 +81,9 @@ fn it_serves_the_page_until_interrupted() {
     assert!(ask(&address, "GET /").starts_with("HTTP/1.1 200"));
     drop(halves);
 
-    let taken = gentle(&["lab", "--no-open", "--port", port])
-        .output()
-        .unwrap();
+    let taken = gentle(&["lab", "--no-open", "--port", port]).output().unwrap();
     assert_eq!(taken.status.code(), Some(1));
-    assert!(
-        complaint(&taken).contains("choose another port"),
-        "{}",
-        complaint(&taken)
-    );
+    assert!(complaint(&taken).contains("choose another port"), "{}", complaint(&taken));
 
     let pid = lab.id().to_string();
     let stopped = Command::new("kill").args(["-INT", &pid]).status().unwrap();

@@ -22,20 +22,12 @@ fn records_put_together_are_the_comparison() {
     let runs = text(&runs);
     stdout(&mut brief(&["--record", runs]));
     let names = names(Path::new(runs));
-    let expected = [
-        "codel-seed-7.json",
-        "codel-seed-8.json",
-        "pfifo-limit-20-seed-7.json",
-        "pfifo-limit-20-seed-8.json",
-    ];
+    let expected =
+        ["codel-seed-7.json", "codel-seed-8.json", "pfifo-limit-20-seed-7.json", "pfifo-limit-20-seed-8.json"];
     assert_eq!(names, expected);
     let expected = outputs(folder.path(), &BRIEF);
     assert_eq!(outputs(folder.path(), &["merge", runs]), expected);
-    let files: Vec<String> = names
-        .iter()
-        .rev()
-        .map(|name| format!("{runs}/{name}"))
-        .collect();
+    let files: Vec<String> = names.iter().rev().map(|name| format!("{runs}/{name}")).collect();
     let mut args = vec!["merge", runs];
     args.extend(files.iter().map(String::as_str));
     assert_eq!(outputs(folder.path(), &args), expected);
@@ -46,36 +38,16 @@ fn calls_for_parts_are_one_call_for_all() {
     let folder = TempDir::new().unwrap();
     let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
     let [a, b] = [text(&a), text(&b)];
-    let common = [
-        "compare",
-        "--traffic=short",
-        "--duration=3s",
-        "--reference=codel",
-    ];
+    let common = ["compare", "--traffic=short", "--duration=3s", "--reference=codel"];
     let call = |more: &[&'static str]| [&common[..], more].concat();
     stdout(gentle(&call(&["--scheme=spa", "--scheme=codel", "--seeds=2"])).args(["--record", a]));
-    stdout(
-        gentle(&call(&[
-            "--scheme=spa",
-            "--scheme=codel",
-            "--first-seed=3",
-            "--seeds=1",
-        ]))
-        .args(["--record", b]),
-    );
+    stdout(gentle(&call(&["--scheme=spa", "--scheme=codel", "--first-seed=3", "--seeds=1"])).args(["--record", b]));
     let whole = ["--scheme", "spa", "--scheme", "codel", "--seeds", "3"];
     let expected = outputs(folder.path(), &call(&whole));
     for args in [["merge", a, b], ["merge", b, a]] {
         assert_eq!(outputs(folder.path(), &args), expected);
     }
-    let other = stdout(&mut gentle(&[
-        "merge",
-        a,
-        b,
-        "--reference",
-        "spa",
-        "--json",
-    ]));
+    let other = stdout(&mut gentle(&["merge", a, b, "--reference", "spa", "--json"]));
     let other: serde_json::Value = serde_json::from_str(&other).unwrap();
     assert_eq!(other["reference"], "spa");
 }
@@ -87,10 +59,7 @@ fn what_cannot_be_recorded_or_merged_gets_a_sentence() {
     let [runs, other, bad] = [text(&runs), text(&other), text(&bad)];
     stdout(&mut brief(&["--record", runs]));
     let again = stderr(&mut brief(&["--record", runs]), 2);
-    assert!(
-        again.contains("pfifo-limit-20-seed-7.json exists already"),
-        "{again}"
-    );
+    assert!(again.contains("pfifo-limit-20-seed-7.json exists already"), "{again}");
     let twice = stderr(&mut brief(&["--record", bad, "--scheme", "codel"]), 2);
     assert!(twice.contains("codel is given twice"), "{twice}");
     stdout(&mut brief(&["--record", other, "--up-rate=1mbit"]));
@@ -101,10 +70,7 @@ fn what_cannot_be_recorded_or_merged_gets_a_sentence() {
     assert!(empty.contains("no records in this directory"), "{empty}");
     fs::write(format!("{bad}/x.json"), "{\"a\":1}\n").unwrap();
     let wrong = stderr(&mut gentle(&["merge", bad]), 1);
-    assert!(
-        wrong.contains("x.json: line 1, column 7: not the record of a run"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("x.json: line 1, column 7: not the record of a run"), "{wrong}");
     let over = format!("{runs}/codel-seed-7.json");
     let over = stderr(&mut gentle(&["merge", runs, "--csv", &over]), 2);
     assert!(over.contains("would overwrite"), "{over}");
@@ -113,16 +79,9 @@ fn what_cannot_be_recorded_or_merged_gets_a_sentence() {
         let path = format!("{runs}/codel-seed-{seed}.json");
         let record = fs::read_to_string(&path).unwrap();
         let (before, after) = record.split_once("\"engine\":\"").unwrap();
-        fs::write(
-            path,
-            format!("{before}\"engine\":\"00000000{}", &after[8..]),
-        )
-        .unwrap();
+        fs::write(path, format!("{before}\"engine\":\"00000000{}", &after[8..])).unwrap();
     };
     changed("7");
     let stale = stderr(&mut gentle(&["merge", runs]), 1);
-    assert!(
-        stale.contains("codel-seed-7.json: made by another build of gentle (engine 00000000)"),
-        "{stale}"
-    );
+    assert!(stale.contains("codel-seed-7.json: made by another build of gentle (engine 00000000)"), "{stale}");
 }

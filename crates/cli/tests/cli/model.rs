@@ -6,14 +6,8 @@ use std::fs;
 use tempfile::TempDir;
 
 /// Conditions like those of spa-2018, Fig. 3.
-const PUBLISHED: [&str; 6] = [
-    "model",
-    "--rtt=100ms",
-    "--loss=0.02",
-    "--syn-loss=4%",
-    "--rto=1s,3s",
-    "--backoff=published",
-];
+const PUBLISHED: [&str; 6] =
+    ["model", "--rtt=100ms", "--loss=0.02", "--syn-loss=4%", "--rto=1s,3s", "--backoff=published"];
 
 fn json(args: &[&str]) -> Value {
     let mut args = args.to_vec();
@@ -68,20 +62,14 @@ fn files_hold_the_same_numbers() {
     assert_eq!(last[1], size["segments"].to_string());
     assert_eq!(last[2], size["mean_s"].to_string());
     let page = fs::read_to_string(&html).unwrap();
-    assert!(
-        page.contains(r#"<code class="copied">gentle model</code>"#),
-        "{page}"
-    );
+    assert!(page.contains(r#"<code class="copied">gentle model</code>"#), "{page}");
     assert!(page.contains("<td>") && page.contains("With an initial RTO of 3\u{a0}s"));
 }
 
 #[test]
 fn values_that_make_no_sense_are_refused() {
     for (arg, part) in [
-        (
-            "--loss=1",
-            "expected a probability from 0 to less than 1, such as 0.02 or 2%",
-        ),
+        ("--loss=1", "expected a probability from 0 to less than 1, such as 0.02 or 2%"),
         ("--syn-loss=-1%", "expected a probability"),
         ("--rtt=0s", "expected more than 0s"),
         ("--rto=1s,0s", "expected more than 0s"),

@@ -32,11 +32,7 @@ fn inputs() -> TempDir {
     #[cfg(unix)]
     for name in ["in.pcap", "flows.csv", "in.toml"] {
         std::os::unix::fs::symlink(name, path(&format!("soft-{name}"))).unwrap();
-        std::os::unix::fs::symlink(
-            format!("../sub/../{name}"),
-            path(&format!("sub/soft-{name}")),
-        )
-        .unwrap();
+        std::os::unix::fs::symlink(format!("../sub/../{name}"), path(&format!("sub/soft-{name}"))).unwrap();
     }
     folder
 }
@@ -73,47 +69,15 @@ fn an_input_is_never_overwritten_by_whatever_name() {
     let folder = inputs();
     let before = contents(folder.path());
     let cases: &[(&[&str], &str, &[&str])] = &[
-        (
-            &["analyze", "in.pcap"],
-            "in.pcap",
-            &["--html", "--connections", "--flows"],
-        ),
-        (
-            &["compare", "--traffic=in.toml"],
-            "in.toml",
-            &["--csv", "--html"],
-        ),
-        (
-            &["compare", "--traffic=in.toml"],
-            "flows.csv",
-            &["--csv", "--html"],
-        ),
-        (
-            &["compare", "--traffic=in.toml", "--scheme=codel"],
-            "flows.csv",
-            &["--pcap"],
-        ),
-        (
-            &["compare", "--traffic=flows.csv"],
-            "flows.csv",
-            &["--csv", "--html"],
-        ),
-        (
-            &["compare", "--from=in.pcap", "--rate=1mbit"],
-            "in.pcap",
-            &["--csv", "--html"],
-        ),
-        (
-            &["sim", "in.toml"],
-            "in.toml",
-            &["--csv", "--html", "--pcap"],
-        ),
+        (&["analyze", "in.pcap"], "in.pcap", &["--html", "--connections", "--flows"]),
+        (&["compare", "--traffic=in.toml"], "in.toml", &["--csv", "--html"]),
+        (&["compare", "--traffic=in.toml"], "flows.csv", &["--csv", "--html"]),
+        (&["compare", "--traffic=in.toml", "--scheme=codel"], "flows.csv", &["--pcap"]),
+        (&["compare", "--traffic=flows.csv"], "flows.csv", &["--csv", "--html"]),
+        (&["compare", "--from=in.pcap", "--rate=1mbit"], "in.pcap", &["--csv", "--html"]),
+        (&["sim", "in.toml"], "in.toml", &["--csv", "--html", "--pcap"]),
         #[cfg(target_os = "linux")]
-        (
-            &["testbed", "run", "in.toml", "--native"],
-            "in.toml",
-            &["--csv", "--html"],
-        ),
+        (&["testbed", "run", "in.toml", "--native"], "in.toml", &["--csv", "--html"]),
     ];
     for (args, file, options) in cases {
         for option in *options {
@@ -148,43 +112,23 @@ fn two_outputs_are_two_files() {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("old"), "old").unwrap();
     fs::hard_link(path("old"), path("hard-old")).unwrap();
-    let mut pairs = vec![
-        ("new", "new"),
-        ("new", "./new"),
-        ("new", "sub/../new"),
-        ("old", "hard-old"),
-    ];
+    let mut pairs = vec![("new", "new"), ("new", "./new"), ("new", "sub/../new"), ("old", "hard-old")];
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("new", path("dangling")).unwrap();
         std::os::unix::fs::symlink(".", path("here")).unwrap();
-        pairs.extend([
-            ("new", "dangling"),
-            ("dangling", "new"),
-            ("new", "here/new"),
-        ]);
+        pairs.extend([("new", "dangling"), ("dangling", "new"), ("new", "here/new")]);
     }
     let before = contents(folder.path());
     for (csv, html) in pairs {
         let mut command = brief(&["--csv", csv, "--html", html]);
         let complaint = stderr(command.current_dir(folder.path()), 2);
         let expected = format!("error: --csv and --html would both write {html}");
-        assert!(
-            complaint.starts_with(&expected),
-            "{csv} {html}: {complaint}"
-        );
+        assert!(complaint.starts_with(&expected), "{csv} {html}: {complaint}");
     }
-    let mut command = gentle(&[
-        "analyze",
-        "in.pcap",
-        "--flows=x.csv",
-        "--connections=./x.csv",
-    ]);
+    let mut command = gentle(&["analyze", "in.pcap", "--flows=x.csv", "--connections=./x.csv"]);
     let complaint = stderr(command.current_dir(folder.path()), 2);
-    assert!(
-        complaint.contains("--connections and --flows would both write x.csv, the same file as"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--connections and --flows would both write x.csv, the same file as"), "{complaint}");
     assert!(contents(folder.path()) == before, "a file has changed");
     // Two outputs may share /dev/null.
     stdout(&mut brief(&["--csv=/dev/null", "--html=/dev/null"]));
@@ -231,14 +175,7 @@ fn written_and_printed(args: &[&str], option: &str, file: &str) -> [Vec<u8>; 2] 
 
 #[test]
 fn a_dash_is_standard_output_and_nothing_else_is_printed_there() {
-    let one_scheme = [
-        "compare",
-        "--traffic=short",
-        "--duration=3s",
-        "--seeds=1",
-        "--scheme=codel",
-        "--quiet",
-    ];
+    let one_scheme = ["compare", "--traffic=short", "--duration=3s", "--seeds=1", "--scheme=codel", "--quiet"];
     let cases: &[(&[&str], &str, &str)] = &[
         (&one_scheme, "--csv", "out.csv"),
         (&one_scheme, "--html", "out.html"),
@@ -268,18 +205,13 @@ fn standard_output_takes_one() {
         let expected = format!("error: {first} and {second} would both print to standard output");
         assert!(complaint.starts_with(&expected), "{complaint}");
     }
-    for args in [
-        &["analyze", "in.pcap", "--json", "--flows=-"],
-        &["analyze", "in.pcap", "--connections=-", "--html=-"],
-    ] {
+    for args in [&["analyze", "in.pcap", "--json", "--flows=-"], &["analyze", "in.pcap", "--connections=-", "--html=-"]]
+    {
         let complaint = stderr(gentle(args).current_dir(folder.path()), 2);
         assert!(complaint.contains("would both print"), "{complaint}");
     }
     let complaint = stderr(brief(&["--pcap=-"]).current_dir(folder.path()), 2);
-    assert!(
-        complaint.contains("one capture per scheme, and standard output cannot take 2"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("one capture per scheme, and standard output cannot take 2"), "{complaint}");
 }
 
 #[test]
@@ -315,29 +247,20 @@ fn files_behind_standard_streams_are_files_too() {
     let output = command.stdout(append("in.pcap")).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(
-        complaint.contains("standard output would overwrite in.pcap"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("standard output would overwrite in.pcap"), "{complaint}");
     // Equivalent to: gentle compare --csv flows.csv >> flows.csv
     let mut command = with_files(&folder, &["compare", "--csv=flows.csv"]);
     let output = command.stdout(append("flows.csv")).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(
-        complaint.contains("--csv and standard output would both write flows.csv"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--csv and standard output would both write flows.csv"), "{complaint}");
     // Equivalent to: gentle analyze - --html in.pcap < in.pcap
     let input = File::open(folder.path().join("in.pcap")).unwrap();
     let mut command = with_files(&folder, &["analyze", "-", "--html=in.pcap"]);
     let output = command.stdin(input).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert!(
-        complaint.contains("--html would overwrite in.pcap"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--html would overwrite in.pcap"), "{complaint}");
     assert!(contents(folder.path()) == before, "a file has changed");
 }
 
@@ -346,10 +269,7 @@ fn a_capture_is_read_once_by_whatever_name() {
     let folder = inputs();
     let cases: &[(&[&str], &str)] = &[
         (&["analyze", "in.pcap", "in.pcap"], "in.pcap is given twice"),
-        (
-            &["analyze", "in.pcap", "hard-in.pcap"],
-            "hard-in.pcap is the same file as in.pcap",
-        ),
+        (&["analyze", "in.pcap", "hard-in.pcap"], "hard-in.pcap is the same file as in.pcap"),
         (&["analyze", "-", "-"], "- is given twice"),
     ];
     for (args, expected) in cases {
@@ -366,11 +286,7 @@ fn terminal() -> (File, File) {
     grantpt(&shown).unwrap();
     unlockpt(&shown).unwrap();
     let name = ptsname(&shown, Vec::new()).unwrap();
-    let ours = File::options()
-        .read(true)
-        .write(true)
-        .open(name.to_str().unwrap())
-        .unwrap();
+    let ours = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     (ours, File::from(shown))
 }
 
@@ -383,10 +299,7 @@ fn a_terminal_gets_no_bytes_that_are_no_text() {
     let output = command.stdout(terminal).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        complaint.contains("--pcap writes binary data, and standard output is a terminal"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--pcap writes binary data, and standard output is a terminal"), "{complaint}");
 }
 
 #[cfg(target_os = "linux")]
@@ -402,8 +315,5 @@ fn what_an_engine_writes_again_and_again_is_a_file_of_its_own() {
         assert!(complaint.contains("name a file"), "{complaint}");
     }
     let complaint = run(&["--learned=flows.csv", "--metrics=hard-flows.csv"]);
-    assert!(
-        complaint.contains("--learned and --metrics would both write"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--learned and --metrics would both write"), "{complaint}");
 }

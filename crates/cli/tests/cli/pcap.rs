@@ -45,10 +45,7 @@ fn flow(packet: &Packet<'_>) -> Option<Flow> {
     let Transport::Tcp(tcp) = &packet.transport else {
         return None;
     };
-    let mut ends = [
-        (packet.ip.src.to_string(), tcp.src_port),
-        (packet.ip.dst.to_string(), tcp.dst_port),
-    ];
+    let mut ends = [(packet.ip.src.to_string(), tcp.src_port), (packet.ip.dst.to_string(), tcp.dst_port)];
     ends.sort();
     Some(ends)
 }
@@ -109,24 +106,9 @@ fn the_losses_are_those_of_the_simulation() {
     let capture = folder.path().join("run.pcapng");
     let mut losses = 0;
     for traffic in ["real", "real-reverse", "short"] {
-        for (scheme, seed) in [
-            ("pfifo limit=50", "1"),
-            ("red limit=75000b", "2"),
-            ("codel", "3"),
-            ("spa", "1"),
-        ] {
-            let result = compare(
-                &[
-                    "--traffic",
-                    traffic,
-                    "--scheme",
-                    scheme,
-                    "--first-seed",
-                    seed,
-                    "--duration=60s",
-                ],
-                &capture,
-            );
+        for (scheme, seed) in [("pfifo limit=50", "1"), ("red limit=75000b", "2"), ("codel", "3"), ("spa", "1")] {
+            let result =
+                compare(&["--traffic", traffic, "--scheme", scheme, "--first-seed", seed, "--duration=60s"], &capture);
             let what = format!("{traffic}, {scheme}");
             let truth = truth(&capture);
             let found = analyze(&capture, &[]);
@@ -134,11 +116,7 @@ fn the_losses_are_those_of_the_simulation() {
             // The analysis invents no loss, and may take one among late answers for late.
             let with_loss = found["outcomes"]["with_loss"].as_u64().unwrap();
             let missed = truth.with_loss.checked_sub(with_loss);
-            assert!(
-                missed.is_some_and(|missed| missed <= 1),
-                "{what}: {with_loss} of {}",
-                truth.with_loss
-            );
+            assert!(missed.is_some_and(|missed| missed <= 1), "{what}: {with_loss} of {}", truth.with_loss);
             for (kind, class) in ["syn", "synack"].into_iter().enumerate() {
                 let share = truth.lost[kind] as f64 / truth.sent[kind] as f64;
                 let recorded = result["loss"][class].as_f64().unwrap_or(f64::NAN);
@@ -147,12 +125,7 @@ fn the_losses_are_those_of_the_simulation() {
                     "{what}, {class}: {share} {recorded} {truth:?}"
                 );
             }
-            let kinds: Vec<&Value> = found["warnings"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|it| &it["kind"])
-                .collect();
+            let kinds: Vec<&Value> = found["warnings"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
             assert_eq!(kinds, ["interfaces-left-out"], "{what}");
             losses += truth.with_loss;
         }
@@ -166,15 +139,10 @@ fn another_side_of_the_queue_can_be_chosen() {
     let capture = folder.path().join("run.pcapng");
     compare(&["--duration=20s", "--scheme=pfifo limit=20"], &capture);
     let mut sent: BTreeMap<String, u64> = BTreeMap::new();
-    packets(&capture, |side, _| {
-        *sent.entry(format!("{side:?}")).or_default() += 1
-    });
+    packets(&capture, |side, _| *sent.entry(format!("{side:?}")).or_default() += 1);
     for (options, packets) in [
         (&[][..], sent["Entry"]),
-        (
-            &["--interface=down exit", "--interface=up exit"],
-            sent["Exit"],
-        ),
+        (&["--interface=down exit", "--interface=up exit"], sent["Exit"]),
         (&["--interface=2", "--interface=up drop"], sent["Drop"]),
     ] {
         let found = analyze(&capture, options);
@@ -182,24 +150,11 @@ fn another_side_of_the_queue_can_be_chosen() {
     }
     let mut command = gentle(&["analyze", "--interface=down", "--quiet"]);
     let told = stderr(command.arg(&capture), 1);
-    assert!(
-        told.contains("no interface 'down' in the captures") && told.contains("0 (down entry)"),
-        "{told}"
-    );
+    assert!(told.contains("no interface 'down' in the captures") && told.contains("0 (down entry)"), "{told}");
     // The program that replays a capture makes the same choice.
-    let mut command = gentle(&[
-        "compare",
-        "--quiet",
-        "--rate=2mbit",
-        "--seeds=1",
-        "--scheme=spa",
-        "--from",
-    ]);
+    let mut command = gentle(&["compare", "--quiet", "--rate=2mbit", "--seeds=1", "--scheme=spa", "--from"]);
     let shown = stdout(command.arg(&capture));
-    assert!(
-        shown.contains("Only interfaces down entry, up entry were analysed"),
-        "{shown}"
-    );
+    assert!(shown.contains("Only interfaces down entry, up entry were analysed"), "{shown}");
 }
 
 const TWO_HOSTS: &str = "duration = \"20s\"
@@ -225,15 +180,9 @@ host = 300
 #[test]
 fn each_host_has_addresses_of_its_own() {
     let folder = TempDir::new().unwrap();
-    let (scenario, capture) = (
-        folder.path().join("hosts.toml"),
-        folder.path().join("run.pcapng"),
-    );
+    let (scenario, capture) = (folder.path().join("hosts.toml"), folder.path().join("run.pcapng"));
     std::fs::write(&scenario, TWO_HOSTS).unwrap();
-    compare(
-        &["--traffic", text(&scenario), "--scheme=cake dual-dsthost"],
-        &capture,
-    );
+    compare(&["--traffic", text(&scenario), "--scheme=cake dual-dsthost"], &capture);
     let mut bytes: BTreeMap<[String; 2], u64> = BTreeMap::new();
     packets(&capture, |side, packet| {
         if side == QueueSide::Exit {
@@ -242,18 +191,8 @@ fn each_host_has_addresses_of_its_own() {
             *bytes.entry(ends).or_default() += u64::from(packet.ip.payload_len);
         }
     });
-    let pairs: Vec<[&str; 2]> = bytes
-        .keys()
-        .map(|[a, b]| [a.as_str(), b.as_str()])
-        .collect();
-    assert_eq!(
-        pairs,
-        [
-            ["10.1.0.1", "10.2.0.1"],
-            ["10.1.0.8", "10.2.0.8"],
-            ["10.1.1.45", "10.2.1.45"],
-        ]
-    );
+    let pairs: Vec<[&str; 2]> = bytes.keys().map(|[a, b]| [a.as_str(), b.as_str()]).collect();
+    assert_eq!(pairs, [["10.1.0.1", "10.2.0.1"], ["10.1.0.8", "10.2.0.8"], ["10.1.1.45", "10.2.1.45"],]);
     // Fair between hosts, within what CUBIC makes of it, whatever their numbers of flows.
     let [one, three, udp]: [u64; 3] = bytes.into_values().collect::<Vec<_>>().try_into().unwrap();
     let ratio = three as f64 / one as f64;

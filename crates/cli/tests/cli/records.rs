@@ -74,26 +74,14 @@ fn what_is_recorded_and_merged_is_what_one_call_prints() {
     }
     assert_eq!(names(Path::new(all)).len(), 6);
     assert_eq!(names(Path::new(some)).len(), 1);
-    let top = stdout(&mut gentle(&[
-        "merge",
-        all,
-        "--json",
-        "--top=1",
-        "--rate=1gbit",
-    ]));
-    let one = gentle(&[
-        "analyze",
-        "--json",
-        "--top=1",
-        "--rate=1gbit",
-        "--local=10.0.0.0/8",
-    ])
-    .args(&paths)
-    .assert()
-    .success()
-    .get_output()
-    .stdout
-    .clone();
+    let top = stdout(&mut gentle(&["merge", all, "--json", "--top=1", "--rate=1gbit"]));
+    let one = gentle(&["analyze", "--json", "--top=1", "--rate=1gbit", "--local=10.0.0.0/8"])
+        .args(&paths)
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     assert_eq!(top.as_bytes(), one);
 }
 
@@ -110,39 +98,18 @@ fn records_do_not_depend_on_names_and_hide_addresses() {
     };
     let named = record("a", &paths[0], &[]);
     assert_eq!(record("b", text(&other), &[]), named);
-    let made = fs::metadata(at("a").join(&named[0]))
-        .unwrap()
-        .modified()
-        .unwrap();
+    let made = fs::metadata(at("a").join(&named[0])).unwrap().modified().unwrap();
     assert_eq!(record("a", text(&other), &[]), named);
-    let kept = fs::metadata(at("a").join(&named[0]))
-        .unwrap()
-        .modified()
-        .unwrap();
+    let kept = fs::metadata(at("a").join(&named[0])).unwrap().modified().unwrap();
     assert_eq!(kept, made, "it is not made a second time");
     assert_ne!(record("c", &paths[0], &["--idle-timeout=60s"]), named);
 
-    let hidden = record(
-        "d",
-        &paths[0],
-        &["--anonymize=secret", "--local=10.0.0.0/8"],
-    );
+    let hidden = record("d", &paths[0], &["--anonymize=secret", "--local=10.0.0.0/8"]);
     let bytes = fs::read(at("d").join(&hidden[0])).unwrap();
     let merged = stdout(&mut gentle(&["merge", "--json", text(&at("d"))]));
-    let whole = [
-        "analyze",
-        "--json",
-        "--anonymize=secret",
-        "--local=10.0.0.0/8",
-        &paths[0],
-    ];
+    let whole = ["analyze", "--json", "--anonymize=secret", "--local=10.0.0.0/8", &paths[0]];
     assert_eq!(merged, stdout(&mut gentle(&whole)));
-    let plain = stdout(&mut gentle(&[
-        "analyze",
-        "--json",
-        "--local=10.0.0.0/8",
-        &paths[0],
-    ]));
+    let plain = stdout(&mut gentle(&["analyze", "--json", "--local=10.0.0.0/8", &paths[0]]));
     let plain: serde_json::Value = serde_json::from_str(&plain).unwrap();
     let record = String::from_utf8(zstd::decode_all(&bytes[..]).unwrap()).unwrap();
     for client in plain["top"]["clients"].as_array().unwrap() {
@@ -222,11 +189,7 @@ fn connections_are_a_parquet_file_for_each_task() {
 
 /// Concatenates captures that follow one another with `mergecap -a`, as a reference that is not ours.
 fn concatenated(paths: &[PathBuf], to: &Path) {
-    let run = Command::new("mergecap")
-        .args(["-F", "nsecpcap", "-a", "-w"])
-        .arg(to)
-        .args(paths)
-        .status();
+    let run = Command::new("mergecap").args(["-F", "nsecpcap", "-a", "-w"]).arg(to).args(paths).status();
     let run = run.unwrap_or_else(|error| panic!("mergecap: {error}; run scripts/bootstrap test"));
     assert!(run.success());
 }
@@ -238,16 +201,9 @@ fn captures_that_continue_one_another_are_one_trace() {
     generated(&whole, 7, "300", "6000");
     let ring = folder.path().join("ring");
     fs::create_dir(&ring).unwrap();
-    let split = Command::new("editcap")
-        .args(["-F", "nsecpcap", "-i", "5"])
-        .arg(&whole)
-        .arg(ring.join("x.pcap"))
-        .status();
-    assert!(
-        split
-            .expect("editcap; run scripts/bootstrap test")
-            .success()
-    );
+    let split =
+        Command::new("editcap").args(["-F", "nsecpcap", "-i", "5"]).arg(&whole).arg(ring.join("x.pcap")).status();
+    assert!(split.expect("editcap; run scripts/bootstrap test").success());
     // As editcap names them, dumpcap -b does: x_00000_20260101000000.pcap.
     let parts: Vec<PathBuf> = names(&ring).iter().map(|name| ring.join(name)).collect();
     assert!(parts.len() > 4, "{parts:?}");
@@ -255,8 +211,7 @@ fn captures_that_continue_one_another_are_one_trace() {
     concatenated(&parts, &joined);
 
     let counts = |args: &[&str]| -> BTreeMap<String, serde_json::Value> {
-        let all: serde_json::Value =
-            serde_json::from_str(&stdout(gentle(&["analyze", "--json"]).args(args))).unwrap();
+        let all: serde_json::Value = serde_json::from_str(&stdout(gentle(&["analyze", "--json"]).args(args))).unwrap();
         let mut counts = all.as_object().unwrap().clone();
         // All but the list of the files and sentences that name them.
         counts.retain(|name, _| !["captures", "warnings"].contains(&name.as_str()));
@@ -268,19 +223,11 @@ fn captures_that_continue_one_another_are_one_trace() {
     let by_name = counts(&[&["--record", text(&at("a"))], &parts[..]].concat());
     assert_eq!(by_name, expected);
     assert_eq!(names(&at("a")).len(), 1);
-    let said = gentle(&["analyze", "--record", text(&at("a"))])
-        .args(&parts)
-        .assert()
-        .success()
-        .get_output()
-        .stderr
-        .clone();
+    let said =
+        gentle(&["analyze", "--record", text(&at("a"))]).args(&parts).assert().success().get_output().stderr.clone();
     let said = String::from_utf8(said).unwrap();
     assert!(
-        said.starts_with(&format!(
-            "note: by their names, {} captures are parts of 1 longer one",
-            parts.len()
-        )),
+        said.starts_with(&format!("note: by their names, {} captures are parts of 1 longer one", parts.len())),
         "{said}"
     );
     let apart = counts(&[&["--record", text(&at("b")), "--continue=none"], &parts[..]].concat());
@@ -304,28 +251,14 @@ fn spawn(args: &[&str], paths: &[String]) -> std::process::Child {
 fn a_job_that_was_stopped_goes_on_and_two_at_once_lose_nothing() {
     let (folder, paths) = folder(60, "400", "8000");
     let records = folder.path().join("records");
-    let args = [
-        "analyze",
-        "--json",
-        "--record",
-        text(&records),
-        "--threads=1",
-    ];
+    let args = ["analyze", "--json", "--record", text(&records), "--threads=1"];
     let job = spawn(&args, &paths);
     let started = Instant::now();
-    while !records.exists()
-        || names(&records)
-            .iter()
-            .filter(|name| !name.starts_with('.'))
-            .count()
-            < 3
-    {
+    while !records.exists() || names(&records).iter().filter(|name| !name.starts_with('.')).count() < 3 {
         assert!(started.elapsed() < Duration::from_secs(60));
         sleep(Duration::from_millis(2));
     }
-    let kill = Command::new("kill")
-        .args(["-INT", &job.id().to_string()])
-        .status();
+    let kill = Command::new("kill").args(["-INT", &job.id().to_string()]).status();
     assert!(kill.unwrap().success());
     let stopped = job.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130));
@@ -333,16 +266,10 @@ fn a_job_that_was_stopped_goes_on_and_two_at_once_lose_nothing() {
     assert_eq!(partial["interrupted"], true);
     let before = names(&records);
     assert!((3..60).contains(&before.len()), "{before:?}");
-    assert!(
-        before.iter().all(|name| name.ends_with(".json.zst")),
-        "{before:?}"
-    );
+    assert!(before.iter().all(|name| name.ends_with(".json.zst")), "{before:?}");
     assert_eq!(partial["captures"].as_array().unwrap().len(), before.len());
     let said = String::from_utf8(stopped.stderr).unwrap();
-    assert!(
-        said.contains(&format!("stopped: {} of 60 tasks are in", before.len())),
-        "{said}"
-    );
+    assert!(said.contains(&format!("stopped: {} of 60 tasks are in", before.len())), "{said}");
 
     let mut reversed = paths.clone();
     reversed.reverse();
@@ -356,10 +283,7 @@ fn a_job_that_was_stopped_goes_on_and_two_at_once_lose_nothing() {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     }
     assert_eq!(names(&records).len(), 60);
-    assert_eq!(
-        stdout(&mut gentle(&["merge", "--json", text(&records)])),
-        expected
-    );
+    assert_eq!(stdout(&mut gentle(&["merge", "--json", text(&records)])), expected);
 }
 
 #[test]
@@ -369,20 +293,10 @@ fn a_capture_that_cannot_be_read_is_told_and_the_others_are_recorded() {
     let bad = folder.path().join("bad.pcap");
     fs::write(&bad, "no capture").unwrap();
     let good = capture("formats/us.pcap");
-    let args = [
-        "analyze",
-        "--record",
-        text(&records),
-        text(&bad),
-        text(&good),
-        "missing.pcap",
-    ];
+    let args = ["analyze", "--record", text(&records), text(&bad), text(&good), "missing.pcap"];
     let output = gentle(&args).assert().code(1).get_output().clone();
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        errors.contains("bad.pcap") && errors.contains("missing.pcap"),
-        "{errors}"
-    );
+    assert!(errors.contains("bad.pcap") && errors.contains("missing.pcap"), "{errors}");
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(report.contains("lost a SYN or SYN/ACK"), "{report}");
     assert_eq!(names(&records).len(), 1);
@@ -393,16 +307,8 @@ fn the_same_traffic_in_two_captures_is_told() {
     let folder = TempDir::new().unwrap();
     let records = folder.path().join("records");
     let [client, server] = ["client", "server"].map(|at| capture(&format!("netns/syn.{at}.pcap")));
-    for args in [
-        &[
-            "analyze",
-            text(&client),
-            text(&server),
-            "--record",
-            text(&records),
-        ][..],
-        &["merge", text(&records)],
-    ] {
+    for args in [&["analyze", text(&client), text(&server), "--record", text(&records)][..], &["merge", text(&records)]]
+    {
         let output = gentle(args).assert().success().get_output().clone();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("have connections in common"), "{said}");
@@ -415,37 +321,17 @@ fn what_does_not_fit_gets_a_sentence() {
     let [records, runs] = ["records", "runs"].map(|name| folder.path().join(name));
     let [records, runs] = [text(&records), text(&runs)];
     const CAPTURE: &str = "formats/us.pcap";
-    stdout(&mut among_captures(&[
-        "analyze", CAPTURE, "--record", records,
-    ]));
+    stdout(&mut among_captures(&["analyze", CAPTURE, "--record", records]));
     stdout(&mut crate::command::brief(&["--record", runs]));
     for (args, expected) in [
-        (
-            &[
-                "analyze",
-                CAPTURE,
-                "--record",
-                records,
-                "--connections=x.csv",
-            ][..],
-            "name a directory, with / at the end",
-        ),
+        (&["analyze", CAPTURE, "--record", records, "--connections=x.csv"][..], "name a directory, with / at the end"),
         (&["analyze", CAPTURE, "--connections=x/"], "give --record"),
         (&["analyze", CAPTURE, "--continue=all"], "--record"),
-        (
-            &["analyze", CAPTURE, "--record", records, "--flows=x.csv"],
-            "cannot be used with",
-        ),
+        (&["analyze", CAPTURE, "--record", records, "--flows=x.csv"], "cannot be used with"),
         (&["analyze", "-", "--record", records], "read twice"),
         (&["merge", records, runs], "merge them in two calls"),
-        (
-            &["merge", records, "--reference=spa"],
-            "--reference is for records of gentle compare",
-        ),
-        (
-            &["merge", runs, "--full"],
-            "--full is for records of gentle analyze",
-        ),
+        (&["merge", records, "--reference=spa"], "--reference is for records of gentle compare"),
+        (&["merge", runs, "--full"], "--full is for records of gentle analyze"),
     ] {
         let error = stderr(&mut among_captures(args), 2);
         assert!(error.contains(expected), "{args:?}: {error}");
@@ -454,9 +340,6 @@ fn what_does_not_fit_gets_a_sentence() {
     let bytes = fs::read(&record).unwrap();
     fs::write(&record, &bytes[..bytes.len() / 2]).unwrap();
     let error = stderr(&mut gentle(&["merge", records]), 1);
-    assert!(
-        error.contains("expected a file that gentle analyze --record wrote"),
-        "{error}"
-    );
+    assert!(error.contains("expected a file that gentle analyze --record wrote"), "{error}");
     assert!(error.contains(text(&record)), "{error}");
 }

@@ -10,13 +10,7 @@ use tempfile::TempDir;
 
 const CAPTURE: &str = "formats/us.pcap";
 
-const SCHEMES: [&str; 5] = [
-    "--scheme=pfifo limit=50",
-    "--scheme=spa",
-    "--seeds=2",
-    "--quiet",
-    "--json",
-];
+const SCHEMES: [&str; 5] = ["--scheme=pfifo limit=50", "--scheme=spa", "--seeds=2", "--quiet", "--json"];
 
 fn compare(args: &[&str]) -> Value {
     let mut command = among_captures(&["compare"]);
@@ -27,12 +21,7 @@ fn compare(args: &[&str]) -> Value {
 fn a_capture_compares_as_its_list_of_flows_does() {
     let folder = TempDir::new().unwrap();
     let flows = folder.path().join("flows.csv");
-    stdout(&mut among_captures(&[
-        "analyze",
-        CAPTURE,
-        "--flows",
-        text(&flows),
-    ]));
+    stdout(&mut among_captures(&["analyze", CAPTURE, "--flows", text(&flows)]));
     for rate in ["400kbit", "20mbit"] {
         let at_once = compare(&["--from", CAPTURE, "--rate", rate]);
         let in_two_steps = compare(&["--traffic", text(&flows), "--rate", rate, "--up-rate", rate]);
@@ -64,21 +53,11 @@ fn what_was_inferred_is_said() {
     let assumptions = json["scenario"]["choices"].as_array().unwrap();
     let said = "7 of 7 connections can be replayed, with 100 % of the TCP payload.";
     assert_eq!(assumptions[0], said);
-    let args = [
-        "compare",
-        "--from",
-        CAPTURE,
-        "--rate=1mbit",
-        "--scheme=pie",
-        "--seeds=1",
-    ];
+    let args = ["compare", "--from", CAPTURE, "--rate=1mbit", "--scheme=pie", "--seeds=1"];
     let table = stdout(&mut among_captures(&args));
     for assumption in assumptions {
         let assumption = assumption.as_str().unwrap();
-        assert!(
-            table.contains(&format!("\n- {assumption}\n")),
-            "{assumption}: {table}"
-        );
+        assert!(table.contains(&format!("\n- {assumption}\n")), "{assumption}: {table}");
     }
 }
 
@@ -95,8 +74,7 @@ fn local_addresses_say_what_goes_down() {
     let [down, up] = packets(&[]);
     let clients = "--local=198.18.1.0/24";
     assert!(packets(&[clients])[1] > packets(&[clients])[0]);
-    let [down_to_servers, up_from_servers] =
-        packets(&["--local=198.18.2.0/24", "--local=2001:db8:2::/64"]);
+    let [down_to_servers, up_from_servers] = packets(&["--local=198.18.2.0/24", "--local=2001:db8:2::/64"]);
     assert_eq!([down, up], [up_from_servers, down_to_servers]);
 }
 
@@ -132,10 +110,7 @@ fn tunnels_are_looked_into_where_there_is_nothing_else() {
 fn damage_is_a_warning_unless_it_shall_be_an_error() {
     let damaged = ["--from", "formats/damaged.pcap", "--rate=1mbit"];
     let before_it = compare(&damaged)["scenario"]["choices"][0].clone();
-    assert!(
-        before_it.as_str().unwrap().contains("can be replayed"),
-        "{before_it}"
-    );
+    assert!(before_it.as_str().unwrap().contains("can be replayed"), "{before_it}");
     let mut strictly = among_captures(&["compare", "--strict"]);
     let complaint = stderr(strictly.args(damaged), 1);
     let expected = "error: formats/damaged.pcap: at byte ";
@@ -157,13 +132,7 @@ fn rewritten(to: &Path, change: impl Fn(&mut Vec<(Instant, Vec<u8>)>)) {
     let link = link.expect("packets");
     let mut writer = PcapWriter::new(file, link, None, Resolution::Nanos).unwrap();
     for (time, data) in &packets {
-        let packet = RawPacket {
-            time: *time,
-            interface: 0,
-            link,
-            original_len: data.len() as u32,
-            data,
-        };
+        let packet = RawPacket { time: *time, interface: 0, link, original_len: data.len() as u32, data };
         writer.packet(&packet).unwrap();
     }
 }
@@ -186,10 +155,7 @@ fn warnings_about_the_capture_are_passed_on() {
         let compared = compare(&["--from", text(&file), "--rate=1mbit", "--scheme=pie"]);
         let choices = compared["scenario"]["choices"].as_array().unwrap();
         for warning in warnings {
-            assert!(
-                choices.contains(&warning["sentence"]),
-                "{warning} {choices:?}"
-            );
+            assert!(choices.contains(&warning["sentence"]), "{warning} {choices:?}");
         }
     }
 }
@@ -200,8 +166,5 @@ fn a_capture_of_quic_alone_says_what_it_is() {
     let said = stderr(&mut among_captures(&args), 1);
     assert!(said.contains("No TCP in this capture"), "{said}");
     assert!(said.contains("QUIC connection"), "{said}");
-    assert!(
-        said.contains("Only TCP connections can be replayed."),
-        "{said}"
-    );
+    assert!(said.contains("Only TCP connections can be replayed."), "{said}");
 }

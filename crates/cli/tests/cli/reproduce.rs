@@ -15,14 +15,7 @@ fn json(args: &[&str]) -> Value {
 #[test]
 fn without_a_paper_it_lists_them() {
     let list = stdout(&mut gentle(&["reproduce"]));
-    for name in [
-        "spa-2018",
-        "redfavor-2012",
-        "gsp-2015",
-        "handshake-2009",
-        "fig3",
-        "table2",
-    ] {
+    for name in ["spa-2018", "redfavor-2012", "gsp-2015", "handshake-2009", "fig3", "table2"] {
         assert!(list.contains(name), "{name} in {list}");
     }
 }
@@ -35,9 +28,7 @@ fn coverage_lists_what_a_paper_states() {
     for words in ["table2/syns-redfavor", "none: ", "Algorithm 1"] {
         assert!(printed.contains(words), "{words}");
     }
-    let output = gentle(&["reproduce", "model", "--coverage"])
-        .output()
-        .unwrap();
+    let output = gentle(&["reproduce", "model", "--coverage"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("'model' is no published text"), "{said}");
@@ -59,12 +50,7 @@ fn a_figure_has_its_claims_with_numbers_and_verdicts() {
         assert!(item["ours"]["value"].is_f64());
         let verdict = item["verdict"].as_str().unwrap();
         assert!(["agrees", "agrees in order", "differs"].contains(&verdict));
-        assert_eq!(
-            item["reason"].is_null(),
-            verdict == "agrees",
-            "{}",
-            item["id"]
-        );
+        assert_eq!(item["reason"].is_null(), verdict == "agrees", "{}", item["id"]);
         assert_eq!(item["command"], "gentle reproduce spa-2018 fig3");
     }
     // A claim selects its figure.
@@ -93,17 +79,11 @@ fn pages_and_figures_are_written() {
     let page = fs::read_to_string(pages.join("spa-2018.html")).unwrap();
     assert!(page.contains("fig3") && page.contains("<svg"));
     let written = names(&figures);
-    assert!(
-        written.len() >= 2 && written.len().is_multiple_of(2),
-        "{written:?}"
-    );
+    assert!(written.len() >= 2 && written.len().is_multiple_of(2), "{written:?}");
     for name in written {
         assert!(name.starts_with("spa-2018-fig3"), "{name}");
         let bytes = fs::read(figures.join(&name)).unwrap();
-        assert!(
-            name.ends_with(".svg") && bytes.starts_with(b"<svg"),
-            "{name}"
-        );
+        assert!(name.ends_with(".svg") && bytes.starts_with(b"<svg"), "{name}");
     }
 }
 
@@ -111,16 +91,7 @@ fn pages_and_figures_are_written() {
 fn recorded_runs_are_not_made_again() {
     let folder = TempDir::new().unwrap();
     let records = text(folder.path());
-    let args = [
-        "reproduce",
-        "open",
-        "initial-window",
-        "--quick",
-        "--quiet",
-        "--json",
-        "--record",
-        records,
-    ];
+    let args = ["reproduce", "open", "initial-window", "--quick", "--quiet", "--json", "--record", records];
     let first = stdout(&mut gentle(&args));
     let before = names(folder.path());
     assert!(!before.is_empty());
@@ -137,10 +108,7 @@ fn recorded_runs_are_not_made_again() {
     let warned = gentle(&args).assert().success().get_output().clone();
     assert_eq!(String::from_utf8(warned.stdout).unwrap(), first);
     let warning = String::from_utf8(warned.stderr).unwrap();
-    assert!(
-        warning.contains("made by another build of gentle"),
-        "{warning}"
-    );
+    assert!(warning.contains("made by another build of gentle"), "{warning}");
     assert_eq!(fs::read_to_string(&marked).unwrap(), record);
     // One that cannot be read is made again.
     fs::write(&marked, &record[..record.len() / 2]).unwrap();

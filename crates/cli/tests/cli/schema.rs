@@ -31,18 +31,13 @@ fn valid(of: &str, results: &[String]) {
 #[track_caller]
 fn validate(schema: &Value, results: &[String]) {
     let folder = tempfile::TempDir::new().unwrap();
-    let texts = [schema.to_string()]
-        .into_iter()
-        .chain(results.iter().cloned());
+    let texts = [schema.to_string()].into_iter().chain(results.iter().cloned());
     let files = texts.enumerate().map(|(number, text)| {
         let path = folder.path().join(number.to_string());
         std::fs::write(&path, text).unwrap();
         path
     });
-    let python = Command::new("python3")
-        .args(["-c", VALIDATE])
-        .args(files)
-        .output();
+    let python = Command::new("python3").args(["-c", VALIDATE]).args(files).output();
     let python = python.expect("python3 runs; scripts/bootstrap test installs it");
     let errors = String::from_utf8_lossy(&python.stderr);
     assert!(python.status.success(), "{errors}");
@@ -51,22 +46,9 @@ fn validate(schema: &Value, results: &[String]) {
 #[test]
 fn comparisons_are_as_the_schema_says() {
     // Without losses and without an interval, fields are null.
-    let calm = [
-        "--json",
-        "--seeds=1",
-        "--rate=10mbit",
-        "--up-rate=10mbit",
-        "--load=2%",
-    ];
+    let calm = ["--json", "--seeds=1", "--rate=10mbit", "--up-rate=10mbit", "--load=2%"];
     let sim = ["sim", "10m", "--duration=2s", "--json", "--quiet"];
-    valid(
-        "compare",
-        &[
-            stdout(&mut brief(&["--json"])),
-            stdout(&mut brief(&calm)),
-            stdout(&mut gentle(&sim)),
-        ],
-    );
+    valid("compare", &[stdout(&mut brief(&["--json"])), stdout(&mut brief(&calm)), stdout(&mut gentle(&sim))]);
 }
 
 #[test]
@@ -106,16 +88,8 @@ fn analyses_are_as_the_schema_says() {
     let flows = format!("--flows={}", flows.display());
     let captures = [
         &["formats/us.pcap"][..],
-        &[
-            "netns/syn.router.pcap",
-            "--local=10.0.0.0/8",
-            "--rate=1mbit",
-        ],
-        &[
-            "other/sctp.pcap",
-            "other/dccp.pcap",
-            "other/quic-plain.pcap",
-        ],
+        &["netns/syn.router.pcap", "--local=10.0.0.0/8", "--rate=1mbit"],
+        &["other/sctp.pcap", "other/dccp.pcap", "other/quic-plain.pcap"],
         &["netns/syn-synack.client.pcap", flows.as_str()],
         &["netns/synack.span.pcap", "--anonymize=secret"],
     ];

@@ -37,11 +37,7 @@ fn outputs(folder: &TempDir, args: &[&str]) -> (String, Vec<u8>, Value) {
     let [csv, parquet] = ["x.csv", "x.parquet"].map(|name| folder.path().join(name));
     let outputs = ["--csv", text(&csv), "--parquet", text(&parquet), "--json"];
     let json = stdout(gentle(&["sweep", "--quiet"]).args(args).args(outputs));
-    (
-        fs::read_to_string(csv).unwrap(),
-        fs::read(parquet).unwrap(),
-        serde_json::from_str(&json).unwrap(),
-    )
+    (fs::read_to_string(csv).unwrap(), fs::read(parquet).unwrap(), serde_json::from_str(&json).unwrap())
 }
 
 #[test]
@@ -73,17 +69,12 @@ fn the_table_depends_on_the_grid_alone() {
     assert_eq!(files(&one), files(&two));
     // A part of the grid first, with its axes in another order; then the whole.
     let part = folder.path().join("part.toml");
-    let smaller = GRID
-        .replace("[\"70%\", \"110%\"]", "1.1")
-        .replace("seeds = 2", "seeds = [2]");
+    let smaller = GRID.replace("[\"70%\", \"110%\"]", "1.1").replace("seeds = 2", "seeds = [2]");
     fs::write(&part, smaller).unwrap();
     let made = outputs(&folder, &[text(&part), "--store", text(&resumed)]);
     assert_eq!(made.2["made"], 6);
     let third = call(&resumed, "--threads=2");
-    assert_eq!(
-        (&third.2["found"], &third.2["made"]),
-        (&6.into(), &18.into())
-    );
+    assert_eq!((&third.2["found"], &third.2["made"]), (&6.into(), &18.into()));
     assert_eq!((&first.0, &first.1), (&third.0, &third.1));
     // Nothing is left to do.
     let fourth = call(&resumed, "--threads=1");
@@ -127,12 +118,7 @@ fn runs_are_those_of_a_comparison() {
     assert_eq!(cell("load"), "0.8");
     for series in compared["results"][0]["by_seed"].as_array().unwrap() {
         let value = cell(series["name"].as_str().unwrap());
-        assert_eq!(
-            value.parse().ok(),
-            series["values"][0].as_f64(),
-            "{}",
-            series["name"]
-        );
+        assert_eq!(value.parse().ok(), series["values"][0].as_f64(), "{}", series["name"]);
     }
 }
 
@@ -162,9 +148,7 @@ fn rows(csv: &str) -> Vec<HashMap<String, String>> {
     let csv = csv.replace("\"3,10,100\"", "ranges");
     let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned));
     let head: Vec<String> = lines.next().unwrap().collect();
-    lines
-        .map(|cells| head.iter().cloned().zip(cells).collect())
-        .collect()
+    lines.map(|cells| head.iter().cloned().zip(cells).collect()).collect()
 }
 
 /// Labels stay as written, also where one of them could be a size.
@@ -212,10 +196,7 @@ traffic = "short"
 set = { rate = "2mbit", duration = "3s" }
 "#,
     );
-    let (csv, _, _) = outputs(
-        &folder,
-        &[&path, "--store", text(&folder.path().join("store"))],
-    );
+    let (csv, _, _) = outputs(&folder, &[&path, "--store", text(&folder.path().join("store"))]);
     let rows = rows(&csv);
     assert_eq!(rows.len(), 12);
     let mut compared = 0;
@@ -244,9 +225,8 @@ set = { rate = "2mbit", duration = "3s" }
                     .unwrap();
                 for series in result["by_seed"].as_array().unwrap() {
                     let path = series["name"].as_str().unwrap();
-                    let Some((number, metric)) = path
-                        .strip_prefix("applications.")
-                        .and_then(|rest| rest.split_once('.'))
+                    let Some((number, metric)) =
+                        path.strip_prefix("applications.").and_then(|rest| rest.split_once('.'))
                     else {
                         continue;
                     };
@@ -281,17 +261,12 @@ fn seeds_are_added_until_a_number_of_an_application_is_certain() {
         )
     };
     let store = folder.path().join("store");
-    let (csv, _, json) = outputs(
-        &folder,
-        &[&swept("voice.delay_s.p99"), "--store", text(&store)],
-    );
+    let (csv, _, json) = outputs(&folder, &[&swept("voice.delay_s.p99"), "--store", text(&store)]);
     let rows = rows(&csv);
     assert_eq!(json["runs"], rows.len());
     let seeds = |rate: &str| {
         let delays = rows.iter().filter(|row| row["rate"] == rate);
-        let delays: Vec<f64> = delays
-            .map(|row| row["voice.delay_s.p99"].parse().unwrap())
-            .collect();
+        let delays: Vec<f64> = delays.map(|row| row["voice.delay_s.p99"].parse().unwrap()).collect();
         let n = delays.len() as f64;
         let mean = delays.iter().sum::<f64>() / n;
         let squares = delays.iter().map(|delay| (delay - mean).powi(2));
@@ -304,10 +279,7 @@ fn seeds_are_added_until_a_number_of_an_application_is_certain() {
     assert!(seeds("1000000") > seeds("8000000"), "{csv}");
     let args = ["sweep", &swept("vice.delay_s.p99"), "--store", "none"];
     let complaint = stderr(gentle(&args).current_dir(folder.path()), 1);
-    assert!(
-        complaint.contains("did you mean 'voice.delay_s.p99'"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("did you mean 'voice.delay_s.p99'"), "{complaint}");
 }
 
 #[test]
@@ -316,14 +288,7 @@ fn what_had_finished_is_kept() {
     let path = grid(&folder, &GRID.replace("seeds = 2", "seeds = 3000"));
     let store = folder.path().join("store");
     let child = Command::new(cargo_bin("gentle"))
-        .args([
-            "sweep",
-            &path,
-            "--store",
-            text(&store),
-            "--json",
-            "--threads=1",
-        ])
+        .args(["sweep", &path, "--store", text(&store), "--json", "--threads=1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -333,17 +298,12 @@ fn what_had_finished_is_kept() {
         assert!(began.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(20));
     }
-    let signal = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(signal.unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("the same command goes on from there"),
-        "{said}"
-    );
+    assert!(said.contains("the same command goes on from there"), "{said}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["interrupted"], true);
     let made = json["made"].as_u64().unwrap();
@@ -364,14 +324,7 @@ fn two_at_once_lose_nothing() {
     let both: Vec<_> = (0..2)
         .map(|_| {
             Command::new(cargo_bin("gentle"))
-                .args([
-                    "sweep",
-                    &path,
-                    "--store",
-                    text(&shared),
-                    "--json",
-                    "--quiet",
-                ])
+                .args(["sweep", &path, "--store", text(&shared), "--json", "--quiet"])
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap()
@@ -403,31 +356,13 @@ fn mistakes_get_a_sentence() {
             "'shrot' is no scenario; expected real, real-reverse, short, 10m, home-evening, office, calls, rrul, a scenario file",
         ),
         ("schemes = [\"cdel\"]", "did you mean 'codel'"),
-        (
-            "[axes]\nrate = { from = \"1mbit\", to = \"2ms\", steps = 2 }",
-            "expected the same unit",
-        ),
+        ("[axes]\nrate = { from = \"1mbit\", to = \"2ms\", steps = 2 }", "expected the same unit"),
         ("[axes]\nrate = { from = 1, to = 2 }", "missing 'steps'"),
-        (
-            "[axes]\nrate = [\"1mbit\", \"fast\"]\nload = 0.5",
-            "grid.toml:2:8: rate: 'fast'",
-        ),
-        (
-            "[axes]\nlink.dwon.rate = \"1mbit\"",
-            "unknown key 'dwon' in link (did you mean 'down'?)",
-        ),
-        (
-            "schemes = [\"codel\"]\n[axes]\nscheme.limt = 5\n",
-            "no scheme takes this option",
-        ),
-        (
-            "[axes]\nworkload.3.gap = \"5ms\"\n",
-            "no element 3; expected 0 to 0",
-        ),
-        (
-            "[axes]\nseed = [1, 2]\n",
-            "'seed' is a column of the results",
-        ),
+        ("[axes]\nrate = [\"1mbit\", \"fast\"]\nload = 0.5", "grid.toml:2:8: rate: 'fast'"),
+        ("[axes]\nlink.dwon.rate = \"1mbit\"", "unknown key 'dwon' in link (did you mean 'down'?)"),
+        ("schemes = [\"codel\"]\n[axes]\nscheme.limt = 5\n", "no scheme takes this option"),
+        ("[axes]\nworkload.3.gap = \"5ms\"\n", "no element 3; expected 0 to 0"),
+        ("[axes]\nseed = [1, 2]\n", "'seed' is a column of the results"),
         ("until_ci = 0.1\nmetric = \"loss\"", "no metric 'loss'"),
         ("[sample]\nlatin_hypercube = 5", "a sample needs axes"),
     ] {
@@ -441,8 +376,5 @@ fn mistakes_get_a_sentence() {
     fs::create_dir_all(store.join("runs")).unwrap();
     fs::write(store.join("runs/x.parquet"), "PAR1").unwrap();
     let message = stderr(&mut gentle(&["sweep", &path, "--store", text(&store)]), 1);
-    assert!(
-        message.contains("x.parquet: ") && message.contains("remove it"),
-        "{message}"
-    );
+    assert!(message.contains("x.parquet: ") && message.contains("remove it"), "{message}");
 }

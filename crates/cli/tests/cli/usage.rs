@@ -24,9 +24,7 @@ fn one_scheme_and_one_profile() {
     insta::assert_snapshot!("schemes_codel", stdout(&mut gentle(&["schemes", "codel"])));
     insta::assert_snapshot!("schemes_spa", stdout(&mut gentle(&["schemes", "spa"])));
     let profile = stdout(&mut gentle(&["profiles", "freebsd-9.3"]));
-    let rto = profile
-        .lines()
-        .find(|line| line.trim_start().starts_with("initial_rto "));
+    let rto = profile.lines().find(|line| line.trim_start().starts_with("initial_rto "));
     assert!(rto.is_some_and(|line| line.contains(" 3s ")), "{profile}");
 }
 
@@ -40,28 +38,15 @@ fn schemes_are_a_list_and_one_has_its_options() {
         let (name, summary) = line.split_once(' ').unwrap();
         assert_eq!((name, summary.trim()), (scheme.name, scheme.summary));
         let one = stdout(&mut gentle(&["schemes", scheme.name]));
-        assert!(one.starts_with(&format!(
-            "{}: {}\n  source: {}\n",
-            scheme.name, scheme.summary, scheme.source
-        )));
+        assert!(one.starts_with(&format!("{}: {}\n  source: {}\n", scheme.name, scheme.summary, scheme.source)));
         assert_eq!(json[i]["name"], scheme.name);
-        assert_eq!(
-            json[i]["child"].as_str(),
-            scheme.child.map(|child| child.name)
-        );
+        assert_eq!(json[i]["child"].as_str(), scheme.child.map(|child| child.name));
         for (k, option) in scheme.options.iter().enumerate() {
-            assert!(
-                one.contains(&format!("{} ({})", option.help, option.kind)),
-                "{}",
-                option.name
-            );
+            assert!(one.contains(&format!("{} ({})", option.help, option.kind)), "{}", option.name);
             assert_eq!(json[i]["options"][k]["name"], option.name);
             assert_eq!(json[i]["options"][k]["default"].as_str(), option.default);
         }
-        assert_eq!(
-            json[i]["options"].as_array().unwrap().len(),
-            scheme.options.len()
-        );
+        assert_eq!(json[i]["options"].as_array().unwrap().len(), scheme.options.len());
     }
     assert_eq!(json.as_array().unwrap().len(), registry::listed().count());
 }
@@ -82,10 +67,7 @@ fn profiles_are_a_list_and_one_has_its_knobs() {
         let profile = Profile::by_name(name).unwrap();
         for (k, knob) in Profile::knobs().iter().enumerate() {
             assert_eq!(json[i]["knobs"][k]["name"], knob.name);
-            assert_eq!(
-                json[i]["knobs"][k]["value"],
-                profile.get(knob.name).unwrap()
-            );
+            assert_eq!(json[i]["knobs"][k]["value"], profile.get(knob.name).unwrap());
         }
     }
 }
@@ -98,61 +80,26 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         stderr(&mut gentle(&args), 2)
     };
     let cases: &[(&[&str], &[&str])] = &[
-        (
-            &["--scheme=codle"],
-            &[
-                "unknown scheme 'codle' (did you mean 'codel'?)",
-                "pfifo, bfifo, pfifo_fast, red",
-            ],
-        ),
-        (
-            &["--scheme="],
-            &["no scheme given", "pfifo, bfifo, pfifo_fast, red"],
-        ),
-        (
-            &["--scheme=codel tarmac=3"],
-            &["no option 'tarmac'", "target (time", "interval (time"],
-        ),
+        (&["--scheme=codle"], &["unknown scheme 'codle' (did you mean 'codel'?)", "pfifo, bfifo, pfifo_fast, red"]),
+        (&["--scheme="], &["no scheme given", "pfifo, bfifo, pfifo_fast, red"]),
+        (&["--scheme=codel tarmac=3"], &["no option 'tarmac'", "target (time", "interval (time"]),
         (&["--scheme=codel target=5"], &["option 'target'", "5ms"]),
-        (
-            &["--scheme=codel target"],
-            &["option 'target' needs a value"],
-        ),
-        (
-            &["--scheme=pfifo limit=0"],
-            &["option 'limit'", "1 to 1000000"],
-        ),
+        (&["--scheme=codel target"], &["option 'target' needs a value"]),
+        (&["--scheme=pfifo limit=0"], &["option 'limit'", "1 to 1000000"]),
         (&["--scheme=spa fin=sometimes"], &["priority", "none"]),
         (&["--scheme=spa child=syn_prio"], &["itself a wrapper"]),
         (&["--tcp=initial_rto"], &["KNOB=VALUE"]),
-        (
-            &["--tcp=rto=3s"],
-            &["unknown TCP knob 'rto'", "initial_rto, rto_fallback"],
-        ),
-        (
-            &["--tcp=initial-rto=3s"],
-            &["unknown TCP knob 'initial-rto' (did you mean 'initial_rto'?)"],
-        ),
+        (&["--tcp=rto=3s"], &["unknown TCP knob 'rto'", "initial_rto, rto_fallback"]),
+        (&["--tcp=initial-rto=3s"], &["unknown TCP knob 'initial-rto' (did you mean 'initial_rto'?)"]),
         (&["--tcp=initial_rto=3"], &["a time from 1ms to 86400s"]),
         (&["--duration=5"], &["unit"]),
         (&["--duration=0s"], &["more than 0s and at most 86400s"]),
-        (
-            &["--duration=1000000s"],
-            &["more than 0s and at most 86400s"],
-        ),
+        (&["--duration=1000000s"], &["more than 0s and at most 86400s"]),
         (&["--bins=3,2"], &["ascending order", "3,10,100"]),
         (&["--bins=0,2"], &["ascending order"]),
         (&["--bins=few"], &["ascending order"]),
         (&["--bins="], &["ascending order"]),
-        (
-            &["--traffic=rael"],
-            &[
-                "real, real-reverse, short, 10m",
-                ".toml",
-                ".csv",
-                "did you mean 'real'?",
-            ],
-        ),
+        (&["--traffic=rael"], &["real, real-reverse, short, 10m", ".toml", ".csv", "did you mean 'real'?"]),
         (&["--seeds=0"], &["expected a whole number, 1 to 10000"]),
         (&["--seeds=99999999"], &["a whole number, 1 to 10000"]),
         (&["--seeds=many"], &["a whole number, 1 to 10000"]),
@@ -160,37 +107,19 @@ fn wrong_arguments_are_refused_with_what_is_accepted() {
         (&["--first-seed=x"], &["expected a whole number, 0 to"]),
         (&["--threads=0"], &["a whole number, 1 to 1024"]),
         (&["--threads=5000"], &["a whole number, 1 to 1024"]),
-        (
-            &["--rate", "-5mbit"],
-            &["'--rate <RATE>'", "below zero; expected a rate such as"],
-        ),
+        (&["--rate", "-5mbit"], &["'--rate <RATE>'", "below zero; expected a rate such as"]),
         (&["--duration", "-5s"], &["below zero; expected a time"]),
         (&["--rate=fast"], &["mbit"]),
         (&["--rate=0mbit"], &["--rate"]),
-        (
-            &["--profile=windows"],
-            &["linux-7.2, linux-3.16, freebsd-9.3, ns-2"],
-        ),
+        (&["--profile=windows"], &["linux-7.2, linux-3.16, freebsd-9.3, ns-2"]),
         (&["--jsn"], &["--json"]),
         (&["--from=x.pcap"], &["--rate <RATE>"]),
-        (
-            &["--from=x.pcap", "--rate=1mbit", "--traffic=short"],
-            &["cannot be used with '--traffic"],
-        ),
-        (
-            &["--local=192.0.2.0/24"],
-            &["--local applies to captures only", "add --from CAPTURE"],
-        ),
+        (&["--from=x.pcap", "--rate=1mbit", "--traffic=short"], &["cannot be used with '--traffic"]),
+        (&["--local=192.0.2.0/24"], &["--local applies to captures only", "add --from CAPTURE"]),
         (&["--inner"], &["--inner applies", "--from CAPTURE"]),
         (&["--strict"], &["--strict applies", "--from CAPTURE"]),
-        (
-            &["--from=x.pcap", "--from=x.pcap", "--rate=1mbit"],
-            &["x.pcap is given twice"],
-        ),
-        (
-            &["--scheme=codel", "--scheme=codel", "--pcap=x.pcapng"],
-            &["--pcap would write x-codel.pcapng twice"],
-        ),
+        (&["--from=x.pcap", "--from=x.pcap", "--rate=1mbit"], &["x.pcap is given twice"]),
+        (&["--scheme=codel", "--scheme=codel", "--pcap=x.pcapng"], &["--pcap would write x-codel.pcapng twice"]),
     ];
     for (args, expected) in cases {
         let complaint = compare(args);
@@ -243,37 +172,13 @@ fn no_words_of_libraries_are_shown() {
     write("zero.toml", &[0; 100]);
     write("file", b"");
     let cases: &[(&[&str], i32, &str)] = &[
-        (
-            &["sim", "latin1.toml"],
-            1,
-            "latin1.toml: cannot be read: it is not text in UTF-8: see line 1",
-        ),
-        (
-            &["compare", "--traffic=latin1.csv"],
-            1,
-            "latin1.csv: cannot be read: it is not text in UTF-8: see line 3",
-        ),
-        (
-            &["compare", "--traffic=fields.csv"],
-            1,
-            "fields.csv:2:5: found 3 fields, expected 2",
-        ),
+        (&["sim", "latin1.toml"], 1, "latin1.toml: cannot be read: it is not text in UTF-8: see line 1"),
+        (&["compare", "--traffic=latin1.csv"], 1, "latin1.csv: cannot be read: it is not text in UTF-8: see line 3"),
+        (&["compare", "--traffic=fields.csv"], 1, "fields.csv:2:5: found 3 fields, expected 2"),
         (&["sim", "zero.toml"], 1, "byte 1 is zero"),
-        (
-            &["sim", "nosuch.toml"],
-            1,
-            "nosuch.toml: cannot be read: No such file or directory\n",
-        ),
-        (
-            &["compare", "--csv=nosuch/x"],
-            1,
-            "nosuch/x: cannot be written: No such file or directory\n",
-        ),
-        (
-            &["analyze", "nosuch"],
-            1,
-            "nosuch: cannot be read: No such file or directory\n",
-        ),
+        (&["sim", "nosuch.toml"], 1, "nosuch.toml: cannot be read: No such file or directory\n"),
+        (&["compare", "--csv=nosuch/x"], 1, "nosuch/x: cannot be written: No such file or directory\n"),
+        (&["analyze", "nosuch"], 1, "nosuch: cannot be read: No such file or directory\n"),
         (&["man", "file/x"], 1, "file/x: Not a directory\n"),
         (&["compare", "--seeds=1x"], 2, "a whole number"),
         (&["analyze", "x", "--top=-1"], 2, "a whole number, 0 to"),
@@ -295,17 +200,9 @@ fn a_file_without_an_end_is_refused_at_once() {
     for name in ["zero.csv", "zero.toml"] {
         std::os::unix::fs::symlink("/dev/zero", folder.path().join(name)).unwrap();
     }
-    for args in [
-        ["sim", "/dev/zero"],
-        ["sim", "zero.toml"],
-        ["sim", "zero.csv"],
-        ["compare", "--traffic=zero.csv"],
-    ] {
+    for args in [["sim", "/dev/zero"], ["sim", "zero.toml"], ["sim", "zero.csv"], ["compare", "--traffic=zero.csv"]] {
         let complaint = stderr(gentle(&args).current_dir(folder.path()), 1);
-        assert!(
-            complaint.contains("cannot be read: it is not text in UTF-8: byte 1 is zero"),
-            "{args:?}: {complaint}"
-        );
+        assert!(complaint.contains("cannot be read: it is not text in UTF-8: byte 1 is zero"), "{args:?}: {complaint}");
     }
 }
 
@@ -323,10 +220,7 @@ fn a_rate_in_bytes_is_remarked_on() {
                     [[workload]]\nkind = \"long\"\n";
     std::fs::write(folder.path().join("x.toml"), scenario).unwrap();
     let mut sim = gentle(&["sim", "x.toml", "--quiet"]);
-    assert_eq!(
-        warned(sim.current_dir(folder.path())),
-        format!("warning: x.toml:3:8: link.down.rate: {remark}\n")
-    );
+    assert_eq!(warned(sim.current_dir(folder.path())), format!("warning: x.toml:3:8: link.down.rate: {remark}\n"));
 }
 
 #[test]
@@ -353,22 +247,10 @@ fn one_notation_serves_all_options() {
         (&["rexmit", "-c", "--delay=70000"], "expected 1ms to 60s"),
         (&["qdisc", "show", "lo", "--watch=2h"], "1s to 3600s"),
         (&["qdisc", "show", "lo", "--watch=3601"], "1s to 3600s"),
-        (
-            &["testbed", "exec", "--time-limit=8d", "--", "true"],
-            "1s to 604800s",
-        ),
-        (
-            &["testbed", "exec", "--time-limit=0", "--", "true"],
-            "1s to 604800s",
-        ),
-        (
-            &["testbed", "exec", "--memory=1mb", "--", "true"],
-            "64mb to 64gb",
-        ),
-        (
-            &["testbed", "exec", "--memory=63", "--", "true"],
-            "64mb to 64gb",
-        ),
+        (&["testbed", "exec", "--time-limit=8d", "--", "true"], "1s to 604800s"),
+        (&["testbed", "exec", "--time-limit=0", "--", "true"], "1s to 604800s"),
+        (&["testbed", "exec", "--memory=1mb", "--", "true"], "64mb to 64gb"),
+        (&["testbed", "exec", "--memory=63", "--", "true"], "64mb to 64gb"),
     ] {
         let complaint = stderr(&mut gentle(args), 2);
         assert!(complaint.contains(expected), "{args:?}: {complaint}");
@@ -377,16 +259,7 @@ fn one_notation_serves_all_options() {
 
 #[test]
 fn harm_keeps_no_runs() {
-    let asked = [
-        "testbed",
-        "compare",
-        "--traffic=calls",
-        "--harm",
-        "--keep=kept",
-    ];
+    let asked = ["testbed", "compare", "--traffic=calls", "--harm", "--keep=kept"];
     let complaint = stderr(&mut gentle(&asked), 2);
-    assert!(
-        complaint.contains("--keep cannot be used with --harm"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("--keep cannot be used with --harm"), "{complaint}");
 }

@@ -20,27 +20,14 @@ fn cell(text: &str) -> String {
 fn options(scheme: &Scheme) -> String {
     let mut table = String::from("| option | default | accepts | |\n| --- | --- | --- | --- |\n");
     for option in scheme.options {
-        let default = option
-            .default
-            .map_or_else(|| "unset".to_owned(), |text| format!("`{text}`"));
+        let default = option.default.map_or_else(|| "unset".to_owned(), |text| format!("`{text}`"));
         let accepts = cell(&option.kind.to_string());
-        let _ = writeln!(
-            table,
-            "| `{}` | {default} | {accepts} | {} |",
-            option.name,
-            cell(option.help)
-        );
+        let _ = writeln!(table, "| `{}` | {default} | {accepts} | {} |", option.name, cell(option.help));
     }
     if let Some(Scheme { name: child, .. }) = scheme.child {
         let (accepts, help) = match scheme.shaper {
-            Some(_) => (
-                "any scheme with its options",
-                "the scheme beneath; what follows belongs to it",
-            ),
-            None => (
-                "any scheme that stores packets",
-                "the scheme beneath; its options are accepted too",
-            ),
+            Some(_) => ("any scheme with its options", "the scheme beneath; what follows belongs to it"),
+            None => ("any scheme that stores packets", "the scheme beneath; its options are accepted too"),
         };
         let _ = writeln!(table, "| `child` | `{child}` | {accepts} | {help} |");
     }
@@ -53,11 +40,7 @@ fn knobs() -> String {
     for name in Profile::NAMES {
         let _ = write!(table, " `{name}` |");
     }
-    let _ = writeln!(
-        table,
-        " |\n| ---{} |",
-        " | ---".repeat(Profile::NAMES.len() + 1)
-    );
+    let _ = writeln!(table, " |\n| ---{} |", " | ---".repeat(Profile::NAMES.len() + 1));
     for knob in Profile::knobs() {
         let _ = write!(table, "| `{}` |", knob.name);
         for name in Profile::NAMES {
@@ -83,10 +66,7 @@ fn profiles() -> String {
 fn columns(heading: &str, tables: &[(&str, Vec<Column>)]) -> String {
     let mut text = String::new();
     for (title, columns) in tables {
-        let _ = write!(
-            text,
-            "{heading} {title}\n\n| column | meaning |\n| --- | --- |\n"
-        );
+        let _ = write!(text, "{heading} {title}\n\n| column | meaning |\n| --- | --- |\n");
         for Column { head, meaning } in columns {
             let _ = writeln!(text, "| `{head}` | {} |", cell(meaning));
         }
@@ -111,12 +91,10 @@ fn with_table(text: &str, name: &str, table: &str) -> Option<String> {
 
 /// Compares the part of `file` between the markers for `name` with `expected`, or puts it there.
 fn check(file: &str, name: &str, expected: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
     let text = std::fs::read_to_string(&path).unwrap();
-    let written = with_table(&text, name, expected)
-        .unwrap_or_else(|| panic!("docs/{file} has no table of {name}; {HOW}"));
+    let written =
+        with_table(&text, name, expected).unwrap_or_else(|| panic!("docs/{file} has no table of {name}; {HOW}"));
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, written).unwrap();
         return;
@@ -172,16 +150,11 @@ fn every_column_is_explained() {
 fn a_new_scheme_gets_a_section() {
     let page = page_on_schemes("# Schemes\n", registry::SCHEMES);
     for scheme in registry::SCHEMES {
-        let section = page.split("\n## ").find(|part| {
-            part.strip_prefix(scheme.name)
-                .is_some_and(|rest| rest.starts_with('\n'))
-        });
+        let section =
+            page.split("\n## ").find(|part| part.strip_prefix(scheme.name).is_some_and(|rest| rest.starts_with('\n')));
         let section = section.unwrap_or_else(|| panic!("no section on {}", scheme.name));
         for option in scheme.options {
-            assert!(
-                section.contains(&format!("| `{}` |", option.name)),
-                "{section}"
-            );
+            assert!(section.contains(&format!("| `{}` |", option.name)), "{section}");
         }
     }
     assert_eq!(page_on_schemes(&page, registry::SCHEMES), page);
@@ -215,10 +188,7 @@ fn the_example_of_two_groups_is_a_scenario() {
     let real = Scenario::builtin("real").unwrap();
     assert_eq!(scenario.duration, real.duration);
     for (link, of_real) in scenario.links.iter().zip(&real.links) {
-        assert_eq!(
-            (link.rate, link.delay, &link.qdisc),
-            (of_real.rate, of_real.delay, &of_real.qdisc)
-        );
+        assert_eq!((link.rate, link.delay, &link.qdisc), (of_real.rate, of_real.delay, &of_real.qdisc));
     }
     // Both groups together have the arrival rate of the original workload.
     let arrivals = |scenario: &Scenario| scenario.schedule(1).count() as f64;

@@ -31,11 +31,7 @@ const COLUMNS: u16 = 107;
 /// Standard output of the program, run in the root of the repository.
 fn printed(arguments: &[String]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gentle"));
-    let output = command
-        .args(arguments)
-        .current_dir(repository())
-        .output()
-        .unwrap();
+    let output = command.args(arguments).current_dir(repository()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "gentle {arguments:?}: {said}");
     String::from_utf8(output.stdout).unwrap()
@@ -47,25 +43,11 @@ fn shown(arguments: &[String], folder: &Path) -> String {
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
     let name = ptsname(&terminal, Vec::new()).unwrap();
-    let size = Winsize {
-        ws_row: 50,
-        ws_col: COLUMNS,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: 50, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&terminal, size).unwrap();
-    let ours = File::options()
-        .read(true)
-        .write(true)
-        .open(name.to_str().unwrap())
-        .unwrap();
+    let ours = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_gentle"));
-    command
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .current_dir(folder)
-        .stderr(Stdio::null())
-        .stdout(ours);
+    command.args(arguments).env("NO_COLOR", "1").current_dir(folder).stderr(Stdio::null()).stdout(ours);
     let mut running = command.spawn().unwrap();
     // The command holds the other end of the terminal open; without it, reading ends with the program.
     drop(command);
@@ -78,9 +60,7 @@ fn shown(arguments: &[String], folder: &Path) -> String {
     }
     assert!(running.wait().unwrap().success(), "gentle {arguments:?}");
     let text = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
-    text.lines()
-        .map(|line| line.trim_end().to_owned() + "\n")
-        .collect()
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
 const MARKER: &str = "<!-- from: gentle ";
@@ -92,16 +72,13 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
     let mut rest = page;
     while let Some(at) = rest.find(MARKER) {
         let (before, block) = rest.split_at(at + MARKER.len());
-        let (command, block) = block
-            .split_once(" -->\n")
-            .unwrap_or_else(|| panic!("{name}: a marker does not end with ' -->'"));
+        let (command, block) =
+            block.split_once(" -->\n").unwrap_or_else(|| panic!("{name}: a marker does not end with ' -->'"));
         let arguments = shlex::split(command).unwrap_or_else(|| panic!("{name}: {command}"));
-        let content = block
-            .strip_prefix(FENCE)
-            .unwrap_or_else(|| panic!("{name}: expected {FENCE:?} behind {MARKER}{command}"));
-        let (old, after) = content
-            .split_once("```\n")
-            .unwrap_or_else(|| panic!("{name}: the block of {command} has no end"));
+        let content =
+            block.strip_prefix(FENCE).unwrap_or_else(|| panic!("{name}: expected {FENCE:?} behind {MARKER}{command}"));
+        let (old, after) =
+            content.split_once("```\n").unwrap_or_else(|| panic!("{name}: the block of {command} has no end"));
         made += before;
         made += command;
         made += " -->\n";
@@ -114,14 +91,8 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 6] = [
-    "README.md",
-    "docs/applications.md",
-    "docs/gentle.md",
-    "docs/kernel-proof.md",
-    "docs/model.md",
-    "docs/rexmit.md",
-];
+const PAGES: [&str; 6] =
+    ["README.md", "docs/applications.md", "docs/gentle.md", "docs/kernel-proof.md", "docs/model.md", "docs/rexmit.md"];
 
 #[test]
 fn pages_show_what_the_program_prints_now() {
@@ -142,11 +113,7 @@ fn pages_show_what_the_program_prints_now() {
     }
     // A page without its marker would not be checked.
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    for command in [
-        "compare -->",
-        "analyze --example -->",
-        "compare --from example.pcap ",
-    ] {
+    for command in ["compare -->", "analyze --example -->", "compare --from example.pcap "] {
         assert!(readme.contains(&format!("<!-- from: gentle {command}")));
     }
 }
@@ -157,13 +124,8 @@ fn compare(name: &str, path: &Path, page: &str, made: &str) {
         return;
     }
     let differs = page.lines().zip(made.lines()).find(|(old, new)| old != new);
-    let differs = differs.map_or(String::new(), |(old, new)| {
-        format!("\n  {old}\nis now\n  {new}")
-    });
-    assert!(
-        page == made,
-        "{name} is out of date; make docs updates it{differs}"
-    );
+    let differs = differs.map_or(String::new(), |(old, new)| format!("\n  {old}\nis now\n  {new}"));
+    assert!(page == made, "{name} is out of date; make docs updates it{differs}");
 }
 
 #[test]
@@ -186,10 +148,7 @@ fn full_size_claims_in_pages_are_those_of_the_program() {
 
 fn rendered(template: &str, claims: Json) -> Result<String, Error> {
     let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder()
-        .keep_trailing_newline(true)
-        .trim_blocks(true)
-        .build()?;
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).trim_blocks(true).build()?;
     environment.set_syntax(syntax);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.render_str(template, Value::from(Serde(claims)))
@@ -198,9 +157,7 @@ fn rendered(template: &str, claims: Json) -> Result<String, Error> {
 /// Figures and tables of `gentle reproduce PAPER` with their claims, and the number of claims by verdict.
 fn reproduced(paper: &Paper, coverage: &Coverage) -> Json {
     let data = paper.data();
-    let mut arguments = ["reproduce", paper.name, "--json", "--quiet"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut arguments = ["reproduce", paper.name, "--json", "--quiet"].map(str::to_owned).to_vec();
     // Without the assumptions, which have no claims.
     arguments.extend(paper.parts.iter().map(|part| part.id.to_owned()));
     let found: Json = serde_json::from_str(&printed(&arguments)).expect("JSON");
@@ -234,9 +191,7 @@ fn reproduced(paper: &Paper, coverage: &Coverage) -> Json {
 /// A claim in the words of a table: published and our number with the unit, verdict, and the reason for a difference.
 fn row(claim: &Claim, item: &Json) -> Json {
     let unit = unit(claim);
-    let ours = item["ours"]["value"]
-        .as_f64()
-        .map_or("–".to_owned(), significant);
+    let ours = item["ours"]["value"].as_f64().map_or("–".to_owned(), significant);
     let interval = item["ours"]["ci95"].as_f64();
     let interval = interval.map_or(String::new(), |ci95| format!(" ± {}", significant(ci95)));
     json!({
@@ -332,13 +287,9 @@ impl OnKernel {
     fn read_from(name: &str, traffic: &str) -> OnKernel {
         let path = repository().join("crates/sim/tests/kernel").join(name);
         let text = std::fs::read_to_string(path).unwrap();
-        let rows = text
-            .lines()
-            .map(|line| line.split(',').map(str::to_owned).collect());
+        let rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect());
         let rows: Vec<Vec<String>> = rows.collect();
-        OnKernel {
-            rows: rows.into_iter().filter(|row| row[0] == traffic).collect(),
-        }
+        OnKernel { rows: rows.into_iter().filter(|row| row[0] == traffic).collect() }
     }
 
     fn of(&self, scheme: &str, column: usize) -> f64 {
@@ -398,32 +349,19 @@ fn without<'a>(schemes: &[&str]) -> Vec<&'a str> {
 
 /// Claims of spa-2018 as measured on the kernel, with the verdict that these numbers give.
 fn claims_on_kernel() -> String {
-    let (real, short, ten) = (
-        OnKernel::read("real"),
-        OnKernel::read("short"),
-        OnKernel::read("10m"),
-    );
+    let (real, short, ten) = (OnKernel::read("real"), OnKernel::read("short"), OnKernel::read("10m"));
     let leading = ["fq_codel", FQ_CODEL_20, "sfq", SPA];
-    let short_next = short.best(
-        &without(&["fq_codel", FQ_CODEL_20, "sfq", SYN_FIN_PRIO, SPA]),
-        UP_TO_3,
-    );
+    let short_next = short.best(&without(&["fq_codel", FQ_CODEL_20, "sfq", SYN_FIN_PRIO, SPA]), UP_TO_3);
     let short_lead = |scheme| short.of(scheme, UP_TO_3) / short_next;
     let numbers = [
-        (
-            "fig5/all-beat-packet-fifo",
-            real.worst(&without(&[PFIFO]), MEAN) / real.of(PFIFO, MEAN),
-        ),
+        ("fig5/all-beat-packet-fifo", real.worst(&without(&[PFIFO]), MEAN) / real.of(PFIFO, MEAN)),
         ("fig5/stand-out", real.lead(&leading, MEAN)),
         ("fig6/stand-out-1-3", real.lead(&leading, UP_TO_3)),
         ("fig5/byte-fifo-beats-aqms", real.byte_fifo_to_aqms()),
         ("fig5/byte-fifo", real.saving(BFIFO, PFIFO, MEAN)),
         ("fig6/byte-fifo-1-3", real.saving(BFIFO, PFIFO, UP_TO_3)),
         ("fig6/spa-4-10", real.saving(SPA, "fq_codel", FROM_4_TO_10)),
-        (
-            "fig6/spa-11-100",
-            real.saving(SPA, "fq_codel", FROM_11_TO_100),
-        ),
+        ("fig6/spa-11-100", real.saving(SPA, "fq_codel", FROM_11_TO_100)),
         ("fig9/spa-best", short_lead(SPA)),
         ("fig9/syn-fin-prio-best", short_lead(SYN_FIN_PRIO)),
         ("fig9/sfq-best", short_lead("sfq")),
@@ -437,7 +375,8 @@ fn claims_on_kernel() -> String {
         ("fig10/byte-fifo-1-3", ten.saving(BFIFO, PFIFO, UP_TO_3)),
     ];
     let data = Paper::by_name("spa-2018").unwrap().data();
-    let mut table = "| traffic | claim | number | published | kernel | verdict |\n| --- | --- | --- | --- | --- | --- |".to_owned();
+    let mut table =
+        "| traffic | claim | number | published | kernel | verdict |\n| --- | --- | --- | --- | --- | --- |".to_owned();
     for (id, ours) in numbers {
         let claim = data.claims.iter().find(|claim| claim.id == id);
         let claim = claim.unwrap_or_else(|| panic!("no claim {id}"));

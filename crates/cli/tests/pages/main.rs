@@ -86,30 +86,9 @@ fn make_pages(folder: &Path) {
         gentle(folder, &["compare", "--quiet", "--html", "defaults.html"]);
     }
     let capture = |name: &str| format!("{CAPTURES}/{name}");
-    let few = [
-        capture("formats/us.pcap"),
-        capture("netns/data.client.pcap"),
-    ];
-    gentle(
-        folder,
-        &[
-            "analyze",
-            "--per-file",
-            "--html",
-            "captures.html",
-            &few[0],
-            &few[1],
-        ],
-    );
-    gentle(
-        folder,
-        &[
-            "analyze",
-            "--html",
-            "empty.html",
-            &capture("formats/empty.pcap"),
-        ],
-    );
+    let few = [capture("formats/us.pcap"), capture("netns/data.client.pcap")];
+    gentle(folder, &["analyze", "--per-file", "--html", "captures.html", &few[0], &few[1]]);
+    gentle(folder, &["analyze", "--html", "empty.html", &capture("formats/empty.pcap")]);
 }
 
 /// Debian's Chromium, or the one named by the environment.
@@ -130,11 +109,7 @@ static BROWSERS: Mutex<()> = Mutex::new(());
 /// Runs specifications that Playwright's options choose, with these variables in their environment; the browser reports failures.
 fn specifications(options: &[&str], variables: &[(&str, &OsStr)]) {
     let runner = Path::new(HERE).join("node_modules/@playwright/test/cli.js");
-    assert!(
-        runner.exists(),
-        "{}: Playwright is missing; run crates/cli/tests/pages/install",
-        runner.display()
-    );
+    assert!(runner.exists(), "{}: Playwright is missing; run crates/cli/tests/pages/install", runner.display());
     let results = TempDir::new().unwrap();
     // Another test that failed meanwhile does not matter here.
     let _turn = BROWSERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,11 +134,7 @@ fn pages_hold(options: &[&str]) {
 
 #[test]
 fn pages_hold_in_a_browser() {
-    pages_hold(&[
-        "--project=phone dark",
-        "--project=desktop light",
-        "--project=tools",
-    ]);
+    pages_hold(&["--project=phone dark", "--project=desktop light", "--project=tools"]);
 }
 
 #[test]
@@ -194,9 +165,7 @@ fn serve_lab() -> (Served, String) {
     let mut line = String::new();
     let stdout = served.0.stdout.take().expect("it is a pipe");
     BufReader::new(stdout).read_line(&mut line).unwrap();
-    let address = line
-        .split_whitespace()
-        .find(|word| word.starts_with("http://127.0.0.1:"));
+    let address = line.split_whitespace().find(|word| word.starts_with("http://127.0.0.1:"));
     let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
     (served, address.trim_end_matches('.').to_owned())
 }
@@ -208,9 +177,7 @@ fn schemes() -> Vec<String> {
         "htb" => "htb rate=1mbit".to_owned(),
         name => name.to_owned(),
     };
-    gentle_aqm::registry::listed()
-        .map(|scheme| shaped(scheme.name))
-        .collect()
+    gentle_aqm::registry::listed().map(|scheme| shaped(scheme.name)).collect()
 }
 
 /// Traffic both ways over links that lose packets at random.
@@ -312,20 +279,11 @@ fn captures(folder: &Path, step: usize) {
         })
     });
     let said: Vec<serde_json::Value> = said.collect();
-    std::fs::write(
-        folder.join("captures.json"),
-        serde_json::Value::from(said).to_string(),
-    )
-    .unwrap();
+    std::fs::write(folder.join("captures.json"), serde_json::Value::from(said).to_string()).unwrap();
     let replay = "compare --quiet --from router.pcapng --local 10.2.0.0/16 --rate 5mbit --seeds 1 --record replayed --scheme spa --scheme fq_codel";
     gentle(folder, &replay.split(' ').collect::<Vec<_>>());
     let runs = runs(&folder.join("replayed")).into_iter();
-    let runs = runs.map(|run| {
-        (
-            run.scheme.clone(),
-            serde_json::to_string(&run).unwrap().into(),
-        )
-    });
+    let runs = runs.map(|run| (run.scheme.clone(), serde_json::to_string(&run).unwrap().into()));
     let runs = serde_json::Value::Object(runs.collect());
     std::fs::write(folder.join("replayed.json"), runs.to_string()).unwrap();
 }
@@ -343,12 +301,7 @@ fn runs(folder: &Path) -> Vec<gentle_experiment::RunRecord> {
 /// True if this Rust can build the page: it has the library for WebAssembly.
 fn has_webassembly() -> bool {
     let library = Command::new("rustc")
-        .args([
-            "--print",
-            "target-libdir",
-            "--target",
-            "wasm32-unknown-unknown",
-        ])
+        .args(["--print", "target-libdir", "--target", "wasm32-unknown-unknown"])
         .output()
         .expect("rustc runs");
     let folder = String::from_utf8(library.stdout).unwrap();
@@ -374,15 +327,9 @@ fn lab_holds(chosen: &str, step: usize) {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/dist");
     if !dist.join("index.html").exists() {
         assert!(!has_webassembly(), "the page is not built; run lab/build");
-        let refused = Command::new(cargo_bin("gentle"))
-            .arg("lab")
-            .output()
-            .unwrap();
+        let refused = Command::new(cargo_bin("gentle")).arg("lab").output().unwrap();
         let complaint = String::from_utf8_lossy(&refused.stderr);
-        assert!(
-            complaint.contains("built without the lab; run make lab"),
-            "{complaint}"
-        );
+        assert!(complaint.contains("built without the lab; run make lab"), "{complaint}");
         return;
     }
     let folder = TempDir::new().unwrap();
@@ -460,10 +407,7 @@ fn the_site_does_not_replace_other_files() {
         .unwrap();
     assert!(!refused.status.success());
     let complaint = String::from_utf8_lossy(&refused.stderr);
-    assert!(
-        complaint.contains("has other files than a site"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("has other files than a site"), "{complaint}");
     assert!(folder.path().join("thesis.tex").exists());
 }
 
@@ -483,10 +427,7 @@ fn wrong_links_of_the_site_are_found() {
 "##,
     );
     write("other.html", r#"<p id="here"></p>"#);
-    write(
-        "style.css",
-        "p { background: url('//a.example/picture.png') }",
-    );
+    write("style.css", "p { background: url('//a.example/picture.png') }");
     let check = Path::new(SITE).join("check");
     let found = site_python(&[check.as_os_str(), folder.path().as_os_str()]);
     assert_eq!(found.status.code(), Some(1));

@@ -18,23 +18,10 @@ fn reproduced() -> &'static Reproduced {
     static REPRODUCED: OnceLock<Reproduced> = OnceLock::new();
     REPRODUCED.get_or_init(|| {
         let folder = TempDir::new().unwrap();
-        let arguments = [
-            "reproduce",
-            "all",
-            "--quick",
-            "--quiet",
-            "--json",
-            "--html",
-            ".",
-        ];
+        let arguments = ["reproduce", "all", "--quick", "--quiet", "--json", "--html", "."];
         let lines = String::from_utf8(gentle(folder.path(), &arguments).stdout).unwrap();
-        let papers = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap());
-        Reproduced {
-            papers: papers.collect(),
-            folder,
-        }
+        let papers = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+        Reproduced { papers: papers.collect(), folder }
     })
 }
 
@@ -75,22 +62,14 @@ fn check(name: &str, reproduction: &Value) {
         let times = ids.iter().filter(|known| *known == id).count();
         assert_eq!(times, 1, "{name}: items named {id}");
     }
-    let varied: Vec<&str> = paper
-        .assumptions
-        .iter()
-        .map(|variants| variants.id)
-        .collect();
+    let varied: Vec<&str> = paper.assumptions.iter().map(|variants| variants.id).collect();
     for assumption in &data.assumptions {
-        let named = data
-            .claims
-            .iter()
-            .any(|claim| claim.assumptions.contains(&assumption.id));
+        let named = data.claims.iter().any(|claim| claim.assumptions.contains(&assumption.id));
         let has_item = ids.contains(&format!("assumption/{}", assumption.id).as_str());
         let is_varied = varied.contains(&assumption.id.as_str());
         assert_eq!(has_item, named && is_varied, "{name}: {}", assumption.id);
     }
-    let shows =
-        |item: &Value, what: &str| item[what].as_array().is_some_and(|shown| !shown.is_empty());
+    let shows = |item: &Value, what: &str| item[what].as_array().is_some_and(|shown| !shown.is_empty());
     for item in items {
         let id = &item["id"];
         match text(&item["kind"]) {
@@ -133,20 +112,10 @@ fn flips(name: &str, items: &[Value]) {
         };
         assert_eq!(verdict(&|ours| ours), same, "{name}: {}", claim.id);
         if claim.at_most.is_none() {
-            assert_eq!(
-                verdict(&|ours| ours + away),
-                Verdict::Differs,
-                "{name}: {}",
-                claim.id
-            );
+            assert_eq!(verdict(&|ours| ours + away), Verdict::Differs, "{name}: {}", claim.id);
         }
         if claim.at_least.is_none() {
-            assert_eq!(
-                verdict(&|ours| ours - away),
-                Verdict::Differs,
-                "{name}: {}",
-                claim.id
-            );
+            assert_eq!(verdict(&|ours| ours - away), Verdict::Differs, "{name}: {}", claim.id);
         }
     }
 }

@@ -71,10 +71,7 @@ fn what_came_from_elsewhere_is_left_alone_unless_asked_and_comes_back() {
     };
     assert_eq!(output.status.code(), Some(1));
     let words = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        words.contains("htb 77:") && words.contains("--replace"),
-        "{words}"
-    );
+    assert!(words.contains("htb 77:") && words.contains("--replace"), "{words}");
 
     let replaced = stdout(&format!(
         "{LOOK}{FOREIGN}look > /run/before
@@ -100,10 +97,7 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
         "#;
     for (name, before) in [
         ("nothing", ""),
-        (
-            "of gentle's",
-            "gentle qdisc apply wan 'pfifo limit=50' --rate 5mbit\n",
-        ),
+        ("of gentle's", "gentle qdisc apply wan 'pfifo limit=50' --rate 5mbit\n"),
         ("of others", FOREIGN),
     ] {
         let Some(output) = run(&format!(
@@ -122,24 +116,21 @@ fn a_command_that_fails_in_the_middle_leaves_all_as_it_was() {
             text.contains("'tc qdisc add dev wan parent 5a0:1 handle 5a1: pfifo limit 9' failed: Error: not today."),
             "{name}: {text}"
         );
-        assert!(
-            text.contains("the previous state was restored"),
-            "{name}: {text}"
-        );
+        assert!(text.contains("the previous state was restored"), "{name}: {text}");
     }
 }
 
 /// If a module is missing, nothing changes, and stock parts do not replace it silently.
 #[test]
 fn a_module_that_is_missing_is_named() {
-    let Some(output) = run(
-        "if modprobe -q sch_redfavor 2>/dev/null || test -d /sys/module/sch_redfavor; then exit 42; fi
+    let Some(output) =
+        run("if modprobe -q sch_redfavor 2>/dev/null || test -d /sys/module/sch_redfavor; then exit 42; fi
         tc qdisc show dev wan >/run/before
         if gentle qdisc apply wan redfavor --rate 20mbit --backing native 2>/run/error; then exit 1; fi
         tc qdisc show dev wan | diff /run/before -
         cat /run/error
-        gentle qdisc plan wan spa --rate 20mbit 2>&1",
-    ) else {
+        gentle qdisc plan wan spa --rate 20mbit 2>&1")
+    else {
         return;
     };
     if output.status.code() == Some(42) {
@@ -161,10 +152,9 @@ fn a_module_that_is_missing_is_named() {
 /// The error for a missing part of Linux names its packages. The kernel that runs this test may have all of them.
 #[test]
 fn a_queue_that_is_missing_is_named_with_its_package() {
-    let Some(output) = run(
-        "if tc qdisc add dev wan root prio 2>/dev/null; then exit 42; fi
-        gentle qdisc apply wan spa --backing stock --rate 20mbit 2>&1 || :",
-    ) else {
+    let Some(output) = run("if tc qdisc add dev wan root prio 2>/dev/null; then exit 42; fi
+        gentle qdisc apply wan spa --backing stock --rate 20mbit 2>&1 || :")
+    else {
         return;
     };
     if output.status.code() == Some(42) {
@@ -172,17 +162,12 @@ fn a_queue_that_is_missing_is_named_with_its_package() {
         return;
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("no sch_prio") && text.contains("kmod-sched-prio"),
-        "{text}"
-    );
+    assert!(text.contains("no sch_prio") && text.contains("kmod-sched-prio"), "{text}");
 }
 
 #[test]
 fn without_the_capability_it_is_said_which() {
-    let Some(output) =
-        run("setpriv --bounding-set=-net_admin gentle qdisc apply wan 'pfifo limit=50'")
-    else {
+    let Some(output) = run("setpriv --bounding-set=-net_admin gentle qdisc apply wan 'pfifo limit=50'") else {
         return;
     };
     let words = String::from_utf8(output.stderr).unwrap();

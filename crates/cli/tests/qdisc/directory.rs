@@ -58,10 +58,7 @@ fn a_read_only_directory_is_named_as_such() {
     ) else {
         return;
     };
-    assert!(
-        text.contains("spare cannot be changed: Read-only file system"),
-        "{text}"
-    );
+    assert!(text.contains("spare cannot be changed: Read-only file system"), "{text}");
 }
 
 /// Any user can lock a file that he can open.

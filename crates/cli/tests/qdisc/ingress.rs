@@ -44,10 +44,7 @@ fn an_ingress_queue_of_somebody_else_is_not_touched() {
         return;
     };
     assert_eq!(output.status.code(), Some(1));
-    let (text, words) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
+    let (text, words) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(text.contains("qdisc ingress ffff:"), "{text}");
     assert!(words.contains("tc qdisc del dev wan ingress"), "{words}");
 }
@@ -61,10 +58,7 @@ fn a_device_that_has_the_name_is_not_taken() {
     ) else {
         return;
     };
-    assert!(
-        text.contains("a device in-wan that is not gentle's"),
-        "{text}"
-    );
+    assert!(text.contains("a device in-wan that is not gentle's"), "{text}");
 }
 
 #[test]
@@ -83,19 +77,14 @@ fn names_that_are_cut_alike_are_not_called_a_rename() {
         return;
     }
     assert!(
-        text.contains("in-defghijklmn0, which is that of abcdefghijklmn0: ")
-            && !text.contains("renamed;"),
+        text.contains("in-defghijklmn0, which is that of abcdefghijklmn0: ") && !text.contains("renamed;"),
         "{text}"
     );
 }
 
 #[test]
 fn a_refusal_ends_in_a_command_that_makes_way() {
-    for qdisc in [
-        "ingress_block 7 clsact",
-        "egress_block 7 clsact",
-        "ingress_block 7 ingress",
-    ] {
+    for qdisc in ["ingress_block 7 clsact", "egress_block 7 clsact", "ingress_block 7 ingress"] {
         let Some(text) = stdout(&format!(
             "ip link add name x type ifb 2>/dev/null || {{ echo missing; exit 0; }}
             tc qdisc add dev wan {qdisc} || {{ echo missing; exit 0; }}

@@ -31,10 +31,9 @@ pub(crate) fn stdout(script: &str) -> Option<String> {
 
 /// Whether the kernel has these queues; prints a message if not.
 pub(crate) fn has(queues: &[&str]) -> bool {
-    let missing = queues.iter().find(|queue| {
-        run(&format!("tc qdisc add dev wan root {queue}"))
-            .is_none_or(|output| !output.status.success())
-    });
+    let missing = queues
+        .iter()
+        .find(|queue| run(&format!("tc qdisc add dev wan root {queue}")).is_none_or(|output| !output.status.success()));
     if let Some(queue) = missing {
         eprintln!("skipped: this kernel has no {queue}");
     }

@@ -63,18 +63,10 @@ fn the_commands_are_those_of_a_plan() {
         // A table of flags for each version of IP, and a jump for each length and each encapsulation.
         assert_eq!(planned.len(), 2 + (1 + 3) * (1 + 8));
         for device in ["wan", "ifb4wan"] {
-            assert_eq!(
-                matches(recorded, device),
-                planned,
-                "{device}: {}",
-                library.display()
-            );
+            assert_eq!(matches(recorded, device), planned, "{device}: {}", library.display());
         }
         let last = recorded.lines().last().unwrap_or_default();
-        assert!(
-            last.contains("mirred egress redirect dev ifb4wan"),
-            "{last}"
-        );
+        assert!(last.contains("mirred egress redirect dev ifb4wan"), "{last}");
     }
 }
 
@@ -84,18 +76,10 @@ fn a_kernel_takes_it() {
         return;
     }
     for library in libraries() {
-        let text = stdout(&script(
-            "spa.qos",
-            &library,
-            "",
-            "tc qdisc show; tc filter show dev wan parent 110:",
-        ))
-        .expect("namespaces work, as seen above");
+        let text = stdout(&script("spa.qos", &library, "", "tc qdisc show; tc filter show dev wan parent 110:"))
+            .expect("namespaces work, as seen above");
         assert!(text.contains("codel 111: dev wan parent 110:1"), "{text}");
-        assert!(
-            text.contains("codel 112: dev ifb4wan parent 110:2"),
-            "{text}"
-        );
+        assert!(text.contains("codel 112: dev ifb4wan parent 110:2"), "{text}");
         assert!(text.contains("flowid 110:1"), "{text}");
     }
 }

@@ -22,14 +22,8 @@ fn with_ifb(script: &str) -> Option<String> {
 #[test]
 fn a_handle_of_gentles_does_not_make_a_qdisc_its_own() {
     for (kind, tree) in [
-        (
-            "tbf",
-            "tc qdisc add dev wan root handle 5a0: tbf rate 7mbit burst 9k limit 9k",
-        ),
-        (
-            "pfifo",
-            "tc qdisc add dev wan root handle 5a1: pfifo limit 7",
-        ),
+        ("tbf", "tc qdisc add dev wan root handle 5a0: tbf rate 7mbit burst 9k limit 9k"),
+        ("pfifo", "tc qdisc add dev wan root handle 5a1: pfifo limit 7"),
         (
             "htb",
             "tc qdisc add dev wan root handle 5a0: htb default 1
@@ -57,10 +51,7 @@ fn a_handle_of_gentles_does_not_make_a_qdisc_its_own() {
         )) else {
             return;
         };
-        assert!(
-            text.contains("has no record of: ") && text.contains("--replace"),
-            "{kind}: {text}"
-        );
+        assert!(text.contains("has no record of: ") && text.contains("--replace"), "{kind}: {text}");
         assert_eq!(text.matches("so it stays").count(), 2, "{kind}: {text}");
         assert!(text.ends_with("wan: nothing to remove\n"), "{kind}: {text}");
     }
@@ -91,22 +82,15 @@ fn what_replaced_a_setup_under_its_handle_is_not_removed() {
         return;
     };
     assert_eq!(text.matches("set up; see").count(), 3, "{text}");
-    assert!(
-        text.ends_with("already set up like this\nwan: egress removed\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("already set up like this\nwan: egress removed\n"), "{text}");
 }
 
 /// Somebody may delete a setup; what it replaced is still saved.
 #[test]
 fn what_a_deleted_setup_replaced_comes_back() {
-    for (delete, side) in [
-        ("tc qdisc del dev wan root", ""),
-        (
-            "tc qdisc del dev wan ingress; ip link del in-wan",
-            "--ingress",
-        ),
-    ] {
+    for (delete, side) in
+        [("tc qdisc del dev wan root", ""), ("tc qdisc del dev wan ingress; ip link del in-wan", "--ingress")]
+    {
         for apply in ["", "gentle qdisc apply wan bfifo --rate 30mbit"] {
             let again = match apply {
                 "" => String::new(),
@@ -127,10 +111,7 @@ fn what_a_deleted_setup_replaced_comes_back() {
             )) else {
                 return;
             };
-            assert!(
-                text.ends_with(" restored\nwan: nothing to remove\n"),
-                "{text}"
-            );
+            assert!(text.ends_with(" restored\nwan: nothing to remove\n"), "{text}");
         }
     }
 }
@@ -210,16 +191,8 @@ fn filters_of_others_stay_when_the_saved_ones_come_back() {
         return;
     };
     let killed = text.lines().find_map(|line| line.strip_prefix("killed "));
-    assert!(
-        killed
-            .and_then(|n| n.parse().ok())
-            .is_some_and(|n: u32| n > 6),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("ingress ffff: restored\nmatch 00030000\nmatch 00090000\n"),
-        "{text}"
-    );
+    assert!(killed.and_then(|n| n.parse().ok()).is_some_and(|n: u32| n > 6), "{text}");
+    assert!(text.ends_with("ingress ffff: restored\nmatch 00030000\nmatch 00090000\n"), "{text}");
 }
 
 /// `clsact` excludes an `ingress` qdisc.
@@ -242,12 +215,7 @@ fn a_saved_ingress_qdisc_waits_until_a_clsact_is_gone() {
     ) else {
         return;
     };
-    assert_eq!(
-        text.matches("delete it first: tc qdisc del dev wan clsact")
-            .count(),
-        2,
-        "{text}"
-    );
+    assert_eq!(text.matches("delete it first: tc qdisc del dev wan clsact").count(), 2, "{text}");
     assert!(text.ends_with("ingress ffff: restored\n"), "{text}");
 }
 
@@ -262,7 +230,10 @@ fn a_setup_whose_intermediate_device_is_down_is_set_up_again() {
     ) else {
         return;
     };
-    assert!(text.ends_with("wan: set up; see gentle qdisc show wan\n1\nwan: nothing to do, already set up like this\n"), "{text}");
+    assert!(
+        text.ends_with("wan: set up; see gentle qdisc show wan\n1\nwan: nothing to do, already set up like this\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -349,9 +320,7 @@ fn a_saved_redirect_does_not_go_to_another_device() {
     assert_eq!(text.matches(gone).count(), 2, "{text}");
     assert!(text.contains("\n0\n0\n"), "{text}");
     assert!(
-        text.ends_with(
-            "wan: ingress removed, ingress ffff: restored\nwan: egress removed, htb 7: restored\n"
-        ),
+        text.ends_with("wan: ingress removed, ingress ffff: restored\nwan: egress removed, htb 7: restored\n"),
         "{text}"
     );
 }
@@ -388,20 +357,9 @@ fn the_saved_state_of_a_deleted_device_is_not_that_of_the_next() {
         )) else {
             return;
         };
-        assert!(
-            !text.contains("interrupted") && !text.contains("restored"),
-            "{name}: {text}"
-        );
+        assert!(!text.contains("interrupted") && !text.contains("restored"), "{name}: {text}");
         assert!(!text.contains("renamed"), "{name}: {text}");
-        assert!(
-            text.contains(&format!(
-                "{name}: ingress removed\n{name}: egress removed\n"
-            )),
-            "{name}: {text}"
-        );
-        assert!(
-            !text.contains(".json") && !text.contains(".journal"),
-            "{name}: {text}"
-        );
+        assert!(text.contains(&format!("{name}: ingress removed\n{name}: egress removed\n")), "{name}: {text}");
+        assert!(!text.contains(".json") && !text.contains(".journal"), "{name}: {text}");
     }
 }

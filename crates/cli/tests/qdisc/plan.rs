@@ -6,25 +6,13 @@ fn gentle(args: &[&str]) -> (i32, String, String) {
     let mut command = Command::cargo_bin("gentle").expect("cargo builds the command for this test");
     let output = command.args(args).output().expect("it runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    (
-        output.status.code().expect("a code"),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    (output.status.code().expect("a code"), text(output.stdout), text(output.stderr))
 }
 
 #[test]
 fn a_plan_is_printed_for_a_device_that_is_not_there() {
-    let (code, stdout, stderr) = gentle(&[
-        "qdisc",
-        "plan",
-        "no-such-dev",
-        "codel target=20ms",
-        "--rate",
-        "20mbit",
-        "--shaper",
-        "tbf",
-    ]);
+    let (code, stdout, stderr) =
+        gentle(&["qdisc", "plan", "no-such-dev", "codel target=20ms", "--rate", "20mbit", "--shaper", "tbf"]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         stdout,
@@ -37,16 +25,8 @@ fn a_plan_is_printed_for_a_device_that_is_not_there() {
 #[test]
 fn dry_run_is_plan_and_cake_is_its_own_shaper() {
     let (code, stdout, _) = gentle(&["qdisc", "plan", "x0", "cake nat", "--rate", "20mbit"]);
-    assert_eq!(
-        (code, stdout.as_str()),
-        (
-            0,
-            "tc qdisc replace dev x0 root handle 5a1: cake bandwidth 20mbit nat\n"
-        )
-    );
-    let (code, _, stderr) = gentle(&[
-        "qdisc", "plan", "x0", "spa", "--rate", "20mbit", "--shaper", "cake",
-    ]);
+    assert_eq!((code, stdout.as_str()), (0, "tc qdisc replace dev x0 root handle 5a1: cake bandwidth 20mbit nat\n"));
+    let (code, _, stderr) = gentle(&["qdisc", "plan", "x0", "spa", "--rate", "20mbit", "--shaper", "cake"]);
     assert_eq!(code, 1);
     assert!(stderr.contains("takes no other"), "{stderr}");
 }
@@ -54,15 +34,9 @@ fn dry_run_is_plan_and_cake_is_its_own_shaper() {
 #[test]
 fn mistakes_of_usage_end_with_2_and_a_missing_device_with_1() {
     for (args, part) in [
-        (
-            &["qdisc", "plan", "a/b", "codel"][..],
-            "not the name of a network device",
-        ),
+        (&["qdisc", "plan", "a/b", "codel"][..], "not the name of a network device"),
         (&["qdisc", "plan", "x0", "coddle"], "unknown scheme"),
-        (
-            &["qdisc", "plan", "x0", "codel", "--overhead", "8"],
-            "--rate",
-        ),
+        (&["qdisc", "plan", "x0", "codel", "--overhead", "8"], "--rate"),
         (&["qdisc", "plan", "x0", "cake fast"], "no option 'fast'"),
     ] {
         let (code, _, stderr) = gentle(args);
@@ -72,10 +46,7 @@ fn mistakes_of_usage_end_with_2_and_a_missing_device_with_1() {
     for verb in ["show", "remove"] {
         let (code, _, stderr) = gentle(&["qdisc", verb, "x0"]);
         assert_eq!(code, 1);
-        assert!(
-            stderr.contains("there is no network device 'x0'"),
-            "{stderr}"
-        );
+        assert!(stderr.contains("there is no network device 'x0'"), "{stderr}");
     }
 }
 

@@ -120,10 +120,7 @@ fn a_new_device_of_the_old_name_is_another_one() {
     assert!(text.starts_with("wan: nothing to remove\n"), "{text}");
     let (before, after) = text.split_once("--\n").expect("a line");
     assert!(!before.contains("ingress"), "{text}");
-    assert!(
-        after.contains("in-wan, which is the name of that of w0, since w0 was renamed"),
-        "{text}"
-    );
+    assert!(after.contains("in-wan, which is the name of that of w0, since w0 was renamed"), "{text}");
 }
 
 #[test]
@@ -244,9 +241,7 @@ END
         return;
     };
     // The name of the journal has the boot and the cookie, a counter.
-    let journal = text
-        .lines()
-        .find(|line| line.ends_with("-77-egress.journal"));
+    let journal = text.lines().find(|line| line.ends_with("-77-egress.journal"));
     let name: Vec<&str> = journal.expect(&text).split('-').collect();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert_eq!(Some(name[0]), boot.split('-').next(), "{text}");
@@ -289,7 +284,10 @@ fn a_queue_that_cannot_be_restored_can_be_given_up() {
     let stays = "ingress ffff: of wan could not be restored";
     assert_eq!(text.matches(stays).count(), 3, "{text}");
     assert!(text.contains("gentle qdisc remove wan --discard"), "{text}");
-    assert!(text.ends_with("wan: ingress removed\n0\nwan: set up; see gentle qdisc show wan\nwan: ingress removed\n"), "{text}");
+    assert!(
+        text.ends_with("wan: ingress removed\n0\nwan: set up; see gentle qdisc show wan\nwan: ingress removed\n"),
+        "{text}"
+    );
 }
 
 /// A direction that cannot be restored holds up no other, and only what cannot be restored is given up.
@@ -354,11 +352,7 @@ fn a_saved_queue_survives_changes_of_its_remainder() {
         return;
     };
     assert_eq!(text.matches("it stays saved").count(), 3, "{text}");
-    assert_eq!(
-        text.matches("it has been changed since").count(),
-        2,
-        "{text}"
-    );
+    assert_eq!(text.matches("it has been changed since").count(), 2, "{text}");
     assert!(text.contains("\n1\n"), "{text}");
     assert!(text.ends_with("wan: nothing to remove\n"), "{text}");
 }

@@ -22,14 +22,8 @@ fn counters_are_those_of_tc() {
     let end = text.find("\n}\n").expect("the end of the JSON") + 3;
     let shown: serde_json::Value = serde_json::from_str(&text[..end]).unwrap();
     let pfifo = &shown["qdiscs"][1];
-    assert_eq!(
-        (&pfifo["kind"], &pfifo["parent"]),
-        (&"pfifo".into(), &"5a0:1".into())
-    );
-    let sent = format!(
-        "Sent {} bytes {} pkt (dropped {},",
-        pfifo["bytes"], pfifo["packets"], pfifo["drops"]
-    );
+    assert_eq!((&pfifo["kind"], &pfifo["parent"]), (&"pfifo".into(), &"5a0:1".into()));
+    let sent = format!("Sent {} bytes {} pkt (dropped {},", pfifo["bytes"], pfifo["packets"], pfifo["drops"]);
     assert!(pfifo["packets"].as_u64().unwrap() > 0, "{text}");
     let told = text.rsplit("qdisc pfifo 5a1:").next().unwrap_or_default();
     assert!(told.contains(&sent), "{sent}\n{text}");
@@ -43,10 +37,7 @@ fn watching_ends_with_an_interrupt_and_writes_a_line_each_time() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.lines().count() >= 2, "{text}");
     for line in text.lines() {
-        assert!(
-            serde_json::from_str::<serde_json::Value>(line).is_ok(),
-            "{line}"
-        );
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
     }
     // Exit code of timeout after it has ended a program.
     assert_eq!(output.status.code(), Some(124));

@@ -61,19 +61,13 @@ fn the_papers_call_logs_what_it_does_and_leaves_nothing_behind() {
     assert!(output.status.success(), "{stdout}{stderr}");
     assert_eq!(stderr.lines().next(), Some("gentle rexmit: watching wan"));
     let (log, rest) = stdout.split_once("== ended\n").expect("it has ended");
-    let lines: Vec<Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 3, "{log}");
     for (number, line) in (1..).zip(&lines) {
         assert_eq!(line["event"], "copy");
         assert_eq!(line["packet"], "syn");
         assert_eq!(line["dst"], "192.0.2.2:80");
-        assert_eq!(
-            (&line["copy"], &line["sent"]),
-            (&number.into(), &true.into())
-        );
+        assert_eq!((&line["copy"], &line["sent"]), (&number.into(), &true.into()));
         let after = line["after_ms"].as_f64().expect("a number");
         let due = 100.0 * f64::from(number);
         assert!((due..due + 150.0).contains(&after), "{line}");
@@ -109,15 +103,9 @@ fn without_a_log_there_is_a_summary() {
         "NoNewPrivs:\t1",
         "Seccomp:\t2",
     ] {
-        assert!(
-            stdout.lines().any(|found| found == line),
-            "{line}\n{stdout}"
-        );
+        assert!(stdout.lines().any(|found| found == line), "{line}\n{stdout}");
     }
-    assert!(
-        stdout.contains("retransmissions that would have been sent"),
-        "{stdout}"
-    );
+    assert!(stdout.contains("retransmissions that would have been sent"), "{stdout}");
 }
 
 #[test]
@@ -154,10 +142,7 @@ cat /run/files/learned
         return;
     };
     let (stdout, stderr) = texts(&output);
-    assert!(
-        stderr.contains("wan: the network device is gone"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("wan: the network device is gone"), "{stderr}");
     assert_eq!(stdout, "ended with 1\n{\"version\":1,\"paths\":[]}\n");
 }
 
@@ -175,10 +160,7 @@ gentle rexmit -c -i wan --user no-such-user || echo ended with $?
     };
     let (stdout, stderr) = texts(&output);
     // timeout exits with 124 when it has ended a program that was still running.
-    assert_eq!(
-        stdout, "ended with 1\nended with 1\nended with 1\nended with 124\nended with 1\n",
-        "{stderr}"
-    );
+    assert_eq!(stdout, "ended with 1\nended with 1\nended with 1\nended with 124\nended with 1\n", "{stderr}");
     for part in [
         "/run/nowhere/learned: cannot be written: No such file or directory",
         "/run/nowhere/metrics.prom: cannot be written: No such file or directory",
@@ -208,11 +190,7 @@ gentle rexmit status -i wan
     };
     let (stdout, stderr) = texts(&output);
     assert!(output.status.success(), "{stdout}{stderr}");
-    assert_eq!(
-        stdout.matches("\"calls_confined\": true").count(),
-        2,
-        "{stdout}"
-    );
+    assert_eq!(stdout.matches("\"calls_confined\": true").count(), 2, "{stdout}");
     assert!(stdout.ends_with("no engine is running\n"), "{stdout}");
 }
 
@@ -241,11 +219,7 @@ timeout 10 gentle rexmit -c -i wan --metrics /run/files/link || echo ended with 
     let (stdout, stderr) = texts(&output);
     let one = "ended with 1\n";
     let two = "ended with 2\n";
-    assert_eq!(
-        stdout,
-        [one, one, two, one, one, one, one, one, two].concat(),
-        "{stderr}"
-    );
+    assert_eq!(stdout, [one, one, two, one, one, one, one, one, two].concat(), "{stderr}");
     for part in [
         "the directory belongs to user 65534; delete it, or name another one (--run-dir)",
         "others than its owner can write to the directory",
@@ -282,17 +256,12 @@ fn the_answer_of_an_engine_cannot_control_the_terminal() {
     let listener = std::os::unix::net::UnixListener::bind(socket).expect("a socket");
     std::thread::spawn(move || {
         for client in listener.incoming() {
-            std::io::Write::write_all(&mut client.expect("a client"), answer.as_bytes())
-                .expect("it reads");
+            std::io::Write::write_all(&mut client.expect("a client"), answer.as_bytes()).expect("it reads");
         }
     });
-    for (more, shown) in [
-        (None, "v0 ]0;owned  31m "),
-        (
-            Some("--json"),
-            "\"v0\\u001b]0;owned\\u0007\\u009b31m\\u202e\"",
-        ),
-    ] {
+    for (more, shown) in
+        [(None, "v0 ]0;owned  31m "), (Some("--json"), "\"v0\\u001b]0;owned\\u0007\\u009b31m\\u202e\"")]
+    {
         let output = Command::new(GENTLE)
             .args(["rexmit", "status", "-i", "v0", "--run-dir"])
             .arg(folder.path())
@@ -302,10 +271,7 @@ fn the_answer_of_an_engine_cannot_control_the_terminal() {
         let (stdout, stderr) = texts(&output);
         assert!(output.status.success(), "{stderr}");
         assert!(stdout.contains(shown), "{stdout:?}");
-        assert!(
-            !stdout.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']),
-            "{stdout:?}"
-        );
+        assert!(!stdout.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{stdout:?}");
     }
 }
 
@@ -387,10 +353,7 @@ fn the_kernel_engine_works_on_this_machine_s_kernel_and_leaves_nothing_behind() 
     assert!(["1", "2"].contains(&repeated), "{repeated}");
     assert!(rest.contains("400ms  initial RTO of SYN/ACKs"), "{rest}");
     assert_eq!(rest.matches("kernel, ").count(), 2, "{rest}");
-    assert!(
-        rest.ends_with("no program is installed\nno engine is running\n"),
-        "{rest}"
-    );
+    assert!(rest.ends_with("no program is installed\nno engine is running\n"), "{rest}");
 }
 
 #[test]
@@ -398,51 +361,17 @@ fn mistakes_are_said() {
     for (args, code, part) in [
         (vec!["-d", "200"], 2, "--client"),
         (vec!["-c", "-d", "0"], 2, "expected 1ms to 60s"),
-        (
-            vec!["-c", "-p", "http"],
-            2,
-            "expected a port from 1 to 65535",
-        ),
-        (
-            vec!["-c", "--min", "2s", "--max", "1s"],
-            2,
-            "is more than --max",
-        ),
+        (vec!["-c", "-p", "http"], 2, "expected a port from 1 to 65535"),
+        (vec!["-c", "--min", "2s", "--max", "1s"], 2, "is more than --max"),
         (vec!["-c", "-p", PORTS], 2, "at most 32 ports"),
         // The kernel engine takes more of them.
-        (
-            vec![
-                "kernel", "install", "-c", "-p", PORTS, "--cgroup", "/nowhere",
-            ],
-            1,
-            "/nowhere",
-        ),
-        (
-            vec!["-c", "-d", "5s"],
-            2,
-            "--delay 5s is more than --max 3s",
-        ),
-        (
-            vec!["-c", "--initial", "10"],
-            2,
-            "--min 20ms is more than --initial 10ms",
-        ),
-        (
-            vec!["-c", "-i", "nothing0"],
-            1,
-            "there is no network device 'nothing0'",
-        ),
-        (
-            vec!["kernel", "install", "-c", "--learned", "/dev/null"],
-            1,
-            "/dev/null: it is not a regular file",
-        ),
+        (vec!["kernel", "install", "-c", "-p", PORTS, "--cgroup", "/nowhere"], 1, "/nowhere"),
+        (vec!["-c", "-d", "5s"], 2, "--delay 5s is more than --max 3s"),
+        (vec!["-c", "--initial", "10"], 2, "--min 20ms is more than --initial 10ms"),
+        (vec!["-c", "-i", "nothing0"], 1, "there is no network device 'nothing0'"),
+        (vec!["kernel", "install", "-c", "--learned", "/dev/null"], 1, "/dev/null: it is not a regular file"),
     ] {
-        let output = Command::new(GENTLE)
-            .arg("rexmit")
-            .args(&args)
-            .output()
-            .expect("it starts");
+        let output = Command::new(GENTLE).arg("rexmit").args(&args).output().expect("it starts");
         let (_, stderr) = texts(&output);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
         assert!(stderr.contains(part), "{args:?}: {stderr}");
@@ -481,20 +410,13 @@ fn an_option_that_would_do_nothing_is_refused() {
     let rest = [
         ("-c --cgroup /sys/fs/cgroup", "unexpected argument"),
         ("-c -d 200 --initial 800", "cannot be used with"),
-        (
-            "wire -c -d 200 --min 20",
-            "with --delay it has an effect only together with --edge",
-        ),
+        ("wire -c -d 200 --min 20", "with --delay it has an effect only together with --edge"),
         ("kernel remove -p 80", "unexpected argument"),
         ("-c kernel status", "cannot be used with"),
     ]
     .map(|(args, part)| (args.to_owned(), part));
     for (args, part) in wires.into_iter().chain(others).chain(rest) {
-        let output = Command::new(GENTLE)
-            .arg("rexmit")
-            .args(args.split(' '))
-            .output()
-            .expect("it starts");
+        let output = Command::new(GENTLE).arg("rexmit").args(args.split(' ')).output().expect("it starts");
         let (_, stderr) = texts(&output);
         assert_eq!(output.status.code(), Some(2), "{args}: {stderr}");
         assert!(stderr.contains(part), "{args}: {stderr}");
@@ -502,5 +424,4 @@ fn an_option_that_would_do_nothing_is_refused() {
 }
 
 /// One port more than the maximum.
-const PORTS: &str =
-    "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33";
+const PORTS: &str = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33";

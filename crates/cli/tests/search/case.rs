@@ -18,18 +18,11 @@ pub(crate) type Checked = Result<(), Finding>;
 
 /// An invariant that does not hold.
 pub(crate) fn broken<T>(invariant: &'static str, details: impl Into<String>) -> Result<T, Finding> {
-    Err(Finding {
-        invariant,
-        details: details.into(),
-    })
+    Err(Finding { invariant, details: details.into() })
 }
 
 /// Checks an invariant; `details` are computed if it does not hold.
-pub(crate) fn holds(
-    invariant: &'static str,
-    condition: bool,
-    details: impl FnOnce() -> String,
-) -> Checked {
+pub(crate) fn holds(invariant: &'static str, condition: bool, details: impl FnOnce() -> String) -> Checked {
     match condition {
         true => Ok(()),
         false => broken(invariant, details()),
@@ -111,19 +104,14 @@ impl Case {
                 is_sentence(&ran)?;
                 Ok(ran)
             }
-            _ => broken(
-                "documented exit codes",
-                format!("{}: {}\n{}", ran.line, ran.status, ran.stderr),
-            ),
+            _ => broken("documented exit codes", format!("{}: {}\n{}", ran.line, ran.status, ran.stderr)),
         }
     }
 
     /// Runs `gentle` with arguments that it must accept.
     pub(crate) fn succeed(&self, args: &[&str]) -> Result<Ran, Finding> {
         let ran = self.gentle(args)?;
-        holds("valid input is accepted", ran.status.success(), || {
-            format!("{}: {}", ran.line, ran.stderr)
-        })?;
+        holds("valid input is accepted", ran.status.success(), || format!("{}: {}", ran.line, ran.stderr))?;
         Ok(ran)
     }
 
@@ -135,9 +123,7 @@ impl Case {
         self.commands.borrow_mut().push(line);
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "sh", "-ec", &inside]);
-        let command = command
-            .current_dir(&self.folder)
-            .env("GENTLE", &self.program);
+        let command = command.current_dir(&self.folder).env("GENTLE", &self.program);
         match command.output() {
             Ok(output) if !output.stdout.is_empty() => {
                 let all = [output.stdout, output.stderr].concat();
@@ -151,9 +137,9 @@ impl Case {
     }
 
     fn gentle_of_any_status(&self, args: &[&str]) -> Result<Ran, Finding> {
-        let quoted = args.iter().map(|arg| {
-            shlex::try_quote(arg).map_or_else(|_| format!("{arg:?}"), std::borrow::Cow::into_owned)
-        });
+        let quoted = args
+            .iter()
+            .map(|arg| shlex::try_quote(arg).map_or_else(|_| format!("{arg:?}"), std::borrow::Cow::into_owned));
         let line = ["gentle".to_owned()].into_iter().chain(quoted);
         let line: String = line.collect::<Vec<_>>().join(" ");
         self.commands.borrow_mut().push(line.clone());
@@ -182,10 +168,7 @@ impl Case {
             if started.elapsed() > LONGEST {
                 let _ = child.kill();
                 let _ = child.wait();
-                return broken(
-                    "it ends",
-                    format!("{line}: still running after {LONGEST:?}"),
-                );
+                return broken("it ends", format!("{line}: still running after {LONGEST:?}"));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
@@ -195,12 +178,7 @@ impl Case {
             let _ = std::fs::remove_file(path);
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let ran = Ran {
-            line,
-            status,
-            stdout: text(&out),
-            stderr: text(&err),
-        };
+        let ran = Ran { line, status, stdout: text(&out), stderr: text(&err) };
         let panicked = ran.stderr.contains("panicked at");
         let out_of_memory = ran.stderr.contains("memory allocation of");
         let invariant = match (panicked, out_of_memory, ran.status.signal()) {
@@ -209,41 +187,23 @@ impl Case {
             (.., Some(_)) => "no signal",
             _ => return Ok(ran),
         };
-        broken(
-            invariant,
-            format!("{}: {}\n{}", ran.line, ran.status, ran.stderr),
-        )
+        broken(invariant, format!("{}: {}\n{}", ran.line, ran.status, ran.stderr))
     }
 }
 
 /// Text that Rust prints for programmers, in an error for users.
-const DEBUG_TEXT: [&str; 7] = [
-    "Some(",
-    "None)",
-    "Err(",
-    "ParseIntError",
-    "Utf8Error",
-    "{ kind: ",
-    "Os {",
-];
+const DEBUG_TEXT: [&str; 7] = ["Some(", "None)", "Err(", "ParseIntError", "Utf8Error", "{ kind: ", "Os {"];
 
 /// Checks that an error is a sentence for users.
 fn is_sentence(ran: &Ran) -> Checked {
-    let mut errors = ran
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("error: "));
+    let mut errors = ran.stderr.lines().filter(|line| line.starts_with("error: "));
     let is_long = errors.any(|line| line.split_whitespace().count() >= 3);
     let programmers = DEBUG_TEXT.iter().find(|text| ran.stderr.contains(**text));
-    holds(
-        "a refusal is a sentence",
-        is_long && programmers.is_none(),
-        || format!("{}: {}\n{}", ran.line, ran.status, ran.stderr),
-    )?;
+    holds("a refusal is a sentence", is_long && programmers.is_none(), || {
+        format!("{}: {}\n{}", ran.line, ran.status, ran.stderr)
+    })?;
     // Each of several captures has its own results, and those that can be read are read.
     let each = ["--record", "--per-file"].map(|option| ran.line.contains(option));
     let empty = ran.stdout.is_empty() || each.contains(&true);
-    holds("an error prints no results", empty, || {
-        format!("{}: {}\n{}", ran.line, ran.stderr, ran.stdout)
-    })
+    holds("an error prints no results", empty, || format!("{}: {}\n{}", ran.line, ran.stderr, ran.stdout))
 }

@@ -34,11 +34,9 @@ pub(crate) fn case(draw: &mut Draw, case: &Case) -> Checked {
 /// Runs a command on a damaged file; an error has to name it.
 fn on(case: &Case, file: &str, args: &[&str]) -> Checked {
     let ran = case.gentle(args)?;
-    holds(
-        "an error names the file",
-        ran.status.success() || ran.stderr.contains(file),
-        || format!("{}: no '{file}' in: {}", ran.line, ran.stderr),
-    )
+    holds("an error names the file", ran.status.success() || ran.stderr.contains(file), || {
+        format!("{}: no '{file}' in: {}", ran.line, ran.stderr)
+    })
 }
 
 fn scenario_file(draw: &mut Draw, case: &Case) -> Checked {
@@ -46,30 +44,18 @@ fn scenario_file(draw: &mut Draw, case: &Case) -> Checked {
     scenario.write(case, "damaged.toml");
     case.write("damaged.toml", damaged_text(draw, &scenario.toml()));
     // So short that a rate of 10^15 b/s does not matter.
-    on(
-        case,
-        "damaged.toml",
-        &["sim", "damaged.toml", "--quiet", "--duration=1us"],
-    )
+    on(case, "damaged.toml", &["sim", "damaged.toml", "--quiet", "--duration=1us"])
 }
 
 fn flow_list(draw: &mut Draw, case: &Case) -> Checked {
     let columns = "start_s,bytes,rtt_s,direction,initiator\n";
-    let rows =
-        (0..draw.range(1, 6)).map(|row| format!("0.{row},{},0.05,down,sender\n", 1000 * row + 1));
+    let rows = (0..draw.range(1, 6)).map(|row| format!("0.{row},{},0.05,down,sender\n", 1000 * row + 1));
     let list = columns.to_owned() + &rows.collect::<String>();
     case.write("damaged.csv", damaged_text(draw, &list));
     on(
         case,
         "damaged.csv",
-        &[
-            "compare",
-            "--traffic=damaged.csv",
-            "--scheme=pfifo",
-            "--seeds=1",
-            "--quiet",
-            "--duration=1ms",
-        ],
+        &["compare", "--traffic=damaged.csv", "--scheme=pfifo", "--seeds=1", "--quiet", "--duration=1ms"],
     )
 }
 
@@ -79,11 +65,7 @@ fn grid(draw: &mut Draw, case: &Case) -> Checked {
     case.write("damaged.toml", damaged_text(draw, &grid));
     let ran = case.gentle(&["sweep", "damaged.toml", "--store=store", "--quiet"])?;
     let named = ran.stderr.contains("damaged.toml") || ran.stderr.contains("missing.toml");
-    holds(
-        "an error names the file",
-        ran.status.success() || named,
-        || format!("{}: {}", ran.line, ran.stderr),
-    )
+    holds("an error names the file", ran.status.success() || named, || format!("{}: {}", ran.line, ran.stderr))
 }
 
 /// Command lines; the words before `|` stay, because without them a command would work for minutes.
@@ -122,14 +104,8 @@ fn command_line(draw: &mut Draw, case: &Case) -> Checked {
         }
     }
     // An argument cannot have a zero byte; a line break in a name divides the error that quotes it.
-    let words = words
-        .iter()
-        .map(|word| word.replace(['\0', '\r', '\n'], ""));
-    let words: Vec<String> = fixed
-        .split_whitespace()
-        .map(str::to_owned)
-        .chain(words)
-        .collect();
+    let words = words.iter().map(|word| word.replace(['\0', '\r', '\n'], ""));
+    let words: Vec<String> = fixed.split_whitespace().map(str::to_owned).chain(words).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     case.gentle(&words).map(drop)
 }
@@ -151,10 +127,7 @@ fn capture(draw: &mut Draw, case: &Case) -> Checked {
     let all = captures();
     let [one, other] = [0, 1].map(|_| all[draw.below(all.len() as u64) as usize].clone());
     let read = |path: &Path| std::fs::read(path).expect("a capture of the repository");
-    case.write(
-        "damaged.pcap",
-        damaged_bytes(draw, read(&one), &read(&other)),
-    );
+    case.write("damaged.pcap", damaged_bytes(draw, read(&one), &read(&other)));
     let more: &[&str] = match draw.below(6) {
         0 => &[],
         1 => &["--strict"],
@@ -163,11 +136,7 @@ fn capture(draw: &mut Draw, case: &Case) -> Checked {
         4 => &["--connections=rows.parquet", "--flows=flows.csv"],
         _ => &["--html=page.html", "--anonymize"],
     };
-    on(
-        case,
-        "damaged.pcap",
-        &[&["analyze", "damaged.pcap", "--quiet"], more].concat(),
-    )?;
+    on(case, "damaged.pcap", &[&["analyze", "damaged.pcap", "--quiet"], more].concat())?;
     let from = [
         "compare",
         "--from=damaged.pcap",
@@ -209,13 +178,7 @@ fn damage_one_of(draw: &mut Draw, case: &Case, folder: &str) -> Result<String, F
 
 fn record(draw: &mut Draw, case: &Case) -> Checked {
     if draw.chance(50) {
-        case.succeed(&[
-            "compare",
-            "--traffic=scenario.toml",
-            "--seeds=2",
-            "--record=records",
-            "--quiet",
-        ])?;
+        case.succeed(&["compare", "--traffic=scenario.toml", "--seeds=2", "--record=records", "--quiet"])?;
     } else {
         case.succeed(&["analyze", "--example", "--write=example.pcap"])?;
         case.succeed(&["analyze", "example.pcap", "--record=records", "--quiet"])?;
@@ -226,22 +189,12 @@ fn record(draw: &mut Draw, case: &Case) -> Checked {
 
 fn store(draw: &mut Draw, case: &Case) -> Checked {
     case.write("grid.toml", GRID);
-    let sweep = [
-        "sweep",
-        "grid.toml",
-        "--store=store",
-        "--quiet",
-        "--csv=table.csv",
-    ];
+    let sweep = ["sweep", "grid.toml", "--store=store", "--quiet", "--csv=table.csv"];
     case.succeed(&sweep)?;
     let table = case.read("table.csv");
     let name = damage_one_of(draw, case, "store")?;
     on(case, &name, &sweep)?;
-    holds(
-        "a damaged store gives the same table or an error",
-        case.read("table.csv") == table,
-        || name,
-    )
+    holds("a damaged store gives the same table or an error", case.read("table.csv") == table, || name)
 }
 
 /// Values at which programs break.
@@ -294,24 +247,16 @@ fn damaged_text(draw: &mut Draw, text: &str) -> String {
         match draw.below(6) {
             // The value of a key, or the field of a table.
             0 | 1 => {
-                let parts: Vec<&str> = lines[place]
-                    .split_inclusive(|c: char| !c.is_alphanumeric() && c != '.')
-                    .collect();
+                let parts: Vec<&str> =
+                    lines[place].split_inclusive(|c: char| !c.is_alphanumeric() && c != '.').collect();
                 if !parts.is_empty() {
                     let part = draw.below(parts.len() as u64) as usize;
                     let odd = odd_value(draw);
-                    let kept: String = parts[part]
-                        .chars()
-                        .filter(|c| !c.is_alphanumeric() && *c != '.')
-                        .collect();
-                    let changed =
-                        parts
-                            .iter()
-                            .enumerate()
-                            .map(|(index, text)| match index == part {
-                                true => format!("{odd}{kept}"),
-                                false => (*text).to_owned(),
-                            });
+                    let kept: String = parts[part].chars().filter(|c| !c.is_alphanumeric() && *c != '.').collect();
+                    let changed = parts.iter().enumerate().map(|(index, text)| match index == part {
+                        true => format!("{odd}{kept}"),
+                        false => (*text).to_owned(),
+                    });
                     let changed: String = changed.collect();
                     lines[place] = changed;
                 }
@@ -353,15 +298,7 @@ fn damaged_bytes(draw: &mut Draw, mut bytes: Vec<u8>, other: &[u8]) -> Vec<u8> {
             0 => bytes[place] ^= 1 << draw.below(8),
             1 => bytes[place] = draw.below(256) as u8,
             2 => {
-                let odd: u32 = [
-                    0,
-                    1,
-                    0x7fff_ffff,
-                    0x8000_0000,
-                    u32::MAX,
-                    0xffff,
-                    0x0100_0000,
-                ][draw.below(7) as usize];
+                let odd: u32 = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 0xffff, 0x0100_0000][draw.below(7) as usize];
                 let odd = odd.to_le_bytes();
                 let end = (place + 4).min(bytes.len());
                 bytes[place..end].copy_from_slice(&odd[..end - place]);

@@ -20,18 +20,8 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    pub(crate) const fn new(
-        name: &'static str,
-        case: fn(&mut Draw, &Case) -> Checked,
-        few: u64,
-        many: u64,
-    ) -> Kind {
-        Kind {
-            name,
-            case,
-            few,
-            many,
-        }
+    pub(crate) const fn new(name: &'static str, case: fn(&mut Draw, &Case) -> Checked, few: u64, many: u64) -> Kind {
+        Kind { name, case, few, many }
     }
 }
 
@@ -51,22 +41,14 @@ fn program() -> PathBuf {
 /// Folder for findings and for the files of cases.
 fn folder() -> PathBuf {
     let given = std::env::var_os("GENTLE_SEARCH_FOLDER");
-    let folder = given.map_or_else(
-        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("search"),
-        PathBuf::from,
-    );
+    let folder = given.map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("search"), PathBuf::from);
     std::fs::create_dir_all(&folder).expect("a folder for findings");
     folder.canonicalize().expect("a folder for findings")
 }
 
 fn number(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable)
-        .ok()
-        .filter(|text| !text.is_empty())?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable}={text}: expected a number")),
-    )
+    let text = std::env::var(variable).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: expected a number")))
 }
 
 /// A search, of which several threads try cases.
@@ -101,8 +83,7 @@ impl Search {
         let mut draw = Draw::of_seed(seed);
         let (case, checked) = run(&mut draw);
         self.tried.fetch_add(1, Ordering::Relaxed);
-        self.refused
-            .fetch_add(case.was_refused().into(), Ordering::Relaxed);
+        self.refused.fetch_add(case.was_refused().into(), Ordering::Relaxed);
         if let Err(finding) = checked {
             let text = format!("{name}: {}: {}", finding.invariant, finding.details);
             let found = self.folder.join(&name);
@@ -131,10 +112,7 @@ impl Search {
                 Err(simpler) if simpler.invariant == finding.invariant => {
                     // A choice that is left out takes another way through the case, so the last one is not always the
                     // simplest; it is never more complex than the first.
-                    let text = format!(
-                        "{name}, smaller: {}: {}",
-                        simpler.invariant, simpler.details
-                    );
+                    let text = format!("{name}, smaller: {}: {}", simpler.invariant, simpler.details);
                     if draw.made().len() <= choices.len() {
                         keep(&work, &self.folder.join(name), &case, &text);
                     }
@@ -201,26 +179,15 @@ pub(crate) fn try_full_size() {
 
 /// Tries fresh seeds for GENTLE_SEARCH_SECONDS, of all kinds in turn or of that of GENTLE_SEARCH_KIND.
 pub(crate) fn search() {
-    let seconds =
-        number("GENTLE_SEARCH_SECONDS").expect("GENTLE_SEARCH_SECONDS, as make search sets it");
+    let seconds = number("GENTLE_SEARCH_SECONDS").expect("GENTLE_SEARCH_SECONDS, as make search sets it");
     let wanted = std::env::var("GENTLE_SEARCH_KIND").unwrap_or_default();
-    let kinds: Vec<&Kind> = KINDS
-        .iter()
-        .filter(|kind| wanted.is_empty() || kind.name == wanted)
-        .collect();
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| wanted.is_empty() || kind.name == wanted).collect();
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-    assert!(
-        !kinds.is_empty(),
-        "KIND={wanted}: expected one of {}",
-        names.join(", ")
-    );
+    assert!(!kinds.is_empty(), "KIND={wanted}: expected one of {}", names.join(", "));
     let search = Search::new();
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let first = now.expect("a time after 1970").as_millis() as u64;
-    println!(
-        "Findings: {}\nSeeds: from {first} on",
-        search.folder.display()
-    );
+    println!("Findings: {}\nSeeds: from {first} on", search.folder.display());
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let turn = AtomicU64::new(0);
     in_parallel(|| {
@@ -231,10 +198,7 @@ pub(crate) fn search() {
         }
     });
     let (tried, refused) = (search.tried.into_inner(), search.refused.into_inner());
-    let findings = search
-        .findings
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let findings = search.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("{tried} cases, {refused} with a refusal. Findings:");
     for ((kind, invariant), found) in &findings {
         println!("  {kind}: {invariant}: {}", found.len());

@@ -16,11 +16,7 @@ pub(crate) fn case(draw: &mut Draw, case: &Case) -> Checked {
 }
 
 fn run(case: &Case, args: &[&str]) -> Result<Value, Finding> {
-    parse(
-        &case
-            .succeed(&[args, &["--quiet", "--json"]].concat())?
-            .stdout,
-    )
+    parse(&case.succeed(&[args, &["--quiet", "--json"]].concat())?.stdout)
 }
 
 /// Handshakes in the capture of a run.
@@ -57,10 +53,7 @@ struct Handshake {
 impl Truth {
     /// Mean time in seconds from the first SYN to the ACK of the SYN/ACK, and the number of connections that have it.
     fn mean_handshake(&self) -> Option<(f64, u64)> {
-        let times = self
-            .handshakes
-            .values()
-            .filter_map(|it| Some(it.first_ack?.saturating_sub(it.first_syn)));
+        let times = self.handshakes.values().filter_map(|it| Some(it.first_ack?.saturating_sub(it.first_syn)));
         let times: Vec<u64> = times.collect();
         let sum: u64 = times.iter().sum();
         let count = times.len() as u64;
@@ -142,10 +135,7 @@ fn truth(case: &Case) -> Truth {
             DROP => {
                 truth.dropped[kind] += 1;
                 // After the client's ACK, a SYN/ACK is spurious, or the ACK was lost.
-                let open = truth
-                    .handshakes
-                    .get(&flow)
-                    .is_some_and(|it| it.first_ack.is_none());
+                let open = truth.handshakes.get(&flow).is_some_and(|it| it.first_ack.is_none());
                 if open {
                     truth.lost.insert(flow);
                 }
@@ -160,59 +150,34 @@ fn truth(case: &Case) -> Truth {
 fn analysed(draw: &mut Draw, case: &Case) -> Checked {
     let mut scenario = scenario::any(draw);
     // Results without warm-up are about the same connections as the capture.
-    scenario.head = scenario
-        .head
-        .lines()
-        .filter(|line| !line.starts_with("warmup"))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    scenario.head =
+        scenario.head.lines().filter(|line| !line.starts_with("warmup")).map(|line| format!("{line}\n")).collect();
     scenario.write(case, "scenario.toml");
     let scheme = format!("--scheme={}", scenario::scheme(draw, scenario.rates.down));
-    let simulated = run(
-        case,
-        &[
-            "compare",
-            "--traffic=scenario.toml",
-            &scheme,
-            "--seeds=1",
-            "--pcap=run.pcapng",
-        ],
-    )?;
+    let simulated = run(case, &["compare", "--traffic=scenario.toml", &scheme, "--seeds=1", "--pcap=run.pcapng"])?;
     let result = &simulated["results"][0];
     let truth = truth(case);
     if truth.begun.is_empty() {
         return Ok(());
     }
     let is = |kinds: &[&str]| {
-        let of = |text: &String| {
-            kinds
-                .iter()
-                .any(|kind| text.contains(&format!("kind = \"{kind}\"")))
-        };
+        let of = |text: &String| kinds.iter().any(|kind| text.contains(&format!("kind = \"{kind}\"")));
         scenario.workloads.iter().any(of)
     };
     let has_users = is(&["pages", "ssh", "on_off"]);
     let has_flood = is(&["syn_flood"]);
     // The simulation and its capture.
     for (kind, class) in ["syn", "synack"].into_iter().enumerate() {
-        let share =
-            (truth.sent[kind] > 0).then(|| truth.dropped[kind] as f64 / truth.sent[kind] as f64);
+        let share = (truth.sent[kind] > 0).then(|| truth.dropped[kind] as f64 / truth.sent[kind] as f64);
         let recorded = number(result, &format!("/loss/{class}"));
         // A tunnel hides handshakes from the counters as from the queue.
-        let is_tunnelled = scenario
-            .workloads
-            .iter()
-            .any(|text| text.contains("tunnel"));
-        holds(
-            "the capture has the losses of the results",
-            alike(share, recorded) || is_tunnelled,
-            || format!("{class}: {share:?} in the capture, {recorded:?} in the results"),
-        )?;
+        let is_tunnelled = scenario.workloads.iter().any(|text| text.contains("tunnel"));
+        holds("the capture has the losses of the results", alike(share, recorded) || is_tunnelled, || {
+            format!("{class}: {share:?} in the capture, {recorded:?} in the results")
+        })?;
     }
-    let long: u64 = ["down", "up"]
-        .into_iter()
-        .filter_map(|link| simulated["scenario"][link]["long_flows"].as_u64())
-        .sum();
+    let long: u64 =
+        ["down", "up"].into_iter().filter_map(|link| simulated["scenario"][link]["long_flows"].as_u64()).sum();
     let connections = result["connections"].as_u64().unwrap_or_default();
     let begun = truth.begun.len() as u64;
     if !has_users {
@@ -221,33 +186,22 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
         let unfinished = result["unfinished"].as_u64().unwrap_or_default();
         let least = connections - if has_access { unfinished } else { 0 };
         // A long-lived flow that would start after the end of the arrivals never does.
-        holds(
-            "the capture has the connections of the results",
-            (least..=connections + long).contains(&begun),
-            || {
-                format!(
-                    "{begun} in the capture, {connections} and {long} long-lived in the results"
-                )
-            },
-        )?;
+        holds("the capture has the connections of the results", (least..=connections + long).contains(&begun), || {
+            format!("{begun} in the capture, {connections} and {long} long-lived in the results")
+        })?;
     }
     if has_flood {
         return Ok(());
     }
     // Without other delays, a client sends its ACK into the queue at the moment at which it is established.
-    let is_near = !scenario.network.contains("[access]")
-        && !scenario
-            .workloads
-            .iter()
-            .any(|text| text.contains("rtt = "));
+    let is_near =
+        !scenario.network.contains("[access]") && !scenario.workloads.iter().any(|text| text.contains("rtt = "));
     if is_near && !has_users && long == 0 {
         let mean = truth.mean_handshake().map(|it| it.0);
         let recorded = number(result, "/handshake_s/mean");
-        holds(
-            "the capture has the handshake times of the results",
-            alike(mean, recorded),
-            || format!("{mean:?} s in the capture, {recorded:?} s in the results"),
-        )?;
+        holds("the capture has the handshake times of the results", alike(mean, recorded), || {
+            format!("{mean:?} s in the capture, {recorded:?} s in the results")
+        })?;
     }
     // The analysis and the capture.
     // Queues on both sides: where the capture point is cannot always be inferred from round-trip times.
@@ -256,41 +210,27 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
     for (what, path, expected) in [
         ("attempts", "/attempts", begun),
         ("repeated SYNs", "/duplicate_syn", truth.sent[0] - begun),
-        (
-            "repeated SYN/ACKs",
-            "/duplicate_synack",
-            truth.sent[1] - truth.accepted.len() as u64,
-        ),
+        ("repeated SYN/ACKs", "/duplicate_synack", truth.sent[1] - truth.accepted.len() as u64),
     ] {
         holds(
             "the analysis has the handshakes of the capture",
             number(handshakes, path) == Some(expected as f64),
-            || {
-                format!(
-                    "{what}: {:?}, expected {expected}",
-                    handshakes.pointer(path)
-                )
-            },
+            || format!("{what}: {:?}, expected {expected}", handshakes.pointer(path)),
         )?;
     }
     // After a repetition, the analysis measures what it can tell apart by later packets.
     if truth.sent[0] == begun && truth.sent[1] == truth.accepted.len() as u64 {
         let (mean, count) = truth.mean_handshake().unzip();
         let times = &handshakes["rtt_s"]["both"];
-        holds(
-            "the analysis has the handshake times of the capture",
-            alike(mean, number(times, "/mean")),
-            || format!("{count:?} of mean {mean:?} s, in the analysis {times}"),
-        )?;
+        holds("the analysis has the handshake times of the capture", alike(mean, number(times, "/mean")), || {
+            format!("{count:?} of mean {mean:?} s, in the analysis {times}")
+        })?;
     }
     // The analysis infers what a repetition means. Where SYN and SYN/ACK wait for less than the shortest initial RTO, a second, a
     // repetition means a loss; where answers come later, several causes look alike.
     let standard = !scenario.toml().contains("tcp = ") && !scenario.network.contains("rto");
     if standard && truth.longest_stay < LONGEST_STAY {
-        let answered = truth
-            .handshakes
-            .iter()
-            .filter(|it| it.1.first_ack.is_some());
+        let answered = truth.handshakes.iter().filter(|it| it.1.first_ack.is_some());
         // If the client's ACK was lost as well, the server's timer repeats the SYN/ACK as long after the first as the client's
         // timer repeated a lost SYN. Without timestamps, that looks like two answers to two SYNs that a queue held up, and
         // the analysis prefers missing a loss to inventing one. The same holds where the ACK waits so long that the round trip
@@ -304,11 +244,9 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
             )
         });
         let found = number(&found, "/outcomes/completed_with_loss").unwrap_or(f64::NAN);
-        holds(
-            "the analysis has the losses of the capture",
-            (certain..=possible).contains(&found),
-            || format!("{found} with loss, expected {certain} to {possible}"),
-        )?;
+        holds("the analysis has the losses of the capture", (certain..=possible).contains(&found), || {
+            format!("{found} with loss, expected {certain} to {possible}")
+        })?;
     }
     Ok(())
 }
@@ -333,30 +271,17 @@ fn replayed(draw: &mut Draw, case: &Case) -> Checked {
             let receiver = draw.below(2);
             // A receiver that connects sends a request of 300 bytes; the analysis takes the longer direction for the data.
             let bytes = draw.magnitude(1, 200_000) + 300 * receiver;
-            [
-                start,
-                bytes,
-                2 * delay + draw.range(1, 100_000),
-                draw.below(2),
-                receiver,
-            ]
+            [start, bytes, 2 * delay + draw.range(1, 100_000), draw.below(2), receiver]
         })
         .collect();
     flows.sort_unstable();
     let row = |[start, bytes, rtt, up, receiver]: &[u64; 5]| {
         let direction = ["down", "up"][*up as usize];
         let initiator = ["sender", "receiver"][*receiver as usize];
-        format!(
-            "{},{bytes},{},{direction},{initiator}\n",
-            *start as f64 / 1e6,
-            *rtt as f64 / 1e6
-        )
+        format!("{},{bytes},{},{direction},{initiator}\n", *start as f64 / 1e6, *rtt as f64 / 1e6)
     };
     let list: String = flows.iter().map(row).collect();
-    case.write(
-        "flows.csv",
-        format!("start_s,bytes,rtt_s,direction,initiator\n{list}"),
-    );
+    case.write("flows.csv", format!("start_s,bytes,rtt_s,direction,initiator\n{list}"));
     case.write("scenario.toml", format!(
         "duration = \"{}us\"\n[link.down]\nrate = \"{rate}bit\"\ndelay = \"{delay}us\"\n[link.up]\nrate = \"{rate}bit\"\n\
          delay = \"{delay}us\"\nqdisc = \"pfifo limit=10000\"\n[[workload]]\nkind = \"replay\"\nfile = \"flows.csv\"\n",
@@ -365,32 +290,14 @@ fn replayed(draw: &mut Draw, case: &Case) -> Checked {
     // A queue that loses nothing: the analysis of losses is that of the other loop.
     let own = run(
         case,
-        &[
-            "compare",
-            "--traffic=scenario.toml",
-            "--scheme=pfifo limit=100000",
-            "--seeds=1",
-            "--pcap=run.pcapng",
-        ],
+        &["compare", "--traffic=scenario.toml", "--scheme=pfifo limit=100000", "--seeds=1", "--pcap=run.pcapng"],
     )?;
-    case.succeed(&[
-        "analyze",
-        "run.pcapng",
-        "--quiet",
-        "--local=10.2.0.0/16",
-        "--flows=found.csv",
-    ])?;
+    case.succeed(&["analyze", "run.pcapng", "--quiet", "--local=10.2.0.0/16", "--flows=found.csv"])?;
     let found = String::from_utf8_lossy(&case.read("found.csv")).into_owned();
-    let found: Vec<Vec<&str>> = found
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').collect())
-        .collect();
-    holds(
-        "a replayed list has all its flows",
-        found.len() == flows.len(),
-        || format!("{} of {}", found.len(), flows.len()),
-    )?;
+    let found: Vec<Vec<&str>> = found.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    holds("a replayed list has all its flows", found.len() == flows.len(), || {
+        format!("{} of {}", found.len(), flows.len())
+    })?;
     // No packet waits longer than the transmission of everything, with headers, requests and ACKs.
     let bytes: u64 = flows.iter().map(|flow| flow[1] + flow[1] / 4 + 1_500).sum();
     let everything = bytes as f64 * 8.0 / rate as f64;

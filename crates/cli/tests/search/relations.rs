@@ -35,17 +35,12 @@ fn difference(one: &Value, two: &Value, path: &str) -> Option<String> {
         (Value::Object(a), Value::Object(b)) => {
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             let null = Value::Null;
-            let of = |map: &serde_json::Map<String, Value>, key: &str| {
-                map.get(key).unwrap_or(&null).clone()
-            };
-            keys.into_iter()
-                .find_map(|key| difference(&of(a, key), &of(b, key), &format!("{path}/{key}")))
+            let of = |map: &serde_json::Map<String, Value>, key: &str| map.get(key).unwrap_or(&null).clone();
+            keys.into_iter().find_map(|key| difference(&of(a, key), &of(b, key), &format!("{path}/{key}")))
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let pairs = a.iter().zip(b).enumerate();
-            pairs
-                .into_iter()
-                .find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
+            pairs.into_iter().find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
         }
         _ => (one != two).then(|| format!("{path}: {one} and {two}")),
     }
@@ -58,10 +53,7 @@ fn idle(draw: &mut Draw, case: &Case) -> Checked {
     scenario.write(case, "scenario.toml");
     let start = format!("start = \"{}us\"\n", scenario.rates.duration_us * 2);
     let (kind, rest) = match draw.below(9) {
-        0 => (
-            "poisson",
-            "gap = \"100d\"\nsize = { segments = 1 }\n".to_owned(),
-        ),
+        0 => ("poisson", "gap = \"100d\"\nsize = { segments = 1 }\n".to_owned()),
         1 => ("udp", format!("rate = \"1kbit\"\n{start}")),
         2 => ("syn_flood", format!("rate = \"1kbit\"\n{start}")),
         3 => ("long", format!("flows = 3\n{start}")),
@@ -91,26 +83,14 @@ fn idle(draw: &mut Draw, case: &Case) -> Checked {
         result["by_seed"] = Value::Null;
     }
     match difference(&without, &with, "") {
-        Some(text) => broken(
-            "an idle workload changes nothing",
-            format!("{kind}: {text}"),
-        ),
+        Some(text) => broken("an idle workload changes nothing", format!("{kind}: {text}")),
         None => Ok(()),
     }
 }
 
 /// Schemes without random numbers for which flows are the same or different, whatever their numbers are.
-const WITHOUT_HASH: [&str; 9] = [
-    "pfifo limit=30",
-    "bfifo limit=30000b",
-    "pfifo_fast",
-    "codel",
-    "las",
-    "srpt",
-    "syn_prio",
-    "spa",
-    "gsp",
-];
+const WITHOUT_HASH: [&str; 9] =
+    ["pfifo limit=30", "bfifo limit=30000b", "pfifo_fast", "codel", "las", "srpt", "syn_prio", "spa", "gsp"];
 
 /// A link with a queue that is neither random nor fast.
 fn plain_network(draw: &mut Draw, rate: u64, delays_us: [u64; 2], hosts: &str) -> String {
@@ -126,10 +106,7 @@ fn plain_network(draw: &mut Draw, rate: u64, delays_us: [u64; 2], hosts: &str) -
 fn permuted(draw: &mut Draw, case: &Case) -> Checked {
     let scheme = draw.pick(&WITHOUT_HASH);
     let rate = draw.magnitude(200_000, 200_000_000);
-    let delays = [
-        draw.magnitude(1_000, 100_000),
-        draw.magnitude(1_000, 100_000),
-    ];
+    let delays = [draw.magnitude(1_000, 100_000), draw.magnitude(1_000, 100_000)];
     let us = (6_000_u64 * 12_000 * 1_000_000 / rate).min(60_000_000);
     let network = plain_network(draw, rate, delays, "");
     let count = draw.range(2, 5);
@@ -149,11 +126,9 @@ fn permuted(draw: &mut Draw, case: &Case) -> Checked {
             for _ in 0..draw.range(1, 15) {
                 // Nanoseconds, so that no two packets are sent at one time: their order would be that of the workloads.
                 let start = draw.below(us * 1000) as f64 / 1e9;
-                let rtt =
-                    (delays[0] + delays[1]) as f64 / 1e6 + draw.range(1, 50_000_000) as f64 / 1e9;
+                let rtt = (delays[0] + delays[1]) as f64 / 1e6 + draw.range(1, 50_000_000) as f64 / 1e9;
                 let bytes = draw.magnitude(1, 300_000);
-                let [direction, initiator] =
-                    [["down", "up"], ["sender", "receiver"]].map(|it| draw.pick(&it));
+                let [direction, initiator] = [["down", "up"], ["sender", "receiver"]].map(|it| draw.pick(&it));
                 list += &format!("{start:.9},{bytes},{rtt:.9},{direction},{initiator}\n");
             }
             let file = format!("flows-{number}.csv");
@@ -162,19 +137,13 @@ fn permuted(draw: &mut Draw, case: &Case) -> Checked {
         })
         .collect();
     let write = |name: &str, workloads: &[String]| {
-        case.write(
-            name,
-            format!("duration = \"{us}us\"\n{network}{}", workloads.concat()),
-        );
+        case.write(name, format!("duration = \"{us}us\"\n{network}{}", workloads.concat()));
     };
     write("scenario.toml", &workloads);
     let turn = draw.range(1, count - 1) as usize;
     workloads.rotate_left(turn);
     write("permuted.toml", &workloads);
-    let [mut one, mut two] = [
-        run(case, "scenario.toml", scheme, &[])?,
-        run(case, "permuted.toml", scheme, &[])?,
-    ];
+    let [mut one, mut two] = [run(case, "scenario.toml", scheme, &[])?, run(case, "permuted.toml", scheme, &[])?];
     for result in [&mut one, &mut two] {
         if let Some(groups) = result["groups"].as_array_mut() {
             groups.sort_by_key(|group| group["group"].to_string());
@@ -183,10 +152,7 @@ fn permuted(draw: &mut Draw, case: &Case) -> Checked {
         result["by_seed"] = Value::Null;
     }
     match difference(&one, &two, "") {
-        Some(text) => broken(
-            "the order of workloads does not matter",
-            format!("{scheme}: {text}"),
-        ),
+        Some(text) => broken("the order of workloads does not matter", format!("{scheme}: {text}")),
         None => Ok(()),
     }
 }
@@ -205,41 +171,18 @@ const TIMES: [(&str, u64); 7] = [
 /// Half the rate and twice all other times, in packets and timers, double all times and change no count. A link of 8 Mb/s
 /// sends a byte in a microsecond, so that nothing is rounded; the agents are ns-2's, which have no time of their own.
 fn scaled(draw: &mut Draw, case: &Case) -> Checked {
-    let scheme = draw.pick(&[
-        "pfifo limit=30",
-        "bfifo limit=30000b",
-        "pfifo_fast",
-        "las",
-        "srpt",
-        "syn_prio child=pfifo",
-    ]);
+    let scheme =
+        draw.pick(&["pfifo limit=30", "bfifo limit=30000b", "pfifo_fast", "las", "srpt", "syn_prio child=pfifo"]);
     let us = draw.magnitude(500_000, 10_000_000);
-    let delays = [
-        draw.magnitude(1_000, 100_000),
-        draw.magnitude(1_000, 100_000),
-    ];
+    let delays = [draw.magnitude(1_000, 100_000), draw.magnitude(1_000, 100_000)];
     let up = 1 << draw.below(3);
     let flows: Vec<[u64; 4]> = (0..draw.range(1, 60))
-        .map(|_| {
-            [
-                draw.below(us),
-                draw.magnitude(1, 200_000),
-                draw.range(1, 50_000),
-                draw.below(4),
-            ]
-        })
+        .map(|_| [draw.below(us), draw.magnitude(1, 200_000), draw.range(1, 50_000), draw.below(4)])
         .collect();
-    let long = draw
-        .chance(50)
-        .then(|| (draw.range(1, 5), draw.below(us / 2)));
-    let udp = draw
-        .chance(50)
-        .then(|| (draw.range(1, 40), draw.range(60, 1_500), draw.below(us / 2)));
+    let long = draw.chance(50).then(|| (draw.range(1, 5), draw.below(us / 2)));
+    let udp = draw.chance(50).then(|| (draw.range(1, 40), draw.range(60, 1_500), draw.below(us / 2)));
     let write = |name: &str, factor: u64| {
-        let hosts: String = TIMES
-            .iter()
-            .map(|(knob, ms)| format!("{knob} = \"{}ms\"\n", ms * factor))
-            .collect();
+        let hosts: String = TIMES.iter().map(|(knob, ms)| format!("{knob} = \"{}ms\"\n", ms * factor)).collect();
         let mut text = format!(
             "duration = \"{}us\"\ndrain = \"{}s\"\n[hosts]\nprofile = \"ns-2\"\n{hosts}\
              [link.down]\nrate = \"{}bit\"\ndelay = \"{}us\"\n[link.up]\nrate = \"{}bit\"\ndelay = \"{}us\"\n",
@@ -261,10 +204,7 @@ fn scaled(draw: &mut Draw, case: &Case) -> Checked {
         case.write(&format!("{name}.csv"), list);
         text += &format!("[[workload]]\nkind = \"replay\"\nfile = \"{name}.csv\"\n");
         if let Some((count, start)) = long {
-            text += &format!(
-                "[[workload]]\nkind = \"long\"\nflows = {count}\nstart = \"{}us\"\n",
-                start * factor
-            );
+            text += &format!("[[workload]]\nkind = \"long\"\nflows = {count}\nstart = \"{}us\"\n", start * factor);
         }
         if let Some((share, packet, start)) = udp {
             let rate = 8_000_000 / 40 * share / factor;
@@ -277,48 +217,24 @@ fn scaled(draw: &mut Draw, case: &Case) -> Checked {
     };
     write("one", 1);
     write("two", 2);
-    let [one, two] = [
-        run(case, "one.toml", scheme, &[])?,
-        run(case, "two.toml", scheme, &[])?,
-    ];
-    for path in [
-        "/connections",
-        "/completed",
-        "/drops",
-        "/links/down/offered",
-        "/links/up/offered",
-        "/links/down/sent",
-    ] {
+    let [one, two] = [run(case, "one.toml", scheme, &[])?, run(case, "two.toml", scheme, &[])?];
+    for path in ["/connections", "/completed", "/drops", "/links/down/offered", "/links/up/offered", "/links/down/sent"]
+    {
         let [one, two] = [&one, &two].map(|it| it.pointer(path));
-        holds("twice as slow changes no count", one == two, || {
-            format!("{scheme}: {path}: {one:?} and {two:?}")
-        })?;
+        holds("twice as slow changes no count", one == two, || format!("{scheme}: {path}: {one:?} and {two:?}"))?;
     }
-    for path in [
-        "/response_time_s/mean",
-        "/handshake_s/mean",
-        "/queue_delay_s/mean",
-        "/retransmission/delay_mean_s",
-    ] {
+    for path in ["/response_time_s/mean", "/handshake_s/mean", "/queue_delay_s/mean", "/retransmission/delay_mean_s"] {
         let [one, two] = [&one, &two].map(|it| number(it, path).unwrap_or_default());
-        holds(
-            "twice as slow doubles times",
-            (two - 2.0 * one).abs() <= 1e-6 * two + 1e-9,
-            || format!("{scheme}: {path}: {one} and {two}"),
-        )?;
+        holds("twice as slow doubles times", (two - 2.0 * one).abs() <= 1e-6 * two + 1e-9, || {
+            format!("{scheme}: {path}: {one} and {two}")
+        })?;
     }
     Ok(())
 }
 
 /// Schemes with a queue for each flow. Hashing lets flows share one in a few of many: the number of queues is much greater
 /// than that of flows.
-const FAIR: [&str; 5] = [
-    "fq_codel flows=32768",
-    "gentle flows=32768",
-    "fq",
-    "fq_pie flows=32768",
-    "sfq divisor=65536",
-];
+const FAIR: [&str; 5] = ["fq_codel flows=32768", "gentle flows=32768", "fq", "fq_pie flows=32768", "sfq divisor=65536"];
 
 /// Schemes with one queue.
 const SHARED: [&str; 6] = ["pfifo", "bfifo", "codel", "pie", "red", "spa"];
@@ -337,11 +253,7 @@ const SHARED: [&str; 6] = ["pfifo", "bfifo", "codel", "pie", "red", "spa"];
 fn equal_flows(draw: &mut Draw, case: &Case) -> Checked {
     let flows = draw.range(2, 24);
     let is_fair = draw.chance(60);
-    let scheme = if is_fair {
-        draw.pick(&FAIR)
-    } else {
-        draw.pick(&SHARED)
-    };
+    let scheme = if is_fair { draw.pick(&FAIR) } else { draw.pick(&SHARED) };
     let rtt_us = draw.magnitude(5_000, 100_000);
     // A flow's share is a window of so many packets.
     let window = draw.range(4, if is_fair { 40 } else { 12 });
@@ -378,9 +290,7 @@ fn equal_flows(draw: &mut Draw, case: &Case) -> Checked {
         true => ("fair queues give equal flows equal rates", 0.9),
         false => ("one queue gives equal flows similar rates", 0.7),
     };
-    holds(invariant, jain >= least, || {
-        format!("{scheme}: Jain's index {jain}, {flows} flows")
-    })?;
+    holds(invariant, jain >= least, || format!("{scheme}: Jain's index {jain}, {flows} flows"))?;
     debug_assert!(array(&result["groups"]).is_empty());
     Ok(())
 }

@@ -39,16 +39,8 @@ pub(crate) struct Rates {
 
 impl Scenario {
     pub(crate) fn toml(&self) -> String {
-        let workloads = self
-            .workloads
-            .iter()
-            .map(|it| format!("\n[[workload]]\n{it}"));
-        format!(
-            "{}\n{}{}",
-            self.head,
-            self.network,
-            workloads.collect::<String>()
-        )
+        let workloads = self.workloads.iter().map(|it| format!("\n[[workload]]\n{it}"));
+        format!("{}\n{}{}", self.head, self.network, workloads.collect::<String>())
     }
 
     /// Writes the scenario and the files to which it refers.
@@ -67,16 +59,7 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
     let up = (down / draw.magnitude(1, 100)).max(50_000);
     let duration_us = (packets * 12_000 * 1_000_000 / down).clamp(5_000, 120_000_000);
     let rtt_us = draw.magnitude(1_000, 500_000);
-    let mut rates = Rates {
-        down,
-        up,
-        duration_us,
-        warmup_us: 0,
-        rtt_us,
-        packets,
-        constant: true,
-        changes: false,
-    };
+    let mut rates = Rates { down, up, duration_us, warmup_us: 0, rtt_us, packets, constant: true, changes: false };
     let mut files = Vec::new();
     let mut head = format!("duration = \"{duration_us}us\"\n");
     if draw.chance(30) {
@@ -123,22 +106,8 @@ pub(crate) fn any(draw: &mut Draw) -> Scenario {
     }
     let load = draw.magnitude(5, 150);
     let count = draw.range(1, 4);
-    let workloads = (0..count).map(|_| {
-        workload(
-            draw,
-            &rates,
-            load as f64 / 100.0 / count as f64,
-            access,
-            &mut files,
-        )
-    });
-    Scenario {
-        workloads: workloads.collect(),
-        head,
-        network,
-        files,
-        rates,
-    }
+    let workloads = (0..count).map(|_| workload(draw, &rates, load as f64 / 100.0 / count as f64, access, &mut files));
+    Scenario { workloads: workloads.collect(), head, network, files, rates }
 }
 
 /// Losses, jitter and reordering of a link.
@@ -147,8 +116,7 @@ fn disturbance(draw: &mut Draw, delay_us: u64) -> String {
     match draw.below(10) {
         8 => text += &format!("loss = {}\n", draw.magnitude(1, 2_000) as f64 / 10_000.0),
         9 => {
-            let [p, r, bad, good] =
-                [1_000, 5_000, 10_000, 100].map(|most| draw.magnitude(1, most) as f64 / 10_000.0);
+            let [p, r, bad, good] = [1_000, 5_000, 10_000, 100].map(|most| draw.magnitude(1, most) as f64 / 10_000.0);
             text += &format!("bursts = {{ p = {p}, r = {r}, bad = {bad}, good = {good} }}\n");
         }
         _ => {}
@@ -179,9 +147,7 @@ fn changes(draw: &mut Draw, rate: u64, duration_us: u64) -> String {
 fn trace(draw: &mut Draw, rate: u64) -> String {
     let length_ms = draw.range(1, 2_000);
     let opportunities = (rate * length_ms / 1000 / 12_032).clamp(1, 5_000);
-    let mut times: Vec<u64> = (0..opportunities.min(60))
-        .map(|_| draw.range(1, length_ms))
-        .collect();
+    let mut times: Vec<u64> = (0..opportunities.min(60)).map(|_| draw.range(1, length_ms)).collect();
     // A long list repeats the drawn times, so that few choices describe it.
     while (times.len() as u64) < opportunities {
         let again = times.len().min(opportunities as usize - times.len());
@@ -203,10 +169,7 @@ pub(crate) fn knob(draw: &mut Draw) -> String {
         (_, "true or false") => draw.pick(&["true", "false"]).to_owned(),
         (_, "number") => draw.below(33).to_string(),
         (_, words) => {
-            let words: Vec<&str> = words
-                .split([',', ' '])
-                .filter(|it| !["", "or"].contains(it))
-                .collect();
+            let words: Vec<&str> = words.split([',', ' ']).filter(|it| !["", "or"].contains(it)).collect();
             draw.pick(&words).to_owned()
         }
     };
@@ -230,12 +193,9 @@ pub(crate) fn scheme(draw: &mut Draw, rate: u64) -> String {
     if scheme.shaper.is_some() {
         text += &format!(" rate={}bit", draw.magnitude((rate / 4).max(8), rate * 2));
         if draw.chance(50) {
-            text =
-                with(&text, &format!("burst={}b", draw.magnitude(2_000, 200_000))).unwrap_or(text);
+            text = with(&text, &format!("burst={}b", draw.magnitude(2_000, 200_000))).unwrap_or(text);
         }
-        let others = all
-            .iter()
-            .filter(|it| it.shaper.is_none() && it.name != "cake");
+        let others = all.iter().filter(|it| it.shaper.is_none() && it.name != "cake");
         let others: Vec<&str> = others.map(|it| it.name).collect();
         let child = draw.pick(&others);
         return with(&text, &format!("child={child}")).unwrap_or(text);
@@ -266,9 +226,7 @@ fn value(draw: &mut Draw, option: &OptionSpec, rate: u64) -> String {
             let step = draw.below(101) as i64;
             (least + (most - least) / 100 * step).to_string()
         }
-        Kind::Real(least, most) => {
-            (least + (most - least) * draw.below(101) as f64 / 100.0).to_string()
-        }
+        Kind::Real(least, most) => (least + (most - least) * draw.below(101) as f64 / 100.0).to_string(),
         Kind::Rate(least, most) => {
             let [least, most] = [least, most].map(|rate| rate.bits_per_second());
             let wide = draw.magnitude((rate / 10).max(1), rate * 2);
@@ -282,11 +240,7 @@ fn value(draw: &mut Draw, option: &OptionSpec, rate: u64) -> String {
         Kind::Flag => draw.pick(&["on", "off"]).to_owned(),
         Kind::Choice(words) => draw.pick(words).to_owned(),
         Kind::Keyword(words) => return draw.pick(words).to_owned(),
-        Kind::List {
-            length,
-            least,
-            most,
-        } => {
+        Kind::List { length, least, most } => {
             let numbers = (0..length).map(|_| draw.range(least, most).to_string());
             numbers.collect::<Vec<_>>().join(",")
         }
@@ -387,18 +341,10 @@ fn workload(
         "udp" => {
             let packet = draw.range(60, 1_500);
             let rate = (rate * packet as f64 / 1500.0) as u64;
-            format!(
-                "rate = \"{}bit\"\npacket = {packet}\n{}{times}",
-                rate.max(1_000),
-                jitter(draw)
-            )
+            format!("rate = \"{}bit\"\npacket = {packet}\n{}{times}", rate.max(1_000), jitter(draw))
         }
         "syn_flood" => {
-            format!(
-                "rate = \"{}bit\"\n{}{times}",
-                ((rate / 20.0) as u64).max(1_000),
-                jitter(draw)
-            )
+            format!("rate = \"{}bit\"\n{}{times}", ((rate / 20.0) as u64).max(1_000), jitter(draw))
         }
         "replay" => {
             let file = format!("flows-{}.csv", files.len());
@@ -425,14 +371,8 @@ fn workload(
         }
         "voice" => format!("calls = {}\n{times}", draw.range(1, 5)),
         "game" => format!("players = {}\n{times}", draw.range(1, 5)),
-        "dns" => format!(
-            "gap = \"{}us\"\n{times}",
-            (us / draw.range(1, 100)).max(1_000)
-        ),
-        "ping" => format!(
-            "interval = \"{}us\"\n{times}",
-            us / draw.range(1, 100) + 100
-        ),
+        "dns" => format!("gap = \"{}us\"\n{times}", (us / draw.range(1, 100)).max(1_000)),
+        "ping" => format!("interval = \"{}us\"\n{times}", us / draw.range(1, 100) + 100),
         _ => format!("calls = {}\n{times}", draw.range(1, 3)),
     };
     text
@@ -464,10 +404,7 @@ fn sizes(draw: &mut Draw, most: u64) -> (String, f64) {
         _ => {
             let mean = draw.magnitude(1, most / 4 + 1);
             let shape = draw.range(110, 300) as f64 / 100.0;
-            (
-                format!("{{ pareto = {shape}, mean = {mean} }}"),
-                mean as f64,
-            )
+            (format!("{{ pareto = {shape}, mean = {mean} }}"), mean as f64)
         }
     }
 }
@@ -476,11 +413,7 @@ fn sizes(draw: &mut Draw, most: u64) -> (String, f64) {
 fn flow_list(draw: &mut Draw, rates: &Rates, packets: u64) -> String {
     let count = draw.range(1, 40);
     let columns = draw.chance(50);
-    let mut text = String::from(if columns {
-        "start_s,bytes,rtt_s,direction,initiator\n"
-    } else {
-        "start_s,bytes\n"
-    });
+    let mut text = String::from(if columns { "start_s,bytes,rtt_s,direction,initiator\n" } else { "start_s,bytes\n" });
     for _ in 0..count {
         let start = draw.below(rates.duration_us) as f64 / 1e6;
         let bytes = draw.magnitude(1, packets * 1_448 * 2 / count + 1);

@@ -29,11 +29,7 @@ pub(crate) fn case(draw: &mut Draw, case: &Case) -> Checked {
     let one = run(&["--json", "--seeds=2", "--threads=1"])?;
     if draw.chance(30) {
         let two = run(&["--json", "--seeds=2", "--threads=2"])?;
-        holds(
-            "the same bytes on any number of threads",
-            one.stdout == two.stdout,
-            || two.line,
-        )?;
+        holds("the same bytes on any number of threads", one.stdout == two.stdout, || two.line)?;
     }
     let json = parse(&one.stdout)?;
     for result in array(&json["results"]) {
@@ -62,20 +58,15 @@ pub(crate) fn number(value: &Value, pointer: &str) -> Option<f64> {
 }
 
 fn count(value: &Value, pointer: &str) -> u64 {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_u64)
-        .unwrap_or_default()
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// `value` at `path` of `what` is at most `limit`.
 fn at_most(invariant: &'static str, what: &Value, path: &str, limit: f64) -> Checked {
     match number(what, path) {
-        Some(value) => holds(
-            invariant,
-            value <= limit * (1.0 + ROUNDING) && value >= 0.0,
-            || format!("{path} is {value}, limit {limit}"),
-        ),
+        Some(value) => holds(invariant, value <= limit * (1.0 + ROUNDING) && value >= 0.0, || {
+            format!("{path} is {value}, limit {limit}")
+        }),
         None => Ok(()),
     }
 }
@@ -115,26 +106,16 @@ fn results(result: &Value, rates: Rates) -> Checked {
         connections(group)?;
         by_group += count(group, "/connections");
     }
-    holds(
-        "no connection is counted twice",
-        by_group <= count(result, "/connections"),
-        || format!("{by_group} in groups, {} in all", result["connections"]),
-    )?;
+    holds("no connection is counted twice", by_group <= count(result, "/connections"), || {
+        format!("{by_group} in groups, {} in all", result["connections"])
+    })?;
     for link in ["down", "up"] {
         let summary = &result["links"][link];
         let capacity = number(summary, "/capacity_bps").unwrap_or_default();
         // At each change of the rate, one packet leaves at the rate before, which the capacity does not know.
         let seconds = rates.duration_us as f64 / 2e6;
-        let beyond = if rates.changes {
-            CHANGES * LONGEST_PACKET_BITS / seconds
-        } else {
-            0.0
-        };
-        let most = if capacity > 0.0 {
-            1.0 + beyond / capacity
-        } else {
-            1.0
-        };
+        let beyond = if rates.changes { CHANGES * LONGEST_PACKET_BITS / seconds } else { 0.0 };
+        let most = if capacity > 0.0 { 1.0 + beyond / capacity } else { 1.0 };
         // Goodput is data in order: a gap that is filled after the warm-up releases data that crossed the link before.
         if rates.warmup_us == 0 || rates.constant {
             let window = (rates.duration_us - rates.warmup_us) as f64;
@@ -145,42 +126,22 @@ fn results(result: &Value, rates: Rates) -> Checked {
                 capacity * most * rates.duration_us as f64 / window,
             )?;
         }
-        let groups = || {
-            array(&result["groups"])
-                .iter()
-                .map(|group| &group["links"][link])
-        };
+        let groups = || array(&result["groups"]).iter().map(|group| &group["links"][link]);
         let share: f64 = groups().filter_map(|it| number(it, "/share/mean")).sum();
-        holds(
-            "groups share at most the link",
-            share <= most + ROUNDING,
-            || format!("{link}: {share}"),
-        )?;
+        holds("groups share at most the link", share <= most + ROUNDING, || format!("{link}: {share}"))?;
         for group in groups() {
             at_most("a fraction is 0 to 1", group, "/loss/mean", 1.0)?;
             percentiles(&group["queue_delay_s"])?;
         }
         percentiles(&summary["queue_delay_s"])?;
-        let dropped: u64 = summary["drops"]
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|it| it.1.as_u64())
-            .sum();
+        let dropped: u64 = summary["drops"].as_object().into_iter().flatten().filter_map(|it| it.1.as_u64()).sum();
         let (offered, sent) = (count(summary, "/offered"), count(summary, "/sent"));
-        holds(
-            "no packet is sent or dropped twice",
-            sent + dropped <= offered,
-            || format!("{link}: {offered} offered, {sent} sent, {dropped} dropped"),
-        )?;
+        holds("no packet is sent or dropped twice", sent + dropped <= offered, || {
+            format!("{link}: {offered} offered, {sent} sent, {dropped} dropped")
+        })?;
     }
     for application in array(&result["applications"]) {
-        for path in [
-            "/loss/mean",
-            "/useless/mean",
-            "/late_frames/mean",
-            "/stalled/mean",
-        ] {
+        for path in ["/loss/mean", "/useless/mean", "/late_frames/mean", "/stalled/mean"] {
             at_most("a fraction is 0 to 1", application, path, 1.0)?;
         }
         for path in ["delay_s", "jitter_s", "connect_s", "transaction_s"] {
@@ -192,17 +153,11 @@ fn results(result: &Value, rates: Rates) -> Checked {
 
 /// Checks the connections of a result or of a group.
 fn connections(result: &Value) -> Checked {
-    let [all, completed, unfinished, failed] = ["connections", "completed", "unfinished", "failed"]
-        .map(|name| result[name].as_u64().unwrap_or_default());
-    holds(
-        "no connection is lost",
-        all == completed + unfinished + failed,
-        || {
-            format!(
-                "{all} connections, {completed} completed, {unfinished} unfinished, {failed} failed"
-            )
-        },
-    )?;
+    let [all, completed, unfinished, failed] =
+        ["connections", "completed", "unfinished", "failed"].map(|name| result[name].as_u64().unwrap_or_default());
+    holds("no connection is lost", all == completed + unfinished + failed, || {
+        format!("{all} connections, {completed} completed, {unfinished} unfinished, {failed} failed")
+    })?;
     let sizes = array(&result["response_time_by_size"]);
     let of = |name: &str| sizes.iter().filter_map(|it| it[name].as_u64()).sum::<u64>();
     holds(
@@ -223,50 +178,30 @@ fn connections(result: &Value) -> Checked {
     let retransmission = &result["retransmission"];
     let delay = number(retransmission, "/delay_mean_s");
     if let Some(delay) = delay {
-        at_most(
-            "a part is at most the whole",
-            retransmission,
-            "/delay_mean_syn_part_s",
-            delay,
-        )?;
+        at_most("a part is at most the whole", retransmission, "/delay_mean_syn_part_s", delay)?;
     }
     // The means are of different connections if some have not completed.
     if completed == all
         && let Some(response) = number(result, "/response_time_s/mean")
     {
-        at_most(
-            "waiting is at most the response time",
-            result,
-            "/retransmission/delay_mean_s",
-            response,
-        )?;
-        at_most(
-            "a handshake is at most the response time",
-            result,
-            "/handshake_s/mean",
-            response,
-        )?;
+        at_most("waiting is at most the response time", result, "/retransmission/delay_mean_s", response)?;
+        at_most("a handshake is at most the response time", result, "/handshake_s/mean", response)?;
     }
     Ok(())
 }
 
 /// Checks the order of percentiles, which have three digits.
 fn percentiles(times: &Value) -> Checked {
-    let values: Vec<f64> = ["/p50", "/p95", "/p99"]
-        .iter()
-        .filter_map(|path| number(times, path))
-        .collect();
-    holds("percentiles ascend", values.is_sorted(), || {
-        times.to_string()
-    })?;
+    let values: Vec<f64> = ["/p50", "/p95", "/p99"].iter().filter_map(|path| number(times, path)).collect();
+    holds("percentiles ascend", values.is_sorted(), || times.to_string())?;
     // The mean is that of the seeds' means, percentiles are over all seeds.
     let of_one_seed = times["ci95"].is_null();
     match (number(times, "/mean"), values.first()) {
-        (Some(mean), Some(median)) if of_one_seed => holds(
-            "half of the times are at most twice the mean",
-            *median <= 2.0 * mean * (1.0 + THREE_DIGITS),
-            || times.to_string(),
-        ),
+        (Some(mean), Some(median)) if of_one_seed => {
+            holds("half of the times are at most twice the mean", *median <= 2.0 * mean * (1.0 + THREE_DIGITS), || {
+                times.to_string()
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -312,9 +247,7 @@ fn packets(case: &Case, result: &Value, scheme: &str, rates: Rates) -> Checked {
         // Fields of a packet that a queue may change.
         frame[DS_FIELD] = 0;
         frame[IP_CHECKSUM].fill(0);
-        let flow = waiting
-            .entry(frame[ADDRESSES_AND_PORTS].to_vec())
-            .or_default();
+        let flow = waiting.entry(frame[ADDRESSES_AND_PORTS].to_vec()).or_default();
         if side == ENTRY {
             flow.push_back(frame);
         } else {
@@ -354,11 +287,9 @@ fn at_the_rate(sent: &[(u64, u64)], rate: u64) -> Checked {
     for pair in sent.windows(2) {
         let allowed = (pair[1].0 - pair[0].0 + 1) as f64 * rate as f64 / 8e9;
         excess = (excess + pair[1].1 as f64 - allowed).max(0.0);
-        holds(
-            "a link sends at most at its rate",
-            excess < 1.0 + pair[1].1 as f64 * 1e-6,
-            || format!("{excess} bytes too many at {} ns, {rate} b/s", pair[1].0),
-        )?;
+        holds("a link sends at most at its rate", excess < 1.0 + pair[1].1 as f64 * 1e-6, || {
+            format!("{excess} bytes too many at {} ns, {rate} b/s", pair[1].0)
+        })?;
     }
     Ok(())
 }

@@ -61,11 +61,7 @@ impl Pair<'_> {
     fn close(&self, path: &str, relative: f64, absolute: f64) {
         let [simulator, kernel] = self.at(path);
         let off = (simulator - kernel).abs();
-        assert!(
-            off <= absolute.max(relative * kernel.abs()),
-            "{} {path}: {simulator} instead of {kernel}",
-            self.what
-        );
+        assert!(off <= absolute.max(relative * kernel.abs()), "{} {path}: {simulator} instead of {kernel}", self.what);
     }
 
     /// Asserts that two fractions of `n` differ by no more than three standard deviations of such counts, and one.
@@ -73,11 +69,7 @@ impl Pair<'_> {
     fn alike(&self, path: &str, n: f64) {
         let [simulator, kernel] = self.at(path).map(|fraction| fraction * n);
         let limit = 3.0 * (simulator + kernel).sqrt() + 1.0;
-        assert!(
-            (simulator - kernel).abs() <= limit,
-            "{} {path}: {simulator} instead of {kernel} of {n}",
-            self.what
-        );
+        assert!((simulator - kernel).abs() <= limit, "{} {path}: {simulator} instead of {kernel} of {n}", self.what);
     }
 }
 
@@ -152,40 +144,32 @@ rate = "1mbit"
 packet = 700
 "#;
     let scenario = format!("{LINKS}{APPLICATIONS}{load}");
-    compare(
-        &scenario,
-        &["pfifo limit=60", "fq_codel"],
-        3,
-        |name, pair| {
-            let [datagrams, _] = pair.at("/datagrams");
-            assert!(datagrams > 1_000.0, "{}", pair.what);
-            match name {
-                "voice" | "game" => pair.equal("/datagrams"),
-                "video_call" => pair.close("/datagrams", 0.03, 0.0),
-                // A lost ping has no answer, and a lost query is repeated.
-                _ => pair.close("/datagrams", 0.01, 0.0),
-            }
-            pair.equal("/frames");
-            pair.close("/delay_s/mean", 0.03, 0.2e-3);
-            pair.alike("/loss/mean", datagrams);
-            pair.alike("/useless/mean", datagrams);
-            if ["dns", "ping"].contains(&name) {
-                let begun = [pair.simulated, pair.measured].map(|result| {
-                    let counts = ["/transactions", "/failed", "/unfinished"];
-                    counts
-                        .map(|count| number(result, count))
-                        .iter()
-                        .sum::<f64>()
-                });
-                assert_eq!(begun[0], begun[1], "{}", pair.what);
-                // The mean without repetitions, which take five seconds each.
-                pair.close("/transaction_s/p50", 0.03, 0.2e-3);
-            }
-            if name == "video_call" {
-                pair.close("/goodput_bps/mean", 0.03, 0.0);
-            }
-        },
-    );
+    compare(&scenario, &["pfifo limit=60", "fq_codel"], 3, |name, pair| {
+        let [datagrams, _] = pair.at("/datagrams");
+        assert!(datagrams > 1_000.0, "{}", pair.what);
+        match name {
+            "voice" | "game" => pair.equal("/datagrams"),
+            "video_call" => pair.close("/datagrams", 0.03, 0.0),
+            // A lost ping has no answer, and a lost query is repeated.
+            _ => pair.close("/datagrams", 0.01, 0.0),
+        }
+        pair.equal("/frames");
+        pair.close("/delay_s/mean", 0.03, 0.2e-3);
+        pair.alike("/loss/mean", datagrams);
+        pair.alike("/useless/mean", datagrams);
+        if ["dns", "ping"].contains(&name) {
+            let begun = [pair.simulated, pair.measured].map(|result| {
+                let counts = ["/transactions", "/failed", "/unfinished"];
+                counts.map(|count| number(result, count)).iter().sum::<f64>()
+            });
+            assert_eq!(begun[0], begun[1], "{}", pair.what);
+            // The mean without repetitions, which take five seconds each.
+            pair.close("/transaction_s/p50", 0.03, 0.2e-3);
+        }
+        if name == "video_call" {
+            pair.close("/goodput_bps/mean", 0.03, 0.0);
+        }
+    });
 }
 
 #[test]
@@ -226,10 +210,7 @@ rtt = "40ms"
         for application in 0..3 {
             let path = format!("/results/{scheme}/applications/{application}/jitter_s/mean");
             let [simulator, kernel] = [&simulated, &measured].map(|of| number(of, &path));
-            assert!(
-                (simulator / kernel - 1.0).abs() < 0.005,
-                "{path}: {simulator} instead of {kernel}"
-            );
+            assert!((simulator / kernel - 1.0).abs() < 0.005, "{path}: {simulator} instead of {kernel}");
         }
     }
 }

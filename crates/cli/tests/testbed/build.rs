@@ -29,10 +29,7 @@ fn missing_programs_are_named_together() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let complaint = complaint(&output);
-    assert!(
-        complaint.contains("please install: gcc binutils make flex bison bc"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("please install: gcc binutils make flex bison bc"), "{complaint}");
 }
 
 #[test]
@@ -40,15 +37,9 @@ fn machines_want_a_kernel_first() {
     let folder = TempDir::new().unwrap();
     let output = gentle(&folder, &["exec", "--", "true"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        complaint(&output).contains("run: gentle testbed build\n"),
-        "{output:?}"
-    );
+    assert!(complaint(&output).contains("run: gentle testbed build\n"), "{output:?}");
     let output = gentle(&folder, &["exec", "--debug", "--", "true"]);
-    assert!(
-        complaint(&output).contains("run: gentle testbed build --debug\n"),
-        "{output:?}"
-    );
+    assert!(complaint(&output).contains("run: gentle testbed build --debug\n"), "{output:?}");
 }
 
 #[test]
@@ -60,11 +51,7 @@ fn sources_that_are_none_are_refused() {
     for (source, code, text) in [
         ("nowhere.tar.xz", 2, "nowhere.tar.xz: No such file"),
         ("empty", 2, "empty: not the source of Linux"),
-        (
-            "text.txt",
-            1,
-            "text.txt: expected a directory, or an archive",
-        ),
+        ("text.txt", 1, "text.txt: expected a directory, or an archive"),
         ("broken.tar.xz", 1, "broken.tar.xz: "),
     ] {
         let output = gentle(&folder, &["build", "--source", source]);
@@ -72,9 +59,7 @@ fn sources_that_are_none_are_refused() {
         assert!(complaint(&output).contains(text), "{output:?}");
     }
     let kernels = folder.path().join("gentle/testbed/kernels");
-    let left = std::fs::read_dir(kernels)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
+    let left = std::fs::read_dir(kernels).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["lock"], "nothing is left behind");
 }
 
@@ -83,13 +68,7 @@ fn the_guests_side_is_not_for_people() {
     let folder = TempDir::new().unwrap();
     let output = gentle(&folder, &["guest", "init"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        complaint(&output).contains("the first process of a machine"),
-        "{output:?}"
-    );
+    assert!(complaint(&output).contains("the first process of a machine"), "{output:?}");
     let output = gentle(&folder, &["guest"]);
-    assert!(
-        complaint(&output).contains("the testbed's own use"),
-        "{output:?}"
-    );
+    assert!(complaint(&output).contains("the testbed's own use"), "{output:?}");
 }

@@ -47,10 +47,7 @@ fn delays_are_exact_and_runs_are_alike() {
         let text = stdout(&[], PING);
         assert!(text.contains("20 received"), "{text}");
         let (_, times) = text.split_once("mdev = ").unwrap();
-        let times: Vec<f64> = times
-            .split(['/', ' '])
-            .map_while(|time| time.parse().ok())
-            .collect();
+        let times: Vec<f64> = times.split(['/', ' ']).map_while(|time| time.parse().ok()).collect();
         let [min, mean, max, _] = times[..] else {
             panic!("{text}");
         };

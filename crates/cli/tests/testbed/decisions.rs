@@ -11,8 +11,7 @@ use gentle_aqm::{Scheme, Spec};
 use gentle_capture::CaptureReader;
 use gentle_testbed::build::{Cache, Kernel, modules, plugins};
 use gentle_testbed::conformance::{
-    Call, CaptureArrivals, Case, Offer, Pattern, Schedule, Step, Tally, Traffic, generate,
-    run_cases,
+    Call, CaptureArrivals, Case, Offer, Pattern, Schedule, Step, Tally, Traffic, generate, run_cases,
 };
 use gentle_testkit::zeek;
 use gentle_units::Nanos;
@@ -27,17 +26,12 @@ const STEPS: usize = 2000;
 type Link = (Nanos, u32, f64);
 
 /// Three combinations of links and senders, in rotation: 2.4, 10 and 30 Mb/s with packets of mean size.
-const LINKS: [Link; 3] = [
-    (Nanos::from_micros(3000), 12, 0.5),
-    (Nanos::from_micros(800), 3, 0.0),
-    (Nanos::from_micros(300), 40, 0.9),
-];
+const LINKS: [Link; 3] =
+    [(Nanos::from_micros(3000), 12, 0.5), (Nanos::from_micros(800), 3, 0.0), (Nanos::from_micros(300), 40, 0.9)];
 
 fn schedules() -> u64 {
     match std::env::var("GENTLE_DECISIONS") {
-        Ok(text) => text
-            .parse()
-            .expect("GENTLE_DECISIONS: expected a whole number"),
+        Ok(text) => text.parse().expect("GENTLE_DECISIONS: expected a whole number"),
         Err(_) => 1,
     }
 }
@@ -54,14 +48,7 @@ fn reads_addresses(spec: &Spec) -> bool {
 }
 
 fn traffic(pattern: Pattern, (service, flows, ecn): Link, tags: bool) -> Traffic {
-    Traffic {
-        pattern,
-        steps: STEPS,
-        service,
-        flows,
-        ecn,
-        tags,
-    }
+    Traffic { pattern, steps: STEPS, service, flows, ecn, tags }
 }
 
 fn cases(spec: &str) -> Vec<Case> {
@@ -111,10 +98,7 @@ fn equal(specs: &[&str], change: impl Fn(&mut Case)) {
 
 /// Schemes that a kernel has.
 fn schemes_on_linux() -> impl Iterator<Item = &'static Scheme> {
-    SCHEMES
-        .iter()
-        .copied()
-        .filter(|scheme| scheme.linux.is_some())
+    SCHEMES.iter().copied().filter(|scheme| scheme.linux.is_some())
 }
 
 /// Every scheme of the registry, a new one included; the tests below have the options that deserve attention.
@@ -139,14 +123,7 @@ fn fifos_and_codel() {
 
 #[test]
 fn bands_of_pfifo_fast() {
-    equal(
-        &[
-            "pfifo_fast limit=1",
-            "pfifo_fast limit=7",
-            "pfifo_fast limit=40",
-        ],
-        |_| {},
-    );
+    equal(&["pfifo_fast limit=1", "pfifo_fast limit=7", "pfifo_fast limit=40"], |_| {});
 }
 
 #[test]
@@ -445,13 +422,10 @@ const GENTLE: [&str; 5] = [
 ];
 
 fn offers(schedule: &mut Schedule) -> impl Iterator<Item = &mut Offer> {
-    schedule
-        .steps
-        .iter_mut()
-        .filter_map(|step| match &mut step.call {
-            Call::Enqueue(offer) => Some(offer),
-            Call::Dequeue | Call::PeekDequeue => None,
-        })
+    schedule.steps.iter_mut().filter_map(|step| match &mut step.call {
+        Call::Enqueue(offer) => Some(offer),
+        Call::Dequeue | Call::PeekDequeue => None,
+    })
 }
 
 #[test]
@@ -477,33 +451,14 @@ fn a_packet_that_is_alone_in_the_queue_is_never_dropped() {
         // Five seconds at 100 kb/s.
         let later = at + Nanos::from_secs(5);
         steps.push(Step { at, call: arrival });
-        let departure = Step {
-            at: later,
-            call: departure,
-        };
+        let departure = Step { at: later, call: departure };
         steps.push(departure);
     }
     let packets = steps.len() / 2;
-    let specs = [
-        "gentle",
-        "gentle limit=1 flows=8",
-        "gentle memory_limit=200kb hosts=src",
-    ];
-    let case = |spec: &str| {
-        Case::new(
-            &spec.parse().unwrap(),
-            1,
-            Schedule {
-                steps: steps.clone(),
-            },
-        )
-    };
+    let specs = ["gentle", "gentle limit=1 flows=8", "gentle memory_limit=200kb hosts=src"];
+    let case = |spec: &str| Case::new(&spec.parse().unwrap(), 1, Schedule { steps: steps.clone() });
     let tally = compare(kernel, &specs.map(case));
-    assert_eq!(
-        (tally.sent, tally.dropped),
-        (specs.len() * packets, 0),
-        "{tally:?}"
-    );
+    assert_eq!((tally.sent, tally.dropped), (specs.len() * packets, 0), "{tally:?}");
 }
 
 /// A day, with pauses longer than CoDel's clock of 73 minutes and than nine hours.
@@ -527,14 +482,8 @@ fn young_flows_after_long_pauses() {
 #[test]
 fn young_flows_after_four_gigabytes_and_on_a_slow_link() {
     let Some(kernel) = kernel() else { return };
-    let traffic = |service, steps| Traffic {
-        pattern: Pattern::Poisson,
-        steps,
-        service,
-        flows: 4,
-        ecn: 0.5,
-        tags: false,
-    };
+    let traffic =
+        |service, steps| Traffic { pattern: Pattern::Poisson, steps, service, flows: 4, ecn: 0.5, tags: false };
     let mut cases = Vec::new();
     for spec in ["gentle", "gentle hosts=src"] {
         let mut long = generate(&traffic(Nanos::from_micros(500), 160_000), 1);
@@ -656,13 +605,7 @@ fn packets_of_captures() {
 
 fn command(arguments: &[&str]) -> Output {
     Command::new(cargo_bin("gentle"))
-        .args([
-            "testbed",
-            "decisions",
-            "--quiet",
-            "--memory=256",
-            "--modules",
-        ])
+        .args(["testbed", "decisions", "--quiet", "--memory=256", "--modules"])
         .arg(kernel_folder())
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/data"))
@@ -681,10 +624,7 @@ fn the_command_compares_captures() {
     assert!(output.status.success(), "{said}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("netns/data.span.pcap: "), "{text}");
-    let rows: Vec<&str> = text
-        .lines()
-        .filter(|line| line.ends_with("  all"))
-        .collect();
+    let rows: Vec<&str> = text.lines().filter(|line| line.ends_with("  all")).collect();
     assert_eq!(rows.len(), 2, "{text}");
     assert!(rows[1].trim_start().starts_with("spa"), "{text}");
 }
@@ -707,28 +647,19 @@ fn the_command_tells_programs_what_differs() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&found["version"], &found["alike"]),
-        (&json!(1), &json!(false))
-    );
+    assert_eq!((&found["version"], &found["alike"]), (&json!(1), &json!(false)));
     assert_eq!(found["captures"][1]["path"], "netns/data.client.pcap");
     assert_eq!(found["captures"][1]["rate_bps"], 20_000);
     let [choke, codel] = found["results"].as_array().unwrap().as_slice() else {
         panic!("{found}");
     };
-    assert_eq!(
-        (&choke["captures_alike"], &codel["captures_alike"]),
-        (&json!(1), &json!(2))
-    );
+    assert_eq!((&choke["captures_alike"], &codel["captures_alike"]), (&json!(1), &json!(2)));
     assert_eq!(codel["differences"], json!([]));
     let difference = &choke["differences"][0];
     assert_eq!(difference["path"], "netns/data.client.pcap");
     let step = difference["step"].as_u64().unwrap();
     let text = difference["text"].as_str().unwrap();
-    assert!(
-        text.starts_with(&format!("step {step} was decided in two ways")),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("step {step} was decided in two ways")), "{text}");
     assert!(codel["calls"].as_u64() > choke["calls"].as_u64(), "{found}");
 }
 
@@ -737,10 +668,7 @@ fn the_command_wants_packets() {
     let output = command(&["formats/empty.pcap"]);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("formats/empty.pcap: no IP packet in it"),
-        "{said}"
-    );
+    assert!(said.contains("formats/empty.pcap: no IP packet in it"), "{said}");
 }
 
 /// Every packet of a capture that is left out is counted.
@@ -768,8 +696,5 @@ fn the_command_says_what_it_has_not_read() {
     assert_eq!(frames(&some), frames(&all));
     assert!(of(&some, "not_read") > 0, "{some}");
     let text = counts(&["--packets=5"]);
-    assert!(
-        text.contains("frames after them not read (--packets)"),
-        "{text}"
-    );
+    assert!(text.contains("frames after them not read (--packets)"), "{text}");
 }

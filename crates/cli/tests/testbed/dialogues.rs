@@ -31,18 +31,9 @@ fn full_size_lone_dialogues_take_as_long_as_in_the_simulator() {
         "kind = \"ssh\"\nsessions = 1",
         "kind = \"on_off\"\nusers = 1\noff = \"300ms\"\nsize = { zipf = 1.2, max = 200 }",
     ] {
-        let text = format!(
-            "duration = \"60s\"\n{}[[workload]]\n{workload}\n",
-            links("20mbit", "5mbit")
-        );
+        let text = format!("duration = \"60s\"\n{}[[workload]]\n{workload}\n", links("20mbit", "5mbit"));
         let [measured, simulated] = both(&text, &["pfifo limit=1000"], 1);
-        for metric in [
-            "transactions",
-            "failed",
-            "unfinished",
-            "transaction_s/mean",
-            "transaction_s/p99",
-        ] {
+        for metric in ["transactions", "failed", "unfinished", "transaction_s/mean", "transaction_s/p99"] {
             let path = format!("/results/0/applications/0/{metric}");
             let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
             // A page of 14 MB fills the queue and differs by a packet or two; pauses are compared with the timeout in
@@ -51,10 +42,7 @@ fn full_size_lone_dialogues_take_as_long_as_in_the_simulator() {
                 true => 0.001 + 0.001 * kernel,
                 false => 0.0,
             };
-            assert!(
-                (kernel - simulator).abs() <= tolerance,
-                "{workload} {metric}: {simulator} instead of {kernel}"
-            );
+            assert!((kernel - simulator).abs() <= tolerance, "{workload} {metric}: {simulator} instead of {kernel}");
         }
     }
 }
@@ -83,9 +71,7 @@ fn full_size_users_of_a_full_link_wait_as_long_as_in_the_simulator() {
     // With a full FIFO, which of two packets that arrive together is dropped decides over a timeout: these limits are
     // three standard deviations of the difference of two means of three seeds, over nine seeds of the simulator. The
     // median time to connect has thirty: their mean is 79.5 ms, as is that of nine seeds of the kernel.
-    for (scheme, pages, connect, ssh, on_off) in
-        [(0, 0.03, 0.01, 0.03, 0.03), (1, 0.11, 0.10, 0.05, 0.28)]
-    {
+    for (scheme, pages, connect, ssh, on_off) in [(0, 0.03, 0.01, 0.03, 0.03), (1, 0.11, 0.10, 0.05, 0.28)] {
         for (application, metric, tolerance) in [
             (0, "transactions", 0.03),
             (0, "transaction_s/mean", pages),
@@ -98,10 +84,7 @@ fn full_size_users_of_a_full_link_wait_as_long_as_in_the_simulator() {
             let path = format!("/results/{scheme}/applications/{application}/{metric}");
             let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path));
             let off = simulator / kernel - 1.0;
-            let line = format!(
-                "{path}: {simulator} instead of {kernel}, {:.1} %",
-                100.0 * off
-            );
+            let line = format!("{path}: {simulator} instead of {kernel}, {:.1} %", 100.0 * off);
             if off.abs() > tolerance {
                 differences.push(line);
             }
@@ -134,11 +117,7 @@ fn full_size_codepoints_choose_tins_and_bands_as_in_the_simulator() {
          [[workload]]\nkind = \"udp\"\nrate = \"100kbit\"\ndscp = 4\n",
         links("4mbit", "4mbit")
     );
-    let schemes = [
-        "pfifo_fast",
-        "cake bandwidth=3.9mbit diffserv4",
-        "pfifo limit=100",
-    ];
+    let schemes = ["pfifo_fast", "cake bandwidth=3.9mbit diffserv4", "pfifo limit=100"];
     let [measured, simulated] = both(&text, &schemes, 2);
     // Mean times of an application, on the kernel and in the simulator.
     let times = |scheme: usize, application: usize| {

@@ -24,10 +24,7 @@ fn group(folder: &Path) -> u32 {
     while started.elapsed() < Duration::from_secs(120) {
         for (pid, line) in processes("cmdline") {
             // The launcher in the same group has become the kernel once its first process has children.
-            if line.contains(folder.to_str().unwrap())
-                && line.contains("uml_dir=")
-                && members(pid).len() > 1
-            {
+            if line.contains(folder.to_str().unwrap()) && line.contains("uml_dir=") && members(pid).len() > 1 {
                 return pid;
             }
         }
@@ -65,19 +62,13 @@ fn members(group: u32) -> Vec<u32> {
 fn gone(group: u32) {
     let started = Instant::now();
     while !members(group).is_empty() {
-        assert!(
-            started.elapsed() < Duration::from_secs(30),
-            "{:?} are left",
-            members(group)
-        );
+        assert!(started.elapsed() < Duration::from_secs(30), "{:?} are left", members(group));
         sleep(Duration::from_millis(20));
     }
 }
 
 fn signal(child: &Child, signal: &str) {
-    let status = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status();
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(status.unwrap().success());
 }
 
@@ -90,16 +81,9 @@ fn a_limit_on_time_is_kept() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        complaint.contains("it had not finished after 5s"),
-        "{complaint}"
-    );
+    assert!(complaint.contains("it had not finished after 5s"), "{complaint}");
     gone(group);
-    assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "nothing is left behind"
-    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
 #[test]
@@ -111,11 +95,7 @@ fn ctrl_c_ends_the_machine() {
     signal(&child, "-INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     gone(group);
-    assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "nothing is left behind"
-    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
 }
 
 #[test]
@@ -132,15 +112,10 @@ fn no_process_outlives_a_gentle_that_is_killed() {
 #[test]
 fn a_job_that_dies_is_reported() {
     let Some(_) = kernel() else { return };
-    let output = exec(&[], &["sh", "-c", "kill -KILL $PPID; sleep 1"])
-        .output()
-        .unwrap();
+    let output = exec(&[], &["sh", "-c", "kill -KILL $PPID; sleep 1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(
-        complaint,
-        "error: in the machine: the job was ended by signal 9\n"
-    );
+    assert_eq!(complaint, "error: in the machine: the job was ended by signal 9\n");
 }
 
 #[test]

@@ -8,10 +8,7 @@ fn output_and_exit_code_are_the_programs_own() {
     let script = "uname -r; echo to stderr >&2; exit 7";
     let output = exec(&[], &["sh", "-c", script]).output().unwrap();
     assert_eq!(output.status.code(), Some(7), "{output:?}");
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap().trim(),
-        kernel.version
-    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), kernel.version);
     assert_eq!(output.stderr, b"to stderr\n");
 }
 
@@ -34,15 +31,10 @@ fn the_hosts_files_are_there_and_cannot_be_changed() {
     let file = folder.path().join("file");
     std::fs::write(&file, "of the host").unwrap();
     let script = "cat \"$0\"; echo changed >\"$0\"";
-    let output = exec(&[], &["sh", "-c", script, file.to_str().unwrap()])
-        .output()
-        .unwrap();
+    let output = exec(&[], &["sh", "-c", script, file.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.stdout, b"of the host");
     assert!(!output.status.success());
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("Read-only file system"),
-        "{output:?}"
-    );
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Read-only file system"), "{output:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "of the host");
 }
 

@@ -48,15 +48,8 @@ fn full_size_the_others_do_as_much_harm_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    let [measured, simulated] = both(
-        SCENARIO,
-        &[
-            "--scheme=pfifo limit=60",
-            "--scheme=fq_codel",
-            "--harm",
-            "--seeds=2",
-        ],
-    );
+    let [measured, simulated] =
+        both(SCENARIO, &["--scheme=pfifo limit=60", "--scheme=fq_codel", "--harm", "--seeds=2"]);
     // The last number is four standard deviations of the difference between means over two seeds, measured with six
     // seeds. Which packet of an overloaded queue is dropped decides over a retransmission timeout of a page.
     for (scheme, parts) in [
@@ -81,24 +74,15 @@ fn full_size_the_others_do_as_much_harm_as_in_the_simulator() {
             let path = format!("/results/{scheme}/harm/{index}");
             let harm = [&simulated, &measured].map(|of| of.pointer(&path).unwrap());
             for of in harm {
-                assert_eq!(
-                    (&of["part"], &of["number"]),
-                    (&part.into(), &quantity.into())
-                );
+                assert_eq!((&of["part"], &of["number"]), (&part.into(), &quantity.into()));
             }
             // Alone on the link, a call and short connections find the same queue to a few microseconds; pages that
             // are loaded at the same time overload it.
             let relative = if part == "pages" { 0.1 } else { 0.002 };
             let [simulator, kernel] = harm.map(|of| number(of, "/alone/mean"));
-            assert!(
-                (simulator / kernel - 1.0).abs() < relative,
-                "{part} alone: {simulator} instead of {kernel}"
-            );
+            assert!((simulator / kernel - 1.0).abs() < relative, "{part} alone: {simulator} instead of {kernel}");
             let [simulator, kernel] = harm.map(|of| number(of, "/harm/mean"));
-            assert!(
-                (simulator - kernel).abs() < limit,
-                "{path}, {part}: {simulator} instead of {kernel}"
-            );
+            assert!((simulator - kernel).abs() < limit, "{path}, {part}: {simulator} instead of {kernel}");
         }
     }
 }

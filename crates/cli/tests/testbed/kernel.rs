@@ -30,13 +30,10 @@ fn find() -> Option<Kernel> {
         force: false,
         jobs: std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
     };
-    let kernel =
-        Cache::of_user().and_then(|cache| build(&request, &cache, &(), &AtomicBool::new(false)));
+    let kernel = Cache::of_user().and_then(|cache| build(&request, &cache, &(), &AtomicBool::new(false)));
     match kernel {
         Ok(kernel) => Some(kernel),
-        Err(error)
-            if std::env::var_os("GENTLE_TESTBED").is_some_and(|value| value == "required") =>
-        {
+        Err(error) if std::env::var_os("GENTLE_TESTBED").is_some_and(|value| value == "required") => {
             panic!("{error}")
         }
         Err(error) => {
@@ -59,10 +56,7 @@ const SEED: u64 = 1;
 
 /// Machine made in the same way as by a user of the library.
 pub(crate) fn machine(kernel: Kernel) -> Machine {
-    let program = GuestProgram {
-        path: cargo_bin("gentle"),
-        arguments: vec!["testbed".to_owned(), "guest".to_owned()],
-    };
+    let program = GuestProgram { path: cargo_bin("gentle"), arguments: vec!["testbed".to_owned(), "guest".to_owned()] };
     let mut machine = Machine::new(kernel, program);
     machine.memory_mib = memory_mib();
     machine.seed = Some(SEED);

@@ -11,9 +11,7 @@ use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 fn sh(script: &str) -> Command {
-    Command {
-        argv: vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()],
-    }
+    Command { argv: vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()] }
 }
 
 static NOT_STOPPED: AtomicBool = AtomicBool::new(false);
@@ -24,18 +22,10 @@ fn a_directory_of_the_host_can_be_written() {
     let folder = TempDir::new().unwrap();
     let mut machine = machine(kernel);
     machine.files = Some(folder.path().to_owned());
-    let outcome = machine.run(
-        sh("echo from within >/run/gentle/files/note"),
-        &NOT_STOPPED,
-        &|_| {},
-    );
+    let outcome = machine.run(sh("echo from within >/run/gentle/files/note"), &NOT_STOPPED, &|_| {});
     let outcome = outcome.unwrap();
     assert_eq!(outcome.answer.status, 0, "{outcome:?}");
-    assert!(
-        outcome.complaints().is_empty(),
-        "{:?}",
-        outcome.complaints()
-    );
+    assert!(outcome.complaints().is_empty(), "{:?}", outcome.complaints());
     let note = std::fs::read_to_string(folder.path().join("note")).unwrap();
     assert_eq!(note, "from within\n");
 }
@@ -43,27 +33,14 @@ fn a_directory_of_the_host_can_be_written() {
 #[test]
 fn machines_run_side_by_side_and_answer_in_order() {
     let Some(kernel) = kernel() else { return };
-    let tasks = (0..4).map(|n| {
-        (
-            machine(kernel.clone()),
-            sh(&format!("sleep {}; echo {n}", 100 - n)),
-        )
-    });
+    let tasks = (0..4).map(|n| (machine(kernel.clone()), sh(&format!("sleep {}; echo {n}", 100 - n))));
     let ended = Mutex::new(Vec::new());
-    let results = run_all(
-        tasks.collect(),
-        NonZero::new(2).unwrap(),
-        &NOT_STOPPED,
-        &|number, fraction| {
-            if fraction == 1.0 {
-                ended.lock().unwrap().push(number);
-            }
-        },
-    );
-    let answers: Vec<_> = results
-        .into_iter()
-        .map(|result| result.unwrap().answer.stdout)
-        .collect();
+    let results = run_all(tasks.collect(), NonZero::new(2).unwrap(), &NOT_STOPPED, &|number, fraction| {
+        if fraction == 1.0 {
+            ended.lock().unwrap().push(number);
+        }
+    });
+    let answers: Vec<_> = results.into_iter().map(|result| result.unwrap().answer.stdout).collect();
     assert_eq!(answers, [b"0\n", b"1\n", b"2\n", b"3\n"]);
     let mut ended = ended.into_inner().unwrap();
     ended.sort();
@@ -74,16 +51,8 @@ fn machines_run_side_by_side_and_answer_in_order() {
 fn nothing_is_begun_after_a_stop() {
     let Some(kernel) = kernel() else { return };
     let tasks = vec![(machine(kernel), sh("true"))];
-    let results = run_all(
-        tasks,
-        NonZero::<usize>::MIN,
-        &AtomicBool::new(true),
-        &|_, _| {},
-    );
-    assert!(
-        matches!(results[..], [Err(MachineError::Stopped)]),
-        "{results:?}"
-    );
+    let results = run_all(tasks, NonZero::<usize>::MIN, &AtomicBool::new(true), &|_, _| {});
+    assert!(matches!(results[..], [Err(MachineError::Stopped)]), "{results:?}");
 }
 
 #[test]
@@ -97,21 +66,12 @@ fn modules_are_built_once_and_loaded() {
     let cache = Cache::of_user().unwrap();
     let built = modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap();
     assert_eq!(names(&built), ["hello.ko"]);
-    assert_eq!(
-        built,
-        modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap()
-    );
-    assert_eq!(
-        std::fs::read_dir(&sources).unwrap().count(),
-        2,
-        "the sources stay as they were"
-    );
+    assert_eq!(built, modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap());
+    assert_eq!(std::fs::read_dir(&sources).unwrap().count(), 2, "the sources stay as they were");
 
     let mut machine = machine(kernel);
     machine.modules = built;
-    let outcome = machine
-        .run(sh("cut -d' ' -f1 /proc/modules"), &NOT_STOPPED, &|_| {})
-        .unwrap();
+    let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules"), &NOT_STOPPED, &|_| {}).unwrap();
     assert_eq!(outcome.answer.stdout, b"hello\n");
     // The module warns on purpose.
     let complaints = outcome.complaints();
@@ -138,30 +98,14 @@ fn our_queue_disciplines_load_without_a_complaint() {
     let cache = Cache::of_user().unwrap();
     let built = modules(&kernel, &sources, &cache, &NOT_STOPPED).unwrap();
     let mut machine = machine(kernel);
-    machine.modules = built
-        .into_iter()
-        .filter(|path| names(std::slice::from_ref(path))[0].starts_with("sch_"))
-        .collect();
+    machine.modules =
+        built.into_iter().filter(|path| names(std::slice::from_ref(path))[0].starts_with("sch_")).collect();
     let loaded = names(&machine.modules).join(" ");
-    assert_eq!(
-        loaded,
-        "sch_gentle.ko sch_gsp.ko sch_redfavor.ko sch_spa.ko"
-    );
-    let outcome = machine.run(
-        sh("cut -d' ' -f1 /proc/modules | sort"),
-        &NOT_STOPPED,
-        &|_| {},
-    );
+    assert_eq!(loaded, "sch_gentle.ko sch_gsp.ko sch_redfavor.ko sch_spa.ko");
+    let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules | sort"), &NOT_STOPPED, &|_| {});
     let outcome = outcome.unwrap();
-    assert_eq!(
-        outcome.answer.stdout,
-        b"sch_gentle\nsch_gsp\nsch_redfavor\nsch_spa\n"
-    );
-    assert!(
-        outcome.complaints().is_empty(),
-        "{:?}",
-        outcome.complaints()
-    );
+    assert_eq!(outcome.answer.stdout, b"sch_gentle\nsch_gsp\nsch_redfavor\nsch_spa\n");
+    assert!(outcome.complaints().is_empty(), "{:?}", outcome.complaints());
 }
 
 #[test]
@@ -169,21 +113,13 @@ fn a_module_that_does_not_compile_is_explained() {
     let Some(kernel) = kernel() else { return };
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("Kbuild"), "obj-m += wrong.o\n").unwrap();
-    std::fs::write(
-        folder.path().join("wrong.c"),
-        "int wrong(void) { return; no }\n",
-    )
-    .unwrap();
+    std::fs::write(folder.path().join("wrong.c"), "int wrong(void) { return; no }\n").unwrap();
     let cache = Cache::of_user().unwrap();
-    let error = modules(&kernel, folder.path(), &cache, &NOT_STOPPED)
-        .unwrap_err()
-        .to_string();
+    let error = modules(&kernel, folder.path(), &cache, &NOT_STOPPED).unwrap_err().to_string();
     assert!(error.contains("wrong.c:1"), "{error}");
 }
 
 fn names(paths: &[PathBuf]) -> Vec<&str> {
-    let names = paths
-        .iter()
-        .map(|path| Path::file_name(path).unwrap().to_str().unwrap());
+    let names = paths.iter().map(|path| Path::file_name(path).unwrap().to_str().unwrap());
     names.collect()
 }

@@ -11,14 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use tempfile::TempDir;
 
-const RUN: [&str; 6] = [
-    "testbed",
-    "run",
-    "short",
-    "--duration=3s",
-    "--scheme=codel",
-    "--quiet",
-];
+const RUN: [&str; 6] = ["testbed", "run", "short", "--duration=3s", "--scheme=codel", "--quiet"];
 
 /// Paths of the values; only the first element of a list counts.
 fn places(value: &Value, above: &str, found: &mut BTreeSet<String>) {
@@ -30,10 +23,7 @@ fn places(value: &Value, above: &str, found: &mut BTreeSet<String>) {
                 found.insert(place);
             }
         }
-        Value::Array(list) => list
-            .iter()
-            .take(1)
-            .for_each(|first| places(first, &format!("{above}/0"), found)),
+        Value::Array(list) => list.iter().take(1).for_each(|first| places(first, &format!("{above}/0"), found)),
         _ => {}
     }
 }
@@ -45,10 +35,7 @@ fn it_gives_what_a_machine_gives_and_leaves_nothing() {
     }
     let program = cargo_bin("gentle");
     let words = RUN.join(" ");
-    let line = format!(
-        "'{}' {words} --native --json && ip netns list >&2",
-        program.display()
-    );
+    let line = format!("'{}' {words} --native --json && ip netns list >&2", program.display());
     let output = exec(&[], &["sh", "-c", &line]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -65,10 +52,7 @@ fn it_gives_what_a_machine_gives_and_leaves_nothing() {
     assert_eq!(completed, value(&native, "connections"));
     assert_eq!(completed, value(&machine, "completed"));
     let assumptions = native.pointer("/scenario/choices").unwrap().to_string();
-    assert!(
-        assumptions.contains("this computer's Linux"),
-        "{assumptions}"
-    );
+    assert!(assumptions.contains("this computer's Linux"), "{assumptions}");
 }
 
 #[test]
@@ -89,8 +73,5 @@ fn it_says_that_it_takes_root() {
     let output = command.args(RUN).arg("--native").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("take root; use sudo, or leave --native out"),
-        "{said}"
-    );
+    assert!(said.contains("take root; use sudo, or leave --native out"), "{said}");
 }

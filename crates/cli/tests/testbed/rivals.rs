@@ -30,17 +30,11 @@ fn deployed(before: &str, scheme: &str) -> String {
 #[test]
 fn a_shaper_and_what_is_beneath_are_set_up_shown_and_removed() {
     let Some(_) = kernel() else { return };
-    let shown = deployed(
-        "dualpi2 limit 77 alpha 0.5 overflow",
-        "htb rate=20mbit child=spa share=60",
-    );
+    let shown = deployed("dualpi2 limit 77 alpha 0.5 overflow", "htb rate=20mbit child=spa share=60");
     for words in ["htb 5a1:", "20mbit", "spa 5a2:"] {
         assert!(shown.contains(words), "{shown}");
     }
-    let shown = deployed(
-        "tbf rate 5mbit burst 3000 latency 20ms",
-        "tbf rate=20mbit child=fq maxrate=1mbit",
-    );
+    let shown = deployed("tbf rate 5mbit burst 3000 latency 20ms", "tbf rate=20mbit child=fq maxrate=1mbit");
     assert!(shown.contains("fq 5a2:"), "{shown}");
     assert!(!shown.contains("handshakes"), "{shown}");
     let shown = deployed("fq limit 77 maxrate 2mbit", "dualpi2 overflow target=10ms");
@@ -65,10 +59,8 @@ fn the_tins_of_cake_have_the_counters_that_tc_shows() {
     );
     let output = exec(&[], &["bash", "-c", &script]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let values: Vec<serde_json::Value> = serde_json::Deserializer::from_slice(&output.stdout)
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .unwrap();
+    let values: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().collect::<Result<_, _>>().unwrap();
     let [tc, gentle] = &values[..] else {
         panic!("{values:?}");
     };

@@ -7,11 +7,7 @@ use tempfile::TempDir;
 
 /// Output of `gentle … --json`.
 pub(crate) fn gentle(arguments: &[&str]) -> Value {
-    let output = Command::new(cargo_bin("gentle"))
-        .args(arguments)
-        .arg("--json")
-        .output()
-        .unwrap();
+    let output = Command::new(cargo_bin("gentle")).args(arguments).arg("--json").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {said}");
     serde_json::from_slice(&output.stdout).unwrap()

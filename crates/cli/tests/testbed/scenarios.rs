@@ -46,11 +46,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         let offered = kernel("links/down/offered");
         let sent = kernel("links/down/sent");
         let dropped = measured.pointer(&at("links/down/drops")).unwrap();
-        let dropped = dropped
-            .as_object()
-            .unwrap()
-            .values()
-            .filter_map(Value::as_f64);
+        let dropped = dropped.as_object().unwrap().values().filter_map(Value::as_f64);
         assert_eq!(offered, sent + dropped.sum::<f64>());
         // Where drops of a full queue depend on ties, small differences grow; the queue of SPA does not fill.
         let median = [0.25, 0.05][scheme];
@@ -63,10 +59,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
         ] {
             let (kernel, simulator) = (kernel(metric), simulator(metric));
             let off = (simulator / kernel - 1.0).abs();
-            assert!(
-                off < tolerance,
-                "{scheme} {metric}: {simulator} instead of {kernel}"
-            );
+            assert!(off < tolerance, "{scheme} {metric}: {simulator} instead of {kernel}");
         }
     }
     assert_eq!(number(&measured, "/results/1/loss/syn"), 0.0);
@@ -76,10 +69,7 @@ fn real_agrees_with_the_simulator_and_with_itself() {
     let analysis = gentle(&["analyze", entry.to_str().unwrap(), "--quiet"]);
     let kept = connections(&run);
     assert_eq!(number(&analysis, "/handshakes/attempts"), kept.len() as f64);
-    let again: f64 = kept
-        .iter()
-        .map(|kept| number(kept, "/syn_retransmitted"))
-        .sum();
+    let again: f64 = kept.iter().map(|kept| number(kept, "/syn_retransmitted")).sum();
     assert_eq!(number(&analysis, "/handshakes/duplicate_syn"), again);
     // The kernel's clock advances in steps of 256 ns, with a different phase in every run.
     let again = gentle(&[&TESTBED[..], &REAL[..]].concat());
@@ -94,33 +84,19 @@ fn a_sweep_makes_the_runs_of_the_comparison() {
         return;
     };
     let folder = TempDir::new().unwrap();
-    let [grid, store, csv] =
-        ["grid.toml", "store", "table.csv"].map(|name| folder.path().join(name));
+    let [grid, store, csv] = ["grid.toml", "store", "table.csv"].map(|name| folder.path().join(name));
     std::fs::write(
         &grid,
         "traffic = \"short\"\nschemes = [\"pfifo limit=20\", \"gsp\", \"codel\"]\nseeds = 1\nconnections = true\n[axes]\nduration = \"5s\"\nload = [0.7, 1.1]\n",
     )
     .unwrap();
     let [grid, store, csv] = [&grid, &store, &csv].map(|path| path.to_str().unwrap());
-    let sweep = [
-        "testbed",
-        "sweep",
-        grid,
-        "--store",
-        store,
-        "--csv",
-        csv,
-        "--backing=stock",
-        "--quiet",
-    ];
+    let sweep = ["testbed", "sweep", grid, "--store", store, "--csv", csv, "--backing=stock", "--quiet"];
     let summary = gentle(&sweep);
     // Linux has no GSP.
     assert_eq!((&summary["runs"], &summary["made"]), (&4.into(), &4.into()));
     let assumptions = summary["assumptions"].to_string();
-    assert!(
-        assumptions.contains("Not run: gsp") && assumptions.contains(&kernel.version),
-        "{assumptions}"
-    );
+    assert!(assumptions.contains("Not run: gsp") && assumptions.contains(&kernel.version), "{assumptions}");
     let again = gentle(&sweep);
     assert_eq!((&again["found"], &again["made"]), (&4.into(), &0.into()));
     let compared = gentle(&[
@@ -137,25 +113,16 @@ fn a_sweep_makes_the_runs_of_the_comparison() {
     let mut table = csv::Reader::from_path(csv).unwrap();
     let head = table.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
-    let cell = |row: usize, name: &str| {
-        rows[row][head.iter().position(|known| known == name).unwrap()].to_owned()
-    };
+    let cell = |row: usize, name: &str| rows[row][head.iter().position(|known| known == name).unwrap()].to_owned();
     let expected = format!("Linux {} in virtual time with stock parts", kernel.version);
     assert_eq!(cell(2, "backend"), expected);
-    assert_eq!(
-        (cell(2, "load"), cell(2, "scheme")),
-        ("1.1".to_owned(), "pfifo limit=20".to_owned())
-    );
+    assert_eq!((cell(2, "load"), cell(2, "scheme")), ("1.1".to_owned(), "pfifo limit=20".to_owned()));
     let connections: f64 = cell(2, "connections").parse().unwrap();
     assert_eq!(connections, number(&compared, "/results/0/connections"));
     // Every packet takes the same time again.
     let swept: f64 = cell(2, "response_time_s.mean").parse().unwrap();
     assert_eq!(swept, number(&compared, "/results/0/response_time_s/mean"));
-    let files = |name: &str| {
-        std::fs::read_dir(Path::new(store).join(name))
-            .unwrap()
-            .count()
-    };
+    let files = |name: &str| std::fs::read_dir(Path::new(store).join(name)).unwrap().count();
     assert_eq!(files("connections"), files("runs"));
 }
 
@@ -191,13 +158,7 @@ size = { zipf = 1.7, max = 300 }
     )
     .unwrap();
     let scenario = scenario.to_str().unwrap();
-    let args = [
-        "--traffic",
-        scenario,
-        "--scheme=fq_codel",
-        "--seeds=3",
-        "--quiet",
-    ];
+    let args = ["--traffic", scenario, "--scheme=fq_codel", "--seeds=3", "--quiet"];
     let measured = gentle(&[&["testbed", "compare", "--threads=2"], &args[..]].concat());
     let simulated = gentle(&[&["compare"], &args[..]].concat());
     // Losses come in bursts, and netem draws others in every run: means differ by 2.5 % and the probability by 10 % from
@@ -225,14 +186,9 @@ size = { zipf = 1.7, max = 300 }
     )
     .unwrap();
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("gentle"));
-    let output = command
-        .args(["testbed", "run", scenario.to_str().unwrap(), "--quiet"])
-        .output();
+    let output = command.args(["testbed", "run", scenario.to_str().unwrap(), "--quiet"]).output();
     let said = String::from_utf8(output.unwrap().stderr).unwrap();
-    assert!(
-        said.contains("[link.down] trace: no qdisc of Linux"),
-        "{said}"
-    );
+    assert!(said.contains("[link.down] trace: no qdisc of Linux"), "{said}");
 }
 
 #[test]
@@ -292,11 +248,7 @@ fn a_receive_window_limits_a_download_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    let arguments = [
-        "--seeds=1",
-        "--scheme=pfifo limit=60",
-        "--tcp=receive_window=64kb",
-    ];
+    let arguments = ["--seeds=1", "--scheme=pfifo limit=60", "--tcp=receive_window=64kb"];
     let results = both(DOWNLOAD, &arguments);
     let [kernel, simulator] = results.map(|of| number(&of, "/results/0/utilization"));
     // A window of 64 KiB in each round trip of 29 ms and the transmission of a packet.
@@ -304,10 +256,7 @@ fn a_receive_window_limits_a_download_as_in_the_simulator() {
     for utilization in [simulator, kernel] {
         assert!((utilization / expected - 1.0).abs() < 0.1, "{utilization}");
     }
-    assert!(
-        (simulator / kernel - 1.0).abs() < 0.01,
-        "{simulator} instead of {kernel}"
-    );
+    assert!((simulator / kernel - 1.0).abs() < 0.01, "{simulator} instead of {kernel}");
 }
 
 const GROUPS: &str = r#"
@@ -343,11 +292,9 @@ fn packets_of_groups_are_those_of_the_simulator() {
     let [measured, simulated] = both(GROUPS, &["--seeds=1", "--scheme=fq_codel"]);
     for group in 0..4 {
         let path = |rest: &str| format!("/results/0/groups/{group}/links/{rest}");
-        for (rest, tolerance) in [
-            ("down/share/mean", 0.004),
-            ("down/loss/mean", 0.01),
-            ("down/queue_delay_s/mean", 0.004),
-        ] {
+        for (rest, tolerance) in
+            [("down/share/mean", 0.004), ("down/loss/mean", 0.01), ("down/queue_delay_s/mean", 0.004)]
+        {
             let [kernel, simulator] = [&measured, &simulated].map(|of| number(of, &path(rest)));
             assert!(
                 (simulator - kernel).abs() < f64::max(tolerance, 0.01 * kernel),
@@ -356,12 +303,7 @@ fn packets_of_groups_are_those_of_the_simulator() {
             );
         }
     }
-    let of = |group: usize, rest: &str| {
-        number(
-            &measured,
-            &format!("/results/0/groups/{group}/links/{rest}"),
-        )
-    };
+    let of = |group: usize, rest: &str| number(&measured, &format!("/results/0/groups/{group}/links/{rest}"));
     // A stream below its share loses nothing; one above it gets no more than the download.
     assert_eq!(of(1, "down/loss/mean"), 0.0);
     assert!((of(0, "down/share/mean") / of(2, "down/share/mean") - 1.0).abs() < 0.1);
@@ -386,9 +328,6 @@ fn full_size_bursts_and_compressed_acknowledgements_are_those_of_linux() {
         ("/results/1/utilization", 0.001),
     ] {
         let [simulator, kernel] = [&simulated, &measured].map(|of| number(of, path));
-        assert!(
-            (simulator / kernel - 1.0).abs() < tolerance,
-            "{path}: {simulator} instead of {kernel}"
-        );
+        assert!((simulator / kernel - 1.0).abs() < tolerance, "{path}: {simulator} instead of {kernel}");
     }
 }

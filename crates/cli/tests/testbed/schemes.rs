@@ -34,12 +34,7 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
         return;
     }
     let run = |more: &[&str]| {
-        let schemes = [
-            "--scheme=spa",
-            "--scheme=gsp",
-            "--scheme=gentle",
-            "--scheme=redfavor",
-        ];
+        let schemes = ["--scheme=spa", "--scheme=gsp", "--scheme=gentle", "--scheme=redfavor"];
         let arguments = ["--duration=10s", "--seeds=1"];
         compare(&[&arguments[..], &schemes, more].concat())
     };
@@ -50,10 +45,7 @@ fn modules_are_used_where_they_are_and_stock_parts_where_not() {
         assert_eq!(result["completed"], result["connections"], "{scheme}");
     }
     let said = assumptions(&native);
-    assert!(
-        said.contains("own kernel modules: gentle, gsp, redfavor, spa"),
-        "{said}"
-    );
+    assert!(said.contains("own kernel modules: gentle, gsp, redfavor, spa"), "{said}");
     // Only gsp among these schemes drops packets for this reason.
     let drops = result(&native, "gsp").pointer("/drops").unwrap();
     assert!(number(drops, "/early") > 0.0, "{drops}");
@@ -93,12 +85,7 @@ fn many_long_flows_share_the_link_under_gentle_as_under_fq_codel() {
     let file = folder.path().join("many.toml");
     std::fs::write(&file, MANY).unwrap();
     let traffic = format!("--traffic={}", file.display());
-    let kernel = compare(&[
-        &traffic,
-        "--seeds=3",
-        "--scheme=gentle",
-        "--scheme=fq_codel",
-    ]);
+    let kernel = compare(&[&traffic, "--seeds=3", "--scheme=gentle", "--scheme=fq_codel"]);
     // Which flows share a queue is chance; a flow that starves others leaves 0.2.
     let jain = |label: &str| number(result(&kernel, label), "/jain_index");
     let (gentle, fq_codel) = (jain("gentle"), jain("fq_codel"));
@@ -135,17 +122,10 @@ fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
     let file = folder.path().join("flood.toml");
     std::fs::write(&file, FLOOD).unwrap();
     let traffic = format!("--traffic={}", file.display());
-    let arguments = [
-        &traffic,
-        "--seeds=1",
-        "--scheme=spa",
-        "--scheme=spa share=100",
-    ];
+    let arguments = [&traffic, "--seeds=1", "--scheme=spa", "--scheme=spa share=100"];
     let kernel = compare(&arguments);
     let simulator = gentle(&[&["compare", "--quiet"], &arguments[..]].concat());
-    let goodput = |results: &Value, label: &str| {
-        number(result(results, label), "/long_goodput_bps/mean") / 2.4e6
-    };
+    let goodput = |results: &Value, label: &str| number(result(results, label), "/long_goodput_bps/mean") / 2.4e6;
     for results in [&kernel, &simulator] {
         let bounded = goodput(results, "spa");
         let unbounded = goodput(results, "spa share=100");
@@ -171,12 +151,7 @@ fn full_size_a_fin_that_overtakes_its_data_has_it_sent_again() {
     let mut arguments = vec!["--traffic=short", "--duration=30s", "--seeds=1"];
     arguments.extend(schemes.iter().map(String::as_str));
     let results = compare(&arguments);
-    let again = |label: &str| {
-        number(
-            result(&results, label),
-            "/retransmission/packet_probability",
-        )
-    };
+    let again = |label: &str| number(result(&results, label), "/retransmission/packet_probability");
     let (none, priority) = (again("spa"), again("spa fin=priority"));
     assert!(priority > 1.5 * none, "{priority} {none}");
     let response = |label: &str| number(result(&results, label), "/response_time_s/mean");

@@ -18,9 +18,7 @@ fn anybody_may_run_machines() {
         assert_eq!(output.stdout, b"0\n", "{output:?}");
         return;
     }
-    let open = |path: &std::path::Path| {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap()
-    };
+    let open = |path: &std::path::Path| fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     open(folder.path());
     let gentle = folder.path().join("gentle-for-all");
     fs::copy(cargo_bin("gentle"), &gentle).unwrap();
@@ -32,7 +30,11 @@ fn anybody_may_run_machines() {
         .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"])
         .arg(&gentle)
         .args(["testbed", "exec", "--memory=256", "--"])
-        .args(["sh", "-c", "id -u; ip link add d0 type dummy && tc qdisc add dev d0 root fq_codel && tc qdisc show dev d0"])
+        .args([
+            "sh",
+            "-c",
+            "id -u; ip link add d0 type dummy && tc qdisc add dev d0 root fq_codel && tc qdisc show dev d0",
+        ])
         .env("XDG_CACHE_HOME", folder.path())
         .output();
     let output = match output {

@@ -55,10 +55,7 @@ impl Attribute {
 
 /// Value of the first attribute of this type.
 pub(crate) fn find(attributes: &[Attribute], kind: u16) -> Option<&[u8]> {
-    attributes
-        .iter()
-        .find(|attribute| attribute.kind() == kind)
-        .map(|attribute| attribute.value.as_slice())
+    attributes.iter().find(|attribute| attribute.kind() == kind).map(|attribute| attribute.value.as_slice())
 }
 
 /// Text up to the terminating zero.

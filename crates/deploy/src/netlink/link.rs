@@ -48,10 +48,7 @@ pub(crate) struct Interface {
 }
 
 /// Looks up a device by name; `None` if it does not exist.
-pub(crate) fn interface(
-    netlink: &mut Netlink,
-    device: &Device,
-) -> Result<Option<Interface>, NetlinkError> {
+pub(crate) fn interface(netlink: &mut Netlink, device: &Device) -> Result<Option<Interface>, NetlinkError> {
     let mut list = interfaces(netlink)?.into_iter();
     Ok(list.find(|interface| interface.name == device.name()))
 }
@@ -75,14 +72,10 @@ fn parse(bytes: &[u8]) -> Option<Interface> {
     Some(Interface {
         index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
         name: attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?,
-        kind: attribute::find(&information, IFLA_INFO_KIND)
-            .map(attribute::text)
-            .unwrap_or_default(),
+        kind: attribute::find(&information, IFLA_INFO_KIND).map(attribute::text).unwrap_or_default(),
         up: flags & IFF_UP != 0,
         loopback: hardware == ARPHRD_LOOPBACK,
-        address: attribute::find(&attributes, IFLA_ADDRESS)
-            .unwrap_or_default()
-            .to_owned(),
+        address: attribute::find(&attributes, IFLA_ADDRESS).unwrap_or_default().to_owned(),
         link: Link {
             header: match WITH_ETHERNET_HEADER.contains(&hardware) {
                 true => ETHERNET_HEADER,

@@ -68,13 +68,7 @@ pub(crate) struct TcMessage {
 impl TcMessage {
     /// Query about a device, or about the objects under a parent on it.
     pub(crate) fn about(ifindex: u32, parent: u32) -> TcMessage {
-        TcMessage {
-            ifindex,
-            handle: 0,
-            parent,
-            info: 0,
-            attributes: Vec::new(),
-        }
+        TcMessage { ifindex, handle: 0, parent, info: 0, attributes: Vec::new() }
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Option<TcMessage> {
@@ -110,9 +104,7 @@ impl TcMessage {
 
     /// Kind of the qdisc, class or filter.
     pub(crate) fn kind(&self) -> String {
-        self.attribute(tca::KIND)
-            .map(attribute::text)
-            .unwrap_or_default()
+        self.attribute(tca::KIND).map(attribute::text).unwrap_or_default()
     }
 
     /// Configuration without statistics, in the form that the kernel accepts.
@@ -122,9 +114,9 @@ impl TcMessage {
             // The reference count of a qdisc and the qdisc of a class cannot be set.
             settings.info = 0;
         }
-        settings.attributes.retain(|attribute| {
-            [tca::KIND, tca::OPTIONS, tca::STAB, tca::CHAIN].contains(&attribute.kind())
-        });
+        settings
+            .attributes
+            .retain(|attribute| [tca::KIND, tca::OPTIONS, tca::STAB, tca::CHAIN].contains(&attribute.kind()));
         settings
     }
 }

@@ -1,9 +1,6 @@
 //! Identity of the network namespace, within which interface indices are unique.
 
-#![expect(
-    unsafe_code,
-    reason = "getsockopt(SO_NETNS_COOKIE) has no safe interface"
-)]
+#![expect(unsafe_code, reason = "getsockopt(SO_NETNS_COOKIE) has no safe interface")]
 
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use std::io;
@@ -70,10 +67,7 @@ mod tests {
     fn the_name_stays_the_same_and_is_a_part_of_a_file_name() {
         let name = namespace().name;
         assert_eq!(name, namespace().name);
-        assert!(
-            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'),
-            "{name}"
-        );
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
         assert!(name.len() > 4, "{name}");
     }
 }

@@ -4,8 +4,7 @@ use super::attribute::{self, Attribute};
 use super::error::NetlinkError;
 use super::message::{Object, ROOT, TcMessage, tca};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST,
-    NetlinkBuffer,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkBuffer,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::collections::BTreeSet;
@@ -46,18 +45,11 @@ impl Netlink {
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         socket.set_ext_ack(true)?;
-        Ok(Netlink {
-            socket,
-            sequence: 0,
-        })
+        Ok(Netlink { socket, sequence: 0 })
     }
 
     /// All objects that match `query`.
-    pub(crate) fn list(
-        &mut self,
-        object: Object,
-        query: &TcMessage,
-    ) -> Result<Vec<TcMessage>, NetlinkError> {
+    pub(crate) fn list(&mut self, object: Object, query: &TcMessage) -> Result<Vec<TcMessage>, NetlinkError> {
         let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
@@ -79,11 +71,7 @@ impl Netlink {
     }
 
     /// Creates an object that does not exist yet.
-    pub(crate) fn create(
-        &mut self,
-        object: Object,
-        message: &TcMessage,
-    ) -> Result<(), NetlinkError> {
+    pub(crate) fn create(&mut self, object: Object, message: &TcMessage) -> Result<(), NetlinkError> {
         let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK;
         self.send(object.new_type(), flags, &message.to_bytes())?;
         self.answer(object.name(), &mut Vec::new())
@@ -124,23 +112,11 @@ impl Netlink {
     /// kind rejects the table before anything has changed; only one that does not reports an unknown kind
     /// (`qdisc_create` in net/sched/sch_api.c). Files under /sys and /lib/modules are less reliable: services may not
     /// see them.
-    pub(crate) fn has_qdisc(
-        &mut self,
-        ifindex: u32,
-        kind: &str,
-    ) -> Result<Option<bool>, NetlinkError> {
+    pub(crate) fn has_qdisc(&mut self, ifindex: u32, kind: &str) -> Result<Option<bool>, NetlinkError> {
         let mut query = TcMessage::about(ifindex, ROOT);
         let name = [kind.as_bytes(), &[0]].concat();
-        query.attributes = vec![
-            Attribute {
-                raw_kind: tca::KIND,
-                value: name,
-            },
-            Attribute {
-                raw_kind: tca::STAB,
-                value: Vec::new(),
-            },
-        ];
+        query.attributes =
+            vec![Attribute { raw_kind: tca::KIND, value: name }, Attribute { raw_kind: tca::STAB, value: Vec::new() }];
         let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE | NLM_F_ACK;
         self.send(Object::Qdisc.new_type(), flags, &query.to_bytes())?;
         match self.receive(Object::Qdisc.name(), &mut Vec::new()) {
@@ -184,8 +160,7 @@ impl Netlink {
 
     fn send(&mut self, message_type: u16, flags: u16, payload: &[u8]) -> Result<(), NetlinkError> {
         self.sequence = self.sequence.wrapping_add(1);
-        let length = u32::try_from(HEADER + payload.len())
-            .map_err(|_| NetlinkError::Malformed("a message of 4 GB"))?;
+        let length = u32::try_from(HEADER + payload.len()).map_err(|_| NetlinkError::Malformed("a message of 4 GB"))?;
         let mut bytes = vec![0; HEADER];
         bytes.extend(payload);
         let mut header = NetlinkBuffer::new(&mut bytes);
@@ -198,17 +173,13 @@ impl Netlink {
         Ok(())
     }
 
-    fn receive(
-        &self,
-        what: &'static str,
-        list: &mut Vec<Vec<u8>>,
-    ) -> Result<Progress, NetlinkError> {
+    fn receive(&self, what: &'static str, list: &mut Vec<Vec<u8>>) -> Result<Progress, NetlinkError> {
         let (bytes, _) = self.socket.recv_from_full()?;
         let mut rest = bytes.as_slice();
         let mut progress = Progress::default();
         while rest.len() >= HEADER {
-            let message = NetlinkBuffer::new_checked(rest)
-                .map_err(|_| NetlinkError::Malformed("a message's length"))?;
+            let message =
+                NetlinkBuffer::new_checked(rest).map_err(|_| NetlinkError::Malformed("a message's length"))?;
             let length = (message.length() as usize).next_multiple_of(4);
             let current = message.sequence_number() == self.sequence;
             progress.interrupted |= current && message.flags() & NLM_F_DUMP_INTR != 0;
@@ -246,9 +217,5 @@ fn error(what: &'static str, payload: &[u8], flags: u16) -> Result<(), NetlinkEr
         })
         .flatten();
     let cause = io::Error::from_raw_os_error(code.saturating_neg());
-    Err(NetlinkError::Refused {
-        what,
-        reason: text.unwrap_or_else(|| cause.to_string()),
-        code: cause.kind(),
-    })
+    Err(NetlinkError::Refused { what, reason: text.unwrap_or_else(|| cause.to_string()), code: cause.kind() })
 }

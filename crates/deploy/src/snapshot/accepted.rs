@@ -24,10 +24,7 @@ fn qdisc(settings: &mut TcMessage) {
     let kind = settings.kind();
     if let Some((attributes, fixup)) = fixup_of(&kind) {
         settings.change_options(|parts| {
-            for part in parts
-                .iter_mut()
-                .filter(|part| attributes.contains(&part.kind()))
-            {
+            for part in parts.iter_mut().filter(|part| attributes.contains(&part.kind())) {
                 fixup.apply(&mut part.value);
             }
         });
@@ -156,9 +153,7 @@ const TICK_NS: u128 = 64;
 fn tbf_burst(options: &[Attribute]) -> Option<Attribute> {
     let value = |kind| {
         let mut options = options.iter();
-        options
-            .find(|part| part.kind() == kind)
-            .map(|part| &part.value)
+        options.find(|part| part.kind() == kind).map(|part| &part.value)
     };
     let parameters = value(TBF_PARAMETERS)?;
     let word = |range: Range<usize>| {
@@ -177,10 +172,7 @@ fn tbf_burst(options: &[Attribute]) -> Option<Attribute> {
     let next_tick = (u128::from(word(TBF_BUFFER)?) + 1) * TICK_NS;
     let bytes = (next_tick * u128::from(rate)).checked_sub(1)? / 1_000_000_000;
     let burst = bytes.checked_sub(overhead.into())?.try_into();
-    Some(Attribute {
-        raw_kind: TBF_BURST,
-        value: u32::to_ne_bytes(burst.unwrap_or(u32::MAX)).to_vec(),
-    })
+    Some(Attribute { raw_kind: TBF_BURST, value: u32::to_ne_bytes(burst.unwrap_or(u32::MAX)).to_vec() })
 }
 
 #[cfg(test)]
@@ -214,11 +206,7 @@ mod tests {
                 let mut value = before.to_ne_bytes();
                 Fixup::Micros { tick_ns }.apply(&mut value);
                 let restored = u32::from_ne_bytes(value);
-                assert_eq!(
-                    dumped(restored, tick_ns),
-                    before,
-                    "{set} µs of {tick_ns} ns"
-                );
+                assert_eq!(dumped(restored, tick_ns), before, "{set} µs of {tick_ns} ns");
             }
         }
     }
@@ -231,10 +219,7 @@ mod tests {
                 let mut value = vec![0; 36];
                 value[8..12].copy_from_slice(&u32::try_from(rate).unwrap().to_ne_bytes());
                 value[28..32].copy_from_slice(&u32::try_from(ticks).unwrap().to_ne_bytes());
-                let parameters = Attribute {
-                    raw_kind: TBF_PARAMETERS,
-                    value,
-                };
+                let parameters = Attribute { raw_kind: TBF_PARAMETERS, value };
                 let found = tbf_burst(&[parameters]).unwrap();
                 assert_eq!(found.raw_kind, TBF_BURST);
                 let found = u32::from_ne_bytes(*found.value.first_chunk().unwrap());

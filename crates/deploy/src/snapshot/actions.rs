@@ -54,9 +54,7 @@ impl Dumped {
 
     /// Interface index to which a `mirred` action redirects.
     pub(super) fn redirects_to(&self) -> Option<u32> {
-        (self.kind == MIRRED)
-            .then(|| self.word(MIRRED_TO))
-            .flatten()
+        (self.kind == MIRRED).then(|| self.word(MIRRED_TO)).flatten()
     }
 
     /// Whether other filters use the action too, or it was created without a filter: its counts of references and of
@@ -65,10 +63,7 @@ impl Dumped {
         let known = kinds::action(&self.kind);
         let counts = known.and_then(|known| {
             let start = known.counts.start;
-            Some((
-                self.word(start..start + 4)?,
-                self.word(start + 4..start + 8)?,
-            ))
+            Some((self.word(start..start + 4)?, self.word(start + 4..start + 8)?))
         });
         counts.is_some_and(|counts| counts != (1, 1))
     }
@@ -119,9 +114,7 @@ pub(super) fn renumber(filter: &mut TcMessage, number: impl Fn(&str, u32) -> u32
 /// Changes the interface indices to which `mirred` actions redirect.
 pub(super) fn redirect(filter: &mut TcMessage, to: impl Fn(u32) -> u32) {
     change_parameters(filter, |known, parameters| {
-        let place = parameters
-            .get_mut(MIRRED_TO)
-            .filter(|_| known.kind == MIRRED);
+        let place = parameters.get_mut(MIRRED_TO).filter(|_| known.kind == MIRRED);
         if let Some(place) = place
             && let Ok(index) = <[u8; 4]>::try_from(&*place)
         {

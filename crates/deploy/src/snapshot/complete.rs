@@ -16,11 +16,7 @@ const STAB_ENTRIES: std::ops::Range<usize> = 20..24;
 
 /// Description of the first part of dumped qdiscs, classes and filters that could not be restored; `elsewhere` are filters
 /// on the other side of a `clsact`, which stay.
-pub(super) fn lacking(
-    dumped: &[(Object, TcMessage)],
-    filters: &[Filters],
-    elsewhere: &[Filters],
-) -> Option<String> {
+pub(super) fn lacking(dumped: &[(Object, TcMessage)], filters: &[Filters], elsewhere: &[Filters]) -> Option<String> {
     let of_objects = dumped.iter().find_map(|(object, message)| match object {
         Object::Qdisc => lacking_qdisc(message),
         _ => estimated(message).then(|| {
@@ -28,20 +24,18 @@ pub(super) fn lacking(
             format!("class {class} has a rate estimator, whose settings the kernel does not report")
         }),
     });
-    of_objects
-        .or_else(|| filters.iter().find_map(lacking_filters))
-        .or_else(|| {
-            let sides = filters.iter().chain(elsewhere);
-            let mut with_u32 = sides.filter(|side| side.set.iter().any(|f| f.kind() == U32));
-            let first = with_u32.next()?;
-            // Numbers of tables are shared by a qdisc and its classes.
-            with_u32
-                .find(|other| other.parent >> 16 == first.parent >> 16)
-                .map(|other| {
-                    let [first, other] = [first, other].map(|side| format_handle(side.parent));
-                    format!("the tables of u32 filters at {first} and {other} are numbered together, and would get other numbers")
-                })
+    of_objects.or_else(|| filters.iter().find_map(lacking_filters)).or_else(|| {
+        let sides = filters.iter().chain(elsewhere);
+        let mut with_u32 = sides.filter(|side| side.set.iter().any(|f| f.kind() == U32));
+        let first = with_u32.next()?;
+        // Numbers of tables are shared by a qdisc and its classes.
+        with_u32.find(|other| other.parent >> 16 == first.parent >> 16).map(|other| {
+            let [first, other] = [first, other].map(|side| format_handle(side.parent));
+            format!(
+                "the tables of u32 filters at {first} and {other} are numbered together, and would get other numbers"
+            )
         })
+    })
 }
 
 fn lacking_qdisc(qdisc: &TcMessage) -> Option<String> {
@@ -53,25 +47,15 @@ fn lacking_qdisc(qdisc: &TcMessage) -> Option<String> {
     let name = format!("{kind} {}", format_handle(qdisc.handle));
     let has = |attribute| qdisc.attribute(attribute).is_some();
     if has(tca::INGRESS_BLOCK) || has(tca::EGRESS_BLOCK) {
-        Some(format!(
-            "{name} has filters shared with other devices (a block)"
-        ))
+        Some(format!("{name} has filters shared with other devices (a block)"))
     } else if !kinds::is_dumped(&kind) {
-        Some(format!(
-            "{name} is of a kind that the kernel does not report in full"
-        ))
+        Some(format!("{name} is of a kind that the kernel does not report in full"))
     } else if has_size_table(qdisc) {
-        Some(format!(
-            "{name} has a size table (stab), of which the kernel reports the parameters only"
-        ))
+        Some(format!("{name} has a size table (stab), of which the kernel reports the parameters only"))
     } else if estimated(qdisc) {
-        Some(format!(
-            "{name} has a rate estimator, whose settings the kernel does not report"
-        ))
+        Some(format!("{name} has a rate estimator, whose settings the kernel does not report"))
     } else if kind == "netem" && netem_has_distribution(qdisc) {
-        Some(format!(
-            "{name} has a jitter, whose distribution the kernel does not report"
-        ))
+        Some(format!("{name} has a jitter, whose distribution the kernel does not report"))
     } else {
         None
     }
@@ -83,9 +67,7 @@ fn estimated(message: &TcMessage) -> bool {
 }
 
 fn has_estimate(statistics: &[Attribute]) -> bool {
-    statistics
-        .iter()
-        .any(|part| RATE_ESTIMATES.contains(&part.kind()))
+    statistics.iter().any(|part| RATE_ESTIMATES.contains(&part.kind()))
 }
 
 /// Whether there is a size table with entries (net/sched/sch_api.c: `qdisc_dump_stab` dumps `TCA_STAB_BASE` only, and
@@ -96,8 +78,7 @@ fn has_size_table(qdisc: &TcMessage) -> bool {
     };
     let parts = Attribute::all(stab);
     let base = find(&parts, STAB_BASE).unwrap_or_default();
-    base.get(STAB_ENTRIES)
-        .is_none_or(|entries| entries != [0; 4])
+    base.get(STAB_ENTRIES).is_none_or(|entries| entries != [0; 4])
 }
 
 /// Whether delays vary, after a table that may have been set: `netem_dump` dumps none.
@@ -129,9 +110,7 @@ fn lacking_filters(filters: &Filters) -> Option<String> {
                 !filters.any(|filter| place(filter) == place(preference))
             });
             let preference = empty.next()?.info >> 16;
-            Some(format!(
-                "the classifier of preference {preference} at {parent} has no filters"
-            ))
+            Some(format!("the classifier of preference {preference} at {parent} has no filters"))
         })
         .or_else(|| {
             filters.chains.iter().find_map(|chain| {
@@ -174,9 +153,7 @@ fn lacking_filter(filter: &TcMessage) -> Option<String> {
             Some(lacking_action(&action.kind))
         } else if action.is_shared() {
             let kind = &action.kind;
-            Some(format!(
-                "has an action ({kind}) that is also used elsewhere, or was created without a filter"
-            ))
+            Some(format!("has an action ({kind}) that is also used elsewhere, or was created without a filter"))
         } else if has_estimate(&action.statistics()) {
             Some("has an action with a rate estimator, whose settings the kernel does not report".to_owned())
         } else {

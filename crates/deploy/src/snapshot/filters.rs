@@ -39,27 +39,16 @@ pub(super) fn other_side(parent: u32) -> Option<u32> {
 }
 
 impl Filters {
-    pub(super) fn read(
-        netlink: &mut Netlink,
-        ifindex: u32,
-        parent: u32,
-    ) -> Result<Filters, NetlinkError> {
+    pub(super) fn read(netlink: &mut Netlink, ifindex: u32, parent: u32) -> Result<Filters, NetlinkError> {
         let query = TcMessage::about(ifindex, parent);
         let filters = netlink.list(Object::Filter, &query)?;
-        let (set, preferences) = filters
-            .into_iter()
-            .partition(|filter| filter.attribute(tca::OPTIONS).is_some());
+        let (set, preferences) = filters.into_iter().partition(|filter| filter.attribute(tca::OPTIONS).is_some());
         let chains = match netlink.list(Object::Chain, &query) {
             // Linux before 4.19 has no chains of their own.
             Err(NetlinkError::Refused { .. }) => Vec::new(),
             chains => chains?,
         };
-        Ok(Filters {
-            parent,
-            preferences,
-            set,
-            chains,
-        })
+        Ok(Filters { parent, preferences, set, chains })
     }
 
     /// Filters in an order in which the kernel gives them their present places and numbers.
@@ -72,21 +61,18 @@ impl Filters {
                 group.reverse();
             }
             // Filters refer to tables; a dump begins with the newest table.
-            let (mut tables, filters): (Vec<_>, Vec<_>) =
-                group.drain(..).partition(u32_tables::is_table);
+            let (mut tables, filters): (Vec<_>, Vec<_>) = group.drain(..).partition(u32_tables::is_table);
             tables.reverse();
             group.extend(tables.into_iter().chain(filters));
         }
         let chains = self.chain_order();
-        let place =
-            |group: &[TcMessage]| chains.iter().position(|chain| *chain == group[0].chain());
+        let place = |group: &[TcMessage]| chains.iter().position(|chain| *chain == group[0].chain());
         let root = |group: &[TcMessage]| {
             let mut roots = group.iter().filter(|filter| u32_tables::is_root(filter));
             roots.next().map(|root| root.handle)
         };
         // Root tables are numbered, and chains listed, in the order of their creation.
-        let (mut numbered, mut others): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|group| root(group).is_some());
+        let (mut numbered, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| root(group).is_some());
         numbered.sort_by_key(|group| root(group));
         let mut ordered = Vec::new();
         for group in numbered {

@@ -64,8 +64,7 @@ pub(super) const WITH_OWN_CLASSES: [&str; 4] = ["htb", "hfsc", "drr", "qfq"];
 
 /// Whether a qdisc of this kind can be restored from its dump.
 pub(super) fn is_dumped(qdisc: &str) -> bool {
-    let ours = registry::kernel_qdisc(qdisc)
-        .is_some_and(|ours| ours.origin == Origin::Gentle && !ours.partial_dump);
+    let ours = registry::kernel_qdisc(qdisc).is_some_and(|ours| ours.origin == Origin::Gentle && !ours.partial_dump);
     ours || QDISCS.contains(&qdisc) || WITHOUT_QUEUE.contains(&qdisc)
 }
 
@@ -104,38 +103,13 @@ pub(super) const BPF: &str = "bpf";
 
 const CLASSIFIERS: [Classifier; 7] = [
     // cls_u32.c: u32_dump; volatile: TCA_U32_PCNT, TCA_U32_PAD.
-    Classifier {
-        kind: U32,
-        actions: 7,
-        police: Some(6),
-        flags: Some(11),
-        volatile: &[9, 12],
-        ..Classifier::PLAIN
-    },
+    Classifier { kind: U32, actions: 7, police: Some(6), flags: Some(11), volatile: &[9, 12], ..Classifier::PLAIN },
     // cls_flower.c: fl_dump; volatile: TCA_FLOWER_IN_HW_COUNT.
-    Classifier {
-        kind: "flower",
-        actions: 3,
-        flags: Some(22),
-        volatile: &[86],
-        ..Classifier::PLAIN
-    },
+    Classifier { kind: "flower", actions: 3, flags: Some(22), volatile: &[86], ..Classifier::PLAIN },
     // cls_matchall.c: mall_dump; volatile: TCA_MATCHALL_PCNT, TCA_MATCHALL_PAD.
-    Classifier {
-        kind: "matchall",
-        actions: 2,
-        flags: Some(3),
-        volatile: &[4, 5],
-        ..Classifier::PLAIN
-    },
+    Classifier { kind: "matchall", actions: 2, flags: Some(3), volatile: &[4, 5], ..Classifier::PLAIN },
     // cls_fw.c: fw_dump; fw_change puts a filter first in its bucket.
-    Classifier {
-        kind: "fw",
-        actions: 4,
-        police: Some(2),
-        newest_first: true,
-        ..Classifier::PLAIN
-    },
+    Classifier { kind: "fw", actions: 4, police: Some(2), newest_first: true, ..Classifier::PLAIN },
     // cls_basic.c: basic_dump; volatile: TCA_BASIC_PCNT, TCA_BASIC_PAD; basic_change puts a filter first.
     Classifier {
         kind: "basic",
@@ -146,12 +120,7 @@ const CLASSIFIERS: [Classifier; 7] = [
         ..Classifier::PLAIN
     },
     // cls_flow.c: flow_dump.
-    Classifier {
-        kind: "flow",
-        actions: 9,
-        police: Some(10),
-        ..Classifier::PLAIN
-    },
+    Classifier { kind: "flow", actions: 9, police: Some(10), ..Classifier::PLAIN },
     // cls_bpf.c: cls_bpf_dump has no program; TCA_BPF_ID is another after each load of the same program.
     Classifier {
         kind: BPF,
@@ -183,13 +152,7 @@ pub(super) struct Action {
 }
 
 impl Action {
-    const PLAIN: Action = Action {
-        kind: "",
-        dumped: true,
-        parameters: &[2],
-        counts: 12..20,
-        volatile: &[],
-    };
+    const PLAIN: Action = Action { kind: "", dumped: true, parameters: &[2], counts: 12..20, volatile: &[] };
 }
 
 pub(super) const MIRRED: &str = "mirred";
@@ -197,65 +160,23 @@ pub(super) const POLICE: &str = "police";
 
 const ACTIONS: [Action; 9] = [
     // act_gact.c: tcf_gact_dump.
-    Action {
-        kind: "gact",
-        volatile: &[1, 4],
-        ..Action::PLAIN
-    },
+    Action { kind: "gact", volatile: &[1, 4], ..Action::PLAIN },
     // act_mirred.c: tcf_mirred_dump.
-    Action {
-        kind: MIRRED,
-        volatile: &[1, 3],
-        ..Action::PLAIN
-    },
+    Action { kind: MIRRED, volatile: &[1, 3], ..Action::PLAIN },
     // act_skbedit.c: tcf_skbedit_dump.
-    Action {
-        kind: "skbedit",
-        volatile: &[1, 6],
-        ..Action::PLAIN
-    },
+    Action { kind: "skbedit", volatile: &[1, 6], ..Action::PLAIN },
     // act_vlan.c: tcf_vlan_dump.
-    Action {
-        kind: "vlan",
-        volatile: &[1, 5],
-        ..Action::PLAIN
-    },
+    Action { kind: "vlan", volatile: &[1, 5], ..Action::PLAIN },
     // act_pedit.c: tcf_pedit_dump; TCA_PEDIT_PARMS and TCA_PEDIT_PARMS_EX.
-    Action {
-        kind: "pedit",
-        parameters: &[2, 4],
-        volatile: &[1, 3],
-        ..Action::PLAIN
-    },
+    Action { kind: "pedit", parameters: &[2, 4], volatile: &[1, 3], ..Action::PLAIN },
     // act_csum.c: tcf_csum_dump.
-    Action {
-        kind: "csum",
-        parameters: &[1],
-        volatile: &[2, 3],
-        ..Action::PLAIN
-    },
+    Action { kind: "csum", parameters: &[1], volatile: &[2, 3], ..Action::PLAIN },
     // act_connmark.c: tcf_connmark_dump.
-    Action {
-        kind: "connmark",
-        parameters: &[1],
-        volatile: &[2, 3],
-        ..Action::PLAIN
-    },
+    Action { kind: "connmark", parameters: &[1], volatile: &[2, 3], ..Action::PLAIN },
     // act_ctinfo.c: tcf_ctinfo_dump; also counters (TCA_CTINFO_STATS_*).
-    Action {
-        kind: "ctinfo",
-        parameters: &[3],
-        volatile: &[1, 2, 8, 9, 10],
-        ..Action::PLAIN
-    },
+    Action { kind: "ctinfo", parameters: &[3], volatile: &[1, 2, 8, 9, 10], ..Action::PLAIN },
     // act_police.c: tcf_police_dump lacks the rate table and the estimator; `struct tc_police` has another layout.
-    Action {
-        kind: POLICE,
-        dumped: false,
-        parameters: &[1],
-        counts: 44..52,
-        volatile: &[6, 7],
-    },
+    Action { kind: POLICE, dumped: false, parameters: &[1], counts: 44..52, volatile: &[6, 7] },
 ];
 
 /// Action of this kind, if it is known.

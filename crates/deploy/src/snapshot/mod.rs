@@ -9,9 +9,7 @@ mod stable;
 mod u32_tables;
 
 use crate::identity::Identity;
-use crate::netlink::{
-    INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage, format_handle, interfaces,
-};
+use crate::netlink::{INGRESS, Netlink, NetlinkError, Object, ROOT, TcMessage, format_handle, interfaces};
 use filters::Filters;
 use kinds::{CLSACT, WITH_OWN_CLASSES};
 use serde::{Deserialize, Serialize};
@@ -64,20 +62,15 @@ const WAIT: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(5);
 
 impl Snapshot {
-    pub(crate) fn take(
-        netlink: &mut Netlink,
-        ifindex: u32,
-        side: Side,
-    ) -> Result<Snapshot, NetlinkError> {
+    pub(crate) fn take(netlink: &mut Netlink, ifindex: u32, side: Side) -> Result<Snapshot, NetlinkError> {
         let mut tree = Tree::read(netlink, ifindex)?;
         let (mut dumped, mut transmit_queues) = (Vec::new(), 0);
         for root in tree.take_qdiscs(|qdisc| qdisc.parent == side.parent()) {
             if root.kind() == "mq" {
                 let major = root.handle & 0xffff_0000;
                 let queues = tree.qdiscs.iter();
-                transmit_queues = queues
-                    .filter(|child| child.parent & 0xffff_0000 == major && child.parent != major)
-                    .count();
+                transmit_queues =
+                    queues.filter(|child| child.parent & 0xffff_0000 == major && child.parent != major).count();
             }
             tree.descend(root, &mut dumped);
         }
@@ -103,15 +96,9 @@ impl Snapshot {
         Ok(Snapshot {
             targets,
             blocks: complete::has_blocks(&dumped),
-            objects: dumped
-                .iter()
-                .map(|(object, message)| (*object, stable::of(*object, message)))
-                .collect(),
+            objects: dumped.iter().map(|(object, message)| (*object, stable::of(*object, message))).collect(),
             transmit_queues,
-            chains: filters
-                .iter()
-                .map(|filters| (filters.parent, filters.chain_order()))
-                .collect(),
+            chains: filters.iter().map(|filters| (filters.parent, filters.chain_order())).collect(),
             lacking,
         })
     }
@@ -123,8 +110,7 @@ impl Snapshot {
 
     /// Filters; the root tables that come with `u32` filters do not count.
     fn set_filters(&self) -> impl Iterator<Item = &TcMessage> {
-        self.of(Object::Filter)
-            .filter(|filter| !u32_tables::is_root(filter))
+        self.of(Object::Filter).filter(|filter| !u32_tables::is_root(filter))
     }
 
     /// Top qdisc, unless it is the default of the device.
@@ -152,8 +138,7 @@ impl Snapshot {
 
     /// Filters of this preference.
     pub(crate) fn filters_with(&self, preference: u16) -> impl Iterator<Item = &TcMessage> {
-        self.set_filters()
-            .filter(move |filter| filter.info >> 16 == u32::from(preference))
+        self.set_filters().filter(move |filter| filter.info >> 16 == u32::from(preference))
     }
 
     /// Whether filters are shared with other devices.
@@ -163,8 +148,7 @@ impl Snapshot {
 
     /// Whether a filter redirects packets to the device with this index.
     pub(crate) fn redirects_to(&self, ifindex: u32) -> bool {
-        self.set_filters()
-            .any(|filter| is_redirect_to(filter, ifindex))
+        self.set_filters().any(|filter| is_redirect_to(filter, ifindex))
     }
 
     /// Numbers of the chains that have filters.
@@ -186,11 +170,7 @@ impl Snapshot {
 
     /// Whether all objects are in `whole`. The default queue of a device counts as no object.
     pub(crate) fn is_part_of(&self, whole: &Snapshot) -> bool {
-        self.top().is_none()
-            || self
-                .objects
-                .iter()
-                .all(|object| whole.objects.contains(object))
+        self.top().is_none() || self.objects.iter().all(|object| whole.objects.contains(object))
     }
 
     /// Whether these are the qdiscs and classes of `made` after a change of their settings, or after some were added or
@@ -201,10 +181,9 @@ impl Snapshot {
             return false;
         };
         let all_there = || {
-            [Object::Qdisc, Object::Class].into_iter().all(|object| {
-                made.of(object)
-                    .all(|then| self.of(object).any(|now| name(now) == name(then)))
-            })
+            [Object::Qdisc, Object::Class]
+                .into_iter()
+                .all(|object| made.of(object).all(|then| self.of(object).any(|now| name(now) == name(then))))
         };
         name(now) == name(then) && (now.attributes == then.attributes || all_there())
     }
@@ -235,10 +214,7 @@ impl Snapshot {
                 actions::renumber(message, |_, _| 0);
             }
         }
-        Snapshot {
-            objects,
-            ..Snapshot::default()
-        }
+        Snapshot { objects, ..Snapshot::default() }
     }
 
     /// Creates the objects that are missing in `now` on the device with this index. Filters may redirect to the devices
@@ -257,8 +233,7 @@ impl Snapshot {
         let existing = interfaces(netlink)?;
         let mut gone = self.targets.clone();
         gone.retain(|target| {
-            Some(target.index) != intermediate
-                && !existing.iter().any(|now| target.is_or_replaced_by(now))
+            Some(target.index) != intermediate && !existing.iter().any(|now| target.is_or_replaced_by(now))
         });
         let there = now.comparable(None);
         for (object, wanted) in self.missing_in(&there) {
@@ -280,10 +255,7 @@ impl Snapshot {
         Ok(())
     }
 
-    fn missing_in<'a>(
-        &'a self,
-        there: &'a Snapshot,
-    ) -> impl Iterator<Item = (Object, &'a TcMessage)> {
+    fn missing_in<'a>(&'a self, there: &'a Snapshot) -> impl Iterator<Item = (Object, &'a TcMessage)> {
         let comparable = self.comparable(None).objects;
         self.objects
             .iter()
@@ -309,9 +281,7 @@ impl Snapshot {
             match netlink.create(object, &message) {
                 Err(NetlinkError::Refused { reason, .. }) => {
                     let what = describe(object, wanted);
-                    return Ok(Some(format!(
-                        "the kernel would not accept {what} again: {reason}"
-                    )));
+                    return Ok(Some(format!("the kernel would not accept {what} again: {reason}")));
                 }
                 outcome => outcome?,
             }
@@ -323,12 +293,8 @@ impl Snapshot {
             let reordered = "the chains of filters would be listed in another order";
             return Ok((!chains).then(|| reordered.to_owned()));
         }
-        let different = wanted
-            .objects
-            .iter()
-            .zip(&found.objects)
-            .find(|(wanted, found)| wanted != found)
-            .map(|(wanted, _)| wanted);
+        let different =
+            wanted.objects.iter().zip(&found.objects).find(|(wanted, found)| wanted != found).map(|(wanted, _)| wanted);
         let different = different.or(wanted.objects.last());
         Ok(Some(match different {
             Some((object, message)) => {
@@ -342,17 +308,12 @@ impl Snapshot {
 
 /// Whether a filter redirects packets to the device with this index.
 pub(crate) fn is_redirect_to(filter: &TcMessage, ifindex: u32) -> bool {
-    actions::of(filter)
-        .iter()
-        .any(|action| action.redirects_to() == Some(ifindex))
+    actions::of(filter).iter().any(|action| action.redirects_to() == Some(ifindex))
 }
 
 /// Number of redirects to the device with index `to` in the filters of each device, in both directions; devices without any
 /// are left out.
-pub(crate) fn redirects(
-    netlink: &mut Netlink,
-    to: u32,
-) -> Result<BTreeMap<u32, usize>, NetlinkError> {
+pub(crate) fn redirects(netlink: &mut Netlink, to: u32) -> Result<BTreeMap<u32, usize>, NetlinkError> {
     let mut redirects = BTreeMap::new();
     for from in netlink.devices_with_qdiscs()? {
         let Tree { qdiscs, classes } = Tree::read(netlink, from)?;
@@ -373,10 +334,7 @@ pub(crate) fn redirects(
 }
 
 /// Numbers of a filter's actions that other actions have. Waits for those that the kernel is about to give up.
-fn taken_numbers(
-    netlink: &mut Netlink,
-    filter: &TcMessage,
-) -> Result<Vec<(String, u32)>, NetlinkError> {
+fn taken_numbers(netlink: &mut Netlink, filter: &TcMessage) -> Result<Vec<(String, u32)>, NetlinkError> {
     let mut taken = Vec::new();
     for action in actions::of(filter) {
         let Some(index) = action.index() else {
@@ -400,11 +358,9 @@ fn describe(object: Object, message: &TcMessage) -> String {
     match object {
         Object::Qdisc => format!("{kind} {}", format_handle(message.handle)),
         Object::Class => format!("class {}", format_handle(message.handle)),
-        Object::Filter | Object::Chain => format!(
-            "the {kind} filter of preference {} at {}",
-            message.info >> 16,
-            format_handle(message.parent)
-        ),
+        Object::Filter | Object::Chain => {
+            format!("the {kind} filter of preference {} at {}", message.info >> 16, format_handle(message.parent))
+        }
     }
 }
 
@@ -447,9 +403,7 @@ impl Tree {
         }
         if with_classes {
             // The root class of hfsc has the handle of the qdisc and comes with it.
-            let of_qdisc = |class: &mut TcMessage| {
-                class.handle & 0xffff_0000 == major && class.handle != handle
-            };
+            let of_qdisc = |class: &mut TcMessage| class.handle & 0xffff_0000 == major && class.handle != handle;
             let classes = self.classes.extract_if(.., |class| of_qdisc(class));
             let mut classes: Vec<TcMessage> = classes.collect();
             classes.sort_by_key(|class| class.handle);
@@ -462,9 +416,7 @@ impl Tree {
             }
         }
         for child in self.take_qdiscs(|child| {
-            child.handle != 0
-                && child.parent & 0xffff_0000 == major
-                && ![ROOT, INGRESS].contains(&child.parent)
+            child.handle != 0 && child.parent & 0xffff_0000 == major && ![ROOT, INGRESS].contains(&child.parent)
         }) {
             self.descend(child, objects);
         }

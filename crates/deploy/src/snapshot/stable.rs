@@ -65,10 +65,7 @@ fn filter(settings: &mut TcMessage) {
     };
     settings.change_options(|parts| {
         parts.retain(|part| !known.volatile.contains(&part.kind()));
-        for part in parts
-            .iter_mut()
-            .filter(|part| known.flags == Some(part.kind()))
-        {
+        for part in parts.iter_mut().filter(|part| known.flags == Some(part.kind())) {
             if let Some(flags) = part.value.first_chunk_mut() {
                 *flags = (u32::from_ne_bytes(*flags) & REQUESTED).to_ne_bytes();
             }
@@ -83,10 +80,7 @@ mod tests {
     use crate::netlink::{Attribute, Object, TcMessage, tca};
 
     fn attribute(raw_kind: u16, value: &[u8]) -> Attribute {
-        Attribute {
-            raw_kind,
-            value: value.to_vec(),
-        }
+        Attribute { raw_kind, value: value.to_vec() }
     }
 
     fn nested(raw_kind: u16, parts: &[Attribute]) -> Attribute {
@@ -103,22 +97,14 @@ mod tests {
         parameters[16] = 1 + packets as u8;
         parameters[20..24].copy_from_slice(&1u32.to_ne_bytes());
         parameters[24..28].copy_from_slice(&to.to_ne_bytes());
-        let options = nested(
-            2,
-            &[
-                attribute(2, &parameters),
-                attribute(1, &packets.to_ne_bytes()),
-            ],
-        );
+        let options = nested(2, &[attribute(2, &parameters), attribute(1, &packets.to_ne_bytes())]);
         let statistics = nested(4, &[attribute(1, &packets.to_ne_bytes())]);
         let action = nested(1, &[attribute(1, b"mirred\0"), statistics, options]);
         let mut parts = vec![attribute(1, &[1, 0, 1, 0]), nested(actions, &[action])];
         parts.extend(counter.map(|counter| attribute(counter, &packets.to_ne_bytes())));
         let mut message = TcMessage::about(3, 0x1_0000);
-        message.attributes = vec![
-            attribute(tca::KIND, [kind.as_bytes(), &[0]].concat().as_slice()),
-            nested(tca::OPTIONS, &parts),
-        ];
+        message.attributes =
+            vec![attribute(tca::KIND, [kind.as_bytes(), &[0]].concat().as_slice()), nested(tca::OPTIONS, &parts)];
         message
     }
 
@@ -133,8 +119,7 @@ mod tests {
             ("flow", 9, None),
             ("bpf", 1, None),
         ] {
-            let stable =
-                |to, packets| of(Object::Filter, &filter(kind, actions, counter, to, packets));
+            let stable = |to, packets| of(Object::Filter, &filter(kind, actions, counter, to, packets));
             assert_eq!(stable(9, 0), stable(9, 17), "{kind}");
             assert_ne!(stable(9, 0), stable(8, 0), "{kind}");
         }

@@ -25,11 +25,7 @@ fn under(spec: &str, backing: Backing, rate: Option<&str>) -> Result<Plan, PlanE
 
 /// Plan as a shell script, with the notes as comments.
 fn script(plan: &Plan) -> String {
-    let notes = plan
-        .differences
-        .iter()
-        .chain(&plan.notes)
-        .map(|note| format!("# {note}\n"));
+    let notes = plan.differences.iter().chain(&plan.notes).map(|note| format!("# {note}\n"));
     let commands = plan.commands.iter().map(|command| format!("{command}\n"));
     notes.chain(commands).collect()
 }

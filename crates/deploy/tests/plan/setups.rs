@@ -3,70 +3,33 @@
 use super::script;
 use gentle_aqm::registry;
 use gentle_deploy::{
-    Backing, Direction, Framing, Link, LinkLayer, PlanError, Present, Setup, Shaper, ShaperKind,
-    plan,
+    Backing, Direction, Framing, Link, LinkLayer, PlanError, Present, Setup, Shaper, ShaperKind, plan,
 };
 
-fn setup(
-    dev: &str,
-    direction: Direction,
-    scheme: &str,
-    shaper: Option<(ShaperKind, &str)>,
-) -> Setup {
+fn setup(dev: &str, direction: Direction, scheme: &str, shaper: Option<(ShaperKind, &str)>) -> Setup {
     Setup {
         dev: dev.parse().unwrap(),
         link: Link::ETHERNET,
         present: Present::default(),
         direction,
-        shaper: shaper.map(|(kind, rate)| Shaper {
-            kind,
-            rate: rate.parse().unwrap(),
-            framing: Framing::default(),
-        }),
+        shaper: shaper.map(|(kind, rate)| Shaper { kind, rate: rate.parse().unwrap(), framing: Framing::default() }),
         scheme: registry::for_device(scheme).unwrap(),
     }
 }
 
 #[test]
 fn egress_and_ingress_with_each_shaper() {
-    let mut dsl = setup(
-        "ppp0",
-        Direction::Egress,
-        "codel",
-        Some((ShaperKind::Tbf, "900kbit")),
-    );
-    dsl.link = Link {
-        header: 0,
-        mtu: 1492,
-    };
-    let framing = Framing {
-        overhead: 40,
-        mpu: 96,
-        linklayer: LinkLayer::Atm,
-    };
+    let mut dsl = setup("ppp0", Direction::Egress, "codel", Some((ShaperKind::Tbf, "900kbit")));
+    dsl.link = Link { header: 0, mtu: 1492 };
+    let framing = Framing { overhead: 40, mpu: 96, linklayer: LinkLayer::Atm };
     dsl.shaper.as_mut().unwrap().framing = framing;
-    let mut cake = setup(
-        "eth0",
-        Direction::Ingress,
-        "cake besteffort ingress",
-        Some((ShaperKind::Cake, "95mbit")),
-    );
+    let mut cake = setup("eth0", Direction::Ingress, "cake besteffort ingress", Some((ShaperKind::Cake, "95mbit")));
     cake.shaper.as_mut().unwrap().framing = framing;
     let scripts: String = [
         setup("eth0", Direction::Egress, "fq_codel", None),
-        setup(
-            "eth0",
-            Direction::Egress,
-            "codel",
-            Some((ShaperKind::Htb, "20mbit")),
-        ),
+        setup("eth0", Direction::Egress, "codel", Some((ShaperKind::Htb, "20mbit"))),
         dsl,
-        setup(
-            "wlx00c0caabcdef",
-            Direction::Ingress,
-            "fq_codel",
-            Some((ShaperKind::Htb, "100mbit")),
-        ),
+        setup("wlx00c0caabcdef", Direction::Ingress, "fq_codel", Some((ShaperKind::Htb, "100mbit"))),
         cake,
     ]
     .iter()
@@ -77,12 +40,7 @@ fn egress_and_ingress_with_each_shaper() {
 
 #[test]
 fn priority_under_a_shaper() {
-    let spa = setup(
-        "eth0",
-        Direction::Egress,
-        "spa",
-        Some((ShaperKind::Htb, "20mbit")),
-    );
+    let spa = setup("eth0", Direction::Egress, "spa", Some((ShaperKind::Htb, "20mbit")));
     insta::assert_snapshot!(script(&plan(&spa, Backing::Stock).unwrap()));
 }
 
@@ -91,10 +49,7 @@ fn a_link_without_frames_has_no_tags_and_the_same_lengths() {
     let mut spa = setup("ppp0", Direction::Egress, "spa maxlen=128", None);
     spa.link.header = 0;
     let text = script(&plan(&spa, Backing::Stock).unwrap());
-    assert!(
-        !text.contains("802.1Q") && !text.contains("ppp_ses"),
-        "{text}"
-    );
+    assert!(!text.contains("802.1Q") && !text.contains("ppp_ses"), "{text}");
     assert!(text.contains("match u16 0x0080 0xffff at 2"), "{text}");
     spa.link.header = 14;
     let framed = script(&plan(&spa, Backing::Stock).unwrap());
@@ -105,16 +60,8 @@ fn a_link_without_frames_has_no_tags_and_the_same_lengths() {
 
 #[test]
 fn cake_shapes_nothing_but_itself() {
-    let setup = setup(
-        "eth0",
-        Direction::Egress,
-        "spa",
-        Some((ShaperKind::Cake, "20mbit")),
-    );
-    assert_eq!(
-        plan(&setup, Backing::Stock),
-        Err(PlanError::CakeTakesNoChild)
-    );
+    let setup = setup("eth0", Direction::Egress, "spa", Some((ShaperKind::Cake, "20mbit")));
+    assert_eq!(plan(&setup, Backing::Stock), Err(PlanError::CakeTakesNoChild));
 }
 
 #[test]
@@ -143,16 +90,7 @@ fn cake_keeps_its_options_beside_its_rate() {
         assert!(text.contains(&expected), "{scheme}: {text}");
     }
     let twice = planned("cake bandwidth=5mbit", own).unwrap_err();
-    assert!(
-        matches!(
-            twice,
-            PlanError::ShapedTwice {
-                option: "bandwidth",
-                ..
-            }
-        ),
-        "{twice}"
-    );
+    assert!(matches!(twice, PlanError::ShapedTwice { option: "bandwidth", .. }), "{twice}");
     // Beneath another shaper, it needs no rate of its own.
     let text = planned("cake", Some((ShaperKind::Htb, "20mbit"))).unwrap();
     assert!(text.contains("htb") && text.contains(" cake\n"), "{text}");
@@ -160,12 +98,7 @@ fn cake_keeps_its_options_beside_its_rate() {
 
 #[test]
 fn arriving_packets_pass_a_clsact_that_is_there() {
-    let mut spa = setup(
-        "eth0",
-        Direction::Ingress,
-        "fq_codel",
-        Some((ShaperKind::Htb, "20mbit")),
-    );
+    let mut spa = setup("eth0", Direction::Ingress, "fq_codel", Some((ShaperKind::Htb, "20mbit")));
     spa.present.clsact = true;
     let text = script(&plan(&spa, Backing::Stock).unwrap());
     assert!(!text.contains("qdisc add dev eth0"), "{text}");
@@ -197,25 +130,13 @@ fn red_and_its_kin_take_the_rate_of_the_shaper_for_that_of_the_link() {
         ("spa child=red", Backing::Native, "bandwidth 20mbit"),
         ("red bandwidth=5mbit", Backing::Stock, "bandwidth 5mbit"),
     ] {
-        let shaped = setup(
-            "eth0",
-            Direction::Egress,
-            scheme,
-            Some((ShaperKind::Htb, "20mbit")),
-        );
+        let shaped = setup("eth0", Direction::Egress, scheme, Some((ShaperKind::Htb, "20mbit")));
         let text = script(&plan(&shaped, backing).unwrap());
         let given = text.matches("bandwidth").count();
-        assert!(
-            given >= 1 && given == text.matches(bandwidth).count(),
-            "{scheme}: {text}"
-        );
+        assert!(given >= 1 && given == text.matches(bandwidth).count(), "{scheme}: {text}");
         let bare = setup("eth0", Direction::Egress, scheme, None);
         let text = script(&plan(&bare, backing).unwrap());
-        let expected = if scheme.contains('=') && !scheme.contains("child") {
-            bandwidth
-        } else {
-            "bandwidth 10mbit"
-        };
+        let expected = if scheme.contains('=') && !scheme.contains("child") { bandwidth } else { "bandwidth 10mbit" };
         assert!(text.contains(expected), "{scheme}: {text}");
     }
 }
@@ -223,31 +144,12 @@ fn red_and_its_kin_take_the_rate_of_the_shaper_for_that_of_the_link() {
 #[test]
 fn no_note_names_a_policer_that_is_not_in_the_plan() {
     for rate in ["45bit", "551bit", "552bit", "1mbit"] {
-        let spa = setup(
-            "eth0",
-            Direction::Egress,
-            "spa",
-            Some((ShaperKind::Htb, rate)),
-        );
+        let spa = setup("eth0", Direction::Egress, "spa", Some((ShaperKind::Htb, rate)));
         let plan = plan(&spa, Backing::Stock).unwrap();
-        let policed = plan
-            .commands
-            .iter()
-            .any(|command| command.args.iter().any(|word| word == "police"));
-        let said = plan
-            .differences
-            .iter()
-            .any(|note| note.contains("is a policer"));
-        let refused = plan
-            .differences
-            .iter()
-            .any(|note| note.contains("is not enforced"));
-        assert_eq!(
-            (policed, !policed),
-            (said, refused),
-            "{rate}: {:?}",
-            plan.differences
-        );
+        let policed = plan.commands.iter().any(|command| command.args.iter().any(|word| word == "police"));
+        let said = plan.differences.iter().any(|note| note.contains("is a policer"));
+        let refused = plan.differences.iter().any(|note| note.contains("is not enforced"));
+        assert_eq!((policed, !policed), (said, refused), "{rate}: {:?}", plan.differences);
     }
 }
 
@@ -278,28 +180,12 @@ fn a_rate_that_tc_or_the_kernel_cannot_hold_is_refused() {
 #[test]
 fn an_overhead_below_zero_is_that_of_a_size_table() {
     for (kind, scheme, expected) in [
-        (
-            ShaperKind::Htb,
-            "codel",
-            "5a0: stab overhead -4 linklayer atm htb default 1\n",
-        ),
-        (
-            ShaperKind::Tbf,
-            "codel",
-            "5a0: stab overhead -4 linklayer atm tbf rate 2mbit",
-        ),
-        (
-            ShaperKind::Cake,
-            "cake",
-            "5a1: cake bandwidth 2mbit atm overhead -4",
-        ),
+        (ShaperKind::Htb, "codel", "5a0: stab overhead -4 linklayer atm htb default 1\n"),
+        (ShaperKind::Tbf, "codel", "5a0: stab overhead -4 linklayer atm tbf rate 2mbit"),
+        (ShaperKind::Cake, "cake", "5a1: cake bandwidth 2mbit atm overhead -4"),
     ] {
         let mut dsl = setup("ppp0", Direction::Egress, scheme, Some((kind, "2mbit")));
-        dsl.shaper.as_mut().unwrap().framing = Framing {
-            overhead: -4,
-            mpu: 0,
-            linklayer: LinkLayer::Atm,
-        };
+        dsl.shaper.as_mut().unwrap().framing = Framing { overhead: -4, mpu: 0, linklayer: LinkLayer::Atm };
         let text = script(&plan(&dsl, Backing::Stock).unwrap());
         assert!(text.contains(expected), "{text}");
         assert_eq!(text.matches("overhead").count(), 1, "{text}");
@@ -308,12 +194,7 @@ fn an_overhead_below_zero_is_that_of_a_size_table() {
 
 #[test]
 fn a_shaper_on_the_loopback_device_is_noted() {
-    let mut lo = setup(
-        "lo",
-        Direction::Egress,
-        "codel",
-        Some((ShaperKind::Htb, "2mbit")),
-    );
+    let mut lo = setup("lo", Direction::Egress, "codel", Some((ShaperKind::Htb, "2mbit")));
     lo.present.loopback = true;
     let notes = plan(&lo, Backing::Stock).unwrap().notes;
     assert!(notes[0].contains("lo is the loopback device"), "{notes:?}");
@@ -325,22 +206,14 @@ fn a_limit_that_belongs_to_the_device_is_refused() {
     for scheme in ["pfifo_fast limit=50", "spa child=pfifo_fast limit=50"] {
         let setup = setup("eth0", Direction::Egress, scheme, None);
         let error = plan(&setup, Backing::Native).unwrap_err().to_string();
-        assert!(
-            error.contains("ip link set dev eth0 txqueuelen 50"),
-            "{error}"
-        );
+        assert!(error.contains("ip link set dev eth0 txqueuelen 50"), "{error}");
     }
 }
 
 /// A shaper makes the device the bottleneck.
 #[test]
 fn a_scheme_that_shapes_needs_no_rate() {
-    let setup = setup(
-        "eth0",
-        Direction::Egress,
-        "tbf rate=20mbit child=codel",
-        None,
-    );
+    let setup = setup("eth0", Direction::Egress, "tbf rate=20mbit child=codel", None);
     let plan = plan(&setup, Backing::Stock).unwrap();
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
 }

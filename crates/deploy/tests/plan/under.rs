@@ -43,31 +43,14 @@ fn schemes_that_linux_has() {
 
 #[test]
 fn priority_from_stock_parts() {
-    insta::assert_snapshot!(
-        "spa_stock",
-        script(&under("spa", Backing::Stock, None).unwrap())
-    );
+    insta::assert_snapshot!("spa_stock", script(&under("spa", Backing::Stock, None).unwrap()));
     insta::assert_snapshot!(
         "spa_fin_priority_stock",
-        script(
-            &under(
-                "spa fin=priority maxlen=114 target=20ms",
-                Backing::Stock,
-                Some("20mbit")
-            )
-            .unwrap()
-        )
+        script(&under("spa fin=priority maxlen=114 target=20ms", Backing::Stock, Some("20mbit")).unwrap())
     );
     insta::assert_snapshot!(
         "syn_prio_stock",
-        script(
-            &under(
-                "syn_prio maxlen=0 child=sfq perturb=10",
-                Backing::Stock,
-                None
-            )
-            .unwrap()
-        )
+        script(&under("syn_prio maxlen=0 child=sfq perturb=10", Backing::Stock, None).unwrap())
     );
     insta::assert_snapshot!(
         "syn_fin_prio_stock",
@@ -84,12 +67,7 @@ fn gentle_from_stock_parts() {
         "htb rate=20mbit child=gentle",
     ]
     .into_iter()
-    .map(|spec| {
-        format!(
-            "# {spec}\n{}",
-            script(&under(spec, Backing::Stock, None).unwrap())
-        )
-    })
+    .map(|spec| format!("# {spec}\n{}", script(&under(spec, Backing::Stock, None).unwrap())))
     .collect();
     insta::assert_snapshot!(scripts);
 }

@@ -119,11 +119,7 @@ impl Datagram {
             1 => Message::Echo { sent: joined(a, b) },
             2 => Message::Query { lookup: a },
             3 => Message::Answer { lookup: a },
-            4 => Message::Frame(FramePart {
-                frame: a,
-                parts: u16::try_from(b).ok()?,
-                key: c & KEY != 0,
-            }),
+            4 => Message::Frame(FramePart { frame: a, parts: u16::try_from(b).ok()?, key: c & KEY != 0 }),
             5 => Message::Feedback(Feedback {
                 rate: a,
                 loss: (b & HAS_LOSS != 0).then_some((b >> 8) as u8),
@@ -132,12 +128,7 @@ impl Datagram {
             }),
             _ => return None,
         };
-        Some(Datagram {
-            ip_bytes,
-            number,
-            sent: joined(high, low),
-            message,
-        })
+        Some(Datagram { ip_bytes, number, sent: joined(high, low), message })
     }
 
     /// Payload in bytes.
@@ -186,24 +177,12 @@ mod tests {
     fn messages() -> impl Strategy<Value = Message> {
         prop_oneof![
             Just(Message::Packet),
-            any::<u64>().prop_map(|sent| Message::Echo {
-                sent: Instant(sent)
-            }),
+            any::<u64>().prop_map(|sent| Message::Echo { sent: Instant(sent) }),
             any::<u32>().prop_map(|lookup| Message::Query { lookup }),
             any::<u32>().prop_map(|lookup| Message::Answer { lookup }),
-            any::<(u32, u16, bool)>().prop_map(|(frame, parts, key)| Message::Frame(FramePart {
-                frame,
-                parts,
-                key
-            })),
-            any::<(u32, Option<u8>, bool, Option<u32>)>().prop_map(|(rate, loss, key, echo)| {
-                Message::Feedback(Feedback {
-                    rate,
-                    loss,
-                    key,
-                    echo,
-                })
-            }),
+            any::<(u32, u16, bool)>().prop_map(|(frame, parts, key)| Message::Frame(FramePart { frame, parts, key })),
+            any::<(u32, Option<u8>, bool, Option<u32>)>()
+                .prop_map(|(rate, loss, key, echo)| { Message::Feedback(Feedback { rate, loss, key, echo }) }),
         ]
     }
 

@@ -63,10 +63,7 @@ impl Dns {
 
     /// Rate of what the client and the server send, without repetitions.
     pub(super) fn offered(&self) -> [Offered; 2] {
-        [
-            Offered::packets(self.query, self.gap),
-            Offered::packets(self.answer, self.gap),
-        ]
+        [Offered::packets(self.query, self.gap), Offered::packets(self.answer, self.gap)]
     }
 
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
@@ -81,10 +78,7 @@ impl Dns {
             open: BTreeMap::new(),
             timeouts: VecDeque::new(),
         };
-        let server = DnsServer {
-            answer: self.answer,
-            meter: Meter::new(times.warmup),
-        };
+        let server = DnsServer { answer: self.answer, meter: Meter::new(times.warmup) };
         [Box::new(client), Box::new(server)]
     }
 }
@@ -121,8 +115,7 @@ struct Lookup {
 
 impl DnsClient {
     fn query(&mut self, now: Instant, lookup: u32, record: &mut ApplicationRecord) -> Datagram {
-        self.timeouts
-            .push_back((now + self.settings.timeout, lookup));
+        self.timeouts.push_back((now + self.settings.timeout, lookup));
         let message = Message::Query { lookup };
         self.meter.send(now, self.settings.query, message, record)
     }
@@ -132,9 +125,7 @@ impl DatagramEnd for DnsClient {
     fn next_at(&self) -> Instant {
         let lookup = Some(self.next_lookup).filter(|at| *at < self.stop);
         let timeout = self.timeouts.front().map(|(at, _)| *at);
-        lookup
-            .unwrap_or(Instant::NEVER)
-            .min(timeout.unwrap_or(Instant::NEVER))
+        lookup.unwrap_or(Instant::NEVER).min(timeout.unwrap_or(Instant::NEVER))
     }
 
     fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
@@ -157,10 +148,7 @@ impl DatagramEnd for DnsClient {
         while self.next_lookup <= now && self.next_lookup < self.stop {
             let lookup = self.asked;
             self.asked = self.asked.wrapping_add(1);
-            let open = Lookup {
-                started: now,
-                attempts: 1,
-            };
+            let open = Lookup { started: now, attempts: 1 };
             self.open.insert(lookup, open);
             out.push(self.query(now, lookup, record));
             let gap = exponential_time(self.settings.gap, &mut self.rng);
@@ -217,13 +205,8 @@ impl DatagramEnd for DnsServer {
 mod tests {
     use super::*;
 
-    const DNS: Dns = Dns {
-        gap: Nanos::from_secs(100),
-        query: 77,
-        answer: 141,
-        timeout: Nanos::from_secs(5),
-        attempts: 2,
-    };
+    const DNS: Dns =
+        Dns { gap: Nanos::from_secs(100), query: 77, answer: 141, timeout: Nanos::from_secs(5), attempts: 2 };
 
     /// The ends, and the time of the first lookup.
     fn ends() -> ([Box<dyn DatagramEnd>; 2], Instant) {

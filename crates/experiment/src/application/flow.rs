@@ -58,10 +58,7 @@ pub struct DatagramTraffic {
 
 impl Kind {
     /// Reads the number of flows, and the application's own keys.
-    pub(crate) fn read(
-        self,
-        section: &mut Section<'_>,
-    ) -> Result<(u32, Application), ScenarioError> {
+    pub(crate) fn read(self, section: &mut Section<'_>) -> Result<(u32, Application), ScenarioError> {
         let mut count = |key| match section.take(key) {
             Some(item) => Ok(item.count(1..=1_000)? as u32),
             None => Ok(1),
@@ -69,10 +66,7 @@ impl Kind {
         Ok(match self {
             Kind::Voice => (count("calls")?, Application::Voice(Voice::read(section)?)),
             Kind::Game => (count("players")?, Application::Game(Game::read(section)?)),
-            Kind::VideoCall => (
-                count("calls")?,
-                Application::VideoCall(VideoCall::read(section)?),
-            ),
+            Kind::VideoCall => (count("calls")?, Application::VideoCall(VideoCall::read(section)?)),
             Kind::Dns => (1, Application::Dns(Dns::read(section)?)),
             Kind::Ping => (1, Application::Ping(Ping::read(section)?)),
         })
@@ -136,11 +130,7 @@ impl DatagramTraffic {
         overhead: u32,
     ) -> f64 {
         let [client, server] = self.application.offered();
-        let offered = if direction == toward_client {
-            server
-        } else {
-            client
-        };
+        let offered = if direction == toward_client { server } else { client };
         let stop = self.stop.unwrap_or(duration).min(duration);
         let active = stop.saturating_sub(self.start).as_secs_f64() / duration.as_secs_f64();
         f64::from(self.flows) * active * offered.bits_per_second(overhead)
@@ -165,10 +155,7 @@ pub(super) struct Offered {
 
 impl Offered {
     pub(super) fn packets(ip_bytes: u32, interval: Nanos) -> Offered {
-        Offered {
-            interval,
-            ip_bytes: ip_bytes.into(),
-        }
+        Offered { interval, ip_bytes: ip_bytes.into() }
     }
 
     fn bits_per_second(&self, overhead: u32) -> f64 {
@@ -266,11 +253,7 @@ impl Scenario {
 }
 
 /// Reads the length of an IP packet, which has room for all headers and fits into an Ethernet frame.
-pub(super) fn length(
-    section: &mut Section<'_>,
-    key: &'static str,
-    default: u32,
-) -> Result<u32, ScenarioError> {
+pub(super) fn length(section: &mut Section<'_>, key: &'static str, default: u32) -> Result<u32, ScenarioError> {
     match section.take(key) {
         Some(item) => Ok(item.size(u64::from(SHORTEST_DATAGRAM)..=1_500)? as u32),
         None => Ok(default),
@@ -278,11 +261,7 @@ pub(super) fn length(
 }
 
 /// Reads the interval of a regular source.
-pub(super) fn interval(
-    section: &mut Section<'_>,
-    key: &'static str,
-    default: Nanos,
-) -> Result<Nanos, ScenarioError> {
+pub(super) fn interval(section: &mut Section<'_>, key: &'static str, default: Nanos) -> Result<Nanos, ScenarioError> {
     let Some(item) = section.take(key) else {
         return Ok(default);
     };
@@ -320,11 +299,7 @@ mod tests {
 
     /// Runs both ends; each datagram takes the next of `fates` in turn: milliseconds until it arrives, or lost if 0.
     /// `stray` are headers that arrive out of nowhere, every 100 ms. The record, and the last time at which an end acted.
-    fn run(
-        flow: &DatagramFlow,
-        fates: &[u64],
-        stray: &[[u32; HEADER_WORDS]],
-    ) -> (ApplicationRecord, Instant) {
+    fn run(flow: &DatagramFlow, fates: &[u64], stray: &[[u32; HEADER_WORDS]]) -> (ApplicationRecord, Instant) {
         let (mut ends, mut record) = (flow.ends(), ApplicationRecord::default());
         let mut under_way: Vec<(Instant, usize, Datagram)> = Vec::new();
         let mut fates = fates.iter().cycle();
@@ -389,11 +364,7 @@ mod tests {
             assert!(record.datagrams > 20, "{kind}");
             assert_eq!(record.arrived, record.datagrams, "{kind}");
             assert_eq!(record.delay().mean_s(), Some(0.02), "{kind}");
-            assert_eq!(
-                (record.late, record.stalls, record.failed),
-                (0, 0, 0),
-                "{kind}"
-            );
+            assert_eq!((record.late, record.stalls, record.failed), (0, 0, 0), "{kind}");
             assert_eq!(record.late_frames, 0, "{kind}");
         }
     }

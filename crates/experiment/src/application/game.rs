@@ -37,10 +37,7 @@ impl Game {
 
     /// Rate of what the client and the server send.
     pub(super) fn offered(&self) -> [Offered; 2] {
-        [
-            Offered::packets(self.up_packet, self.up_interval),
-            Offered::packets(self.down_packet, self.down_interval),
-        ]
+        [Offered::packets(self.up_packet, self.up_interval), Offered::packets(self.down_packet, self.down_interval)]
     }
 
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
@@ -49,10 +46,7 @@ impl Game {
             let ticks = Stream::new(first, interval, times.stop);
             Box::new(StreamEnd::new(packet, ticks, times.warmup))
         };
-        [
-            end(self.up_packet, client, self.up_interval),
-            end(self.down_packet, server, self.down_interval),
-        ]
+        [end(self.up_packet, client, self.up_interval), end(self.down_packet, server, self.down_interval)]
     }
 }
 

@@ -24,10 +24,7 @@ pub struct LogNormal {
 impl LogNormal {
     /// A constant.
     pub const fn constant(value: u64) -> LogNormal {
-        LogNormal {
-            median: value,
-            p90: value,
-        }
+        LogNormal { median: value, p90: value }
     }
 
     /// Standard deviation of the logarithm.
@@ -68,10 +65,7 @@ mod tests {
 
     #[test]
     fn draws_have_the_median_the_percentile_and_the_mean() {
-        let distribution = LogNormal {
-            median: 16_400,
-            p90: 87_300,
-        };
+        let distribution = LogNormal { median: 16_400, p90: 87_300 };
         let mut rng = draw::Stream::seed_from_u64(1);
         let n = 400_000;
         let mut drawn: Vec<u64> = (0..n).map(|_| distribution.sample(&mut rng)).collect();

@@ -16,11 +16,7 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(warmup: Instant) -> Meter {
-        Meter {
-            warmup,
-            next: 0,
-            last_delay: None,
-        }
+        Meter { warmup, next: 0, last_delay: None }
     }
 
     /// Whether what begins at `at` counts.
@@ -41,21 +37,11 @@ impl Meter {
         }
         let number = self.next;
         self.next = self.next.wrapping_add(1);
-        Datagram {
-            ip_bytes,
-            number,
-            sent: now,
-            message,
-        }
+        Datagram { ip_bytes, number, sent: now, message }
     }
 
     /// Counts a datagram that has arrived.
-    pub(super) fn receive(
-        &mut self,
-        now: Instant,
-        datagram: &Datagram,
-        record: &mut ApplicationRecord,
-    ) {
+    pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram, record: &mut ApplicationRecord) {
         let delay = now.saturating_since(datagram.sent);
         let before = self.last_delay.replace(delay);
         if self.counts(datagram.sent) {

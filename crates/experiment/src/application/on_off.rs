@@ -21,11 +21,7 @@ impl OnOff {
     pub(super) fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn {
         let pause = exponential_time(Nanos(self.off_ns), rng);
         let bytes = self.sizes.sample(rng).saturating_mul(mss.into());
-        Drawn {
-            pause,
-            stages: VecDeque::from([vec![bytes]]),
-            last: false,
-        }
+        Drawn { pause, stages: VecDeque::from([vec![bytes]]), last: false }
     }
 
     /// Mean payload of a download.

@@ -39,15 +39,9 @@ impl Pages {
     /// Default of [`Pages::document`].
     pub const DOCUMENT: LogNormal = LogNormal::constant(18 << 10);
     /// Default of [`Pages::objects`].
-    pub const OBJECTS: LogNormal = LogNormal {
-        median: 70,
-        p90: 175,
-    };
+    pub const OBJECTS: LogNormal = LogNormal { median: 70, p90: 175 };
     /// Default of [`Pages::object`].
-    pub const OBJECT: LogNormal = LogNormal {
-        median: 16_400,
-        p90: 87_300,
-    };
+    pub const OBJECT: LogNormal = LogNormal { median: 16_400, p90: 87_300 };
 
     pub(super) fn draw(&self, rng: &mut Stream) -> Drawn {
         let pause = exponential_time(Nanos(self.think_ns), rng);
@@ -57,11 +51,7 @@ impl Pages {
         if objects > 0 {
             stages.push_back((0..objects).map(|_| self.object.sample(rng)).collect());
         }
-        Drawn {
-            pause,
-            stages,
-            last,
-        }
+        Drawn { pause, stages, last }
     }
 
     /// Mean payload of the answers of a page.
@@ -104,10 +94,7 @@ mod tests {
         };
         close(mean(&|page| page.pause.as_secs_f64()), 30.0);
         close(mean(&|page| f64::from(u8::from(page.last))), 1.0 / 8.0);
-        close(
-            mean(&|page| page.stages.iter().flatten().sum::<u64>() as f64),
-            pages.mean_bytes(),
-        );
+        close(mean(&|page| page.stages.iter().flatten().sum::<u64>() as f64), pages.mean_bytes());
         assert!(drawn.iter().all(|page| page.stages[0] == [18_432]));
     }
 }

@@ -107,9 +107,7 @@ impl DatagramEnd for PingServer {
     ) {
         self.meter.receive(now, datagram, record);
         if datagram.message == Message::Packet {
-            let echo = Message::Echo {
-                sent: datagram.sent,
-            };
+            let echo = Message::Echo { sent: datagram.sent };
             out.push((self.meter).send(now, datagram.ip_bytes, echo, record));
         }
     }
@@ -121,10 +119,7 @@ mod tests {
 
     #[test]
     fn a_ping_measures_the_round_trip_and_a_lost_one_fails() {
-        let ping = Ping {
-            interval: Nanos::from_millis(200),
-            packet: 84,
-        };
+        let ping = Ping { interval: Nanos::from_millis(200), packet: 84 };
         let times = FlowTimes {
             start: Instant::ZERO,
             first: [Instant::from_millis(50); 2],

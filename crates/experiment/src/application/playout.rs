@@ -29,15 +29,7 @@ pub(super) struct Playout {
 
 impl Playout {
     pub(super) fn new(speech: Stream, delay: Nanos, warmup: Instant) -> Playout {
-        Playout {
-            speech,
-            delay,
-            warmup,
-            shortest: None,
-            next: 0,
-            waiting: BTreeSet::new(),
-            concealed: 0,
-        }
+        Playout { speech, delay, warmup, shortest: None, next: 0, waiting: BTreeSet::new(), concealed: 0 }
     }
 
     /// Takes packet `number`, which arrives at `now`.
@@ -113,9 +105,8 @@ mod tests {
         assert_eq!(speech.count(), 20);
         let mut playout = Playout::new(speech, MS(60), warmup);
         let mut record = ApplicationRecord::default();
-        let mut arrivals: Vec<(u64, u32)> = (transits.iter())
-            .map(|(number, transit)| (1_000 + 20 * u64::from(*number) + transit, *number))
-            .collect();
+        let mut arrivals: Vec<(u64, u32)> =
+            (transits.iter()).map(|(number, transit)| (1_000 + 20 * u64::from(*number) + transit, *number)).collect();
         arrivals.sort_unstable();
         for (at, number) in arrivals {
             playout.arrive(AT(at), number, &mut record);
@@ -146,10 +137,7 @@ mod tests {
     fn a_gap_of_more_than_60_ms_is_a_stall() {
         let without = |lost: std::ops::Range<u32>| {
             let kept = (0..20).filter(|number| !lost.contains(number));
-            let record = call(
-                &kept.map(|number| (number, 30)).collect::<Vec<_>>(),
-                Instant::ZERO,
-            );
+            let record = call(&kept.map(|number| (number, 30)).collect::<Vec<_>>(), Instant::ZERO);
             (record.stalls, record.stalled, record.late)
         };
         assert_eq!(without(4..7), (0, Nanos::ZERO, 0));

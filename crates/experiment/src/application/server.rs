@@ -30,16 +30,9 @@ impl Request {
 
     fn decode(header: &[u8; Request::HEADER]) -> Request {
         // The ranges below lie within the header.
-        let number = |from: usize, to: usize| {
-            header[from..to]
-                .iter()
-                .fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
-        };
-        Request {
-            bytes: number(0, 4) as u32,
-            answer: number(4, 12),
-            service: Nanos(number(12, 20)),
-        }
+        let number =
+            |from: usize, to: usize| header[from..to].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        Request { bytes: number(0, 4) as u32, answer: number(4, 12), service: Nanos(number(12, 20)) }
     }
 }
 
@@ -124,11 +117,7 @@ mod tests {
 
     fn requests() -> impl Strategy<Value = Vec<Request>> {
         let request = (20_u32..400, 0_u64..1 << 40, 0_u64..1 << 40);
-        let request = request.prop_map(|(bytes, answer, service)| Request {
-            bytes,
-            answer,
-            service: Nanos(service),
-        });
+        let request = request.prop_map(|(bytes, answer, service)| Request { bytes, answer, service: Nanos(service) });
         prop::collection::vec(request, 0..20)
     }
 
@@ -177,11 +166,7 @@ mod tests {
     #[test]
     fn answers_come_after_the_service_time_in_order() {
         let (at, ms) = (Instant::from_millis, Nanos::from_millis);
-        let request = |answer, service| Request {
-            bytes: 20,
-            answer,
-            service: ms(service),
-        };
+        let request = |answer, service| Request { bytes: 20, answer, service: ms(service) };
         let mut server = Server::default();
         server.request(at(10), &request(5, 20));
         server.request(at(12), &request(7, 0));

@@ -17,12 +17,7 @@ impl Stream {
     /// Source that sends from `first` on, and no more at or after `stop`. `interval` is above zero.
     pub(super) fn new(first: Instant, interval: Nanos, stop: Instant) -> Stream {
         let count = stop.saturating_since(first).0.div_ceil(interval.0.max(1));
-        Stream {
-            first,
-            interval,
-            count: count.try_into().unwrap_or(u32::MAX),
-            next: 0,
-        }
+        Stream { first, interval, count: count.try_into().unwrap_or(u32::MAX), next: 0 }
     }
 
     /// Number of datagrams in all.
@@ -41,10 +36,7 @@ impl Stream {
 
     /// Number of datagrams before `time`.
     pub(super) fn before(&self, time: Instant) -> u32 {
-        let number = time
-            .saturating_since(self.first)
-            .0
-            .div_ceil(self.interval.0.max(1));
+        let number = time.saturating_since(self.first).0.div_ceil(self.interval.0.max(1));
         self.count.min(number.try_into().unwrap_or(u32::MAX))
     }
 

@@ -19,12 +19,7 @@ pub(super) struct StreamEnd {
 
 impl StreamEnd {
     pub(super) fn new(packet: u32, sent: Stream, warmup: Instant) -> StreamEnd {
-        StreamEnd {
-            packet,
-            sent,
-            meter: Meter::new(warmup),
-            playout: None,
-        }
+        StreamEnd { packet, sent, meter: Meter::new(warmup), playout: None }
     }
 
     pub(super) fn with_playout(mut self, playout: Playout) -> StreamEnd {

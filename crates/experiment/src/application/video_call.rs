@@ -110,8 +110,7 @@ impl VideoCall {
     }
 
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
-        let frames =
-            (times.first).map(|first| Stream::new(first, self.frame_interval(), times.stop));
+        let frames = (times.first).map(|first| Stream::new(first, self.frame_interval(), times.stop));
         [0, 1].map(|end| -> Box<dyn DatagramEnd> {
             Box::new(VideoEnd {
                 meter: Meter::new(times.warmup),
@@ -166,17 +165,10 @@ fn micros(time: Nanos) -> u32 {
 
 impl VideoEnd {
     /// Sends a report: with losses if it is a regular one.
-    fn report(
-        &mut self,
-        now: Instant,
-        regular: bool,
-        out: &mut Vec<Datagram>,
-        record: &mut ApplicationRecord,
-    ) {
+    fn report(&mut self, now: Instant, regular: bool, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
         let mut feedback = self.receiver.report(now, regular);
-        feedback.echo = (self.last_feedback).map(|(sent, arrived)| {
-            micros(sent.since_origin()).wrapping_add(micros(now.saturating_since(arrived)))
-        });
+        feedback.echo = (self.last_feedback)
+            .map(|(sent, arrived)| micros(sent.since_origin()).wrapping_add(micros(now.saturating_since(arrived))));
         let message = Message::Feedback(feedback);
         out.push(self.meter.send(now, FEEDBACK_BYTES, message, record));
     }
@@ -185,9 +177,7 @@ impl VideoEnd {
 impl DatagramEnd for VideoEnd {
     fn next_at(&self) -> Instant {
         let feedback = Some(self.feedback_at).filter(|at| *at < self.stop);
-        self.sender
-            .next_at()
-            .min(feedback.unwrap_or(Instant::NEVER))
+        self.sender.next_at().min(feedback.unwrap_or(Instant::NEVER))
     }
 
     fn on_timer(&mut self, now: Instant, out: &mut Vec<Datagram>, record: &mut ApplicationRecord) {
@@ -210,9 +200,7 @@ impl DatagramEnd for VideoEnd {
         match datagram.message {
             Message::Feedback(feedback) => {
                 self.last_feedback = Some((datagram.sent, now));
-                let rtt = feedback
-                    .echo
-                    .map(|echo| micros(now.since_origin()).wrapping_sub(echo));
+                let rtt = feedback.echo.map(|echo| micros(now.since_origin()).wrapping_sub(echo));
                 if let Some(rtt) = rtt.map(|rtt| Nanos::from_micros(rtt.into()))
                     && rtt <= LONGEST_RTT
                 {

@@ -142,8 +142,7 @@ impl VideoReceiver {
     /// Time at which the last frame is captured.
     fn end(&self) -> Instant {
         let last = self.frames.count().checked_sub(1);
-        last.and_then(|last| self.frames.at(last))
-            .unwrap_or_default()
+        last.and_then(|last| self.frames.at(last)).unwrap_or_default()
     }
 
     /// Whether a frame is complete but cannot be shown, since one before it is missing, and no key frame was asked for
@@ -166,16 +165,9 @@ impl VideoReceiver {
             let received = self.received.wrapping_sub(self.reported_received);
             let lost = u64::from(expected.saturating_sub(received));
             (self.reported_highest, self.reported_received) = (self.highest, self.received);
-            (256 * lost)
-                .checked_div(expected.into())
-                .map_or(0, |part| part.min(255) as u8)
+            (256 * lost).checked_div(expected.into()).map_or(0, |part| part.min(255) as u8)
         });
-        Feedback {
-            rate: estimate as u32,
-            loss,
-            key,
-            echo: None,
-        }
+        Feedback { rate: estimate as u32, loss, key, echo: None }
     }
 
     /// Counts the frames that were never shown, and a picture that stood still until the end.
@@ -223,17 +215,8 @@ mod tests {
         /// Frame `frame` of one part arrives `transit` after its capture.
         fn frame(&mut self, frame: u32, transit: Nanos, key: bool) -> bool {
             let sent = Instant::ZERO + CALL.frame_interval() * u64::from(frame);
-            let part = FramePart {
-                frame,
-                parts: 1,
-                key,
-            };
-            let datagram = Datagram {
-                ip_bytes: 1_000,
-                number: self.number,
-                sent,
-                message: Message::Frame(part),
-            };
+            let part = FramePart { frame, parts: 1, key };
+            let datagram = Datagram { ip_bytes: 1_000, number: self.number, sent, message: Message::Frame(part) };
             self.receiver.count(self.number);
             self.number += 1;
             (self.receiver).arrive(sent + transit, &datagram, &part, MS(40), &mut self.record)

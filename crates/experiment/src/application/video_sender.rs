@@ -114,11 +114,7 @@ impl VideoSender {
         for part in 0..parts {
             let longer = u32::from(part < bytes % parts);
             let length = (bytes / parts + longer).clamp(SHORTEST_DATAGRAM, LONGEST_PACKET);
-            let part = FramePart {
-                frame,
-                parts: parts as u16,
-                key,
-            };
+            let part = FramePart { frame, parts: parts as u16, key };
             self.queue.push_back((length, part));
         }
     }
@@ -149,12 +145,7 @@ mod tests {
     }
 
     fn report(rate: u32, key: bool) -> Feedback {
-        Feedback {
-            rate,
-            loss: Some(0),
-            key,
-            echo: None,
-        }
+        Feedback { rate, loss: Some(0), key, echo: None }
     }
 
     fn parts(out: &[Datagram]) -> impl Iterator<Item = (Instant, u32, FramePart)> {
@@ -183,9 +174,7 @@ mod tests {
     #[test]
     fn key_frames_are_first_and_on_request() {
         let out = sent(10, |second| report(500_000, second == 4));
-        let keys: Vec<u32> = parts(&out)
-            .filter_map(|(_, _, part)| part.key.then_some(part.frame))
-            .collect();
+        let keys: Vec<u32> = parts(&out).filter_map(|(_, _, part)| part.key.then_some(part.frame)).collect();
         let frames: std::collections::BTreeSet<u32> = keys.into_iter().collect();
         assert_eq!(frames.into_iter().collect::<Vec<_>>(), [0, 121]);
     }
@@ -193,9 +182,7 @@ mod tests {
     #[test]
     fn the_pacer_spreads_a_large_frame() {
         let out = sent(1, |_| report(300_000, false));
-        let key: Vec<Instant> = parts(&out)
-            .filter_map(|(sent, _, part)| (part.frame == 0).then_some(sent))
-            .collect();
+        let key: Vec<Instant> = parts(&out).filter_map(|(sent, _, part)| (part.frame == 0).then_some(sent)).collect();
         // 5,000 bytes at 750 kb/s.
         assert_eq!(key.len(), 5);
         let took = key[4].as_secs_f64();

@@ -49,9 +49,7 @@ impl Voice {
     }
 
     pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
-        let speech = times
-            .first
-            .map(|first| Stream::new(first, self.interval, times.stop));
+        let speech = times.first.map(|first| Stream::new(first, self.interval, times.stop));
         [0, 1].map(|end| -> Box<dyn DatagramEnd> {
             let playout = Playout::new(speech[1 - end], self.playout, times.warmup);
             let end = StreamEnd::new(self.packet, speech[end], times.warmup);
@@ -62,10 +60,6 @@ impl Voice {
 
 impl fmt::Display for Voice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} bytes each {}, played after {}",
-            self.packet, self.interval, self.playout
-        )
+        write!(f, "{} bytes each {}, played after {}", self.packet, self.interval, self.playout)
     }
 }

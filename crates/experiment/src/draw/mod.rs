@@ -58,10 +58,7 @@ mod tests {
     use std::f64::consts::LN_2;
 
     /// Quantiles of `n` draws.
-    fn quantiles<const N: usize>(
-        at: [f64; N],
-        mut draw: impl FnMut(&mut Stream) -> f64,
-    ) -> [f64; N] {
+    fn quantiles<const N: usize>(at: [f64; N], mut draw: impl FnMut(&mut Stream) -> f64) -> [f64; N] {
         let n = 400_000;
         let mut rng = Stream::seed_from_u64(1);
         let mut drawn: Vec<f64> = (0..n).map(|_| draw(&mut rng)).collect();
@@ -71,10 +68,7 @@ mod tests {
 
     fn assert_near<const N: usize>(found: [f64; N], expected: [f64; N]) {
         for (found, expected) in found.iter().zip(expected) {
-            assert!(
-                (found - expected).abs() < 0.01 * expected.abs().max(1.0),
-                "{found} {expected}"
-            );
+            assert!((found - expected).abs() < 0.01 * expected.abs().max(1.0), "{found} {expected}");
         }
     }
 
@@ -82,18 +76,9 @@ mod tests {
     #[test]
     fn draws_have_the_quantiles_of_their_distributions() {
         let at = [0.01, 0.25, 0.5, 0.75, 0.99];
-        assert_near(
-            quantiles(at, exponential),
-            [0.010_050, 0.287_682, LN_2, 1.386_294, 4.605_170],
-        );
-        assert_near(
-            quantiles(at, normal),
-            [-2.326_348, -0.674_490, 0.0, 0.674_490, 2.326_348],
-        );
+        assert_near(quantiles(at, exponential), [0.010_050, 0.287_682, LN_2, 1.386_294, 4.605_170]);
+        assert_near(quantiles(at, normal), [-2.326_348, -0.674_490, 0.0, 0.674_490, 2.326_348]);
         let at = [0.01, 0.25, 0.5, 0.75];
-        assert_near(
-            quantiles(at, |rng| pareto(2.0, 1.2, rng)),
-            [2.016_821, 2.541_825, 3.563_595, 6.349_604],
-        );
+        assert_near(quantiles(at, |rng| pareto(2.0, 1.2, rng)), [2.016_821, 2.541_825, 3.563_595, 6.349_604]);
     }
 }

@@ -22,10 +22,7 @@ pub struct Streams {
 
 impl Streams {
     pub(crate) fn new(seed: u64, workloads: &[Workload]) -> Streams {
-        Streams {
-            seed,
-            workloads: names(workloads),
-        }
+        Streams { seed, workloads: names(workloads) }
     }
 
     /// Stream of the workload at `index` in the scenario.
@@ -84,17 +81,13 @@ fn names(workloads: &[Workload]) -> Vec<String> {
         if namesakes[0] < index || namesakes.len() == 1 {
             continue;
         }
-        namesakes.sort_by_cached_key(|i| {
-            serde_json::to_string(&workloads[*i]).expect("workloads have text keys")
-        });
+        namesakes.sort_by_cached_key(|i| serde_json::to_string(&workloads[*i]).expect("workloads have text keys"));
         for (number, i) in namesakes.into_iter().enumerate() {
             numbers[i] = number;
         }
     }
     let numbered = names.into_iter().zip(numbers);
-    numbered
-        .map(|(name, number)| format!("{number} {name}"))
-        .collect()
+    numbered.map(|(name, number)| format!("{number} {name}")).collect()
 }
 
 #[cfg(test)]
@@ -152,9 +145,7 @@ mod tests {
     fn all_streams_differ() {
         let scenario = scenario();
         let seeds = [0, 1, 2, u64::MAX];
-        let all: Vec<u64> = (seeds.iter())
-            .flat_map(|seed| first(&scenario.streams(*seed)))
-            .collect();
+        let all: Vec<u64> = (seeds.iter()).flat_map(|seed| first(&scenario.streams(*seed))).collect();
         let different: HashSet<&u64> = all.iter().collect();
         assert_eq!(different.len(), all.len());
         assert_eq!(first(&scenario.streams(1)), first(&scenario.streams(1)));

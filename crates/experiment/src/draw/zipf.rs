@@ -21,21 +21,14 @@ impl Zipf {
     /// The distribution with `exponent` above 0 and the largest value `max`, at least 1.
     pub(crate) fn new(exponent: f64, max: u64) -> Zipf {
         let max = max as f64;
-        Zipf {
-            exponent,
-            max,
-            from: area(exponent, 1.5) - 1.0,
-            to: area(exponent, max + 0.5),
-        }
+        Zipf { exponent, max, from: area(exponent, 1.5) - 1.0, to: area(exponent, max + 0.5) }
     }
 
     /// Draws a value.
     pub(crate) fn sample<R: Rng>(&self, rng: &mut R) -> u64 {
         loop {
             let drawn = self.from + (self.to - self.from) * rng.random::<f64>();
-            let k = inverse_area(self.exponent, drawn)
-                .round()
-                .clamp(1.0, self.max);
+            let k = inverse_area(self.exponent, drawn).round().clamp(1.0, self.max);
             if drawn >= area(self.exponent, k + 0.5) - libm::pow(k, -self.exponent) {
                 return k as u64;
             }
@@ -78,14 +71,7 @@ mod tests {
     #[test]
     fn frequencies_are_those_of_the_definition() {
         let n = 1_000_000;
-        for (exponent, max) in [
-            (1.7, 6_000),
-            (1.0, 50),
-            (0.5, 1_000),
-            (3.0, 100_000),
-            (1.2, 1),
-            (0.999_999_999, 20),
-        ] {
+        for (exponent, max) in [(1.7, 6_000), (1.0, 50), (0.5, 1_000), (3.0, 100_000), (1.2, 1), (0.999_999_999, 20)] {
             let zipf = Zipf::new(exponent, max);
             let total: f64 = (1..=max).map(|k| libm::pow(k as f64, -exponent)).sum();
             let mut counts = [0_u32; 10];
@@ -106,10 +92,7 @@ mod tests {
                 rest -= p;
                 let (found, n) = (f64::from(*count) / f64::from(n), f64::from(n));
                 let deviation = (p.max(0.0) * (1.0 - p) / n).sqrt();
-                assert!(
-                    (found - p).abs() <= 5.0 * deviation + 1e-9,
-                    "{exponent} {max} {k}: {found} {p}"
-                );
+                assert!((found - p).abs() <= 5.0 * deviation + 1e-9, "{exponent} {max} {k}: {found} {p}");
             }
         }
     }

@@ -5,15 +5,15 @@ use super::class::{LOSS, REASONS};
 use super::histogram::TimeHistogram;
 use super::record::{GroupLink, LinkRecord, RunRecord};
 use super::scalar::{
-    self, bits_per_second, down, has_packets, jain_index, long_goodput_bps, loss_of, loss_of_group,
-    retransmission, share_of_link, utilization,
+    self, bits_per_second, down, has_packets, jain_index, long_goodput_bps, loss_of, loss_of_group, retransmission,
+    share_of_link, utilization,
 };
 use super::statistics;
 use super::tally::{BySize, Tally};
 use crate::direction::Direction;
 use crate::results::{
-    ApplicationResult, Curves, Distribution, GroupLinkResult, GroupLinks, GroupResult, LinkResult,
-    Links, Loss, Mean, Retransmission, SchemeResult, SizeBin,
+    ApplicationResult, Curves, Distribution, GroupLinkResult, GroupLinks, GroupResult, LinkResult, Links, Loss, Mean,
+    Retransmission, SchemeResult, SizeBin,
 };
 use crate::scenario::Application;
 use gentle_aqm::Spec;
@@ -31,10 +31,7 @@ impl Runs<'_> {
     /// Mean of the values with its confidence interval.
     fn mean_of(&self, values: impl Iterator<Item = f64>) -> Mean {
         let mean = statistics::mean_of(values);
-        Mean {
-            ci95: mean.ci95.filter(|_| !self.alike),
-            ..mean
-        }
+        Mean { ci95: mean.ci95.filter(|_| !self.alike), ..mean }
     }
 
     /// Mean of a metric over the runs that have a value.
@@ -63,16 +60,13 @@ pub(crate) struct Parts<'a> {
 /// Result of the scheme `spec` over `runs`, which are in order of seeds; `parts` are those of the scenario.
 pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -> SchemeResult {
     let by_seed = scalar::by_seed(runs);
-    let alike = runs.len() > 1
-        && (by_seed.iter()).all(|series| series.values.windows(2).all(|pair| pair[0] == pair[1]));
+    let alike =
+        runs.len() > 1 && (by_seed.iter()).all(|series| series.values.windows(2).all(|pair| pair[0] == pair[1]));
     let runs = Runs { runs, alike };
     let (loss, loss_ci95) = loss_over(runs, scalar::loss);
     let all = group_result("", runs, |run| &run.all);
     let utilization = runs.over(|r| utilization(down(r)));
-    let links = Links {
-        down: link_result(runs, Direction::Down),
-        up: link_result(runs, Direction::Up),
-    };
+    let links = Links { down: link_result(runs, Direction::Down), up: link_result(runs, Direction::Up) };
     let mut drops = links.down.drops.clone();
     drops.remove(LOSS);
     SchemeResult {
@@ -123,11 +117,7 @@ pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -
 }
 
 /// Result of the connections selected by `tally`, named `group`.
-fn group_result(
-    group: &str,
-    runs: Runs<'_>,
-    tally: impl Fn(&RunRecord) -> &Tally + Copy,
-) -> GroupResult {
+fn group_result(group: &str, runs: Runs<'_>, tally: impl Fn(&RunRecord) -> &Tally + Copy) -> GroupResult {
     let count = |f: fn(&Tally) -> u64| runs.count(|run| f(tally(run)));
     let (retransmission, retransmission_ci95) = retransmission_over(runs, tally);
     GroupResult {
@@ -148,13 +138,9 @@ fn group_result(
 
 /// Results of the group `index` on both links.
 fn group_links(runs: Runs<'_>, index: usize) -> GroupLinks {
-    let of = |direction: Direction| {
-        has_packets(runs.runs, index, direction).then(|| group_link(runs, index, direction))
-    };
-    GroupLinks {
-        down: of(Direction::Down),
-        up: of(Direction::Up),
-    }
+    let of =
+        |direction: Direction| has_packets(runs.runs, index, direction).then(|| group_link(runs, index, direction));
+    GroupLinks { down: of(Direction::Down), up: of(Direction::Up) }
 }
 
 /// Result of the group `index` on a link, of which all runs have a record.
@@ -179,9 +165,7 @@ fn application_result(
     runs: Runs<'_>,
     application: impl Fn(&RunRecord) -> &ApplicationRecord + Copy,
 ) -> ApplicationResult {
-    let times = |of: fn(&ApplicationRecord) -> &TimeHistogram| {
-        distribution(runs, |run| of(application(run)))
-    };
+    let times = |of: fn(&ApplicationRecord) -> &TimeHistogram| distribution(runs, |run| of(application(run)));
     let count = |of: fn(&ApplicationRecord) -> u64| runs.count(|run| of(application(run)));
     let mean = |of: fn(&ApplicationRecord) -> Option<f64>| runs.over(|run| of(application(run)));
     ApplicationResult {
@@ -205,19 +189,10 @@ fn application_result(
     }
 }
 
-fn distribution(
-    runs: Runs<'_>,
-    times: impl Fn(&RunRecord) -> &TimeHistogram + Copy,
-) -> Distribution {
+fn distribution(runs: Runs<'_>, times: impl Fn(&RunRecord) -> &TimeHistogram + Copy) -> Distribution {
     let Mean { mean, ci95 } = runs.over(|run| times(run).mean_s());
     let all = runs.pooled(times);
-    Distribution {
-        mean,
-        ci95,
-        p50: all.quantile_s(0.50),
-        p95: all.quantile_s(0.95),
-        p99: all.quantile_s(0.99),
-    }
+    Distribution { mean, ci95, p50: all.quantile_s(0.50), p95: all.quantile_s(0.95), p99: all.quantile_s(0.99) }
 }
 
 /// Response times of all ranges, including those without connections.
@@ -242,10 +217,7 @@ fn by_size(runs: Runs<'_>, sizes: impl Fn(&RunRecord) -> &BySize) -> Vec<SizeBin
 }
 
 fn without_empty_end(mut bins: Vec<SizeBin>) -> Vec<SizeBin> {
-    let used = bins
-        .iter()
-        .rposition(|bin| bin.n + bin.unfinished > 0)
-        .map_or(0, |last| last + 1);
+    let used = bins.iter().rposition(|bin| bin.n + bin.unfinished > 0).map_or(0, |last| last + 1);
     bins.truncate(used);
     bins
 }
@@ -266,10 +238,7 @@ fn loss_over(runs: Runs<'_>, loss: impl Fn(&RunRecord) -> Loss) -> (Loss, Loss) 
     (pick(|m| m.mean), pick(|m| m.ci95))
 }
 
-fn retransmission_over(
-    runs: Runs<'_>,
-    tally: impl Fn(&RunRecord) -> &Tally,
-) -> (Retransmission, Retransmission) {
+fn retransmission_over(runs: Runs<'_>, tally: impl Fn(&RunRecord) -> &Tally) -> (Retransmission, Retransmission) {
     let fields: [fn(&Retransmission) -> Option<f64>; 10] = [
         |r| r.packet_probability,
         |r| r.syn_probability,
@@ -312,9 +281,7 @@ fn link_result(runs: Runs<'_>, direction: Direction) -> LinkResult {
         offered: count(&|link| link.offered.iter().sum()),
         sent: count(&|link| link.sent),
         drops,
-        capacity_bps: runs
-            .over(|r| bits_per_second(r, r.links[index].capacity_bytes))
-            .mean,
+        capacity_bps: runs.over(|r| bits_per_second(r, r.links[index].capacity_bytes)).mean,
         utilization: runs.over(|r| utilization(&r.links[index])).mean,
         long_goodput_bps: runs.over(|r| long_goodput_bps(r, direction)),
         jain_index: runs.over(|r| jain_index(r, direction)).mean,

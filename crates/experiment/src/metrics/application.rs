@@ -157,12 +157,7 @@ impl ApplicationRecord {
 
     /// Ends recording, which reduces the memory of the record to what it needs.
     pub fn compact(&mut self) {
-        for times in [
-            &mut self.delay,
-            &mut self.jitter,
-            &mut self.connect,
-            &mut self.transaction,
-        ] {
+        for times in [&mut self.delay, &mut self.jitter, &mut self.connect, &mut self.transaction] {
             times.compact();
         }
     }

@@ -15,9 +15,7 @@ pub(crate) struct Bins {
 impl Bins {
     /// Ranges with the given upper ends, ascending, and one range above.
     pub(crate) fn new(upper: &[u64]) -> Bins {
-        Bins {
-            upper: upper.to_vec(),
-        }
+        Bins { upper: upper.to_vec() }
     }
 
     /// Ranges for plots, of about equal width on a logarithmic axis; the first are single sizes.

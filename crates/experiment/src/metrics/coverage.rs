@@ -21,19 +21,10 @@ fn coverage(mut covers: impl FnMut(&mut Xoshiro256PlusPlus) -> bool) -> f64 {
 /// Values of the 120 runs by result and scheme: `short fq_codel`.
 fn runs(name: &str) -> Vec<f64> {
     let text = include_str!("../../tests/data/seeds.csv");
-    let mut reader = csv::ReaderBuilder::new()
-        .comment(Some(b'#'))
-        .from_reader(text.as_bytes());
-    let column = reader
-        .headers()
-        .unwrap()
-        .iter()
-        .position(|head| head == name);
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    let column = reader.headers().unwrap().iter().position(|head| head == name);
     let column = column.unwrap_or_else(|| panic!("no column {name}"));
-    reader
-        .records()
-        .map(|row| row.unwrap()[column].parse().unwrap())
-        .collect()
+    reader.records().map(|row| row.unwrap()[column].parse().unwrap()).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -64,11 +55,7 @@ fn of_runs(seeds: usize, name: &str, reference: &str) -> [f64; 4] {
         let test = paired(a, b)?;
         Some((test.mean, test.ci95_and_p?.0))
     };
-    let logs: Vec<f64> = values
-        .iter()
-        .zip(&reference)
-        .map(|(a, b)| libm::log(a / b))
-        .collect();
+    let logs: Vec<f64> = values.iter().zip(&reference).map(|(a, b)| libm::log(a / b)).collect();
     let difference = mean(&values) - mean(&reference);
     [
         of_pairs(seeds, [&values, &zero], mean(&values), differences),
@@ -96,9 +83,8 @@ fn intervals_of_real_runs_cover_95_percent() {
         ("11-100", " 1000 s", [0.945, 0.925]),
     ] {
         let reference = format!("{result} fq_codel{length}");
-        let schemes = ["gentle", "spa"]
-            .into_iter()
-            .filter(|scheme| (*scheme, result, length) != ("spa", "11-100", " 1000 s"));
+        let schemes =
+            ["gentle", "spa"].into_iter().filter(|scheme| (*scheme, result, length) != ("spa", "11-100", " 1000 s"));
         for scheme in schemes {
             for (seeds, at_least) in [5, 10].into_iter().zip(at_least) {
                 let name = format!("{result} {scheme}{length}");
@@ -116,15 +102,9 @@ fn intervals_of_real_runs_cover_95_percent() {
 }
 
 /// Fraction of samples of `seeds` values of a distribution whose interval contains its mean.
-fn of_distribution(
-    seeds: usize,
-    values: &impl Distribution<f64>,
-    mean: f64,
-    runs_of: usize,
-) -> f64 {
+fn of_distribution(seeds: usize, values: &impl Distribution<f64>, mean: f64, runs_of: usize) -> f64 {
     coverage(|rng| {
-        let value =
-            |_| (0..runs_of).map(|_| values.sample(&mut *rng)).sum::<f64>() / runs_of as f64;
+        let value = |_| (0..runs_of).map(|_| values.sample(&mut *rng)).sum::<f64>() / runs_of as f64;
         let found = mean_of((0..seeds).map(value).collect::<Vec<f64>>().into_iter());
         (found.mean.unwrap() - mean).abs() <= found.ci95.unwrap()
     })
@@ -138,10 +118,7 @@ fn intervals_of_distributions_cover_what_the_manual_says() {
     let exponential = Exp::new(1.0).unwrap();
     let [mild, heavy] = [0.5, 1.0].map(|sigma| LogNormal::new(0.0, sigma).unwrap());
     let pareto = Pareto::new(1.0, 2.2).unwrap();
-    for (seeds, expected) in [
-        (5, [99.3, 96.0, 98.3, 98.8, 92.9, 88.5]),
-        (10, [99.2, 95.5, 97.0, 97.1, 90.0, 85.5]),
-    ] {
+    for (seeds, expected) in [(5, [99.3, 96.0, 98.3, 98.8, 92.9, 88.5]), (10, [99.2, 95.5, 97.0, 97.1, 90.0, 85.5])] {
         let found = [
             of_distribution(seeds, &normal, 0.0, 1),
             of_distribution(seeds, &exponential, 1.0, 1),
@@ -151,10 +128,7 @@ fn intervals_of_distributions_cover_what_the_manual_says() {
             of_distribution(seeds, &pareto, 2.2 / 1.2, 1),
         ];
         for (found, expected) in found.iter().zip(expected) {
-            assert!(
-                (100.0 * found - expected).abs() < 1.5,
-                "{found} instead of {expected}"
-            );
+            assert!((100.0 * found - expected).abs() < 1.5, "{found} instead of {expected}");
         }
     }
 }

@@ -46,14 +46,7 @@ pub(crate) struct TimeHistogram {
 
 impl Default for TimeHistogram {
     fn default() -> Self {
-        TimeHistogram {
-            counts: Vec::new(),
-            buckets: Vec::new(),
-            n: 0,
-            zeros: 0,
-            sum_ns: 0,
-            max: Nanos::ZERO,
-        }
+        TimeHistogram { counts: Vec::new(), buckets: Vec::new(), n: 0, zeros: 0, sum_ns: 0, max: Nanos::ZERO }
     }
 }
 
@@ -111,8 +104,7 @@ impl TimeHistogram {
         }
         let counts = std::mem::take(&mut self.counts).into_iter().enumerate();
         let used = counts.filter(|(_, count)| *count > 0);
-        self.buckets
-            .extend(used.map(|(bucket, count)| (upper_end(bucket), count.into())));
+        self.buckets.extend(used.map(|(bucket, count)| (upper_end(bucket), count.into())));
     }
 
     /// Number of times recorded.
@@ -167,13 +159,9 @@ impl TimeHistogram {
     /// at least one time lies beyond, and 100 %.
     pub(crate) fn cdf(&self) -> Vec<(f64, f64)> {
         let tail = [5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5];
-        let observed = tail
-            .into_iter()
-            .filter(|beyond| beyond * self.n as f64 >= 1.0);
-        let fractions = (0..100)
-            .map(|percent| f64::from(percent) / 100.0)
-            .chain(observed.map(|beyond| 1.0 - beyond))
-            .chain([1.0]);
+        let observed = tail.into_iter().filter(|beyond| beyond * self.n as f64 >= 1.0);
+        let fractions =
+            (0..100).map(|percent| f64::from(percent) / 100.0).chain(observed.map(|beyond| 1.0 - beyond)).chain([1.0]);
         let mut buckets = self.buckets.iter();
         let (mut seen, mut reached) = (0, 0);
         fractions

@@ -145,14 +145,7 @@ impl Recorder {
 
     /// Counts a packet of a group that left the queue of `direction` at `at` with the sojourn time `delay`, and of which
     /// `carried` bytes count ([`Recorder::carried`]).
-    pub fn group_left(
-        &mut self,
-        group: usize,
-        direction: Direction,
-        at: Instant,
-        delay: Nanos,
-        carried: u64,
-    ) {
+    pub fn group_left(&mut self, group: usize, direction: Direction, at: Instant, delay: Nanos, carried: u64) {
         let measures = self.measures(at);
         if let Some(link) = self.group_link(group, direction) {
             link.carried_bytes += carried;
@@ -211,8 +204,7 @@ impl Recorder {
             tally.connection(segments, ending, handshake, waited, ends);
         }
         if self.keeps_connections {
-            let connection =
-                ConnectionRecord::new(workload, started, segments, ending, handshake, waited, ends);
+            let connection = ConnectionRecord::new(workload, started, segments, ending, handshake, waited, ends);
             self.record.connections.push(connection);
         }
     }
@@ -232,11 +224,7 @@ impl Recorder {
         let (from, to) = (self.record.from, self.record.to);
         let lived = until.min(to).saturating_since(started.max(from));
         if lived > Nanos::ZERO || bytes > 0 {
-            self.record.long_flows.push(LongFlow {
-                direction,
-                bytes,
-                lived,
-            });
+            self.record.long_flows.push(LongFlow { direction, bytes, lived });
         }
     }
 
@@ -263,9 +251,7 @@ impl Recorder {
             link.queue_delay.compact();
         }
         record.timeline.end_recording();
-        record
-            .connections
-            .sort_by_key(|connection| connection.started);
+        record.connections.sort_by_key(|connection| connection.started);
         self.record
     }
 

@@ -17,194 +17,87 @@ const METRICS: &[Metric] = &[
     ("completed", None, |r| Some(r.all.completed as f64)),
     ("unfinished", Some(Lower), |r| Some(r.all.unfinished as f64)),
     ("failed", Some(Lower), |r| Some(r.all.failed as f64)),
-    ("response_time_s.mean", Some(Lower), |r| {
-        r.all.response.mean_s()
-    }),
-    ("response_time_s.p50", Some(Lower), |r| {
-        r.all.response.quantile_s(0.50)
-    }),
-    ("response_time_s.p95", Some(Lower), |r| {
-        r.all.response.quantile_s(0.95)
-    }),
-    ("response_time_s.p99", Some(Lower), |r| {
-        r.all.response.quantile_s(0.99)
-    }),
-    ("handshake_s.mean", Some(Lower), |r| {
-        r.all.handshake.mean_s()
-    }),
+    ("response_time_s.mean", Some(Lower), |r| r.all.response.mean_s()),
+    ("response_time_s.p50", Some(Lower), |r| r.all.response.quantile_s(0.50)),
+    ("response_time_s.p95", Some(Lower), |r| r.all.response.quantile_s(0.95)),
+    ("response_time_s.p99", Some(Lower), |r| r.all.response.quantile_s(0.99)),
+    ("handshake_s.mean", Some(Lower), |r| r.all.handshake.mean_s()),
     ("rtt_s.mean", Some(Lower), |r| r.all.rtt.mean()),
-    ("queue_delay_s.mean", Some(Lower), |r| {
-        down(r).queue_delay.mean_s()
-    }),
-    ("queue_delay_s.p50", Some(Lower), |r| {
-        down(r).queue_delay.quantile_s(0.50)
-    }),
-    ("queue_delay_s.p95", Some(Lower), |r| {
-        down(r).queue_delay.quantile_s(0.95)
-    }),
-    ("queue_delay_s.p99", Some(Lower), |r| {
-        down(r).queue_delay.quantile_s(0.99)
-    }),
+    ("queue_delay_s.mean", Some(Lower), |r| down(r).queue_delay.mean_s()),
+    ("queue_delay_s.p50", Some(Lower), |r| down(r).queue_delay.quantile_s(0.50)),
+    ("queue_delay_s.p95", Some(Lower), |r| down(r).queue_delay.quantile_s(0.95)),
+    ("queue_delay_s.p99", Some(Lower), |r| down(r).queue_delay.quantile_s(0.99)),
     ("loss.all", Some(Lower), |r| loss(r).all),
     ("loss.data", Some(Lower), |r| loss(r).data),
     ("loss.syn", Some(Lower), |r| loss(r).syn),
     ("loss.synack", Some(Lower), |r| loss(r).synack),
     ("loss.handshake", Some(Lower), |r| loss(r).handshake),
-    ("links.down.loss.all", Some(Lower), |r| {
-        loss_of(&[down(r)]).all
-    }),
-    ("links.down.loss.handshake", Some(Lower), |r| {
-        loss_of(&[down(r)]).handshake
-    }),
-    ("links.up.loss.handshake", Some(Lower), |r| {
-        loss_of(&[up(r)]).handshake
-    }),
-    ("retransmission.packet_probability", Some(Lower), |r| {
-        retransmission(&r.all).packet_probability
-    }),
-    ("retransmission.syn_probability", Some(Lower), |r| {
-        retransmission(&r.all).syn_probability
-    }),
-    ("retransmission.syn_share", None, |r| {
-        retransmission(&r.all).syn_share
-    }),
-    (
-        "retransmission.connections_with_syn_loss",
-        Some(Lower),
-        |r| retransmission(&r.all).connections_with_syn_loss,
-    ),
-    ("retransmission.delay_mean_s", Some(Lower), |r| {
-        retransmission(&r.all).delay_mean_s
-    }),
-    ("retransmission.delay_mean_syn_part_s", Some(Lower), |r| {
-        retransmission(&r.all).delay_mean_syn_part_s
-    }),
+    ("links.down.loss.all", Some(Lower), |r| loss_of(&[down(r)]).all),
+    ("links.down.loss.handshake", Some(Lower), |r| loss_of(&[down(r)]).handshake),
+    ("links.up.loss.handshake", Some(Lower), |r| loss_of(&[up(r)]).handshake),
+    ("retransmission.packet_probability", Some(Lower), |r| retransmission(&r.all).packet_probability),
+    ("retransmission.syn_probability", Some(Lower), |r| retransmission(&r.all).syn_probability),
+    ("retransmission.syn_share", None, |r| retransmission(&r.all).syn_share),
+    ("retransmission.connections_with_syn_loss", Some(Lower), |r| retransmission(&r.all).connections_with_syn_loss),
+    ("retransmission.delay_mean_s", Some(Lower), |r| retransmission(&r.all).delay_mean_s),
+    ("retransmission.delay_mean_syn_part_s", Some(Lower), |r| retransmission(&r.all).delay_mean_syn_part_s),
     // The scheme determines which connections these means cover, so the values of two schemes are not comparable.
-    ("retransmission.delay_mean_with_syn_loss_s", None, |r| {
-        retransmission(&r.all).delay_mean_with_syn_loss_s
-    }),
-    ("retransmission.delay_mean_without_syn_loss_s", None, |r| {
-        retransmission(&r.all).delay_mean_without_syn_loss_s
-    }),
-    ("retransmission.delay_sum_mean_s", Some(Lower), |r| {
-        retransmission(&r.all).delay_sum_mean_s
-    }),
-    (
-        "retransmission.delay_sum_mean_syn_part_s",
-        Some(Lower),
-        |r| retransmission(&r.all).delay_sum_mean_syn_part_s,
-    ),
+    ("retransmission.delay_mean_with_syn_loss_s", None, |r| retransmission(&r.all).delay_mean_with_syn_loss_s),
+    ("retransmission.delay_mean_without_syn_loss_s", None, |r| retransmission(&r.all).delay_mean_without_syn_loss_s),
+    ("retransmission.delay_sum_mean_s", Some(Lower), |r| retransmission(&r.all).delay_sum_mean_s),
+    ("retransmission.delay_sum_mean_syn_part_s", Some(Lower), |r| retransmission(&r.all).delay_sum_mean_syn_part_s),
     ("utilization", Some(Higher), |r| utilization(down(r))),
-    ("long_goodput_bps.mean", Some(Higher), |r| {
-        long_goodput_bps(r, Direction::Down)
-    }),
-    ("jain_index", Some(Higher), |r| {
-        jain_index(r, Direction::Down)
-    }),
-    ("links.up.long_goodput_bps.mean", Some(Higher), |r| {
-        long_goodput_bps(r, Direction::Up)
-    }),
-    ("links.up.jain_index", Some(Higher), |r| {
-        jain_index(r, Direction::Up)
-    }),
+    ("long_goodput_bps.mean", Some(Higher), |r| long_goodput_bps(r, Direction::Down)),
+    ("jain_index", Some(Higher), |r| jain_index(r, Direction::Down)),
+    ("links.up.long_goodput_bps.mean", Some(Higher), |r| long_goodput_bps(r, Direction::Up)),
+    ("links.up.jain_index", Some(Higher), |r| jain_index(r, Direction::Up)),
 ];
 
 /// A scalar metric of an application: path in the JSON of its result, direction of improvement, value of a run with the
 /// length of its measured window.
-type ApplicationMetric = (
-    &'static str,
-    Option<Better>,
-    fn(&ApplicationRecord, Nanos) -> Option<f64>,
-);
+type ApplicationMetric = (&'static str, Option<Better>, fn(&ApplicationRecord, Nanos) -> Option<f64>);
 
 const APPLICATION_METRICS: &[ApplicationMetric] = &[
     ("delay_s.mean", Some(Lower), |a, _| a.delay().mean_s()),
-    ("delay_s.p50", Some(Lower), |a, _| {
-        a.delay().quantile_s(0.50)
-    }),
-    ("delay_s.p95", Some(Lower), |a, _| {
-        a.delay().quantile_s(0.95)
-    }),
-    ("delay_s.p99", Some(Lower), |a, _| {
-        a.delay().quantile_s(0.99)
-    }),
+    ("delay_s.p50", Some(Lower), |a, _| a.delay().quantile_s(0.50)),
+    ("delay_s.p95", Some(Lower), |a, _| a.delay().quantile_s(0.95)),
+    ("delay_s.p99", Some(Lower), |a, _| a.delay().quantile_s(0.99)),
     ("jitter_s.mean", Some(Lower), |a, _| a.jitter().mean_s()),
-    ("jitter_s.p99", Some(Lower), |a, _| {
-        a.jitter().quantile_s(0.99)
-    }),
+    ("jitter_s.p99", Some(Lower), |a, _| a.jitter().quantile_s(0.99)),
     ("loss.mean", Some(Lower), |a, _| a.lost_fraction()),
     ("useless.mean", Some(Lower), |a, _| a.useless_fraction()),
-    ("late_frames.mean", Some(Lower), |a, _| {
-        a.late_frame_fraction()
-    }),
-    ("stalls_per_minute.mean", Some(Lower), |a, _| {
-        a.stalls_per_minute()
-    }),
+    ("late_frames.mean", Some(Lower), |a, _| a.late_frame_fraction()),
+    ("stalls_per_minute.mean", Some(Lower), |a, _| a.stalls_per_minute()),
     ("stalled.mean", Some(Lower), |a, _| a.stalled_fraction()),
-    ("connect_s.mean", Some(Lower), |a, _| {
-        a.connect_times().mean_s()
-    }),
-    ("transaction_s.mean", Some(Lower), |a, _| {
-        a.transactions().mean_s()
-    }),
-    ("transaction_s.p50", Some(Lower), |a, _| {
-        a.transactions().quantile_s(0.50)
-    }),
-    ("transaction_s.p95", Some(Lower), |a, _| {
-        a.transactions().quantile_s(0.95)
-    }),
-    ("transaction_s.p99", Some(Lower), |a, _| {
-        a.transactions().quantile_s(0.99)
-    }),
+    ("connect_s.mean", Some(Lower), |a, _| a.connect_times().mean_s()),
+    ("transaction_s.mean", Some(Lower), |a, _| a.transactions().mean_s()),
+    ("transaction_s.p50", Some(Lower), |a, _| a.transactions().quantile_s(0.50)),
+    ("transaction_s.p95", Some(Lower), |a, _| a.transactions().quantile_s(0.95)),
+    ("transaction_s.p99", Some(Lower), |a, _| a.transactions().quantile_s(0.99)),
     ("failed", Some(Lower), |a, _| Some(a.failed as f64)),
     ("unfinished", Some(Lower), |a, _| Some(a.unfinished as f64)),
-    (
-        "goodput_bps.mean",
-        Some(Higher),
-        ApplicationRecord::goodput_bps,
-    ),
+    ("goodput_bps.mean", Some(Higher), ApplicationRecord::goodput_bps),
 ];
 
 /// A scalar metric of a group on a link: path in the JSON of its result, direction of improvement, value of a run.
-type GroupLinkMetric = (
-    &'static str,
-    Option<Better>,
-    fn(&GroupLink, &RunRecord, Direction) -> Option<f64>,
-);
+type GroupLinkMetric = (&'static str, Option<Better>, fn(&GroupLink, &RunRecord, Direction) -> Option<f64>);
 
 // Whether more of the link for one group is better depends on the others.
 const GROUP_LINK_METRICS: &[GroupLinkMetric] = &[
-    ("rate_bps.mean", None, |g, run, _| {
-        bits_per_second(run, g.carried_bytes)
-    }),
+    ("rate_bps.mean", None, |g, run, _| bits_per_second(run, g.carried_bytes)),
     ("share.mean", None, share_of_link),
     ("loss.mean", Some(Lower), |g, _, _| loss_of_group(g)),
-    ("queue_delay_s.mean", Some(Lower), |g, _, _| {
-        g.queue_delay.mean_s()
-    }),
-    ("queue_delay_s.p50", Some(Lower), |g, _, _| {
-        g.queue_delay.quantile_s(0.50)
-    }),
-    ("queue_delay_s.p95", Some(Lower), |g, _, _| {
-        g.queue_delay.quantile_s(0.95)
-    }),
-    ("queue_delay_s.p99", Some(Lower), |g, _, _| {
-        g.queue_delay.quantile_s(0.99)
-    }),
+    ("queue_delay_s.mean", Some(Lower), |g, _, _| g.queue_delay.mean_s()),
+    ("queue_delay_s.p50", Some(Lower), |g, _, _| g.queue_delay.quantile_s(0.50)),
+    ("queue_delay_s.p95", Some(Lower), |g, _, _| g.queue_delay.quantile_s(0.95)),
+    ("queue_delay_s.p99", Some(Lower), |g, _, _| g.queue_delay.quantile_s(0.99)),
 ];
 
 /// Bytes of the group that the link of `direction` carried, as a fraction of those that it could carry.
-pub(super) fn share_of_link(
-    group: &GroupLink,
-    run: &RunRecord,
-    direction: Direction,
-) -> Option<f64> {
+pub(super) fn share_of_link(group: &GroupLink, run: &RunRecord, direction: Direction) -> Option<f64> {
     let link = &run.links[direction.index()];
     // A packet that is being sent when the rate falls leaves at the rate at which it began, so that a link may carry more.
-    ratio(
-        group.carried_bytes,
-        link.capacity_bytes.max(link.carried_bytes),
-    )
+    ratio(group.carried_bytes, link.capacity_bytes.max(link.carried_bytes))
 }
 
 /// Fraction of the group's packets that the queue dropped or the link lost.
@@ -221,26 +114,19 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
         values: runs.iter().map(of).collect(),
     };
     let ranges = runs.first().map_or(0, |run| run.all.by_size.sums.len());
-    let of_ranges = (0..ranges).map(|range| {
-        series(&name_of_range(range), Some(Lower), &|run| {
-            run.all.by_size.sums[range].mean()
-        })
-    });
+    let of_ranges =
+        (0..ranges).map(|range| series(&name_of_range(range), Some(Lower), &|run| run.all.by_size.sums[range].mean()));
     let applications = runs.first().map_or(0, |run| run.applications.len());
     let of_applications = (0..applications).flat_map(|index| {
         APPLICATION_METRICS.iter().map(move |(name, better, of)| {
             let name = name_of_application(index, name);
-            series(&name, *better, &|run| {
-                of(&run.applications[index], run.window())
-            })
+            series(&name, *better, &|run| of(&run.applications[index], run.window()))
         })
     });
     let groups = runs.first().map_or(0, |run| run.groups.len());
     let of_groups = (0..groups).flat_map(|index| {
         let name = format!("groups.{index}.response_time_s.mean");
-        let response = series(&name, Some(Lower), &|run| {
-            run.groups[index].response.mean_s()
-        });
+        let response = series(&name, Some(Lower), &|run| run.groups[index].response.mean_s());
         let seen = Direction::BOTH.into_iter();
         let seen = seen.filter(move |direction| has_packets(runs, index, *direction));
         let of_links = seen.flat_map(move |direction| {
@@ -255,11 +141,7 @@ pub(super) fn by_seed(runs: &[RunRecord]) -> Vec<Series> {
         std::iter::once(response).chain(of_links)
     });
     of_ranges
-        .chain(
-            METRICS
-                .iter()
-                .map(|(name, better, of)| series(name, *better, of)),
-        )
+        .chain(METRICS.iter().map(|(name, better, of)| series(name, *better, of)))
         .chain(of_groups)
         .chain(of_applications)
         .collect()
@@ -302,14 +184,9 @@ impl RunRecord {
     /// observation.
     pub fn metrics(&self) -> impl Iterator<Item = Option<f64>> {
         let of_ranges = self.all.by_size.sums.iter().map(|sum| sum.mean());
-        let of_applications = (self.applications.iter()).flat_map(|application| {
-            APPLICATION_METRICS
-                .iter()
-                .map(|(.., of)| of(application, self.window()))
-        });
-        of_ranges
-            .chain(METRICS.iter().map(|(_, _, of)| of(self)))
-            .chain(of_applications)
+        let of_applications = (self.applications.iter())
+            .flat_map(|application| APPLICATION_METRICS.iter().map(|(.., of)| of(application, self.window())));
+        of_ranges.chain(METRICS.iter().map(|(_, _, of)| of(self))).chain(of_applications)
     }
 }
 
@@ -329,11 +206,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 pub(super) fn loss_of(links: &[&LinkRecord]) -> Loss {
     let of = |classes: &[Class]| {
         let sum = |counts: fn(&LinkRecord) -> &[u64; Class::COUNT]| -> u64 {
-            let cells = links.iter().flat_map(|link| {
-                classes
-                    .iter()
-                    .map(move |class| counts(link)[*class as usize])
-            });
+            let cells = links.iter().flat_map(|link| classes.iter().map(move |class| counts(link)[*class as usize]));
             cells.sum()
         };
         ratio(sum(|link| &link.dropped), sum(|link| &link.offered))

@@ -7,10 +7,7 @@ fn named<S: serde::Serializer>(names: &[&str], counts: &[u64], to: S) -> Result<
 }
 
 /// Reads counters by name; missing counters are zero, unknown names are refused.
-fn counts<'de, D: serde::Deserializer<'de>, const N: usize>(
-    names: &[&str; N],
-    from: D,
-) -> Result<[u64; N], D::Error> {
+fn counts<'de, D: serde::Deserializer<'de>, const N: usize>(names: &[&str; N], from: D) -> Result<[u64; N], D::Error> {
     use serde::{Deserialize, de::Error};
     let named = std::collections::BTreeMap::<String, u64>::deserialize(from)?;
     let mut counts = [0; N];
@@ -27,16 +24,11 @@ pub(super) mod by_class {
     use crate::metrics::class::Class;
     use serde::{Deserializer, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(
-        counts: &[u64; Class::COUNT],
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(counts: &[u64; Class::COUNT], to: S) -> Result<S::Ok, S::Error> {
         super::named(&Class::NAMES, counts, to)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<[u64; Class::COUNT], D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; Class::COUNT], D::Error> {
         super::counts(&Class::NAMES, from)
     }
 }
@@ -46,16 +38,11 @@ pub(super) mod by_reason {
     use crate::metrics::class::REASONS;
     use serde::{Deserializer, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(
-        counts: &[u64; REASONS.len()],
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(counts: &[u64; REASONS.len()], to: S) -> Result<S::Ok, S::Error> {
         super::named(&REASONS, counts, to)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<[u64; REASONS.len()], D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[u64; REASONS.len()], D::Error> {
         super::counts(&REASONS, from)
     }
 }

@@ -29,10 +29,7 @@ struct Widened {
 impl Widened {
     /// Distribution for `n` values, at least two.
     fn of(n: usize) -> Widened {
-        Widened {
-            freedom: n - 1,
-            widening: widening(n),
-        }
+        Widened { freedom: n - 1, widening: widening(n) }
     }
 
     /// Half-width of the 95 % confidence interval of a mean with this standard error.
@@ -71,10 +68,7 @@ pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Mean {
     let Some((mean, error)) = mean_and_error(&values) else {
         return Mean::default();
     };
-    Mean {
-        mean: Some(mean),
-        ci95: error.map(|error| Widened::of(values.len()).ci95(error)),
-    }
+    Mean { mean: Some(mean), ci95: error.map(|error| Widened::of(values.len()).ci95(error)) }
 }
 
 /// Half-width of the confidence interval of a mean of `n` values, at least two, in standard deviations of a value.
@@ -96,10 +90,7 @@ pub(crate) fn ratio(a: &[Option<f64>], b: &[Option<f64>]) -> Mean {
     }
     let ratio = over / under;
     let rest = a.iter().zip(&b).map(|(a, b)| (a - ratio * b) / under);
-    Mean {
-        mean: Some(ratio),
-        ci95: mean_of(rest).ci95,
-    }
+    Mean { mean: Some(ratio), ci95: mean_of(rest).ci95 }
 }
 
 /// Result of a paired test.
@@ -128,9 +119,7 @@ pub(crate) fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
 /// Tests how much `a` differs from `b`, as a fraction: the logarithms of the ratios of the seeds, or the differences in units
 /// of the larger mean if a value is not positive, as where nothing is lost. `None` if there is no seed with both values.
 pub(crate) fn relative(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
-    let pairs: Vec<(f64, f64)> = (a.iter().zip(b))
-        .filter_map(|(a, b)| Some(((*a)?, (*b)?)))
-        .collect();
+    let pairs: Vec<(f64, f64)> = (a.iter().zip(b)).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
     let apply = |change: &dyn Fn(f64) -> f64| -> Option<Test> {
         let changed = |pick: fn(&(f64, f64)) -> f64| -> Vec<Option<f64>> {
             pairs.iter().map(|pair| Some(change(pick(pair)))).collect()
@@ -140,9 +129,7 @@ pub(crate) fn relative(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Test> {
     if pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0) {
         return apply(&|value| libm::log(value));
     }
-    let sums = pairs
-        .iter()
-        .fold((0.0, 0.0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1));
+    let sums = pairs.iter().fold((0.0, 0.0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1));
     let larger = f64::max(sums.0.abs(), sums.1.abs()) / pairs.len() as f64;
     apply(&|value| if larger > 0.0 { value / larger } else { value })
 }
@@ -185,24 +172,12 @@ mod tests {
     fn paired_tests_are_those_of_scipy_widened() {
         let b = [0.421, 0.377, 0.433, 0.452, 0.398];
         let cases: [(&[f64], &[f64], [f64; 3]); 3] = [
-            (
-                &[0.913, 0.874, 1.021, 0.955, 0.899],
-                &b,
-                [0.516_2, 0.050_110_027_053_473_64, 8.893_860_482_511_343e-6],
-            ),
-            (
-                &b,
-                &[0.418, 0.381, 0.431, 0.449, 0.402],
-                [0.0, 0.004_562_164_841_374_91, 1.0],
-            ),
+            (&[0.913, 0.874, 1.021, 0.955, 0.899], &b, [0.516_2, 0.050_110_027_053_473_64, 8.893_860_482_511_343e-6]),
+            (&b, &[0.418, 0.381, 0.431, 0.449, 0.402], [0.0, 0.004_562_164_841_374_91, 1.0]),
             (
                 &[1.0, 2.5, 2.0],
                 &[0.5, 2.6, 1.1],
-                [
-                    0.433_333_333_333_333_3,
-                    1.250_321_895_875_155_4,
-                    0.274_410_756_158_268_27,
-                ],
+                [0.433_333_333_333_333_3, 1.250_321_895_875_155_4, 0.274_410_756_158_268_27],
             ),
         ];
         for (a, b, [mean, ci95, p]) in cases {
@@ -211,14 +186,10 @@ mod tests {
             let wider = widening(a.len());
             let ci95 = wider * ci95;
             let freedom = a.len() - 1;
-            let p =
-                1.0 - students_t::within(freedom, students_t::quantile(freedom, 1.0 - p) / wider);
+            let p = 1.0 - students_t::within(freedom, students_t::quantile(freedom, 1.0 - p) / wider);
             let (found_ci95, found_p) = test.ci95_and_p.unwrap();
             for (found, expected) in [(test.mean, mean), (found_ci95, ci95), (found_p, p)] {
-                assert!(
-                    (found - expected).abs() < 1e-8 * expected.max(1e-3),
-                    "{found} {expected}"
-                );
+                assert!((found - expected).abs() < 1e-8 * expected.max(1e-3), "{found} {expected}");
             }
         }
     }
@@ -238,19 +209,13 @@ mod tests {
     #[test]
     fn a_ratio_of_means_has_the_interval_of_its_pairs() {
         let known = |list: &[f64]| list.iter().copied().map(Some).collect::<Vec<_>>();
-        let (a, b) = (
-            known(&[8.0, 9.0, 10.0, 11.0, 12.0]),
-            known(&[2.0, 2.25, 2.5, 2.75, 3.0]),
-        );
+        let (a, b) = (known(&[8.0, 9.0, 10.0, 11.0, 12.0]), known(&[2.0, 2.25, 2.5, 2.75, 3.0]));
         // Four times as much in every seed, though the seeds differ.
         let Mean { mean, ci95 } = ratio(&a, &b);
         assert_eq!(mean, Some(4.0));
         assert!(ci95.unwrap() < 1e-9, "{ci95:?}");
         let twice = ratio(&known(&[2.0, 4.0]), &known(&[1.0, 1.0]));
-        assert_eq!(
-            (twice.mean, twice.ci95),
-            (Some(3.0), mean_of([2.0, 4.0].into_iter()).ci95)
-        );
+        assert_eq!((twice.mean, twice.ci95), (Some(3.0), mean_of([2.0, 4.0].into_iter()).ci95));
         assert_eq!(ratio(&a, &known(&[0.0; 5])), Mean::default());
         assert_eq!(ratio(&[None], &[Some(1.0)]), Mean::default());
     }
@@ -263,12 +228,7 @@ mod tests {
         let nothing = relative(&known(&[0.0, 0.0]), &known(&[2.0, 4.0])).unwrap();
         assert_eq!(nothing.mean, -1.0);
         assert!(nothing.ci95_and_p.is_some());
-        assert_eq!(
-            relative(&known(&[0.0, 0.0]), &known(&[0.0, 0.0]))
-                .unwrap()
-                .mean,
-            0.0
-        );
+        assert_eq!(relative(&known(&[0.0, 0.0]), &known(&[0.0, 0.0])).unwrap().mean, 0.0);
     }
 
     #[test]

@@ -84,10 +84,7 @@ impl Waited {
             Ending::Failed | Ending::Unfinished => Instant::NEVER,
         };
         let waits = || ends.iter().map(|stats| &stats.waits);
-        Waited {
-            total: Waits::total(waits(), until),
-            syn_part: Waits::handshake(waits(), until),
-        }
+        Waited { total: Waits::total(waits(), until), syn_part: Waits::handshake(waits(), until) }
     }
 }
 

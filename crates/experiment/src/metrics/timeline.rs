@@ -34,12 +34,7 @@ struct Slice {
 impl Timeline {
     pub(crate) fn new(duration: Nanos) -> Timeline {
         let slice = Nanos(duration.0.div_ceil(SLICES).max(1));
-        Timeline {
-            slice,
-            slices: vec![Slice::default(); SLICES as usize],
-            current: 0,
-            end: Instant::ZERO + slice,
-        }
+        Timeline { slice, slices: vec![Slice::default(); SLICES as usize], current: 0, end: Instant::ZERO + slice }
     }
 
     /// Counts a packet that left the queue at `now` with the sojourn time `delay`; ignored after the last slice. `now`
@@ -77,8 +72,7 @@ impl Timeline {
             .map(|(index, slice)| QueuePoint {
                 t_s: (self.slice * index as u64).as_secs_f64(),
                 // Microseconds suffice for a plot and keep the JSON small.
-                mean_s: (slice.n > 0)
-                    .then(|| (slice.sum.0 as f64 / f64::from(slice.n) / 1e3).round() / 1e6),
+                mean_s: (slice.n > 0).then(|| (slice.sum.0 as f64 / f64::from(slice.n) / 1e3).round() / 1e6),
                 max_s: (slice.n > 0).then(|| slice.max.as_micros() as f64 / 1e6),
             })
             .collect()
@@ -94,11 +88,7 @@ mod tests {
         let mut timeline = Timeline::new(Nanos(100));
         timeline.record(Instant(50), Nanos(7));
         timeline.record(Instant::from_secs(86_400), Nanos(9));
-        let with_packets = timeline
-            .points()
-            .iter()
-            .filter(|p| p.max_s.is_some())
-            .count();
+        let with_packets = timeline.points().iter().filter(|p| p.max_s.is_some()).count();
         assert_eq!(with_packets, 1);
     }
 }

@@ -26,31 +26,22 @@ impl Scenario {
     pub fn metric_names(&self, ranges: usize) -> Vec<String> {
         let applications = self.applications().into_iter();
         let of_applications = applications.flat_map(|application| {
-            RunRecord::application_metric_names()
-                .map(move |name| format!("{}.{name}", application.name))
+            RunRecord::application_metric_names().map(move |name| format!("{}.{name}", application.name))
         });
-        RunRecord::metric_names(ranges)
-            .chain(of_applications)
-            .collect()
+        RunRecord::metric_names(ranges).chain(of_applications).collect()
     }
 
     /// The applications, and for each workload the index of its application; `None`: the workload is no application.
     pub(crate) fn numbered_applications(&self) -> (Vec<Application>, Vec<Option<usize>>) {
         let named = || {
-            (self.workloads.iter()).map(|workload| {
-                Some((
-                    workload.application_name()?,
-                    workload.traffic.application()?,
-                ))
-            })
+            (self.workloads.iter())
+                .map(|workload| Some((workload.application_name()?, workload.traffic.application()?)))
         };
         let mut applications: Vec<Application> = Vec::new();
         let numbers = named().map(|part| {
             let (name, kind) = part?;
             // Lookups and page loads of one group have no common distribution.
-            let alone = named()
-                .flatten()
-                .all(|(other, of)| other != name || of == kind);
+            let alone = named().flatten().all(|(other, of)| other != name || of == kind);
             let application = Application {
                 name: match alone {
                     true => name.to_owned(),

@@ -19,13 +19,8 @@ impl Scenario {
             return self.schemes.clone();
         }
         let real = builtin::find("real").expect("real is built in");
-        let (from, to) = [&real, self]
-            .map(|scenario| scenario.link(Direction::Down).rate)
-            .into();
-        real.schemes
-            .iter()
-            .map(|spec| fit(spec, from, to).expect("schemes of real take all scaled limits"))
-            .collect()
+        let (from, to) = [&real, self].map(|scenario| scenario.link(Direction::Down).rate).into();
+        real.schemes.iter().map(|spec| fit(spec, from, to).expect("schemes of real take all scaled limits")).collect()
     }
 
     /// Scales the explicit limits of the schemes to compare and of the queue of each link from the rates `before` to
@@ -79,10 +74,7 @@ mod tests {
 
     fn at(rate: &str) -> Scenario {
         let mut scenario = Scenario::builtin("real").unwrap();
-        let change = LinkChange {
-            down: Some(rate.parse().unwrap()),
-            ..LinkChange::default()
-        };
+        let change = LinkChange { down: Some(rate.parse().unwrap()), ..LinkChange::default() };
         scenario.change_links(&change).unwrap();
         scenario
     }
@@ -98,20 +90,10 @@ mod tests {
         assert_eq!(schemes("2.4mbit"), own);
         assert_eq!(schemes("400kbit"), own);
         let fast = schemes("24mbit");
-        assert_eq!(
-            fast[..3],
-            [
-                "pfifo limit=500",
-                "bfifo limit=750000b",
-                "red limit=750000b"
-            ]
-        );
+        assert_eq!(fast[..3], ["pfifo limit=500", "bfifo limit=750000b", "red limit=750000b"]);
         assert_eq!(fast[5..7], ["codel", "codel target=20ms"]);
         assert_eq!(fast[12], "syn_fin_prio maxlen=0 share=100 limit=500");
-        assert_eq!(
-            schemes("240mbit")[..2],
-            ["pfifo limit=1000", "bfifo limit=1500000b"]
-        );
+        assert_eq!(schemes("240mbit")[..2], ["pfifo limit=1000", "bfifo limit=1500000b"]);
     }
 
     #[test]
@@ -119,10 +101,7 @@ mod tests {
         for power in 0..=43 {
             let mut scenario = Scenario::builtin("real").unwrap();
             scenario.schemes.clear();
-            scenario.set_rate(
-                Direction::Down,
-                Rate::from_bits_per_second(1 << power).unwrap(),
-            );
+            scenario.set_rate(Direction::Down, Rate::from_bits_per_second(1 << power).unwrap());
             assert!(scenario.schemes_to_compare().len() > 10);
         }
     }
@@ -134,10 +113,7 @@ mod tests {
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=100");
         let mut scenario = Scenario::builtin("real").unwrap();
         let assumptions = scenario.assumptions.clone();
-        let change = LinkChange {
-            up: Some("4mbit".parse().unwrap()),
-            ..LinkChange::default()
-        };
+        let change = LinkChange { up: Some("4mbit".parse().unwrap()), ..LinkChange::default() };
         scenario.change_links(&change).unwrap();
         assert_eq!(scenario.links[0].qdisc.to_string(), "pfifo limit=50");
         assert_eq!(scenario.links[1].qdisc.to_string(), "pfifo limit=500");

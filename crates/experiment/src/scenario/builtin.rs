@@ -10,32 +10,17 @@ use gentle_units::Nanos;
 /// Texts of the scenarios by name. Some files are links to those in `papers/spa-2018`.
 const FILES: [(&str, &str); 8] = [
     ("real", include_str!("../../scenarios/real.toml")),
-    (
-        "real-reverse",
-        include_str!("../../scenarios/real-reverse.toml"),
-    ),
+    ("real-reverse", include_str!("../../scenarios/real-reverse.toml")),
     ("short", include_str!("../../scenarios/short.toml")),
     ("10m", include_str!("../../scenarios/10m.toml")),
-    (
-        "home-evening",
-        include_str!("../../scenarios/home-evening.toml"),
-    ),
+    ("home-evening", include_str!("../../scenarios/home-evening.toml")),
     ("office", include_str!("../../scenarios/office.toml")),
     ("calls", include_str!("../../scenarios/calls.toml")),
     ("rrul", include_str!("../../scenarios/rrul.toml")),
 ];
 
 /// Names of the built-in scenarios: the types of `spa-2018`, Table III, then traffic of today.
-pub const BUILTIN: [&str; 8] = [
-    "real",
-    "real-reverse",
-    "short",
-    "10m",
-    "home-evening",
-    "office",
-    "calls",
-    "rrul",
-];
+pub const BUILTIN: [&str; 8] = ["real", "real-reverse", "short", "10m", "home-evening", "office", "calls", "rrul"];
 
 pub(super) fn text(name: &str) -> Option<&'static str> {
     let (_, text) = FILES.iter().find(|(known, _)| *known == name)?;
@@ -45,9 +30,7 @@ pub(super) fn text(name: &str) -> Option<&'static str> {
 pub(super) fn find(name: &str) -> Option<Scenario> {
     let text = text(name)?;
     let file = format!("scenarios/{name}.toml");
-    let scenario = file::parse(&file, text, &|_| {
-        Err(std::io::Error::from(std::io::ErrorKind::NotFound))
-    });
+    let scenario = file::parse(&file, text, &|_| Err(std::io::Error::from(std::io::ErrorKind::NotFound)));
     Some(scenario.unwrap_or_else(|error| panic!("built-in scenario: {error}")))
 }
 
@@ -74,9 +57,7 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         ));
     }
     scenario.workloads = vec![Workload {
-        traffic: Traffic::Replay {
-            flows: flows.into(),
-        },
+        traffic: Traffic::Replay { flows: flows.into() },
         direction: Direction::Down,
         initiator: Initiator::Sender,
         rtt: Some((rtt, rtt)),

@@ -42,11 +42,7 @@ pub(super) fn parse(kind: Kind, section: &mut Section<'_>) -> Result<Dialogue, S
             off_ns: positive(section.require("off", "\"2s\"")?)?.0,
         }),
     };
-    Ok(Dialogue {
-        users,
-        service,
-        script,
-    })
+    Ok(Dialogue { users, service, script })
 }
 
 fn pages(section: &mut Section<'_>) -> Result<Pages, ScenarioError> {
@@ -55,12 +51,7 @@ fn pages(section: &mut Section<'_>) -> Result<Pages, ScenarioError> {
         item.map_or(Ok(default), |item| varied(item, &range, count))
     };
     let document = log_normal("document", Pages::DOCUMENT, ANSWER, false)?;
-    let objects = log_normal(
-        "objects",
-        Pages::OBJECTS,
-        0..=crate::application::MOST_OBJECTS,
-        true,
-    )?;
+    let objects = log_normal("objects", Pages::OBJECTS, 0..=crate::application::MOST_OBJECTS, true)?;
     let object = log_normal("object", Pages::OBJECT, ANSWER, false)?;
     Ok(Pages {
         pages: section.require("pages", "8")?.real(1.0..=1e6)?,
@@ -89,11 +80,7 @@ fn ssh(section: &mut Section<'_>) -> Result<Ssh, ScenarioError> {
 }
 
 /// Parses one number, or `{ median = 70, p90 = 175 }`; `count`: a plain number, without unit.
-fn varied(
-    item: Item<'_>,
-    range: &RangeInclusive<u64>,
-    count: bool,
-) -> Result<LogNormal, ScenarioError> {
+fn varied(item: Item<'_>, range: &RangeInclusive<u64>, count: bool) -> Result<LogNormal, ScenarioError> {
     let number = |item: &Item<'_>, range: RangeInclusive<u64>| match count {
         true => item.count(range),
         false => item.size(range),

@@ -34,11 +34,7 @@ impl Scenario {
             ));
         }
         // The load takes a moment to compute.
-        let open = if started > MOST_OPEN {
-            self.open()
-        } else {
-            0.0
-        };
+        let open = if started > MOST_OPEN { self.open() } else { 0.0 };
         if open > MOST_OPEN {
             return Err(format!(
                 "about {} connections would be open at a time, because the links cannot carry them; expected at most {}: a lower load, fewer flows or a shorter duration",
@@ -70,15 +66,7 @@ impl Scenario {
         let until_end = |gap: Nanos| 1.0 + self.duration.as_secs_f64() / gap.as_secs_f64();
         match &workload.traffic {
             Traffic::Poisson { gap, .. } => until_end(*gap),
-            Traffic::Web {
-                sessions,
-                session_gap,
-                pages,
-                page_gap,
-                objects,
-                object_gap,
-                ..
-            } => {
+            Traffic::Web { sessions, session_gap, pages, page_gap, objects, object_gap, .. } => {
                 // Counts are rounded up, by half on average.
                 f64::from(*sessions).min(until_end(*session_gap))
                     * (pages + 0.5).min(until_end(*page_gap))

@@ -7,9 +7,7 @@ use super::{Access, Scenario};
 use crate::application::flow::{DatagramTraffic, Kind};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use crate::workload::{
-    ConstantRate, Initiator, TcpChanges, Traffic, Workload, dscp, flows, sizes::Sizes,
-};
+use crate::workload::{ConstantRate, Initiator, TcpChanges, Traffic, Workload, dscp, flows, sizes::Sizes};
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::Nanos;
@@ -47,11 +45,7 @@ pub(super) fn parse(
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Scenario, ScenarioError> {
     let warnings = RefCell::default();
-    let source = Source {
-        file,
-        text,
-        warnings: &warnings,
-    };
+    let source = Source { file, text, warnings: &warnings };
     let mut root = source.root()?;
     let name = stem(file);
     let title = match root.take("title") {
@@ -68,16 +62,9 @@ pub(super) fn parse(
         return Err(duration_item.error("expected more than 0s and at most 86400s"));
     }
     let warmup = time_below(root.take("warmup"), Nanos::ZERO, duration, "the duration")?;
-    let drain = time_below(
-        root.take("drain"),
-        Nanos::from_secs(300),
-        DAY + Nanos(1),
-        "a day",
-    )?;
+    let drain = time_below(root.take("drain"), Nanos::from_secs(300), DAY + Nanos(1), "a day")?;
     let hosts = hosts(root.section("hosts")?)?;
-    let mut links = root
-        .section("link")?
-        .ok_or_else(|| root.error("missing [link.down] and [link.up]"))?;
+    let mut links = root.section("link")?.ok_or_else(|| root.error("missing [link.down] and [link.up]"))?;
     let down = link(&mut links, Direction::Down, read)?;
     let up = link(&mut links, Direction::Up, read)?;
     links.finish()?;
@@ -95,13 +82,10 @@ pub(super) fn parse(
         .into_iter()
         .map(|item| spec(&item))
         .collect::<Result<Vec<_>, _>>()?;
-    let assumptions = strings(
-        root.take("choices"),
-        "[\"The paper is silent on X; this is Y.\"]",
-    )?
-    .into_iter()
-    .map(|item| item.text().map(str::to_owned))
-    .collect::<Result<Vec<_>, _>>()?;
+    let assumptions = strings(root.take("choices"), "[\"The paper is silent on X; this is Y.\"]")?
+        .into_iter()
+        .map(|item| item.text().map(str::to_owned))
+        .collect::<Result<Vec<_>, _>>()?;
     let scenario = Scenario {
         name,
         title,
@@ -123,29 +107,17 @@ pub(super) fn parse(
     if groups > GROUPS {
         return Err(root.error(format!("{groups} groups; expected at most {GROUPS}")));
     }
-    scenario
-        .check_extent()
-        .map_err(|problem| root.error(problem))?;
+    scenario.check_extent().map_err(|problem| root.error(problem))?;
     root.finish()?;
-    Ok(Scenario {
-        warnings: warnings.into_inner(),
-        ..scenario
-    })
+    Ok(Scenario { warnings: warnings.into_inner(), ..scenario })
 }
 
 /// File name without folders and extension.
 pub(super) fn stem(file: &str) -> String {
-    std::path::Path::new(file)
-        .file_stem()
-        .map_or_else(|| file.to_owned(), |s| s.to_string_lossy().into_owned())
+    std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |s| s.to_string_lossy().into_owned())
 }
 
-fn time_below(
-    item: Option<Item<'_>>,
-    default: Nanos,
-    limit: Nanos,
-    what: &str,
-) -> Result<Nanos, ScenarioError> {
+fn time_below(item: Option<Item<'_>>, default: Nanos, limit: Nanos, what: &str) -> Result<Nanos, ScenarioError> {
     let Some(item) = item else {
         return Ok(default);
     };
@@ -172,11 +144,7 @@ pub(super) fn spec(item: &Item<'_>) -> Result<Spec, ScenarioError> {
 }
 
 fn hosts(section: Option<Section<'_>>) -> Result<Hosts, ScenarioError> {
-    let mut hosts = Hosts {
-        profile: Profile::default(),
-        name: DEFAULT_PROFILE.to_owned(),
-        knobs: BTreeMap::new(),
-    };
+    let mut hosts = Hosts { profile: Profile::default(), name: DEFAULT_PROFILE.to_owned(), knobs: BTreeMap::new() };
     let Some(mut section) = section else {
         return Ok(hosts);
     };
@@ -252,18 +220,13 @@ fn workload(
             return Err(item.error("a user connects, always; leave it out"));
         }
         None if matches!(kind, Name::Dialogue(_)) => Initiator::Receiver,
-        Some(item) => item.choice(&[
-            ("sender", Initiator::Sender),
-            ("receiver", Initiator::Receiver),
-        ])?,
+        Some(item) => item.choice(&[("sender", Initiator::Sender), ("receiver", Initiator::Receiver)])?,
         None => Initiator::Sender,
     };
     let rtt = match section.take("rtt") {
         None => None,
         Some(item) => {
-            let too_short = item.error(format!(
-                "expected at least {link_rtt}, the two links' delays together"
-            ));
+            let too_short = item.error(format!("expected at least {link_rtt}, the two links' delays together"));
             let (from, to) = item.time_range()?;
             if from < link_rtt {
                 return Err(too_short);
@@ -329,9 +292,7 @@ fn workload(
             let item = section.require("file", "\"flows.csv\"")?;
             let path = item.text()?;
             let text = read(path).map_err(|error| item.error(format!("{path}: {error}")))?;
-            Traffic::Replay {
-                flows: flows::parse(path, &text, link_rtt)?.into(),
-            }
+            Traffic::Replay { flows: flows::parse(path, &text, link_rtt)?.into() }
         }
         Name::Datagrams(kind) => {
             let (flows, application) = kind.read(&mut section)?;
@@ -339,28 +300,12 @@ fn workload(
                 Some(item) => item.time()?,
                 None => Nanos::ZERO,
             };
-            Traffic::Datagrams(DatagramTraffic {
-                application,
-                flows,
-                start,
-                stop: stop(&mut section, start)?,
-            })
+            Traffic::Datagrams(DatagramTraffic { application, flows, start, stop: stop(&mut section, start)? })
         }
         Name::Dialogue(kind) => Traffic::Dialogue(dialogue::parse(kind, &mut section)?),
     };
     section.finish()?;
-    Ok(Workload {
-        traffic,
-        direction,
-        initiator,
-        rtt,
-        tcp,
-        initiator_tcp,
-        group,
-        dscp,
-        host,
-        tunnel,
-    })
+    Ok(Workload { traffic, direction, initiator, rtt, tcp, initiator_tcp, group, dscp, host, tunnel })
 }
 
 /// Parses a label for reports: 1 to 40 characters on one line.
@@ -402,10 +347,7 @@ fn constant_rate(
         && rate > access.rate
     {
         // Without congestion control the queue of the host's access link would grow without bound.
-        return Err(item.error(format!(
-            "expected at most {}, the rate of the access links",
-            access.rate
-        )));
+        return Err(item.error(format!("expected at most {}, the rate of the access links", access.rate)));
     }
     let bytes = match section.take("packet") {
         Some(item) => item.size(shortest..=65_535)? as u32,
@@ -417,13 +359,7 @@ fn constant_rate(
         Some(item) => item.real(0.0..=1.0)?,
         None => ConstantRate::JITTER,
     };
-    Ok(ConstantRate {
-        rate,
-        bytes,
-        start,
-        stop,
-        jitter,
-    })
+    Ok(ConstantRate { rate, bytes, start, stop, jitter })
 }
 
 /// Reads the range of a start time.
@@ -458,18 +394,15 @@ pub(super) fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
     let sizes = if let Some(fixed) = section.take("segments") {
         Sizes::Fixed(fixed.count(1..=1_000_000_000)?)
     } else if let Some(exponent) = section.take("zipf") {
-        Sizes::zipf(
-            exponent.real(0.01..=20.0)?,
-            section.require("max", "6000")?.count(1..=1_000_000_000)?,
-        )
+        Sizes::zipf(exponent.real(0.01..=20.0)?, section.require("max", "6000")?.count(1..=1_000_000_000)?)
     } else if let Some(shape) = section.take("pareto") {
         let shape = shape.real(1.01..=20.0)?;
         let mean = section.require("mean", "12")?.real(1.0..=1e6)?;
         Sizes::pareto(shape, mean)
     } else {
-        return Err(section.error(
-            "expected { zipf = 1.7, max = 6000 }, { pareto = 1.2, mean = 12 } or { segments = 10 }",
-        ));
+        return Err(
+            section.error("expected { zipf = 1.7, max = 6000 }, { pareto = 1.2, mean = 12 } or { segments = 10 }")
+        );
     };
     section.finish()?;
     Ok(sizes)

@@ -59,11 +59,7 @@ impl LinkConfig {
             return opportunities.saturating_mul(u64::from(OPPORTUNITY));
         }
         let starts = std::iter::once((Instant::ZERO, self.rate)).chain(self.rate_changes());
-        let phases = starts.zip(
-            self.rate_changes()
-                .map(|(at, _)| at)
-                .chain([Instant::NEVER]),
-        );
+        let phases = starts.zip(self.rate_changes().map(|(at, _)| at).chain([Instant::NEVER]));
         // Bits times nanoseconds.
         let bits = phases.map(|((start, rate), end)| {
             let span = end.min(to).saturating_since(start.max(from));
@@ -102,9 +98,7 @@ pub(super) fn link(
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<LinkConfig, ScenarioError> {
     let name = direction.name();
-    let mut section = links
-        .section(name)?
-        .ok_or_else(|| links.error(format!("missing [link.{name}]")))?;
+    let mut section = links.section(name)?.ok_or_else(|| links.error(format!("missing [link.{name}]")))?;
     let trace = match section.take("trace") {
         Some(item) => Some(trace(&item, read)?),
         None => None,
@@ -155,16 +149,16 @@ pub(super) fn link(
     };
     let loss = match section.take("loss") {
         Some(item) if bursts.is_some() => {
-            return Err(item.error(
-                "expected loss or bursts, not both; bursts.good is the loss between bursts",
-            ));
+            return Err(item.error("expected loss or bursts, not both; bursts.good is the loss between bursts"));
         }
         Some(item) => item.real(0.0..=1.0)?,
         None => 0.0,
     };
     let reorder = match section.take("reorder") {
         Some(item) if delay == Nanos::ZERO => {
-            return Err(item.error("without a delay, no packet is under way that could be overtaken; expected delay as well"));
+            return Err(
+                item.error("without a delay, no packet is under way that could be overtaken; expected delay as well")
+            );
         }
         Some(item) => item.real(0.0..=1.0)?,
         None => 0.0,
@@ -191,10 +185,7 @@ pub(super) fn link(
 }
 
 fn probability(section: &mut Section<'_>, key: &'static str) -> Result<Option<f64>, ScenarioError> {
-    section
-        .take(key)
-        .map(|item| item.real(0.0..=1.0))
-        .transpose()
+    section.take(key).map(|item| item.real(0.0..=1.0)).transpose()
 }
 
 fn bursts(mut section: Section<'_>) -> Result<GilbertElliott, ScenarioError> {
@@ -206,16 +197,11 @@ fn bursts(mut section: Section<'_>) -> Result<GilbertElliott, ScenarioError> {
     Ok(GilbertElliott { p, r, bad, good })
 }
 
-fn trace(
-    item: &Item<'_>,
-    read: &dyn Fn(&str) -> std::io::Result<String>,
-) -> Result<Arc<RateTrace>, ScenarioError> {
+fn trace(item: &Item<'_>, read: &dyn Fn(&str) -> std::io::Result<String>) -> Result<Arc<RateTrace>, ScenarioError> {
     let path = item.text()?;
     let text = read(path).map_err(|error| item.error(format!("{path}: {error}")))?;
     let trace = RateTrace::parse(&text);
-    trace
-        .map(Arc::new)
-        .map_err(|error| item.error(format!("{path}: {error}")))
+    trace.map(Arc::new).map_err(|error| item.error(format!("{path}: {error}")))
 }
 
 fn changes(item: Option<Item<'_>>) -> Result<Vec<(Nanos, Rate)>, ScenarioError> {

@@ -48,18 +48,13 @@ impl Scenario {
         if let Some(rate) = change.down {
             scenario.set_rate(Direction::Down, rate);
         }
-        let proportional = change
-            .down
-            .map(|rate| in_proportion(before[1], before[0], rate));
+        let proportional = change.down.map(|rate| in_proportion(before[1], before[0], rate));
         if let Some(rate) = change.up.or(proportional) {
             scenario.set_rate(Direction::Up, rate);
         }
         for direction in Direction::BOTH {
             let now = scenario.link(direction).rate.bits_per_second() as f64;
-            scenario.scale(
-                direction,
-                now / before[direction.index()].bits_per_second() as f64,
-            );
+            scenario.scale(direction, now / before[direction.index()].bits_per_second() as f64);
         }
         if let Some(load) = change.load {
             scenario.set_load(load)?;
@@ -94,32 +89,21 @@ impl Scenario {
             return;
         }
         let fastest = self.access.map(|access| access.rate);
-        let concerned = self
-            .workloads
-            .iter_mut()
-            .filter(|w| w.direction == direction);
+        let concerned = self.workloads.iter_mut().filter(|w| w.direction == direction);
         for workload in concerned {
             match &mut workload.traffic {
                 Traffic::Poisson { gap, .. } => *gap = stretched(*gap, 1.0 / factor),
-                Traffic::Web {
-                    sessions,
-                    session_gap,
-                    ..
-                } => {
+                Traffic::Web { sessions, session_gap, .. } => {
                     let number = f64::from(*sessions) * factor;
                     *sessions = number.round().clamp(1.0, f64::from(u32::MAX)) as u32;
                     *session_gap = stretched(*session_gap, 1.0 / factor);
                 }
-                Traffic::Udp(ConstantRate { rate, .. })
-                | Traffic::SynFlood(ConstantRate { rate, .. }) => {
+                Traffic::Udp(ConstantRate { rate, .. }) | Traffic::SynFlood(ConstantRate { rate, .. }) => {
                     let scaled = times(*rate, factor);
                     // Without congestion control the queue of the host's access link would grow without bound.
                     *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
                 }
-                Traffic::Long { .. }
-                | Traffic::Replay { .. }
-                | Traffic::Datagrams(_)
-                | Traffic::Dialogue(_) => {}
+                Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_) => {}
             }
         }
     }
@@ -127,13 +111,7 @@ impl Scenario {
 
 /// True if the arrival rate of this traffic can change.
 fn scales(traffic: &Traffic) -> bool {
-    !matches!(
-        traffic,
-        Traffic::Long { .. }
-            | Traffic::Replay { .. }
-            | Traffic::Datagrams(_)
-            | Traffic::Dialogue(_)
-    )
+    !matches!(traffic, Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_))
 }
 
 fn stretched(time: Nanos, factor: f64) -> Nanos {
@@ -147,8 +125,8 @@ fn times(rate: Rate, factor: f64) -> Rate {
 
 /// Returns `rate * to / from`, in integers to avoid rounding of the quotient.
 fn in_proportion(rate: Rate, from: Rate, to: Rate) -> Rate {
-    let scaled = u128::from(rate.bits_per_second()) * u128::from(to.bits_per_second())
-        / u128::from(from.bits_per_second());
+    let scaled =
+        u128::from(rate.bits_per_second()) * u128::from(to.bits_per_second()) / u128::from(from.bits_per_second());
     let bits = u64::try_from(scaled).unwrap_or(u64::MAX).max(1);
     Rate::from_bits_per_second(bits).unwrap_or(rate)
 }
@@ -178,22 +156,12 @@ mod tests {
     #[test]
     fn another_rate_keeps_the_load_and_the_reverse_link_in_proportion() {
         let own = Scenario::builtin("real").unwrap();
-        let fast = changed(
-            "real",
-            LinkChange {
-                down: rate("24mbit"),
-                ..LinkChange::default()
-            },
-        );
+        let fast = changed("real", LinkChange { down: rate("24mbit"), ..LinkChange::default() });
         assert_eq!(gap(&fast), Nanos::from_millis(12));
         assert_eq!(fast.link(Direction::Up).rate, rate("4mbit").unwrap());
         let (before, after) = (own.load(Direction::Down), fast.load(Direction::Down));
         assert!((before - after).abs() < 1e-9, "{before} {after}");
-        let both = LinkChange {
-            down: rate("24mbit"),
-            up: rate("1mbit"),
-            load: Some(0.5),
-        };
+        let both = LinkChange { down: rate("24mbit"), up: rate("1mbit"), load: Some(0.5) };
         let both = changed("real", both);
         assert_eq!(both.link(Direction::Up).rate, rate("1mbit").unwrap());
         assert!((both.load(Direction::Down) - 0.5).abs() < 1e-6);
@@ -234,46 +202,25 @@ mod tests {
     #[test]
     fn each_kind_of_traffic_scales_in_its_own_way() {
         let mut scenario = mixed("start_s,bytes\n0,1000\n");
-        let change = LinkChange {
-            down: rate("10mbit"),
-            up: rate("2mbit"),
-            load: None,
-        };
+        let change = LinkChange { down: rate("10mbit"), up: rate("2mbit"), load: None };
         scenario.change_links(&change).unwrap();
         assert!(scenario.link(Direction::Down).changes.is_empty());
         // Ten times the rate would exceed the rate of the access link.
-        let Traffic::Udp(udp) = scenario.workloads[1].traffic else {
-            panic!()
-        };
+        let Traffic::Udp(udp) = scenario.workloads[1].traffic else { panic!() };
         assert_eq!(udp.rate, rate("3mbit").unwrap());
-        let Traffic::Web {
-            sessions,
-            session_gap,
-            ..
-        } = scenario.workloads[2].traffic
-        else {
-            panic!()
-        };
+        let Traffic::Web { sessions, session_gap, .. } = scenario.workloads[2].traffic else { panic!() };
         assert_eq!((sessions, session_gap), (20, Nanos::from_millis(500)));
-        let Traffic::Replay { flows } = &scenario.workloads[0].traffic else {
-            panic!()
-        };
+        let Traffic::Replay { flows } = &scenario.workloads[0].traffic else { panic!() };
         assert_eq!((flows.len(), flows[0].bytes), (1, 1000));
     }
 
     #[test]
     fn a_load_that_cannot_be_had_is_refused_and_changes_nothing() {
-        let load = |load| LinkChange {
-            load: Some(load),
-            down: rate("2mbit"),
-            up: None,
-        };
+        let load = |load| LinkChange { load: Some(load), down: rate("2mbit"), up: None };
         let list = "start_s,bytes\n0,6250000\n";
         // 6.25 MB in 100 s are a quarter of 2 Mb/s, plus headers.
         let mut scenario = mixed(list);
-        let Err(LoadError::TooLow(fixed)) = scenario.change_links(&load(0.2)) else {
-            panic!()
-        };
+        let Err(LoadError::TooLow(fixed)) = scenario.change_links(&load(0.2)) else { panic!() };
         assert!((0.25..0.27).contains(&fixed), "{fixed}");
         assert_eq!(scenario.link(Direction::Down).rate, rate("1mbit").unwrap());
         scenario.change_links(&load(0.5)).unwrap();

@@ -27,13 +27,10 @@ impl Scenario {
 
     /// The number of long-lived connections that send data in `direction`.
     pub fn long_flows(&self, direction: Direction) -> u64 {
-        let flows = self
-            .workloads
-            .iter()
-            .map(|workload| match workload.traffic {
-                Traffic::Long { flows, .. } if workload.direction == direction => u64::from(flows),
-                _ => 0,
-            });
+        let flows = self.workloads.iter().map(|workload| match workload.traffic {
+            Traffic::Long { flows, .. } if workload.direction == direction => u64::from(flows),
+            _ => 0,
+        });
         flows.sum()
     }
 
@@ -55,15 +52,10 @@ impl Scenario {
         self.workloads.iter().all(|workload| {
             let varied_rtt = workload.rtt.is_some_and(|(from, to)| from != to);
             match &workload.traffic {
-                Traffic::Poisson { .. }
-                | Traffic::Web { .. }
-                | Traffic::Datagrams(_)
-                | Traffic::Dialogue(_) => false,
+                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_) => false,
                 // Round-trip times of long-lived connections are spaced evenly, not drawn.
                 Traffic::Long { start, .. } => start.0 == start.1,
-                Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
-                    cbr.jitter == 0.0 && cbr.start.0 == cbr.start.1
-                }
+                Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => cbr.jitter == 0.0 && cbr.start.0 == cbr.start.1,
                 Traffic::Replay { flows } => !varied_rtt || flows.iter().all(|f| f.rtt.is_some()),
             }
         })
@@ -111,8 +103,7 @@ impl Scenario {
             }
             Traffic::Long { .. } | Traffic::Datagrams(_) => 0.0,
             Traffic::Dialogue(dialogue) => {
-                let payload =
-                    dialogue.script.bytes_per_second(self.profile.mss) * f64::from(dialogue.users);
+                let payload = dialogue.script.bytes_per_second(self.profile.mss) * f64::from(dialogue.users);
                 8.0 * packets.bytes_of_mean(payload)
             }
             Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
@@ -122,8 +113,7 @@ impl Scenario {
             }
             Traffic::Replay { flows } => {
                 let this_way = flows.iter().filter(|flow| {
-                    flow.at < self.duration
-                        && flow.direction.unwrap_or(workload.direction) == direction
+                    flow.at < self.duration && flow.direction.unwrap_or(workload.direction) == direction
                 });
                 let bytes: f64 = this_way.map(|flow| packets.bytes(flow.bytes) as f64).sum();
                 8.0 * bytes / seconds
@@ -149,10 +139,7 @@ impl Packets {
     fn of(scenario: &Scenario, workload: &Workload, overhead: u32) -> Packets {
         let [_, profile] = scenario.profiles(workload);
         let timestamps = if profile.timestamps { TIMESTAMPS } else { 0 };
-        Packets {
-            payload: u64::from(profile.mss),
-            headers: u64::from(overhead + IP_HEADER + TCP_HEADER + timestamps),
-        }
+        Packets { payload: u64::from(profile.mss), headers: u64::from(overhead + IP_HEADER + TCP_HEADER + timestamps) }
     }
 
     /// Bytes on the link of a connection with `payload` bytes.
@@ -210,15 +197,9 @@ mod tests {
         let down = |text: &str| one_workload(text).load(Direction::Down);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
         // One connection of two packets of 1514 bytes per second.
-        close(
-            down("kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }"),
-            8.0 * 2.0 * 1514.0 / 1e6,
-        );
+        close(down("kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }"), 8.0 * 2.0 * 1514.0 / 1e6);
         // Half of the time, with Ethernet headers.
-        close(
-            down("kind = \"udp\"\nrate = \"500kbit\"\npacket = 500\nstart = \"50s\""),
-            0.25 * 514.0 / 500.0,
-        );
+        close(down("kind = \"udp\"\nrate = \"500kbit\"\npacket = 500\nstart = \"50s\""), 0.25 * 514.0 / 500.0);
         close(down("kind = \"long\"\nflows = 3"), 0.0);
         // Three users, one download of two packets of 1514 bytes per second each.
         close(
@@ -239,10 +220,7 @@ mod tests {
         let mut endless = one_workload(
             "kind = \"web\"\nsessions = 1\nsession_gap = \"1ns\"\npages = 1\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
         );
-        if let Traffic::Web {
-            sessions, pages, ..
-        } = &mut endless.workloads[0].traffic
-        {
+        if let Traffic::Web { sessions, pages, .. } = &mut endless.workloads[0].traffic {
             (*sessions, *pages) = (1_000_000, 1e6);
         }
         let endless = endless.load(Direction::Down);
@@ -252,26 +230,14 @@ mod tests {
     #[test]
     fn what_is_drawn_anew_for_each_seed_is_no_replay() {
         for (workload, replayed) in [
-            (
-                "kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }",
-                false,
-            ),
+            ("kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }", false),
             ("kind = \"long\"\nflows = 3", true),
-            (
-                "kind = \"long\"\nflows = 3\nstart = [\"0s\", \"1s\"]",
-                false,
-            ),
+            ("kind = \"long\"\nflows = 3\nstart = [\"0s\", \"1s\"]", false),
             ("kind = \"udp\"\nrate = \"1kbit\"", false),
             ("kind = \"udp\"\nrate = \"1kbit\"\njitter = 0", true),
-            (
-                "kind = \"udp\"\nrate = \"1kbit\"\njitter = 0\nstart = [\"0s\", \"1s\"]",
-                false,
-            ),
+            ("kind = \"udp\"\nrate = \"1kbit\"\njitter = 0\nstart = [\"0s\", \"1s\"]", false),
             ("kind = \"replay\"\nfile = \"x.csv\"", true),
-            (
-                "kind = \"replay\"\nfile = \"x.csv\"\nrtt = [\"0s\", \"1s\"]",
-                false,
-            ),
+            ("kind = \"replay\"\nfile = \"x.csv\"\nrtt = [\"0s\", \"1s\"]", false),
         ] {
             assert_eq!(one_workload(workload).replays(), replayed, "{workload}");
         }

@@ -166,11 +166,7 @@ impl Scenario {
     /// Groups of the workloads without duplicates, in order of first use.
     pub fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = Vec::new();
-        for group in self
-            .workloads
-            .iter()
-            .filter_map(|workload| workload.group.as_deref())
-        {
+        for group in self.workloads.iter().filter_map(|workload| workload.group.as_deref()) {
             if !groups.contains(&group) {
                 groups.push(group);
             }
@@ -205,11 +201,7 @@ impl Scenario {
     }
 
     fn arrival_context(&self) -> ArrivalContext {
-        ArrivalContext {
-            end: self.stops_at(),
-            mss: u64::from(self.profile.mss),
-            link_rtt: self.link_rtt(),
-        }
+        ArrivalContext { end: self.stops_at(), mss: u64::from(self.profile.mss), link_rtt: self.link_rtt() }
     }
 
     /// End of the warm-up.

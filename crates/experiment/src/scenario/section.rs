@@ -31,13 +31,7 @@ impl<'a> Source<'a> {
             }
         })?;
         let span = table.span();
-        Ok(Section {
-            source: self,
-            name: String::new(),
-            span,
-            table: table.into_inner(),
-            asked: Vec::new(),
-        })
+        Ok(Section { source: self, name: String::new(), span, table: table.into_inner(), asked: Vec::new() })
     }
 
     fn error(self, span: Range<usize>, problem: impl Into<String>) -> ScenarioError {
@@ -67,18 +61,12 @@ impl<'a> Section<'a> {
     pub fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.asked.push(key);
         let value = self.table.remove(key)?;
-        Some(Item {
-            source: self.source,
-            name: self.path(key),
-            span: value.span(),
-            value: value.into_inner(),
-        })
+        Some(Item { source: self.source, name: self.path(key), span: value.span(), value: value.into_inner() })
     }
 
     /// Removes `key` and returns its value, or an error with `example` if it is missing.
     pub fn require(&mut self, key: &'static str, example: &str) -> Result<Item<'a>, ScenarioError> {
-        self.take(key)
-            .ok_or_else(|| self.error(format!("missing '{key}', for example {key} = {example}")))
+        self.take(key).ok_or_else(|| self.error(format!("missing '{key}', for example {key} = {example}")))
     }
 
     /// Removes the sub-table `key` and returns it, if present.
@@ -99,12 +87,7 @@ impl<'a> Section<'a> {
             .into_iter()
             .map(|(key, value)| {
                 let name = key.into_inner().into_owned();
-                let item = Item {
-                    source,
-                    name: join(&prefix, &name),
-                    span: value.span(),
-                    value: value.into_inner(),
-                };
+                let item = Item { source, name: join(&prefix, &name), span: value.span(), value: value.into_inner() };
                 (name, item)
             })
             .collect()
@@ -120,11 +103,7 @@ impl<'a> Section<'a> {
             format!(
                 "unknown key '{}'{}{}; expected one of {}",
                 key.get_ref(),
-                if self.name.is_empty() {
-                    String::new()
-                } else {
-                    format!(" in {}", self.name)
-                },
+                if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) },
                 suggestion(key.get_ref(), self.asked.iter().copied()),
                 self.asked.join(", ")
             ),
@@ -133,11 +112,7 @@ impl<'a> Section<'a> {
 
     /// An error that concerns the whole table.
     pub fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
-        let problem = if self.name.is_empty() {
-            problem.to_string()
-        } else {
-            format!("{}: {problem}", self.name)
-        };
+        let problem = if self.name.is_empty() { problem.to_string() } else { format!("{}: {problem}", self.name) };
         self.source.error(self.span.clone(), problem)
     }
 
@@ -147,18 +122,13 @@ impl<'a> Section<'a> {
 }
 
 fn join(prefix: &str, key: &str) -> String {
-    if prefix.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{prefix}.{key}")
-    }
+    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
 }
 
 impl<'a> Item<'a> {
     /// An error that concerns this value.
     pub fn error(&self, problem: impl std::fmt::Display) -> ScenarioError {
-        self.source
-            .error(self.span.clone(), format!("{}: {problem}", self.name))
+        self.source.error(self.span.clone(), format!("{}: {problem}", self.name))
     }
 
     fn wrong(&self, expected: impl std::fmt::Display) -> ScenarioError {
@@ -285,19 +255,14 @@ impl<'a> Item<'a> {
 
     /// Returns the value that belongs to one of several words.
     pub fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-        let names: Vec<String> = words
-            .iter()
-            .map(|(word, _)| format!("\"{word}\""))
-            .collect();
+        let names: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         match &self.value {
-            DeValue::String(text) => words
-                .iter()
-                .find(|(word, _)| word == text)
-                .map(|(_, value)| *value)
-                .ok_or_else(|| {
+            DeValue::String(text) => {
+                words.iter().find(|(word, _)| word == text).map(|(_, value)| *value).ok_or_else(|| {
                     let meant = suggestion(text, words.iter().map(|(word, _)| *word));
                     self.wrong(format!("{}{meant}", names.join(", ")))
-                }),
+                })
+            }
             _ => Err(self.wrong(names.join(", "))),
         }
     }
@@ -305,13 +270,9 @@ impl<'a> Item<'a> {
     /// Returns a table.
     pub fn section(self) -> Result<Section<'a>, ScenarioError> {
         match self.value {
-            DeValue::Table(table) => Ok(Section {
-                source: self.source,
-                name: self.name,
-                span: self.span,
-                table,
-                asked: Vec::new(),
-            }),
+            DeValue::Table(table) => {
+                Ok(Section { source: self.source, name: self.name, span: self.span, table, asked: Vec::new() })
+            }
             _ => Err(self.wrong("a table")),
         }
     }
@@ -319,13 +280,9 @@ impl<'a> Item<'a> {
     /// Returns the values of an array with at least one; `example` is shown in errors.
     pub fn array(self, example: &str) -> Result<Vec<Item<'a>>, ScenarioError> {
         match self.value {
-            DeValue::Array(array) if array.is_empty() => Err(self.source.error(
-                self.span,
-                format!(
-                    "{}: an empty array: expected values, as in {example}",
-                    self.name
-                ),
-            )),
+            DeValue::Array(array) if array.is_empty() => Err(self
+                .source
+                .error(self.span, format!("{}: an empty array: expected values, as in {example}", self.name))),
             DeValue::Array(array) => Ok(array
                 .into_iter()
                 .enumerate()
@@ -348,10 +305,7 @@ impl<'a> Item<'a> {
         }
         let whole = self.error("expected one time, or [from, to] with from not above to");
         let items = self.array("[\"20ms\", \"80ms\"]")?;
-        let times = items
-            .iter()
-            .map(Item::time)
-            .collect::<Result<Vec<_>, _>>()?;
+        let times = items.iter().map(Item::time).collect::<Result<Vec<_>, _>>()?;
         match times[..] {
             [one] => Ok((one, one)),
             [from, to] if from <= to => Ok((from, to)),

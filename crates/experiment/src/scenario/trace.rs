@@ -41,14 +41,10 @@ pub enum TraceError {
         before: u32,
     },
     /// No opportunity comes after time 0.
-    #[error(
-        "expected a trace of Mahimahi: a time in milliseconds per line, the last of them above 0"
-    )]
+    #[error("expected a trace of Mahimahi: a time in milliseconds per line, the last of them above 0")]
     Empty,
     /// The trace has too many lines.
-    #[error(
-        "the trace has more than {LONGEST} lines; expected fewer: it begins again after its end"
-    )]
+    #[error("the trace has more than {LONGEST} lines; expected fewer: it begins again after its end")]
     TooLong,
 }
 
@@ -83,10 +79,7 @@ impl RateTrace {
     pub fn at(&self, opportunity: u64) -> Instant {
         let length = self.times_ms.len() as u64;
         let (round, place) = (opportunity / length, opportunity % length);
-        let ms = self
-            .period_ms()
-            .saturating_mul(round)
-            .saturating_add(u64::from(self.times_ms[place as usize]));
+        let ms = self.period_ms().saturating_mul(round).saturating_add(u64::from(self.times_ms[place as usize]));
         Instant(ms.saturating_mul(1_000_000))
     }
 
@@ -96,10 +89,7 @@ impl RateTrace {
         let (round, rest) = (ms / self.period_ms(), ms % self.period_ms());
         // The end of a round is also the start of the next.
         let before = |round: u64, rest: u64| {
-            round * self.times_ms.len() as u64
-                + self
-                    .times_ms
-                    .partition_point(|time| u64::from(*time) < rest) as u64
+            round * self.times_ms.len() as u64 + self.times_ms.partition_point(|time| u64::from(*time) < rest) as u64
         };
         match (rest, round.checked_sub(1)) {
             (0, Some(last)) => before(last, self.period_ms()),
@@ -139,19 +129,9 @@ mod tests {
     fn what_is_no_trace_is_refused() {
         assert_eq!(RateTrace::parse(""), Err(TraceError::Empty));
         assert_eq!(RateTrace::parse("0\n0\n"), Err(TraceError::Empty));
-        assert_eq!(
-            RateTrace::parse("1\n1.5\n"),
-            Err(TraceError::NotTime { line: 2 })
-        );
+        assert_eq!(RateTrace::parse("1\n1.5\n"), Err(TraceError::NotTime { line: 2 }));
         let error = RateTrace::parse("1\n\n7\n6\n").unwrap_err();
-        assert_eq!(
-            error,
-            TraceError::Order {
-                line: 4,
-                time: 6,
-                before: 7
-            }
-        );
+        assert_eq!(error, TraceError::Order { line: 4, time: 6, before: 7 });
     }
 
     proptest! {

@@ -69,11 +69,7 @@ struct Pace {
 }
 
 impl Pace {
-    const UNCHANGED: Pace = Pace {
-        run: Instant::ZERO,
-        drawn: Instant::ZERO,
-        stretch: 1.0,
-    };
+    const UNCHANGED: Pace = Pace { run: Instant::ZERO, drawn: Instant::ZERO, stretch: 1.0 };
 
     fn is_unchanged(&self) -> bool {
         self.stretch == 1.0 && self.run == self.drawn
@@ -122,40 +118,25 @@ enum Source {
 
 impl Arrivals {
     /// The connections of `workload`, which has the index `index` in the scenario and draws from `rng`.
-    pub(crate) fn new(
-        workload: &Workload,
-        index: usize,
-        mut rng: Stream,
-        context: &ArrivalContext,
-    ) -> Arrivals {
+    pub(crate) fn new(workload: &Workload, index: usize, mut rng: Stream, context: &ArrivalContext) -> Arrivals {
         let ArrivalContext { end, mss, link_rtt } = *context;
         let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
         let source = match &workload.traffic {
-            Traffic::Poisson { gap, sizes } => Source::Poisson {
-                gap: *gap,
-                sizes: *sizes,
-                last: Instant::ZERO,
-            },
-            Traffic::Web {
-                sessions,
-                session_gap,
-                pages,
-                page_gap,
-                objects,
-                object_gap,
-                sizes,
-            } => Source::Web(Web::new(
-                Model {
-                    sessions: *sessions,
-                    session_gap: *session_gap,
-                    pages: *pages,
-                    page_gap: *page_gap,
-                    objects: *objects,
-                    object_gap: *object_gap,
-                    sizes: *sizes,
-                },
-                &mut rng,
-            )),
+            Traffic::Poisson { gap, sizes } => Source::Poisson { gap: *gap, sizes: *sizes, last: Instant::ZERO },
+            Traffic::Web { sessions, session_gap, pages, page_gap, objects, object_gap, sizes } => {
+                Source::Web(Web::new(
+                    Model {
+                        sessions: *sessions,
+                        session_gap: *session_gap,
+                        pages: *pages,
+                        page_gap: *page_gap,
+                        objects: *objects,
+                        object_gap: *object_gap,
+                        sizes: *sizes,
+                    },
+                    &mut rng,
+                ))
+            }
             Traffic::Long { flows, start, stop } => {
                 let mut list: Vec<(Instant, Nanos)> = (0..*flows)
                     .map(|i| {
@@ -164,19 +145,10 @@ impl Arrivals {
                     })
                     .collect();
                 list.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-                Source::Long {
-                    flows: list,
-                    stop: stop.map_or(end, |stop| Instant::ZERO + stop),
-                }
+                Source::Long { flows: list, stop: stop.map_or(end, |stop| Instant::ZERO + stop) }
             }
-            Traffic::Replay { flows } => Source::Replay {
-                flows: Arc::clone(flows),
-                next: 0,
-            },
-            Traffic::Udp(_)
-            | Traffic::SynFlood(_)
-            | Traffic::Datagrams(_)
-            | Traffic::Dialogue(_) => Source::Nothing,
+            Traffic::Replay { flows } => Source::Replay { flows: Arc::clone(flows), next: 0 },
+            Traffic::Udp(_) | Traffic::SynFlood(_) | Traffic::Datagrams(_) | Traffic::Dialogue(_) => Source::Nothing,
         };
         Arrivals {
             index,
@@ -194,13 +166,7 @@ impl Arrivals {
 
     /// Multiplies the rate at which connections start at random by `factor` from `now` on, if their data goes in
     /// `direction`. `upcoming` is the connection that was drawn last, and has not started.
-    pub(crate) fn scale(
-        &mut self,
-        now: Instant,
-        direction: Direction,
-        factor: f64,
-        upcoming: &mut Option<Arrival>,
-    ) {
+    pub(crate) fn scale(&mut self, now: Instant, direction: Direction, factor: f64, upcoming: &mut Option<Arrival>) {
         let is_random = matches!(self.source, Source::Poisson { .. } | Source::Web(_));
         if !is_random || self.direction != direction {
             return;
@@ -228,11 +194,7 @@ impl Arrivals {
             Source::Poisson { gap, sizes, last } => {
                 *last += exponential_time(*gap, &mut self.rng);
                 let bytes = sizes.sample(&mut self.rng) * self.mss;
-                (
-                    *last,
-                    Span::Bytes(bytes),
-                    uniform_time(self.rtt, &mut self.rng),
-                )
+                (*last, Span::Bytes(bytes), uniform_time(self.rtt, &mut self.rng))
             }
             Source::Web(web) => {
                 let (at, segments) = web.next(&mut self.rng)?;
@@ -246,9 +208,7 @@ impl Arrivals {
             Source::Replay { flows, next } => {
                 let flow = flows.get(*next)?;
                 *next += 1;
-                let rtt = flow
-                    .rtt
-                    .unwrap_or_else(|| uniform_time(self.rtt, &mut self.rng));
+                let rtt = flow.rtt.unwrap_or_else(|| uniform_time(self.rtt, &mut self.rng));
                 listed = Some((flow.direction, flow.initiator));
                 (Instant::ZERO + flow.at, Span::Bytes(flow.bytes), rtt)
             }

@@ -50,14 +50,7 @@ impl ConstantRate {
 
 impl fmt::Display for ConstantRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}, {}-byte packets, from {} to {}",
-            self.rate,
-            self.bytes,
-            self.start.0,
-            End(self.stop)
-        )?;
+        write!(f, "{}, {}-byte packets, from {} to {}", self.rate, self.bytes, self.start.0, End(self.stop))?;
         match self.jitter == Self::JITTER {
             true => Ok(()),
             false => write!(f, ", jitter {}", self.jitter),
@@ -84,14 +77,7 @@ pub struct PacketTimes {
 impl PacketTimes {
     /// Times from `first` on and before `end`. `jitter` is [`ConstantRate::jitter`]; `seed` is that of the intervals
     /// ([`ConstantRate::draw`]).
-    pub fn new(
-        rate: Rate,
-        bytes: u32,
-        jitter: f64,
-        first: Instant,
-        end: Instant,
-        seed: u64,
-    ) -> PacketTimes {
+    pub fn new(rate: Rate, bytes: u32, jitter: f64, first: Instant, end: Instant, seed: u64) -> PacketTimes {
         PacketTimes {
             rate,
             bytes,
@@ -155,8 +141,7 @@ mod tests {
     fn times(source: &ConstantRate, seed: u64) -> Vec<Instant> {
         let (first, stream) = source.draw(Stream::seed_from_u64(seed));
         let end = Instant::from_secs(100);
-        let mut times =
-            PacketTimes::new(source.rate, source.bytes, source.jitter, first, end, stream);
+        let mut times = PacketTimes::new(source.rate, source.bytes, source.jitter, first, end, stream);
         std::iter::from_fn(|| {
             let at = times.next_at();
             times.advance();
@@ -170,11 +155,7 @@ mod tests {
         let times = times(&source(0.0, (5, 5)), 1);
         assert_eq!(times.len(), 12_500);
         assert_eq!(times[0], Instant::from_millis(5));
-        assert!(
-            times
-                .windows(2)
-                .all(|pair| pair[1] - pair[0] == Nanos::from_millis(8))
-        );
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Nanos::from_millis(8)));
     }
 
     #[test]
@@ -185,16 +166,9 @@ mod tests {
             assert_eq!(sent, times(&source, 1));
             assert_ne!(sent, times(&source, 2));
             assert!(sent[0] < Instant::from_millis(8));
-            let gaps = sent
-                .windows(2)
-                .map(|pair| (pair[1] - pair[0]).as_secs_f64() / 8e-3);
-            let (least, most) = gaps.fold((f64::MAX, 0.0_f64), |(least, most), gap| {
-                (least.min(gap), most.max(gap))
-            });
-            assert!(
-                least > 0.999 - jitter && least < 1.0 - 0.9 * jitter,
-                "{least}"
-            );
+            let gaps = sent.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() / 8e-3);
+            let (least, most) = gaps.fold((f64::MAX, 0.0_f64), |(least, most), gap| (least.min(gap), most.max(gap)));
+            assert!(least > 0.999 - jitter && least < 1.0 - 0.9 * jitter, "{least}");
             assert!(most < 1.001 + jitter && most > 1.0 + 0.9 * jitter, "{most}");
             // The standard deviation of the number is jitter / sqrt(3) times sqrt(12,500): 6 and 65.
             let excess = sent.len() as f64 - 12_500.0;
@@ -205,15 +179,9 @@ mod tests {
     #[test]
     fn the_start_is_drawn_from_its_range() {
         let source = source(0.0, (20, 120));
-        let starts: Vec<Instant> = (0..50)
-            .map(|seed| source.draw(Stream::seed_from_u64(seed)).0)
-            .collect();
+        let starts: Vec<Instant> = (0..50).map(|seed| source.draw(Stream::seed_from_u64(seed)).0).collect();
         let ms = |time: u64| Instant::from_millis(time);
-        assert!(
-            starts
-                .iter()
-                .all(|start| (ms(20)..=ms(120)).contains(start))
-        );
+        assert!(starts.iter().all(|start| (ms(20)..=ms(120)).contains(start)));
         assert!(starts.iter().any(|start| *start < ms(40)));
         assert!(starts.iter().any(|start| *start > ms(100)));
     }

@@ -50,11 +50,7 @@ mod tests {
         }
         // AFxy is 8x + 2y (RFC 2597), CSx is 8x (RFC 2474).
         for (name, codepoint) in NAMES {
-            let digits: Vec<u8> = name
-                .bytes()
-                .filter_map(|b| b.checked_sub(b'0'))
-                .filter(|d| *d < 10)
-                .collect();
+            let digits: Vec<u8> = name.bytes().filter_map(|b| b.checked_sub(b'0')).filter(|d| *d < 10).collect();
             match (&name[..2], &digits[..]) {
                 ("af", [x, y]) => assert_eq!(codepoint, 8 * x + 2 * y),
                 ("cs", [x]) => assert_eq!(codepoint, 8 * x),

@@ -61,11 +61,7 @@ pub(crate) fn parse(file: &str, text: &str, link_rtt: Nanos) -> Result<Vec<Flow>
         let line = Line::of(file, text, &record);
         if record.len() != header.len() {
             let last = record.len().min(header.len());
-            let problem = format!(
-                "found {} fields, expected {} as in the first line",
-                record.len(),
-                header.len()
-            );
+            let problem = format!("found {} fields, expected {} as in the first line", record.len(), header.len());
             return Err(line.error(last, problem));
         }
         flows.push(flow(&line, &columns, link_rtt)?);
@@ -85,8 +81,7 @@ fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], Scenario
     let mut columns = [None; COLUMNS.len()];
     if !header.record.is_empty() && !header.record.iter().any(|name| COLUMNS.contains(&name)) {
         // Not quoted: a scenario of somebody else may name any file.
-        let problem =
-            "none of the columns is known; expected a header start_s,bytes and one line per flow";
+        let problem = "none of the columns is known; expected a header start_s,bytes and one line per flow";
         return Err(header.error(0, problem.to_owned()));
     }
     for (index, name) in header.record.iter().enumerate() {
@@ -108,24 +103,13 @@ fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], Scenario
     }
 }
 
-fn flow(
-    line: &Line<'_>,
-    columns: &[Option<usize>; COLUMNS.len()],
-    link_rtt: Nanos,
-) -> Result<Flow, ScenarioError> {
-    let field = |column: usize| {
-        columns[column]
-            .and_then(|index| line.record.get(index))
-            .filter(|text| !text.is_empty())
-    };
+fn flow(line: &Line<'_>, columns: &[Option<usize>; COLUMNS.len()], link_rtt: Nanos) -> Result<Flow, ScenarioError> {
+    let field =
+        |column: usize| columns[column].and_then(|index| line.record.get(index)).filter(|text| !text.is_empty());
     let wrong = |column: usize, expected: &str| {
         line.error(
             columns[column].unwrap_or_default(),
-            format!(
-                "{}: invalid value '{}': expected {expected}",
-                COLUMNS[column],
-                field(column).unwrap_or_default()
-            ),
+            format!("{}: invalid value '{}': expected {expected}", COLUMNS[column], field(column).unwrap_or_default()),
         )
     };
     let seconds = |column: usize, range: RangeInclusive<f64>, expected: &str| {
@@ -143,9 +127,7 @@ fn flow(
         .and_then(|text| text.parse::<f64>().ok())
         .is_some_and(|start| start.is_finite() && start > LATEST_START_S);
     let start = match is_date {
-        true => {
-            "seconds, 0 to 1000000000, such as 1.25: subtract the first start from times since 1970"
-        }
+        true => "seconds, 0 to 1000000000, such as 1.25: subtract the first start from times since 1970",
         false => "seconds, 0 to 1000000000, such as 1.25",
     };
     let at = seconds(0, 0.0..=LATEST_START_S, start)?.ok_or_else(|| wrong(0, start))?;
@@ -153,19 +135,12 @@ fn flow(
         .and_then(|text| text.parse::<u64>().ok())
         .filter(|bytes| (1..=MOST_BYTES).contains(bytes))
         .ok_or_else(|| wrong(1, "a whole number of bytes, at least 1"))?;
-    let rtt = seconds(
-        2,
-        0.0..=LONGEST_RTT_S,
-        "seconds, more than 0 and at most 120, or nothing",
-    )?;
+    let rtt = seconds(2, 0.0..=LONGEST_RTT_S, "seconds, more than 0 and at most 120, or nothing")?;
     if rtt == Some(Nanos::ZERO) {
         return Err(wrong(2, "more than 0 s, or nothing where it is not known"));
     }
     if rtt.is_some_and(|rtt| rtt < link_rtt) {
-        return Err(wrong(
-            2,
-            &format!("at least {} s, the links' delays", link_rtt.as_secs_f64()),
-        ));
+        return Err(wrong(2, &format!("at least {} s, the links' delays", link_rtt.as_secs_f64())));
     }
     let direction = match field(3) {
         None => None,
@@ -179,13 +154,7 @@ fn flow(
         Some("receiver") => Some(Initiator::Receiver),
         Some(_) => return Err(wrong(4, "sender or receiver")),
     };
-    Ok(Flow {
-        at,
-        bytes,
-        rtt,
-        direction,
-        initiator,
-    })
+    Ok(Flow { at, bytes, rtt, direction, initiator })
 }
 
 /// A record with the text of the file, for positions in errors.
@@ -202,11 +171,7 @@ impl<'a> Line<'a> {
 
     /// An error at a field, or at the end of the record if it has fewer fields.
     fn error(&self, field: usize, problem: String) -> ScenarioError {
-        ScenarioError {
-            file: self.file.to_owned(),
-            place: Some(self.place(field)),
-            problem,
-        }
+        ScenarioError { file: self.file.to_owned(), place: Some(self.place(field)), problem }
     }
 
     /// Line and column of a field, from 1. The position that the CSV reader reports includes comments and empty lines
@@ -265,13 +230,7 @@ mod tests {
         assert_eq!(
             flows,
             [
-                Flow {
-                    at: Nanos::ZERO,
-                    bytes: 5,
-                    rtt: None,
-                    direction: None,
-                    initiator: None
-                },
+                Flow { at: Nanos::ZERO, bytes: 5, rtt: None, direction: None, initiator: None },
                 Flow {
                     at: Nanos::from_millis(2500),
                     bytes: 1000,
@@ -287,53 +246,23 @@ mod tests {
     fn refuses_with_the_line_and_what_was_expected() {
         for (text, part) in [
             ("start_s\n1\n", "f.csv:1:1: missing column 'bytes'"),
-            (
-                "start_s,bytes,color\n",
-                "f.csv:1:15: unknown column 'color'",
-            ),
-            (
-                "root:*:20228:0\n",
-                "f.csv:1:1: none of the columns is known; expected a header start_s,bytes",
-            ),
-            (
-                "start_s,byte\n",
-                "f.csv:1:9: unknown column 'byte' (did you mean 'bytes'?)",
-            ),
-            (
-                "start_s,bytes, bytes\n",
-                "f.csv:1:16: duplicate column 'bytes'",
-            ),
+            ("start_s,bytes,color\n", "f.csv:1:15: unknown column 'color'"),
+            ("root:*:20228:0\n", "f.csv:1:1: none of the columns is known; expected a header start_s,bytes"),
+            ("start_s,byte\n", "f.csv:1:9: unknown column 'byte' (did you mean 'bytes'?)"),
+            ("start_s,bytes, bytes\n", "f.csv:1:16: duplicate column 'bytes'"),
             ("start_s,bytes\n", "the list has no flows"),
             ("", "missing column 'start_s'"),
-            (
-                "start_s,bytes\n0,1\n-1,1\n",
-                "f.csv:3:1: start_s: invalid value '-1': expected seconds",
-            ),
+            ("start_s,bytes\n0,1\n-1,1\n", "f.csv:3:1: start_s: invalid value '-1': expected seconds"),
             ("start_s,bytes\n0,0\n", "f.csv:2:3: bytes: "),
             ("start_s,bytes\n0,0\n", "at least 1"),
-            (
-                "# one\n\nstart_s,bytes\n0,1\n# two\n\n1 ,  many\n",
-                "f.csv:7:6: bytes: invalid value 'many'",
-            ),
+            ("# one\n\nstart_s,bytes\n0,1\n# two\n\n1 ,  many\n", "f.csv:7:6: bytes: invalid value 'many'"),
             ("bytes,start_s\n1,\n", "f.csv:2:3: start_s: "),
             ("start_s,bytes\r\n0,1\r\n0,x\r\n", "f.csv:3:3: bytes: "),
-            (
-                "start_s,bytes\n0,1,2\n",
-                "f.csv:2:5: found 3 fields, expected 2 as in the first line",
-            ),
-            (
-                "start_s,bytes\n0\n",
-                "f.csv:2:2: found 1 fields, expected 2",
-            ),
-            (
-                "start_s,bytes,direction\n0,1,left\n",
-                "f.csv:2:5: direction: invalid value 'left': expected down or up",
-            ),
+            ("start_s,bytes\n0,1,2\n", "f.csv:2:5: found 3 fields, expected 2 as in the first line"),
+            ("start_s,bytes\n0\n", "f.csv:2:2: found 1 fields, expected 2"),
+            ("start_s,bytes,direction\n0,1,left\n", "f.csv:2:5: direction: invalid value 'left': expected down or up"),
             ("start_s,bytes,rtt_s\n0,1,0.01\n", "at least 0.02 s"),
-            (
-                "start_s,bytes,rtt_s\n0,1,nan\n",
-                "f.csv:2:5: rtt_s: invalid value 'nan'",
-            ),
+            ("start_s,bytes,rtt_s\n0,1,nan\n", "f.csv:2:5: rtt_s: invalid value 'nan'"),
             ("start_s,bytes,rtt_s\n0,1,0\n", "more than 0 s"),
             ("start_s,bytes,rtt_s\n0,1,1e9\n", "at most 120"),
         ] {

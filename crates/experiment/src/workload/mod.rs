@@ -185,28 +185,16 @@ impl fmt::Display for Workload {
             Traffic::Poisson { gap, sizes } => {
                 write!(f, "Poisson arrivals, mean gap {gap}, {sizes}")?;
             }
-            Traffic::Web {
-                sessions,
-                pages,
-                objects,
-                sizes,
-                ..
-            } => write!(
-                f,
-                "{sessions} web sessions, mean {pages} pages of {objects} objects, {sizes}"
-            )?,
+            Traffic::Web { sessions, pages, objects, sizes, .. } => {
+                write!(f, "{sessions} web sessions, mean {pages} pages of {objects} objects, {sizes}")?
+            }
             Traffic::Long { flows, start, stop } => {
                 write!(f, "{flows} long-lived, from {} to {}", start.0, End(*stop))?;
             }
             Traffic::Udp(packets) => write!(f, "UDP at {packets}")?,
             Traffic::SynFlood(packets) => write!(f, "a flood of SYNs at {packets}")?,
             Traffic::Replay { flows } => write!(f, "{} listed connections", flows.len())?,
-            Traffic::Datagrams(traffic) => write!(
-                f,
-                "{traffic}, from {} to {}",
-                traffic.start,
-                End(traffic.stop)
-            )?,
+            Traffic::Datagrams(traffic) => write!(f, "{traffic}, from {} to {}", traffic.start, End(traffic.stop))?,
             Traffic::Dialogue(dialogue) => dialogue.fmt(f)?,
         }
         match self.traffic {

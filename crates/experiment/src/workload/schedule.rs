@@ -16,22 +16,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(
-        workloads: &[Workload],
-        context: &ArrivalContext,
-        streams: &Streams,
-    ) -> Schedule {
+    pub(crate) fn new(workloads: &[Workload], context: &ArrivalContext, streams: &Streams) -> Schedule {
         let mut workloads: Vec<Arrivals> = (workloads.iter().enumerate())
-            .map(|(index, workload)| {
-                Arrivals::new(workload, index, streams.workload(index), context)
-            })
+            .map(|(index, workload)| Arrivals::new(workload, index, streams.workload(index), context))
             .collect();
         let upcoming = workloads.iter_mut().map(Arrivals::next).collect();
-        let mut schedule = Schedule {
-            workloads,
-            upcoming,
-            next_at: Instant::NEVER,
-        };
+        let mut schedule = Schedule { workloads, upcoming, next_at: Instant::NEVER };
         schedule.find_next();
         schedule
     }

@@ -55,15 +55,9 @@ impl TryFrom<Parameters> for Sizes {
     fn try_from(parameters: Parameters) -> Result<Sizes, &'static str> {
         match parameters {
             Parameters::Fixed(segments) => Ok(Sizes::Fixed(segments)),
-            Parameters::Zipf { exponent, max } if exponent > 0.0 && max > 0 => {
-                Ok(Sizes::zipf(exponent, max))
-            }
-            Parameters::Pareto { shape, mean } if shape > 1.0 && mean > 0.0 => {
-                Ok(Sizes::pareto(shape, mean))
-            }
-            _ => Err(
-                "expected an exponent above 0 and a maximum above 0, or a shape above 1 and a mean above 0",
-            ),
+            Parameters::Zipf { exponent, max } if exponent > 0.0 && max > 0 => Ok(Sizes::zipf(exponent, max)),
+            Parameters::Pareto { shape, mean } if shape > 1.0 && mean > 0.0 => Ok(Sizes::pareto(shape, mean)),
+            _ => Err("expected an exponent above 0 and a maximum above 0, or a shape above 1 and a mean above 0"),
         }
     }
 }
@@ -80,11 +74,7 @@ const LONGEST: f64 = 1e9;
 impl Sizes {
     /// A Zipf distribution with `exponent` above 0 and `max` at least 1.
     pub(crate) fn zipf(exponent: f64, max: u64) -> Sizes {
-        Sizes::Zipf {
-            exponent,
-            max,
-            sampler: Zipf::new(exponent, max),
-        }
+        Sizes::Zipf { exponent, max, sampler: Zipf::new(exponent, max) }
     }
 
     /// A Pareto distribution with `shape` above 1; the minimum follows from `mean`.
@@ -202,10 +192,7 @@ mod tests {
     fn means_are_those_of_the_distributions() {
         for (exponent, max, mean) in ZIPF_MEANS {
             let found = Sizes::zipf(exponent, max).mean();
-            assert!(
-                (found / mean - 1.0).abs() < 1e-9,
-                "{exponent} {max}: {found}"
-            );
+            assert!((found / mean - 1.0).abs() < 1e-9, "{exponent} {max}: {found}");
         }
         assert_eq!(Sizes::Fixed(7).mean(), 7.0);
         assert_eq!(Sizes::pareto(1.2, 12.0).mean(), 12.0);
@@ -215,22 +202,13 @@ mod tests {
     fn the_serial_form_has_the_parameters() {
         for (sizes, text) in [
             (Sizes::Fixed(3), r#"{"fixed":3}"#),
-            (
-                Sizes::zipf(1.7, 6000),
-                r#"{"zipf":{"exponent":1.7,"max":6000}}"#,
-            ),
-            (
-                Sizes::pareto(1.2, 12.0),
-                r#"{"pareto":{"shape":1.2,"mean":12.0}}"#,
-            ),
+            (Sizes::zipf(1.7, 6000), r#"{"zipf":{"exponent":1.7,"max":6000}}"#),
+            (Sizes::pareto(1.2, 12.0), r#"{"pareto":{"shape":1.2,"mean":12.0}}"#),
         ] {
             assert_eq!(serde_json::to_string(&sizes).unwrap(), text);
             assert_eq!(serde_json::from_str::<Sizes>(text).unwrap(), sizes);
         }
-        for text in [
-            r#"{"zipf":{"exponent":0.0,"max":6000}}"#,
-            r#"{"pareto":{"shape":1.0,"mean":12.0}}"#,
-        ] {
+        for text in [r#"{"zipf":{"exponent":0.0,"max":6000}}"#, r#"{"pareto":{"shape":1.0,"mean":12.0}}"#] {
             assert!(serde_json::from_str::<Sizes>(text).is_err(), "{text}");
         }
     }

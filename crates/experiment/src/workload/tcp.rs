@@ -56,10 +56,7 @@ impl TcpChanges {
 /// Writes the changes in the syntax of the command: `freebsd-9.3 initial_rto=200ms`.
 impl fmt::Display for TcpChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let knobs = self
-            .knobs
-            .iter()
-            .map(|(knob, value)| format!("{knob}={value}"));
+        let knobs = self.knobs.iter().map(|(knob, value)| format!("{knob}={value}"));
         let parts: Vec<String> = self.profile.iter().cloned().chain(knobs).collect();
         f.write_str(&parts.join(" "))
     }

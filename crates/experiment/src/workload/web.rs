@@ -60,16 +60,12 @@ impl Web {
     pub(super) fn next(&mut self, rng: &mut Stream) -> Option<(Instant, u64)> {
         loop {
             let next_due = self.due.peek().map(|Reverse(due)| due.at);
-            if self.started < self.model.sessions
-                && next_due.is_none_or(|at| self.next_session <= at)
-            {
+            if self.started < self.model.sessions && next_due.is_none_or(|at| self.next_session <= at) {
                 self.due.push(Reverse(Due {
                     at: self.next_session,
                     session: self.started,
                     objects_left: 0,
-                    kind: Kind::Page {
-                        pages_left: count(self.model.pages, rng) - 1,
-                    },
+                    kind: Kind::Page { pages_left: count(self.model.pages, rng) - 1 },
                 }));
                 self.started += 1;
                 self.next_session += exponential_time(self.model.session_gap, rng);
@@ -86,9 +82,7 @@ impl Web {
                     if pages_left > 0 {
                         self.due.push(Reverse(Due {
                             at: due.at + exponential_time(self.model.page_gap, rng),
-                            kind: Kind::Page {
-                                pages_left: pages_left - 1,
-                            },
+                            kind: Kind::Page { pages_left: pages_left - 1 },
                             ..due
                         }));
                     }

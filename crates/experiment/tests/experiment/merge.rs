@@ -2,8 +2,8 @@
 
 use gentle_aqm::{DropReason, Spec};
 use gentle_experiment::{
-    Aborted, Backend, Class, Direction, Ending, Experiment, MergeError, Observer, Record,
-    RecordError, Recorder, Run, RunRecord, RunSpec, Scenario, Settings, Watch, compare, merge,
+    Aborted, Backend, Class, Direction, Ending, Experiment, MergeError, Observer, Record, RecordError, Recorder, Run,
+    RunRecord, RunSpec, Scenario, Settings, Watch, compare, merge,
 };
 use gentle_tcp::{Stats, Waits};
 use gentle_units::{Instant, Nanos};
@@ -30,17 +30,14 @@ impl Backend for Dice {
 
     fn run(&self, run: &RunSpec<'_>, _: &Watch<'_>) -> Result<RunRecord, Aborted<Infallible>> {
         let scheme = run.scheme.to_string();
-        let salt = scheme
-            .bytes()
-            .fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b));
+        let salt = scheme.bytes().fold(7_u64, |h, b| h.wrapping_mul(31) + u64::from(b));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(salt ^ run.seed);
         let mut recorder = Recorder::new(run, &self.name(), &self.engine());
         let mut now = Instant::ZERO;
         for _ in 0..rng.random_range(20..60) {
             now += Nanos::from_micros(rng.random_range(1..900_000));
             let direction = Direction::BOTH[rng.random_range(0..2)];
-            let class =
-                [Class::Syn, Class::SynAck, Class::Data, Class::Other][rng.random_range(0..4)];
+            let class = [Class::Syn, Class::SynAck, Class::Data, Class::Other][rng.random_range(0..4)];
             if !recorder.offered(now, direction, class) {
                 continue;
             }
@@ -69,12 +66,7 @@ impl Backend for Dice {
             };
             let segments = rng.random_range(1..40);
             recorder.connection(0, now, segments, ending, Some(time), &[&stats]);
-            recorder.goodput(
-                direction,
-                rng.random_range(1..1_000_000),
-                Instant::ZERO,
-                now,
-            );
+            recorder.goodput(direction, rng.random_range(1..1_000_000), Instant::ZERO, now);
         }
         Ok(recorder.finish())
     }
@@ -91,18 +83,14 @@ struct Keep {
 impl Observer for Keep {
     fn planned(&self, scenario: &Scenario, schemes: &[Spec]) {
         let settings = self.settings.as_ref().expect("set before the runs");
-        self.experiment
-            .get_or_init(|| Experiment::new("gentle compare", scenario, schemes, settings));
+        self.experiment.get_or_init(|| Experiment::new("gentle compare", scenario, schemes, settings));
     }
     fn started(&self, _: Run) {}
     fn reached(&self, _: Run, _: f64) {}
     fn recorded(&self, _: Run, record: &RunRecord) {
         let experiment = self.experiment.get().expect("planned before").clone();
         let run = record.clone();
-        self.records
-            .lock()
-            .unwrap()
-            .push(Record { experiment, run });
+        self.records.lock().unwrap().push(Record { experiment, run });
     }
     fn finished(&self, _: Run) {}
 }
@@ -118,14 +106,8 @@ fn scenario() -> Scenario {
 /// The JSON of the comparison that one call gives, and the records of its runs.
 fn one_call(scenario: &Scenario, schemes: &[&str], seeds: &[u64]) -> (String, Vec<Record>) {
     let schemes: Vec<Spec> = schemes.iter().map(|s| s.parse().unwrap()).collect();
-    let settings = Settings {
-        seeds: seeds.to_vec(),
-        bins: vec![3, 10],
-    };
-    let keep = Keep {
-        settings: Some(settings.clone()),
-        ..Keep::default()
-    };
+    let settings = Settings { seeds: seeds.to_vec(), bins: vec![3, 10] };
+    let keep = Keep { settings: Some(settings.clone()), ..Keep::default() };
     let stop = AtomicBool::new(false);
     let Ok(comparison) = compare(&Dice, scenario, &schemes, &settings, &keep, &stop);
     let json = serde_json::to_string(&comparison).unwrap();
@@ -213,10 +195,7 @@ fn runs_that_do_not_belong_together_are_refused() {
     let mut forged = other[0].clone();
     forged.run.seed = 1;
     let error = merged(vec![records[0].clone(), forged]).unwrap_err();
-    assert!(
-        error.to_string().contains("with seed 1, and differ"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("with seed 1, and differ"), "{error}");
 }
 
 #[test]
@@ -225,10 +204,7 @@ fn what_is_no_record_gets_a_sentence() {
     let json = record.to_json();
     let refused = |text: &str| Record::from_json(text).unwrap_err();
     assert_eq!(refused("{}"), RecordError::Syntax { line: 1, column: 2 });
-    assert_eq!(
-        refused(&json.replace("\"run\":{\"version\":3", "\"run\":{\"version\":1")),
-        RecordError::Version(1)
-    );
+    assert_eq!(refused(&json.replace("\"run\":{\"version\":3", "\"run\":{\"version\":1")), RecordError::Version(1));
     for (from, to) in [
         ("\"bins\":[3,10]", "\"bins\":[3]"),
         ("\"groups\":[]", "\"groups\":[\"a\"]"),
@@ -236,11 +212,7 @@ fn what_is_no_record_gets_a_sentence() {
         ("\"scheme\":\"", "\"scheme\":\"x"),
     ] {
         assert!(json.contains(from), "{from}");
-        assert_eq!(
-            refused(&json.replacen(from, to, 1)),
-            RecordError::Inconsistent,
-            "{to}"
-        );
+        assert_eq!(refused(&json.replacen(from, to, 1)), RecordError::Inconsistent, "{to}");
     }
     let unknown = json.replacen("\"syn\":", "\"sin\":", 1);
     assert!(matches!(refused(&unknown), RecordError::Syntax { .. }));
@@ -291,19 +263,13 @@ fn with_applications(names: &[&str]) -> [String; 2] {
 
 #[test]
 fn applications_merge_in_any_order() {
-    let records =
-        with_applications(&["desk", "hall"]).map(|text| Record::from_json(&text).unwrap());
+    let records = with_applications(&["desk", "hall"]).map(|text| Record::from_json(&text).unwrap());
     let [a, b] = records.map(|record| (record.run.seed.to_string(), record));
     let merged = |records: Vec<(String, Record)>| merge(records).unwrap().comparison;
     let comparison = merged(vec![a.clone(), b.clone()]);
-    assert_eq!(
-        serde_json::to_string(&comparison).unwrap(),
-        serde_json::to_string(&merged(vec![b, a])).unwrap()
-    );
+    assert_eq!(serde_json::to_string(&comparison).unwrap(), serde_json::to_string(&merged(vec![b, a])).unwrap());
     let applications = &comparison.results[0].applications;
-    let names: Vec<(&str, &str)> = (applications.iter())
-        .map(|a| (a.application.as_str(), a.kind.as_str()))
-        .collect();
+    let names: Vec<(&str, &str)> = (applications.iter()).map(|a| (a.application.as_str(), a.kind.as_str())).collect();
     assert_eq!(names, [("desk", "voice"), ("hall", "voice")]);
     for application in applications {
         assert_eq!(application.datagrams, 200);
@@ -321,10 +287,7 @@ fn applications_merge_in_any_order() {
         let series = &comparison.results[0].by_seed;
         series.iter().find(|series| series.name == name).unwrap()
     };
-    assert_eq!(
-        named("applications.1.delay_s.p99").values,
-        [Some(0.020), Some(0.040)]
-    );
+    assert_eq!(named("applications.1.delay_s.p99").values, [Some(0.020), Some(0.040)]);
 }
 
 #[test]
@@ -332,15 +295,8 @@ fn a_record_has_the_applications_of_its_experiment() {
     let [record, _] = with_applications(&["desk"]);
     let [more, _] = with_applications(&["desk", "hall"]);
     assert!(Record::from_json(&record).is_ok());
-    let applications =
-        r#""applications":[{"kind":"voice","name":"desk"},{"kind":"voice","name":"hall"}]"#;
+    let applications = r#""applications":[{"kind":"voice","name":"desk"},{"kind":"voice","name":"hall"}]"#;
     assert!(more.contains(applications), "{more}");
-    let more = more.replace(
-        applications,
-        r#""applications":[{"kind":"voice","name":"desk"}]"#,
-    );
-    assert_eq!(
-        Record::from_json(&more).unwrap_err(),
-        RecordError::Inconsistent
-    );
+    let more = more.replace(applications, r#""applications":[{"kind":"voice","name":"desk"}]"#);
+    assert_eq!(Record::from_json(&more).unwrap_err(), RecordError::Inconsistent);
 }

@@ -48,66 +48,27 @@ fn the_good_file_reads() {
 
 #[test]
 fn unknown_keys_are_refused_with_the_known_ones() {
-    refused(
-        "title =",
-        "titel =",
-        &["x.toml:2:1", "unknown key 'titel'", "title, "],
-    );
-    refused(
-        "delay = \"42ms\"",
-        "dealy = \"42ms\"",
-        &["x.toml:10:1", "unknown key 'dealy' in link.down", "delay"],
-    );
-    refused(
-        "gap = \"120ms\"",
-        "gap = \"120ms\"\nflows = 3",
-        &["x.toml:20:1", "unknown key 'flows'", "gap, size"],
-    );
-    refused(
-        "profile = \"linux-7.2\"",
-        "initial_cwnd = 4",
-        &["x.toml:6:", "hosts.initial_cwnd", "initial_cwnd"],
-    );
+    refused("title =", "titel =", &["x.toml:2:1", "unknown key 'titel'", "title, "]);
+    refused("delay = \"42ms\"", "dealy = \"42ms\"", &["x.toml:10:1", "unknown key 'dealy' in link.down", "delay"]);
+    refused("gap = \"120ms\"", "gap = \"120ms\"\nflows = 3", &["x.toml:20:1", "unknown key 'flows'", "gap, size"]);
+    refused("profile = \"linux-7.2\"", "initial_cwnd = 4", &["x.toml:6:", "hosts.initial_cwnd", "initial_cwnd"]);
 }
 
 #[test]
 fn the_tcp_and_the_group_of_a_workload_are_checked() {
     for (key, parts) in [
-        (
-            "tcp = { initial_cwnd = 4 }",
-            [
-                "x.toml:20:",
-                "workload[0].tcp.initial_cwnd",
-                "unknown TCP knob",
-            ],
-        ),
-        (
-            "initiator_tcp = { initial_rto = \"soon\" }",
-            [
-                "x.toml:20:",
-                "initiator_tcp.initial_rto",
-                "cannot be 'soon'",
-            ],
-        ),
-        (
-            "tcp = { profile = \"linux-1.0\" }",
-            ["x.toml:20:", "tcp.profile", "linux-1.0"],
-        ),
+        ("tcp = { initial_cwnd = 4 }", ["x.toml:20:", "workload[0].tcp.initial_cwnd", "unknown TCP knob"]),
+        ("initiator_tcp = { initial_rto = \"soon\" }", ["x.toml:20:", "initiator_tcp.initial_rto", "cannot be 'soon'"]),
+        ("tcp = { profile = \"linux-1.0\" }", ["x.toml:20:", "tcp.profile", "linux-1.0"]),
         ("tcp = 3", ["x.toml:20:", "tcp", "expected a table"]),
-        (
-            "group = \" \"",
-            ["x.toml:20:", "group", "1 to 40 characters"],
-        ),
+        ("group = \" \"", ["x.toml:20:", "group", "1 to 40 characters"]),
     ] {
         let text = format!("gap = \"120ms\"\n{key}");
         refused("gap = \"120ms\"", &text, &parts);
     }
     let udp = "kind = \"udp\"\nrate = \"1mbit\"\ntcp = { initial_rto = \"1s\" }\n#";
     let error = read(&GOOD.replace("kind = \"poisson\"", udp)).unwrap_err();
-    assert!(
-        error.contains("these packets belong to no connection"),
-        "{error}"
-    );
+    assert!(error.contains("these packets belong to no connection"), "{error}");
 }
 
 #[test]
@@ -115,38 +76,17 @@ fn wrong_units_and_types_are_refused_with_what_was_expected() {
     refused(
         "rate = \"2.4mbit\"",
         "rate = \"2.4ms\"",
-        &[
-            "x.toml:9:8",
-            "link.down.rate",
-            "unknown unit 'ms'",
-            "2.4mbit, 400kbit",
-        ],
+        &["x.toml:9:8", "link.down.rate", "unknown unit 'ms'", "2.4mbit, 400kbit"],
     );
-    refused(
-        "rate = \"2.4mbit\"",
-        "rate = 2.4",
-        &["x.toml:9:8", "a rate in quotes"],
-    );
-    refused(
-        "delay = \"42ms\"",
-        "delay = \"42\"",
-        &["x.toml:10:9", "no unit", "5ms"],
-    );
-    refused(
-        "kind = \"poisson\"",
-        "kind = \"fractal\"",
-        &["x.toml:18:8", "\"fractal\"", "\"poisson\", \"web\""],
-    );
+    refused("rate = \"2.4mbit\"", "rate = 2.4", &["x.toml:9:8", "a rate in quotes"]);
+    refused("delay = \"42ms\"", "delay = \"42\"", &["x.toml:10:9", "no unit", "5ms"]);
+    refused("kind = \"poisson\"", "kind = \"fractal\"", &["x.toml:18:8", "\"fractal\"", "\"poisson\", \"web\""]);
     refused(
         "qdisc = \"codel target=5ms\"",
         "qdisc = \"codel targt=5ms\"",
         &["x.toml:11:9", "codel has no option 'targt'", "target"],
     );
-    refused(
-        "profile = \"linux-7.2\"",
-        "profile = \"beos\"",
-        &["x.toml:6:11", "beos", "freebsd-9.3"],
-    );
+    refused("profile = \"linux-7.2\"", "profile = \"beos\"", &["x.toml:6:11", "beos", "freebsd-9.3"]);
 }
 
 #[test]
@@ -155,39 +95,18 @@ fn impossible_values_are_refused() {
     refused("gap = \"120ms\"", "gap = \"0\"", &["more than 0s"]);
     refused("max = 6000", "max = 0", &["workload", "1 to"]);
     refused("zipf = 1.7", "zipf = -1", &["x.toml:20:", "0.01 to 20"]);
-    refused(
-        "gap = \"120ms\"",
-        "gap = \"120ms\"\nrtt = \"50ms\"",
-        &["rtt", "at least 94ms"],
-    );
-    refused(
-        "title = \"A test\"",
-        "warmup = \"10s\"",
-        &["x.toml:2:10", "less than the duration"],
-    );
-    refused(
-        "delay = \"52ms\"",
-        "loss = 1.5",
-        &["link.up.loss", "0 to 1"],
-    );
+    refused("gap = \"120ms\"", "gap = \"120ms\"\nrtt = \"50ms\"", &["rtt", "at least 94ms"]);
+    refused("title = \"A test\"", "warmup = \"10s\"", &["x.toml:2:10", "less than the duration"]);
+    refused("delay = \"52ms\"", "loss = 1.5", &["link.up.loss", "0 to 1"]);
     refused(
         "delay = \"52ms\"",
         "changes = [{ at = \"5s\", rate = \"1mbit\" }, { at = \"5s\", rate = \"2mbit\" }]",
         &["link.up.changes[1].at", "later time"],
     );
     let up = |keys: &str, expected: &[&str]| refused("delay = \"52ms\"", keys, expected);
-    up(
-        "delay = \"5ms\"\njitter = \"6ms\"",
-        &["link.up.jitter", "at most the delay, 5ms"],
-    );
-    up(
-        "reorder = 0.1",
-        &["link.up.reorder", "expected delay as well"],
-    );
-    up(
-        "loss = 0.1\nbursts = { p = 0.1, r = 0.1 }",
-        &["link.up.loss", "not both"],
-    );
+    up("delay = \"5ms\"\njitter = \"6ms\"", &["link.up.jitter", "at most the delay, 5ms"]);
+    up("reorder = 0.1", &["link.up.reorder", "expected delay as well"]);
+    up("loss = 0.1\nbursts = { p = 0.1, r = 0.1 }", &["link.up.loss", "not both"]);
     up("bursts = { p = 0.1 }", &["link.up.bursts", "missing", "r"]);
     up("bursts = { p = 0.1, r = 0 }", &["link.up.bursts.r"]);
     up("trace = \"none.up\"", &["link.up.trace", "none.up"]);
@@ -196,36 +115,19 @@ fn impossible_values_are_refused() {
 #[test]
 fn lists_are_arrays_with_something_in_them() {
     for (value, expected) in [
-        (
-            "\"spa\"",
-            "invalid value \"spa\": expected an array, as in [",
-        ),
+        ("\"spa\"", "invalid value \"spa\": expected an array, as in ["),
         ("[]", "schemes: an empty array: expected values, as in ["),
         ("[1]", "invalid value 1: expected a string in quotes"),
     ] {
         let text = format!("title = \"A test\"\nschemes = {value}");
-        refused(
-            "title = \"A test\"",
-            &text,
-            &["x.toml:3:1", "schemes", expected],
-        );
+        refused("title = \"A test\"", &text, &["x.toml:3:1", "schemes", expected]);
     }
     let error = read(GOOD.split("[[workload]]").next().unwrap()).unwrap_err();
     assert!(error.contains("missing [[workload]]"), "{error}");
-    refused(
-        "[[workload]]",
-        "[workload]",
-        &["workload", "expected an array"],
-    );
-    let none = format!(
-        "workload = []{}",
-        GOOD.split("[[workload]]").next().unwrap()
-    );
+    refused("[[workload]]", "[workload]", &["workload", "expected an array"]);
+    let none = format!("workload = []{}", GOOD.split("[[workload]]").next().unwrap());
     let error = read(&none).unwrap_err();
-    assert!(
-        error.starts_with("x.toml:1:12: workload: an empty array"),
-        "{error}"
-    );
+    assert!(error.starts_with("x.toml:1:12: workload: an empty array"), "{error}");
 }
 
 #[test]
@@ -236,11 +138,7 @@ fn what_was_probably_meant_is_suggested() {
         ("codel target", "codle target", "codel"),
         ("codel target", "codel traget", "target"),
         ("linux-7.2", "linux-72", "linux-7.2"),
-        (
-            "profile = \"linux-7.2\"",
-            "initial-rto = \"1s\"",
-            "initial_rto",
-        ),
+        ("profile = \"linux-7.2\"", "initial-rto = \"1s\"", "initial_rto"),
     ] {
         refused(from, to, &[&format!("did you mean '{meant}'?")]);
     }
@@ -257,10 +155,7 @@ fn packets_that_cannot_be_are_refused() {
         ("jitter = 1.5", "a number, 0 to 1"),
         ("jitter = \"2ms\"", "a number, 0 to 1"),
         ("start = [\"2s\", \"1s\"]", "from not above to"),
-        (
-            "start = [\"1s\", \"2s\"]\nstop = \"1.5s\"",
-            "after the start, 2s",
-        ),
+        ("start = [\"1s\", \"2s\"]\nstop = \"1.5s\"", "after the start, 2s"),
     ] {
         let workload = format!("kind = \"udp\"\nrate = \"1mbit\"\n{keys}");
         refused(poisson, &workload, &[expected]);
@@ -273,67 +168,25 @@ fn packets_that_cannot_be_are_refused() {
 fn applications_over_datagrams_are_checked() {
     let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     for (workload, parts) in [
-        (
-            "kind = \"voice\"\ncalls = 0",
-            ["x.toml:19:", "calls", "1 to 1000"],
-        ),
-        (
-            "kind = \"voice\"\npacket = 59",
-            ["x.toml:19:", "packet", "60 to 1500"],
-        ),
-        (
-            "kind = \"voice\"\ninterval = \"1us\"",
-            ["x.toml:19:", "interval", "at least 100us"],
-        ),
-        (
-            "kind = \"voice\"\nplayout = \"1min\"",
-            ["x.toml:19:", "playout", "at most 10s"],
-        ),
-        (
-            "kind = \"voice\"\nplayers = 2",
-            ["x.toml:19:", "unknown key 'players'", "calls"],
-        ),
-        (
-            "kind = \"game\"\ninitiator = \"sender\"",
-            ["x.toml:19:", "initiator", "no connection to open"],
-        ),
-        (
-            "kind = \"game\"\ntcp = { initial_rto = \"1s\" }",
-            ["x.toml:19:", "tcp", "belong to no connection"],
-        ),
-        (
-            "kind = \"game\"\nstart = \"5s\"\nstop = \"5s\"",
-            ["x.toml:20:", "stop", "after the start, 5s"],
-        ),
+        ("kind = \"voice\"\ncalls = 0", ["x.toml:19:", "calls", "1 to 1000"]),
+        ("kind = \"voice\"\npacket = 59", ["x.toml:19:", "packet", "60 to 1500"]),
+        ("kind = \"voice\"\ninterval = \"1us\"", ["x.toml:19:", "interval", "at least 100us"]),
+        ("kind = \"voice\"\nplayout = \"1min\"", ["x.toml:19:", "playout", "at most 10s"]),
+        ("kind = \"voice\"\nplayers = 2", ["x.toml:19:", "unknown key 'players'", "calls"]),
+        ("kind = \"game\"\ninitiator = \"sender\"", ["x.toml:19:", "initiator", "no connection to open"]),
+        ("kind = \"game\"\ntcp = { initial_rto = \"1s\" }", ["x.toml:19:", "tcp", "belong to no connection"]),
+        ("kind = \"game\"\nstart = \"5s\"\nstop = \"5s\"", ["x.toml:20:", "stop", "after the start, 5s"]),
         (
             "kind = \"video_call\"\nmin_rate = \"1gbit\"\nmax_rate = \"1mbit\"",
             ["x.toml:20:", "max_rate", "at least min_rate"],
         ),
-        (
-            "kind = \"video_call\"\nstart_rate = \"2mbit\"",
-            ["x.toml:19:", "start_rate", "min_rate to max_rate"],
-        ),
-        (
-            "kind = \"video_call\"\nmin_rate = \"9kbit\"",
-            ["x.toml:19:", "min_rate", "10kbit to 1gbit"],
-        ),
-        (
-            "kind = \"video_call\"\nfps = 0",
-            ["x.toml:19:", "fps", "1 to 240"],
-        ),
+        ("kind = \"video_call\"\nstart_rate = \"2mbit\"", ["x.toml:19:", "start_rate", "min_rate to max_rate"]),
+        ("kind = \"video_call\"\nmin_rate = \"9kbit\"", ["x.toml:19:", "min_rate", "10kbit to 1gbit"]),
+        ("kind = \"video_call\"\nfps = 0", ["x.toml:19:", "fps", "1 to 240"]),
         ("kind = \"dns\"", ["x.toml:17:", "missing 'gap'", "\"2s\""]),
-        (
-            "kind = \"dns\"\ngap = \"1us\"",
-            ["x.toml:19:", "gap", "at least 1ms"],
-        ),
-        (
-            "kind = \"dns\"\ngap = \"1s\"\ntimeout = \"2min\"",
-            ["x.toml:20:", "timeout", "1ms to 60s"],
-        ),
-        (
-            "kind = \"ping\"\nrate = \"1mbit\"",
-            ["x.toml:19:", "unknown key 'rate'", "interval"],
-        ),
+        ("kind = \"dns\"\ngap = \"1us\"", ["x.toml:19:", "gap", "at least 1ms"]),
+        ("kind = \"dns\"\ngap = \"1s\"\ntimeout = \"2min\"", ["x.toml:20:", "timeout", "1ms to 60s"]),
+        ("kind = \"ping\"\nrate = \"1mbit\"", ["x.toml:19:", "unknown key 'rate'", "interval"]),
     ] {
         refused(poisson, workload, &parts);
     }
@@ -344,24 +197,9 @@ fn applications_have_defaults_a_name_and_a_load() {
     let poisson = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     for (workload, name, down, up) in [
         ("kind = \"voice\"\ncalls = 2", "voice", 171_200.0, 171_200.0),
-        (
-            "kind = \"game\"\ngroup = \"Ann\"",
-            "Ann",
-            8.0 * 162.0 / 0.055,
-            8.0 * 122.0 / 0.040,
-        ),
-        (
-            "kind = \"dns\"\ngap = \"2s\"\ndirection = \"up\"",
-            "dns",
-            8.0 * 91.0 / 2.0,
-            8.0 * 155.0 / 2.0,
-        ),
-        (
-            "kind = \"ping\"\nstart = \"5s\"",
-            "ping",
-            0.5 * 8.0 * 98.0 / 0.2,
-            0.5 * 8.0 * 98.0 / 0.2,
-        ),
+        ("kind = \"game\"\ngroup = \"Ann\"", "Ann", 8.0 * 162.0 / 0.055, 8.0 * 122.0 / 0.040),
+        ("kind = \"dns\"\ngap = \"2s\"\ndirection = \"up\"", "dns", 8.0 * 91.0 / 2.0, 8.0 * 155.0 / 2.0),
+        ("kind = \"ping\"\nstart = \"5s\"", "ping", 0.5 * 8.0 * 98.0 / 0.2, 0.5 * 8.0 * 98.0 / 0.2),
     ] {
         let scenario = read(&GOOD.replace(poisson, workload)).unwrap();
         let applications = scenario.applications();
@@ -382,11 +220,7 @@ fn applications_have_defaults_a_name_and_a_load() {
 
 #[test]
 fn missing_parts_are_named() {
-    refused(
-        "duration = \"10s\"",
-        "",
-        &["missing 'duration'", "\"100s\""],
-    );
+    refused("duration = \"10s\"", "", &["missing 'duration'", "\"100s\""]);
     refused("[link.up]", "[link.sideways]", &["missing [link.up]"]);
     refused("kind = \"poisson\"", "", &["missing 'kind'"]);
     let error = read("duration = \"1s\"").unwrap_err();
@@ -431,24 +265,12 @@ fn the_keys_of_dialogues_are_checked() {
     let place = "x.toml:22:";
     for (keys, parts) in [
         (with("users = 1"), ["duplicate key", "x.toml:22"]),
-        (
-            with("objects = { median = 9, p90 = 8 }"),
-            [place, "9 to 15000"],
-        ),
-        (
-            with("objects = { median = 0, p90 = 8 }"),
-            [place, "1 to 15000"],
-        ),
-        (
-            with("objects = \"many\""),
-            [place, "a whole number, 0 to 15000"],
-        ),
+        (with("objects = { median = 9, p90 = 8 }"), [place, "9 to 15000"]),
+        (with("objects = { median = 0, p90 = 8 }"), [place, "1 to 15000"]),
+        (with("objects = \"many\""), [place, "a whole number, 0 to 15000"]),
         (with("object = 0"), [place, "1 to 1099511627776"]),
         (with("document = { p90 = 8 }"), [place, "missing 'median'"]),
-        (
-            with("document = { median = 8, p90 = 9, p99 = 10 }"),
-            [place, "unknown key 'p99'"],
-        ),
+        (with("document = { median = 8, p90 = 9, p99 = 10 }"), [place, "unknown key 'p99'"]),
         (with("request = 19"), [place, "20 to 65535"]),
         (with("service = 3"), [place, "a time in quotes"]),
         (with("initiator = \"sender\""), [place, "a user connects"]),
@@ -459,34 +281,13 @@ fn the_keys_of_dialogues_are_checked() {
         (with("host = 65536"), [place, "a whole number, 0 to 65535"]),
         (with("host = \"a\""), [place, "a whole number, 0 to 65535"]),
         (with("tunnel = 0"), [place, "a whole number, 1 to 255"]),
-        (
-            PAGES.replace("pages = 4", "pages = 0.5"),
-            ["x.toml:21:", "a number, 1 to"],
-        ),
-        (
-            PAGES.replace("think = \"3s\"", "think = \"0s\""),
-            ["x.toml:20:", "more than 0s"],
-        ),
-        (
-            PAGES.replace("think = \"3s\"", ""),
-            ["missing 'think'", "30s"],
-        ),
-        (
-            "kind = \"ssh\"".to_owned(),
-            ["missing 'sessions'", "sessions = 2"],
-        ),
-        (
-            "kind = \"ssh\"\nsessions = 1\npacket = 8".to_owned(),
-            ["x.toml:20:", "20 to 65535"],
-        ),
-        (
-            "kind = \"on_off\"\nusers = 1\noff = \"1s\"".to_owned(),
-            ["missing 'size'", "zipf"],
-        ),
-        (
-            "kind = \"page\"".to_owned(),
-            ["x.toml:18:8", "did you mean 'pages'"],
-        ),
+        (PAGES.replace("pages = 4", "pages = 0.5"), ["x.toml:21:", "a number, 1 to"]),
+        (PAGES.replace("think = \"3s\"", "think = \"0s\""), ["x.toml:20:", "more than 0s"]),
+        (PAGES.replace("think = \"3s\"", ""), ["missing 'think'", "30s"]),
+        ("kind = \"ssh\"".to_owned(), ["missing 'sessions'", "sessions = 2"]),
+        ("kind = \"ssh\"\nsessions = 1\npacket = 8".to_owned(), ["x.toml:20:", "20 to 65535"]),
+        ("kind = \"on_off\"\nusers = 1\noff = \"1s\"".to_owned(), ["missing 'size'", "zipf"]),
+        ("kind = \"page\"".to_owned(), ["x.toml:18:8", "did you mean 'pages'"]),
     ] {
         refused(POISSON, &keys, &parts);
     }
@@ -494,13 +295,7 @@ fn the_keys_of_dialogues_are_checked() {
 
 #[test]
 fn a_codepoint_is_a_name_or_a_number_of_any_workload() {
-    for (text, codepoint) in [
-        ("\"ef\"", 46),
-        ("\"le\"", 1),
-        ("0", 0),
-        ("63", 63),
-        ("\"cs6\"", 48),
-    ] {
+    for (text, codepoint) in [("\"ef\"", 46), ("\"le\"", 1), ("0", 0), ("63", 63), ("\"cs6\"", 48)] {
         let set = format!("gap = \"120ms\"\ndscp = {text}");
         let scenario = read(&GOOD.replace("gap = \"120ms\"", &set)).unwrap();
         assert_eq!(scenario.workloads[0].dscp, codepoint);
@@ -520,10 +315,7 @@ fn a_workload_has_a_host_where_there_are_so_many() {
     assert!(read(&with(3)).unwrap_err().contains("0 to 2"));
     // Only a scenario with hosts is another one.
     let own = GOOD.replace("[[workload]]", "[[workload]]\nhost = 3");
-    assert_ne!(
-        read(&own).unwrap().fingerprint(),
-        read(GOOD).unwrap().fingerprint()
-    );
+    assert_ne!(read(&own).unwrap().fingerprint(), read(GOOD).unwrap().fingerprint());
 }
 
 #[test]
@@ -540,24 +332,12 @@ fn only_the_reverse_link_can_have_the_queue_of_the_other() {
 #[test]
 fn a_scenario_cannot_exhaust_the_memory() {
     let connections = "expected at most 100,000,000";
-    refused(
-        "gap = \"120ms\"",
-        "gap = \"1ns\"",
-        &["x.toml", "10,000,000,001 connections", connections],
-    );
+    refused("gap = \"120ms\"", "gap = \"1ns\"", &["x.toml", "10,000,000,001 connections", connections]);
     let web = "kind = \"web\"\nsessions = 1000000\npages = 1e6\nobjects = 1e6\nsession_gap = \"1us\"\npage_gap = \"1us\"\nobject_gap = \"1us\"";
-    refused(
-        "kind = \"poisson\"\ngap = \"120ms\"",
-        web,
-        &["x.toml", connections],
-    );
+    refused("kind = \"poisson\"\ngap = \"120ms\"", web, &["x.toml", connections]);
     // Below that number, but more than the link carries.
     let open = "would be open at a time";
-    refused(
-        "gap = \"120ms\"",
-        "gap = \"1us\"",
-        &["x.toml", open, "expected at most 1,000,000"],
-    );
+    refused("gap = \"120ms\"", "gap = \"1us\"", &["x.toml", open, "expected at most 1,000,000"]);
     let long = "[[workload]]\nkind = \"long\"\nflows = 100000\n".repeat(11);
     let many = read(&format!("{GOOD}{long}")).unwrap_err();
     assert!(many.contains("1,100,0") && many.contains(open), "{many}");

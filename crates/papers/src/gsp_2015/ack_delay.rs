@@ -107,10 +107,7 @@ mod tests {
         delay.acknowledged(Instant::from_millis(120), 7, Seq(2000));
         delay.acknowledged(Instant::from_millis(130), 8, Seq(2000));
         let median = delay.median();
-        assert!(
-            median.is_some_and(|median| (median - 0.1).abs() < 1e-9),
-            "{median:?}"
-        );
+        assert!(median.is_some_and(|median| (median - 0.1).abs() < 1e-9), "{median:?}");
         assert_eq!(delay.sent[&7].len(), 1);
     }
 }

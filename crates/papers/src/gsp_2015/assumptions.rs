@@ -18,43 +18,32 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "congestion-control",
         base: "CUBIC",
-        values: &[Variant::new("Reno", |setup| {
-            setup.set_knob("congestion_control", "reno")
-        })],
+        values: &[Variant::new("Reno", |setup| setup.set_knob("congestion_control", "reno"))],
     },
     Variants {
         id: "delayed-acks",
         base: "every second segment",
         values: &[
-            Variant::new("every segment", |setup| {
-                setup.set_knob("delack_segments", "1")
-            }),
-            Variant::new("every 8 segments", |setup| {
-                setup.set_knob("delack_segments", "8")
-            }),
+            Variant::new("every segment", |setup| setup.set_knob("delack_segments", "1")),
+            Variant::new("every 8 segments", |setup| setup.set_knob("delack_segments", "8")),
         ],
     },
     Variants {
         id: "byte-counting",
         base: "acknowledged segments",
-        values: &[Variant::new("ACKs", |setup| {
-            setup.set_knob("growth", "acks")
-        })],
+        values: &[Variant::new("ACKs", |setup| setup.set_knob("growth", "acks"))],
     },
     Variants {
         id: "access",
         base: "infinitely fast",
         values: &[Variant::new("10 Gb/s, two hosts on each side", |setup| {
-            setup.scenario.access =
-                Rate::from_bits_per_second(HOSTS).map(|rate| Access { rate, hosts: 2 });
+            setup.scenario.access = Rate::from_bits_per_second(HOSTS).map(|rate| Access { rate, hosts: 2 });
         })],
     },
     Variants {
         id: "shaper",
         base: "a slow link",
-        values: &[Variant::new("a token bucket on 10 Gb/s", |setup| {
-            shape(setup)
-        })],
+        values: &[Variant::new("a token bucket on 10 Gb/s", |setup| shape(setup))],
     },
     Variants {
         id: "pie-version",
@@ -79,20 +68,14 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "slow-start",
         base: "HyStart",
-        values: &[Variant::new("without HyStart", |setup| {
-            setup.set_knob("hystart", "false")
-        })],
+        values: &[Variant::new("without HyStart", |setup| setup.set_knob("hystart", "false"))],
     },
     Variants {
         id: "starts",
         base: "within 5 s",
         values: &[
-            Variant::new("within 1 s", |setup| {
-                start_within(setup, Nanos::from_secs(1))
-            }),
-            Variant::new("within 15 s", |setup| {
-                start_within(setup, Nanos::from_secs(15))
-            }),
+            Variant::new("within 1 s", |setup| start_within(setup, Nanos::from_secs(1))),
+            Variant::new("within 15 s", |setup| start_within(setup, Nanos::from_secs(15))),
         ],
     },
     Variants {
@@ -114,23 +97,19 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "threshold-kind",
         base: "bytes",
-        values: &[Variant::new("time", |setup| {
-            match setup.scenario.name.as_str() {
-                "fig8" | "fig9" => set_gsp(setup, "threshold", "10ms"),
-                "fig10-250" | "fig10-10" => set_gsp(setup, "threshold", "8ms"),
-                _ => {}
-            }
+        values: &[Variant::new("time", |setup| match setup.scenario.name.as_str() {
+            "fig8" | "fig9" => set_gsp(setup, "threshold", "10ms"),
+            "fig10-250" | "fig10-10" => set_gsp(setup, "threshold", "8ms"),
+            _ => {}
         })],
     },
     Variants {
         id: "buffer-unit",
         base: "bytes",
-        values: &[Variant::new("packets", |setup| {
-            match setup.scenario.name.as_str() {
-                "fig7" => setup.replace("tail drop", "pfifo limit=99"),
-                "fig13" => setup.replace("tail drop", "pfifo limit=330"),
-                _ => {}
-            }
+        values: &[Variant::new("packets", |setup| match setup.scenario.name.as_str() {
+            "fig7" => setup.replace("tail drop", "pfifo limit=99"),
+            "fig13" => setup.replace("tail drop", "pfifo limit=330"),
+            _ => {}
         })],
     },
     Variants {
@@ -145,9 +124,7 @@ pub(super) const ALL: &[Variants] = &[
         id: "fig8-buffer",
         base: "24 ms",
         values: &[
-            Variant::new("12 ms, as in Fig. 7", |setup| {
-                set_gsp(setup, "limit_bytes", "150000")
-            }),
+            Variant::new("12 ms, as in Fig. 7", |setup| set_gsp(setup, "limit_bytes", "150000")),
             Variant::new("100 ms", |setup| set_gsp(setup, "limit_bytes", "1250000")),
         ],
     },
@@ -159,11 +136,7 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("2 MB", |setup| set_gsp(setup, "limit_bytes", "2000000")),
         ],
     },
-    Variants {
-        id: "targets",
-        base: "5 ms",
-        values: &[Variant::new("40 ms", |setup| set_targets(setup, "40ms"))],
-    },
+    Variants { id: "targets", base: "5 ms", values: &[Variant::new("40 ms", |setup| set_targets(setup, "40ms"))] },
     Variants {
         id: "fig14-buffer",
         base: "1.25 MB",
@@ -184,12 +157,7 @@ fn shape(setup: &mut Setup) {
     let shaped = link.rate.bits_per_second();
     link.rate = Rate::from_bits_per_second(HOSTS).unwrap_or(link.rate);
     let schemes: Vec<_> = (setup.schemes.iter())
-        .map(|(role, spec)| {
-            (
-                *role,
-                format!("tbf rate={shaped}bit burst=12500 child={spec}"),
-            )
-        })
+        .map(|(role, spec)| (*role, format!("tbf rate={shaped}bit burst=12500 child={spec}")))
         .collect();
     for (role, spec) in schemes {
         setup.replace(role, &spec);

@@ -24,36 +24,15 @@ struct Case {
 }
 
 const CASES: [Case; 2] = [
-    Case {
-        name: "reno",
-        label: "Reno",
-        beta: 0.5,
-        from: 0.7,
-        to: 1.2,
-    },
-    Case {
-        name: "cubic",
-        label: "CUBIC",
-        beta: 0.7,
-        from: 0.3,
-        to: 0.6,
-    },
+    Case { name: "reno", label: "Reno", beta: 0.5, from: 0.7, to: 1.2 },
+    Case { name: "cubic", label: "CUBIC", beta: 0.7, from: 0.3, to: 0.6 },
 ];
 
 /// The formula against the simulator.
 pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let steps: u32 = if lab.quick() { 6 } else { 20 };
-    let columns = [
-        "congestion control",
-        "β",
-        "(1 − β)/β",
-        "in the paper",
-        "simulated",
-    ];
-    let mut table = Table::new(
-        "Smallest buffer with which one flow fills the link, in C·RTT0",
-        columns,
-    );
+    let columns = ["congestion control", "β", "(1 − β)/β", "in the paper", "simulated"];
+    let mut table = Table::new("Smallest buffer with which one flow fills the link, in C·RTT0", columns);
     let mut chart = Chart::curves(
         "utilization",
         "Utilization by one flow",
@@ -62,9 +41,8 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let mut measured = Measured::new();
     for case in CASES {
-        let buffers: Vec<f64> = (0..=steps)
-            .map(|step| case.from + (case.to - case.from) * f64::from(step) / f64::from(steps))
-            .collect();
+        let buffers: Vec<f64> =
+            (0..=steps).map(|step| case.from + (case.to - case.from) * f64::from(step) / f64::from(steps)).collect();
         let mut setup: Setup = scenario!("buffer");
         setup.set_knob("congestion_control", case.name);
         let runs = lab.map(&setup, buffers, |&buffer| {
@@ -73,9 +51,7 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Ok((buffer, results.mean("tail drop", "utilization")))
         })?;
         let runs: Vec<(f64, Estimate)> = runs.iter().map(|run| **run).collect();
-        let points = runs
-            .iter()
-            .filter_map(|(buffer, used)| Some(Point::from((*buffer, 100.0 * used.value?))));
+        let points = runs.iter().filter_map(|(buffer, used)| Some(Point::from((*buffer, 100.0 * used.value?))));
         chart = chart.draw(case.label, Draw::Marks, points);
         let smallest = smallest(&runs);
         let formula = (1.0 - case.beta) / case.beta;
@@ -103,8 +79,5 @@ pub(super) fn smallest(runs: &[(f64, Estimate)]) -> Estimate {
         let (u0, u1) = (u0.value?, u1.value?);
         (u0 < FULL && u1 >= FULL).then(|| b0 + (b1 - b0) * (FULL - u0) / (u1 - u0))
     });
-    Estimate {
-        value: pairs.next_back(),
-        ..Estimate::default()
-    }
+    Estimate { value: pairs.next_back(), ..Estimate::default() }
 }

@@ -34,10 +34,7 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         (TAIL, "bfifo limit=500000"),
         (LARGE, "bfifo limit=5000000"),
         // 15 ms at the high rate.
-        (
-            LENGTH,
-            "gsp threshold=187500b limit=1000000 limit_bytes=500000",
-        ),
+        (LENGTH, "gsp threshold=187500b limit=1000000 limit_bytes=500000"),
     ]);
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 1))?;
     let before = |run: &Watch| Some(1e3 * run.longest_delay(SETTLED, FALL));
@@ -68,18 +65,9 @@ pub(super) fn rate(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let [gsp, tail] = runs.map(|run| Some(run.full_again(RISE)? - RISE));
         Some(gsp? / tail?)
     });
-    let columns = [
-        "scheme",
-        "longest delay at first (ms)",
-        "after the fall (ms)",
-        "delay 15 s later, 5 % (ms)",
-        "50 %",
-        "95 %",
-    ];
-    let mut table = Table::new(
-        "Queueing delay before and after the fall of the rate",
-        columns,
-    );
+    let columns =
+        ["scheme", "longest delay at first (ms)", "after the fall (ms)", "delay 15 s later, 5 % (ms)", "50 %", "95 %"];
+    let mut table = Table::new("Queueing delay before and after the fall of the rate", columns);
     let mut queue = delay_chart("delay", "Queueing delay", 0.0, 90.0);
     let mut link = utilization_chart("utilization", "Link, of the rate of the time", 0.0, 90.0);
     for role in [GSP, TAIL, LARGE, LENGTH] {
@@ -153,9 +141,8 @@ pub(super) fn udp(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let cells = numbers.map(|(number, decimals)| Cell::estimate(number, decimals));
         table = table.row(std::iter::once(Cell::text(role)).chain(cells));
         let name = role.to_lowercase();
-        measured = measured
-            .claim(format!("saturation-{name}"), numbers[0].0)
-            .claim(format!("return-{name}"), numbers[2].0);
+        measured =
+            measured.claim(format!("saturation-{name}"), numbers[0].0).claim(format!("return-{name}"), numbers[2].0);
     }
     let fastest = runs.per_seed(ROLES, |runs| {
         let [gsp, codel, pie] = runs.map(settled);

@@ -13,10 +13,7 @@ const GSP: &str = "GSP, 1 MB";
 const SCHEMES: [(&str, &str); 3] = [
     (LARGE, "bfifo limit=5000000"),
     (SMALL, "bfifo limit=1000000"),
-    (
-        GSP,
-        "gsp threshold=1000000b limit=1000000 limit_bytes=5000000",
-    ),
+    (GSP, "gsp threshold=1000000b limit=1000000 limit_bytes=5000000"),
 ];
 
 /// Fig. 10, with 250 flows and with 10.
@@ -60,18 +57,8 @@ pub(super) fn delay_and_utilization(lab: &Lab<'_>) -> Result<Measured, Failure> 
     for (flows, runs) in [(250, &many), (10, &few)] {
         let (from, to) = runs.first(GSP).span();
         let to = to.min(from + 30.0);
-        let mut queue = delay_chart(
-            &format!("delay-{flows}"),
-            &format!("Queueing delay, {flows} flows"),
-            from,
-            to,
-        );
-        let mut link = utilization_chart(
-            &format!("utilization-{flows}"),
-            &format!("Link, {flows} flows"),
-            from,
-            to,
-        );
+        let mut queue = delay_chart(&format!("delay-{flows}"), &format!("Queueing delay, {flows} flows"), from, to);
+        let mut link = utilization_chart(&format!("utilization-{flows}"), &format!("Link, {flows} flows"), from, to);
         for (role, _) in SCHEMES {
             let run = runs.first(role);
             queue = queue.line(role, run.delay_line(from, to, 0.05));

@@ -65,20 +65,11 @@ pub(super) fn growth_and_fall(lab: &Lab<'_>) -> Result<Measured, Failure> {
     }
     let measured = Measured::new()
         .table(table)
-        .claim(
-            "reno",
-            every.mean(TAIL, |run| Some(growth(run)? / f64::from(FLOWS))),
-        )
+        .claim("reno", every.mean(TAIL, |run| Some(growth(run)? / f64::from(FLOWS))))
         .claim("cubic", ratio(&cubic, &reno))
         .claim("delayed-acks", ratio(&delayed, &undelayed))
-        .claim(
-            "earliest-fall",
-            cubic.mean(TAIL, |run| quantile(times_to_fall(run), 0.05)),
-        )
-        .claim(
-            "latest-fall",
-            cubic.mean(TAIL, |run| quantile(times_to_fall(run), 0.95)),
-        )
+        .claim("earliest-fall", cubic.mean(TAIL, |run| quantile(times_to_fall(run), 0.05)))
+        .claim("latest-fall", cubic.mean(TAIL, |run| quantile(times_to_fall(run), 0.95)))
         .claim("fewer-than-half", cubic.mean(TAIL, share_if_hit_again));
     let (falls, smaller, buffers) = with_flows(lab, &seeds, &shared)?;
     Ok(measured
@@ -97,10 +88,8 @@ fn with_flows(
     shared: &[u64],
 ) -> Result<(Table, Estimate, (Estimate, Estimate)), Failure> {
     let basic = |flows: u32, threshold: f64, seeds: &[u64]| {
-        let scheme = format!(
-            "gsp mode=basic threshold={threshold:.0}b limit=1000000 limit_bytes={:.0}",
-            threshold + 175_000.0
-        );
+        let scheme =
+            format!("gsp mode=basic threshold={threshold:.0}b limit=1000000 limit_bytes={:.0}", threshold + 175_000.0);
         let mut setup = scenario!("fig7").scheme(GSP, &scheme);
         setup.scenario.name = "fig8".to_owned();
         set_flows(&mut setup, flows);
@@ -112,11 +101,7 @@ fn with_flows(
     );
     let mut found = Vec::new();
     for flows in [5, 10, 20] {
-        let runs = basic(
-            flows,
-            125_000.0,
-            if flows == FLOWS { shared } else { seeds },
-        )?;
+        let runs = basic(flows, 125_000.0, if flows == FLOWS { shared } else { seeds })?;
         let share = (1.0 - BETA) * PRODUCT / f64::from(flows);
         let fall = runs.mean(GSP, fall_after_single_drops);
         table = table.row([
@@ -129,9 +114,7 @@ fn with_flows(
     let of = |index: usize| found[index].0.of(GSP).map(fall_after_single_drops);
     let smaller = Estimate::over(of(2).zip(of(0)).map(|(many, few)| Some(many? / few?)));
     let own = found[1].1;
-    let own = found[1]
-        .0
-        .mean(GSP, |run| Some(fall_after_single_drops(run)? / own));
+    let own = found[1].0.mean(GSP, |run| Some(fall_after_single_drops(run)? / own));
     let share = (1.0 - BETA) / BETA * PRODUCT / f64::from(FLOWS);
     let steps: Vec<f64> = match lab.quick() {
         true => vec![0.5, 1.0, 2.0, 4.0],
@@ -183,10 +166,7 @@ fn times_to_fall(run: &Watch) -> Vec<f64> {
     const LOST: f64 = 0.5;
     const APART: f64 = 0.4;
     let (_, to) = run.span();
-    let times: Vec<f64> = run
-        .measured_drops()
-        .map(|drop| drop.at.as_secs_f64())
-        .collect();
+    let times: Vec<f64> = run.measured_drops().map(|drop| drop.at.as_secs_f64()).collect();
     let firsts = times.windows(2).filter(|pair| pair[1] - pair[0] > APART);
     let time = |begin: f64| {
         let full = run.backlog(begin);
@@ -194,9 +174,7 @@ fn times_to_fall(run: &Watch) -> Vec<f64> {
         let end = (begin + 3.0 * round_trip).min(to);
         let lowest = run.backlogs(begin, end).map(|(_, bytes)| bytes);
         let bound = full - LOST * (full - lowest.fold(full, f64::min));
-        let (fallen, _) = run
-            .backlogs(begin, end)
-            .find(|(_, bytes)| *bytes < full && *bytes <= bound)?;
+        let (fallen, _) = run.backlogs(begin, end).find(|(_, bytes)| *bytes < full && *bytes <= bound)?;
         Some((fallen - begin) / round_trip)
     };
     firsts.map(|pair| pair[1]).filter_map(time).collect()
@@ -213,9 +191,7 @@ pub(super) fn quantile(mut values: Vec<f64>, p: f64) -> Option<f64> {
 fn share_if_hit_again(run: &Watch) -> Option<f64> {
     let events = run.events().into_iter();
     let again = events.filter(|event| event.flows < event.drops);
-    let shares: Vec<f64> = again
-        .map(|event| event.flows as f64 / f64::from(FLOWS))
-        .collect();
+    let shares: Vec<f64> = again.map(|event| event.flows as f64 / f64::from(FLOWS)).collect();
     mean(&shares)
 }
 
@@ -223,10 +199,8 @@ fn share_if_hit_again(run: &Watch) -> Option<f64> {
 /// the shortest that follows within as many.
 fn fall_after_single_drops(run: &Watch) -> Option<f64> {
     let groups = run.groups().into_iter();
-    let falls: Vec<f64> = groups
-        .filter(|group| group.len() == 1)
-        .map(|group| fall(run, group[0].at.as_secs_f64(), 4.0 * RTT))
-        .collect();
+    let falls: Vec<f64> =
+        groups.filter(|group| group.len() == 1).map(|group| fall(run, group[0].at.as_secs_f64(), 4.0 * RTT)).collect();
     mean(&falls)
 }
 

@@ -88,10 +88,7 @@ impl Intervals {
             Phase::Drained if above => {
                 self.phase = Phase::Normal;
                 let (began, cumul) = self.began;
-                self.recoveries.push(Recovery {
-                    began,
-                    without: self.interval(self.without) / self.interval(cumul),
-                });
+                self.recoveries.push(Recovery { began, without: self.interval(self.without) / self.interval(cumul) });
             }
             _ => {}
         }
@@ -176,10 +173,7 @@ mod tests {
         intervals.arrives(ms(1500), 0);
         intervals.arrives(ms(1500), 2000);
         let found: Vec<&Recovery> = intervals.recoveries(0.0).collect();
-        let expected = Recovery {
-            began: ms(500),
-            without: 2.0,
-        };
+        let expected = Recovery { began: ms(500), without: 2.0 };
         assert_eq!(found, [&expected]);
         let seen = intervals.between(1.0, 2.0);
         assert!((seen[0] - 0.1).abs() < 1e-12, "{seen:?}");

@@ -21,11 +21,7 @@ pub(super) fn pings(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let runs = Runs::watch(lab, &setup, &lab.seeds(5, 1))?;
     let mut table = Table::new(
         "Ten flows at 100 Mb/s and pings",
-        [
-            "scheme",
-            "mean delay of all packets (ms)",
-            "of the pings (ms)",
-        ],
+        ["scheme", "mean delay of all packets (ms)", "of the pings (ms)"],
     );
     for role in [GSP, TAIL, FAIR] {
         let pings = runs.mean(role, Watch::mean_delay_of_datagrams);
@@ -35,15 +31,10 @@ pub(super) fn pings(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(pings.scaled(1e3), 2),
         ]);
     }
-    let lane = runs.mean(GSP, |run| {
-        Some(run.mean_delay_of_datagrams()? / mean_delay(run)?)
-    });
+    let lane = runs.mean(GSP, |run| Some(run.mean_delay_of_datagrams()? / mean_delay(run)?));
     let smaller = runs.per_seed([GSP, TAIL], |runs| {
         let [gsp, tail] = runs.map(Watch::mean_delay_of_datagrams);
         Some(gsp? / tail?)
     });
-    Ok(Measured::new()
-        .table(table)
-        .claim("fast-lane", lane)
-        .claim("smaller-buffer", smaller))
+    Ok(Measured::new().table(table).claim("fast-lane", lane).claim("smaller-buffer", smaller))
 }

@@ -38,14 +38,8 @@ const INTERVAL: f64 = 0.2;
 pub(super) fn flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(5, 1);
     let setup = base(lab).schemes(&[
-        (
-            ADAPTIVE,
-            "gsp threshold=500000b limit=1000000 limit_bytes=1200000",
-        ),
-        (
-            BASIC,
-            "gsp mode=basic threshold=500000b limit=1000000 limit_bytes=1200000",
-        ),
+        (ADAPTIVE, "gsp threshold=500000b limit=1000000 limit_bytes=1200000"),
+        (BASIC, "gsp mode=basic threshold=500000b limit=1000000 limit_bytes=1200000"),
         (EVEN, "gsp threshold=500000b limit=1000000 alpha=1"),
         (LOW, "gsp threshold=250000b limit=1000000"),
         (HIGH, "gsp threshold=1000000b limit=1000000"),
@@ -60,27 +54,15 @@ pub(super) fn flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
         format!("interval={:.0}us", 1e6 * interval)
     };
     let basic = "gsp mode=basic threshold=500000b limit=1000000";
-    let mut sweep = base(lab).scheme(
-        BEST,
-        &format!("{basic} limit_bytes=1200000 {}", interval(1.0)),
-    );
+    let mut sweep = base(lab).scheme(BEST, &format!("{basic} limit_bytes=1200000 {}", interval(1.0)));
     for (role, factor) in MULTIPLES {
-        sweep = sweep.scheme(
-            role,
-            &format!("{basic} limit_bytes=5000000 {}", interval(factor)),
-        );
+        sweep = sweep.scheme(role, &format!("{basic} limit_bytes=5000000 {}", interval(factor)));
     }
     let sweep = Runs::watch(lab, &sweep, &seeds)?;
 
     let mut table = Table::new(
         "Forty flows at 400 Mb/s",
-        [
-            "scheme",
-            "mean delay (ms)",
-            "range, 5 to 95 % (ms)",
-            "overflows per minute",
-            "drops per minute",
-        ],
+        ["scheme", "mean delay (ms)", "range, 5 to 95 % (ms)", "overflows per minute", "drops per minute"],
     );
     let roles = [ADAPTIVE, BASIC, EVEN, LOW, HIGH].map(|role| (role, &runs));
     let swept = std::iter::once(BEST).chain(MULTIPLES.map(|(role, _)| role));
@@ -118,25 +100,16 @@ pub(super) fn flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("short-interval-overflows", sweep.mean(BEST, overflows))
         .claim("interval-near", near)
         .claim("interval-far", far)
-        .claim(
-            "periodic",
-            runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)),
-        )
+        .claim("periodic", runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)))
         .claim("several-losses", runs.mean(ADAPTIVE, drops_in_a_row))
-        .claim(
-            "frequent",
-            runs.mean(ADAPTIVE, |run| Some(median(run.gaps())? / INTERVAL)),
-        )
+        .claim("frequent", runs.mean(ADAPTIVE, |run| Some(median(run.gaps())? / INTERVAL)))
         .claim("random-flows", runs.mean(ADAPTIVE, dispersion))
         .claim("random-phase", runs.mean(ADAPTIVE, unevenness))
         .claim("steady-interval", runs.mean(ADAPTIVE, steadiness))
         .claim("threshold-delay", thresholds)
         .claim("threshold-drift", drifts);
     let (table, delay, drops) = transition(lab)?;
-    Ok(measured
-        .table(table)
-        .claim("transition-delay", delay)
-        .claim("transition-drops", drops))
+    Ok(measured.table(table).claim("transition-delay", delay).claim("transition-drops", drops))
 }
 
 /// The traffic of Fig. 9 for a shorter time.
@@ -152,20 +125,12 @@ fn transition(lab: &Lab<'_>) -> Result<(Table, Estimate, Estimate), Failure> {
     let seeds = lab.seeds(3, 1);
     let mut table = Table::new(
         "Adaptive GSP, threshold of 10 ms, 10 Mb/s for each flow",
-        [
-            "flows",
-            "mean delay (ms)",
-            "drops per minute and flow",
-            "gaps below a round trip (%)",
-        ],
+        ["flows", "mean delay (ms)", "drops per minute and flow", "gaps below a round trip (%)"],
     );
     let mut found = Vec::new();
     for flows in [5, 10, 20, 40, 80] {
         let threshold = 12_500 * flows;
-        let mut setup = base(lab).scheme(
-            ADAPTIVE,
-            &format!("gsp threshold={threshold}b limit=1000000"),
-        );
+        let mut setup = base(lab).scheme(ADAPTIVE, &format!("gsp threshold={threshold}b limit=1000000"));
         set_flows(&mut setup, flows);
         for link in &mut setup.scenario.links {
             let rate = Rate::from_bits_per_second(10_000_000 * u64::from(flows));
@@ -178,15 +143,9 @@ fn transition(lab: &Lab<'_>) -> Result<(Table, Estimate, Estimate), Failure> {
             Cell::number(f64::from(flows), 0),
             cell(runs.mean(ADAPTIVE, mean_delay).scaled(1e3), 2),
             cell(runs.mean(ADAPTIVE, each), 1),
-            cell(
-                runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)),
-                1,
-            ),
+            cell(runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)), 1),
         ]);
-        let numbers: Vec<[Option<f64>; 2]> = runs
-            .of(ADAPTIVE)
-            .map(|run| [mean_delay(run), each(run)])
-            .collect();
+        let numbers: Vec<[Option<f64>; 2]> = runs.of(ADAPTIVE).map(|run| [mean_delay(run), each(run)]).collect();
         found.push(numbers);
     }
     let largest = |which: usize| {
@@ -195,10 +154,7 @@ fn transition(lab: &Lab<'_>) -> Result<(Table, Estimate, Estimate), Failure> {
                 let change = pair[1].get(seed)?[which]? / pair[0].get(seed)?[which]?;
                 Some(change.max(1.0 / change))
             });
-            steps
-                .collect::<Option<Vec<f64>>>()?
-                .into_iter()
-                .reduce(f64::max)
+            steps.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
         }))
     };
     Ok((table, largest(0), largest(1)))
@@ -259,10 +215,7 @@ fn median(values: Vec<f64>) -> Option<f64> {
 
 /// Times of the drops, seconds, in rows without a pause: a gap of more than [`PAUSE`] times the median one.
 fn rows(run: &Watch) -> Vec<Vec<f64>> {
-    let times: Vec<f64> = run
-        .measured_drops()
-        .map(|drop| drop.at.as_secs_f64())
-        .collect();
+    let times: Vec<f64> = run.measured_drops().map(|drop| drop.at.as_secs_f64()).collect();
     let Some(longest) = median(run.gaps()).map(|gap| PAUSE * gap) else {
         return Vec::new();
     };

@@ -98,9 +98,11 @@ fn over_time(measured: Measured, watch: &Watch, title: &str, from: f64, to: f64)
     // The drops stand above the queue.
     let top = delay.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
     let drops = watch.drop_points(from, to, 1.05 * top);
-    let queue = delay_chart("queue", &format!("Queue, {title}"), from, to)
-        .line("queueing delay", delay)
-        .draw("dropped packets", Draw::Points, drops);
+    let queue = delay_chart("queue", &format!("Queue, {title}"), from, to).line("queueing delay", delay).draw(
+        "dropped packets",
+        Draw::Points,
+        drops,
+    );
     let used = utilization_chart("utilization", &format!("Link, {title}"), from, to)
         .line("mean over 50 ms", watch.utilization_line(from, to, 0.05));
     measured.chart(queue).chart(used)
@@ -108,12 +110,7 @@ fn over_time(measured: Measured, watch: &Watch, title: &str, from: f64, to: f64)
 
 /// The schemes of `setup` on the kernel testbed and in the simulator, if the user asked for it. The hosts are a current
 /// Linux in both, and the run lasts `duration` seconds, of which the first quarter is left out.
-fn beside_the_kernel(
-    lab: &Lab<'_>,
-    measured: Measured,
-    setup: Setup,
-    duration: u64,
-) -> Result<Measured, Failure> {
+fn beside_the_kernel(lab: &Lab<'_>, measured: Measured, setup: Setup, duration: u64) -> Result<Measured, Failure> {
     let mut setup = setup;
     setup.set_profile("linux-7.2");
     setup.scenario.duration = Nanos::from_secs(duration);
@@ -122,22 +119,14 @@ fn beside_the_kernel(
         return Ok(measured);
     };
     let simulated = lab.compare(setup, &[1])?;
-    let columns = [
-        "scheme",
-        "run on",
-        "queueing delay, mean (ms)",
-        "95 % (ms)",
-        "utilization (%)",
-    ];
+    let columns = ["scheme", "run on", "queueing delay, mean (ms)", "95 % (ms)", "utilization (%)"];
     let mut table = Table::new("The same hosts and queue on the kernel testbed", columns);
     for role in simulated.roles() {
         for (place, results) in [("simulator", &simulated), ("Linux", &kernel)] {
             if !results.has(role) {
                 continue;
             }
-            let cell = |metric, factor, decimals| {
-                Cell::estimate(results.mean(role, metric).scaled(factor), decimals)
-            };
+            let cell = |metric, factor, decimals| Cell::estimate(results.mean(role, metric).scaled(factor), decimals);
             table = table.row([
                 Cell::text(*role),
                 Cell::text(place),

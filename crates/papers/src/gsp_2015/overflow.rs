@@ -24,27 +24,17 @@ pub(super) fn new_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let slow = Runs::watch(lab, &started_within(Nanos::from_secs(15)), &seeds)?;
     let spread: Vec<f64> = slow.of(GSP).map(|run| run.overflows() as f64).collect();
     let sudden = runs.of(GSP).map(|run| run.overflows() as f64);
-    let spread = crate::Estimate::over(
-        (spread.into_iter().zip(sudden)).map(|(spread, sudden)| Some(spread / sudden)),
-    );
+    let spread = crate::Estimate::over((spread.into_iter().zip(sudden)).map(|(spread, sudden)| Some(spread / sudden)));
     let run = runs.first(GSP);
     let (from, to) = (0.0, 20.0);
     let delay = run.delay_line(from, to, 0.02);
     let top = delay.iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
     let chart = super::delay_chart("queue", "Queue, 40 flows within 0.1 s", from, to)
         .line("queueing delay", delay)
-        .draw(
-            "dropped packets",
-            Draw::Points,
-            run.drop_points(from, to, 1.05 * top),
-        );
+        .draw("dropped packets", Draw::Points, run.drop_points(from, to, 1.05 * top));
     let mut table = Table::new(
         "Forty flows start at 400 Mb/s",
-        [
-            "starts within",
-            "overflows",
-            "lowest utilization over a round trip afterwards (%)",
-        ],
+        ["starts within", "overflows", "lowest utilization over a round trip afterwards (%)"],
     );
     for (label, runs) in [("0.1 s", &runs), ("15 s", &slow)] {
         table = table.row([

@@ -22,10 +22,7 @@ pub(super) fn schemes(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let with = |flows| {
         let mut setup = scenario!("fig7").schemes(&[
             // The upper threshold is three times the lower one, and a delay of 8 ms, as that of GSP in Fig. 10.
-            (
-                RED,
-                "red limit=500000 min=33333 max=100000 avpkt=1514 probability=0.02 bandwidth=100mbit",
-            ),
+            (RED, "red limit=500000 min=33333 max=100000 avpkt=1514 probability=0.02 bandwidth=100mbit"),
             (CODEL, "codel limit=825"),
             (PIE, "pie limit=825"),
         ]);
@@ -47,10 +44,8 @@ pub(super) fn schemes(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let pairs = change(role).zip(change(RED));
         crate::Estimate::over(pairs.map(|(one, red)| Some(one? / red?)))
     };
-    let mut table = Table::new(
-        "100 and 4 flows at 100 Mb/s",
-        ["flows", "scheme", "mean delay (ms)", "utilization (%)"],
-    );
+    let mut table =
+        Table::new("100 and 4 flows at 100 Mb/s", ["flows", "scheme", "mean delay (ms)", "utilization (%)"]);
     for (flows, runs) in [(MANY, &many), (FEW, &few)] {
         for role in [RED, CODEL, PIE] {
             table = table.row([

@@ -59,14 +59,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
             lab.seeds(4, 1),
         ),
     ];
-    let columns = [
-        "flows",
-        "scheme",
-        "delay, 5 % (ms)",
-        "50 %",
-        "95 %",
-        "utilization (%)",
-    ];
+    let columns = ["flows", "scheme", "delay, 5 % (ms)", "50 %", "95 %", "utilization (%)"];
     let mut table = Table::new("Queueing delay and utilization", columns);
     let mut measured = Measured::new();
     let mut all = Vec::new();
@@ -111,15 +104,11 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 Some(pie.quantile(0.95) / gsp.quantile(0.95).max(codel.quantile(0.95)))
             });
             for role in [GSP, CODEL, PIE] {
-                let lost = runs.per_seed([role, TAIL], |[aqm, tail]| {
-                    Some(100.0 * (aqm.utilization() - tail.utilization()))
-                });
+                let lost =
+                    runs.per_seed([role, TAIL], |[aqm, tail]| Some(100.0 * (aqm.utilization() - tail.utilization())));
                 measured = measured.claim(format!("one-flow-{}-less", role.to_lowercase()), lost);
             }
-            measured
-                .claim("one-flow-utilization", used)
-                .claim("one-flow-pie", pie)
-                .claim("one-flow-delay", delay)
+            measured.claim("one-flow-utilization", used).claim("one-flow-pie", pie).claim("one-flow-delay", delay)
         } else {
             let roles = [GSP, CODEL, PIE];
             let delay = runs.per_seed(roles, |[gsp, codel, pie]| {
@@ -130,17 +119,12 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 let best = codel.utilization().max(pie.utilization());
                 Some(100.0 * (gsp.utilization() - best))
             });
-            measured
-                .claim(format!("{flows}-flows-delay"), delay)
-                .claim(format!("{flows}-flows-utilization"), used)
+            measured.claim(format!("{flows}-flows-delay"), delay).claim(format!("{flows}-flows-utilization"), used)
         };
         all.push(runs);
     }
     for role in [GSP, CODEL, PIE] {
-        measured = measured.claim(
-            format!("better-{}", role.to_lowercase()),
-            change(&all, role),
-        );
+        measured = measured.claim(format!("better-{}", role.to_lowercase()), change(&all, role));
     }
     let better = all[1..].iter().map(|runs| {
         let ratio = runs.per_seed([GSP, CODEL, PIE], |runs| {
@@ -158,10 +142,7 @@ pub(super) fn distributions(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// flows: the largest of these ratios.
 fn change(runs: &[Runs], role: &str) -> Estimate {
     let delay = |run: &Watch| run.quantile(0.95);
-    let delays: Vec<Vec<f64>> = runs
-        .iter()
-        .map(|runs| runs.of(role).map(delay).collect())
-        .collect();
+    let delays: Vec<Vec<f64>> = runs.iter().map(|runs| runs.of(role).map(delay).collect()).collect();
     let seeds = delays.iter().map(Vec::len).min().unwrap_or_default();
     Estimate::over((0..seeds).map(|seed| {
         let ratios = delays.windows(2).map(|pair| pair[1][seed] / pair[0][seed]);
@@ -183,14 +164,7 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let base = shorter(lab, base, 30, 12);
     let seeds = lab.seeds(10, 1);
     let delay = |p: f64| move |run: &Watch| Some(1e3 * run.quantile(p));
-    let columns = [
-        "RTT (ms)",
-        "scheme",
-        "delay, 5 % (ms)",
-        "50 %",
-        "95 %",
-        "utilization (%)",
-    ];
+    let columns = ["RTT (ms)", "scheme", "delay, 5 % (ms)", "50 %", "95 %", "utilization (%)"];
     let mut table = Table::new("Queueing delay and utilization", columns);
     let mut measured = Measured::new();
     // The points of each scheme's curves.
@@ -206,11 +180,7 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let runs = Runs::watch(lab, &setup, &seeds)?;
         for (role, p, points) in &mut curves {
             let Estimate { value, ci95, .. } = runs.mean(role, delay(*p));
-            points.extend(value.map(|y| Point {
-                x: rtt as f64,
-                y,
-                ci95,
-            }));
+            points.extend(value.map(|y| Point { x: rtt as f64, y, ci95 }));
         }
         for role in ROLES {
             let number = |p: f64| Cell::estimate(runs.mean(role, delay(p)), 2);
@@ -231,9 +201,7 @@ pub(super) fn round_trip_times(lab: &Lab<'_>) -> Result<Measured, Failure> {
             let [gsp, codel, pie] = runs.map(|run| run.quantile(0.95) - run.quantile(0.05));
             Some(gsp / codel.min(pie))
         });
-        measured = measured
-            .claim(format!("distance-{rtt}ms"), distance)
-            .claim(format!("width-{rtt}ms"), width);
+        measured = measured.claim(format!("distance-{rtt}ms"), distance).claim(format!("width-{rtt}ms"), width);
         if rtt == 100 {
             let low = runs.per_seed(ROLES, |runs| {
                 let low = runs.map(|run| 1e3 * run.quantile(0.05));

@@ -58,12 +58,7 @@ pub(super) fn of_gsp(lab: &Lab<'_>) -> Result<Measured, Failure> {
             "shortest gaps between drops, 10 % (ms)",
         ],
     );
-    for (rtt, role, runs) in [
-        (100, GSP, &far),
-        (100, SHORT, &far),
-        (100, LONG, &far),
-        (10, GSP, &near),
-    ] {
+    for (rtt, role, runs) in [(100, GSP, &far), (100, SHORT, &far), (100, LONG, &far), (10, GSP, &near)] {
         table = table.row([
             Cell::number(f64::from(rtt), 0),
             Cell::text(role),
@@ -78,10 +73,7 @@ pub(super) fn of_gsp(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("interval-delay", delays)
         .claim("interval-utilization", used)
         .claim("faster", compared(time_between_crossings))
-        .claim(
-            "shorter",
-            near.mean(GSP, |run| Some(interval(run)? / INTERVAL)),
-        )
+        .claim("shorter", near.mean(GSP, |run| Some(interval(run)? / INTERVAL)))
         .claim("shorter-than-far", compared(interval))
         .claim("capacity", rates))
 }
@@ -92,13 +84,8 @@ fn capacities(lab: &Lab<'_>) -> Result<Estimate, Failure> {
     let mut found = Vec::new();
     for megabits in [10, 100, 1000] {
         let bytes = 1250 * megabits;
-        let mut setup: Setup = scenario!("fig12").scheme(
-            GSP,
-            &format!(
-                "gsp threshold={bytes}b limit=1000000 limit_bytes={}",
-                10 * bytes
-            ),
-        );
+        let mut setup: Setup =
+            scenario!("fig12").scheme(GSP, &format!("gsp threshold={bytes}b limit=1000000 limit_bytes={}", 10 * bytes));
         for link in &mut setup.scenario.links {
             let rate = Rate::from_bits_per_second(1_000_000 * megabits);
             link.rate = rate.unwrap_or(link.rate);
@@ -126,9 +113,7 @@ fn mixed(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = lab.compare(shorter(lab, setup, 40, 15), &lab.seeds(10, 1))?;
     let rate = |index: u8| format!("groups.{index}.links.down.rate_bps.mean");
     let (near, far) = (rate(0), rate(1));
-    let bias = |role: &str| {
-        results.per_seed(|values| Some(values.get(role, &near)? / values.get(role, &far)?))
-    };
+    let bias = |role: &str| results.per_seed(|values| Some(values.get(role, &near)? / values.get(role, &far)?));
     let relative = |role: &str| {
         results.per_seed(|values| {
             let bias = |role| Some(values.get(role, &near)? / values.get(role, &far)?);
@@ -137,12 +122,7 @@ fn mixed(lab: &Lab<'_>) -> Result<Measured, Failure> {
     };
     let mut table = Table::new(
         "Five flows with a round-trip time of 10 ms and five with 100 ms",
-        [
-            "scheme",
-            "rate at 10 ms (Mb/s)",
-            "at 100 ms (Mb/s)",
-            "ratio",
-        ],
+        ["scheme", "rate at 10 ms (Mb/s)", "at 100 ms (Mb/s)", "ratio"],
     );
     let mut measured = Measured::new();
     for role in ROLES {
@@ -154,10 +134,7 @@ fn mixed(lab: &Lab<'_>) -> Result<Measured, Failure> {
         ]);
         measured = measured.claim(format!("bias-{}", role.to_lowercase()), bias(role));
     }
-    Ok(measured
-        .table(table)
-        .claim("like-codel", relative(CODEL))
-        .claim("like-pie", relative(PIE)))
+    Ok(measured.table(table).claim("like-codel", relative(CODEL)).claim("like-pie", relative(PIE)))
 }
 
 /// Mean time between two passages of the delay through the threshold upwards, seconds.
@@ -165,9 +142,7 @@ fn time_between_crossings(run: &Watch) -> Option<f64> {
     const STEP: f64 = 0.01;
     let (from, to) = run.span();
     let line = run.delay_line(from, to, STEP);
-    let upwards = line
-        .windows(2)
-        .filter(|pair| pair[0].1 <= THRESHOLD && pair[1].1 > THRESHOLD);
+    let upwards = line.windows(2).filter(|pair| pair[0].1 <= THRESHOLD && pair[1].1 > THRESHOLD);
     let times: Vec<f64> = upwards.map(|pair| pair[1].0).collect();
     let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     mean(&gaps)

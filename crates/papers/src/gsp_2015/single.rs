@@ -26,18 +26,9 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let tail = scenario!("fig7").scheme(TAIL, "bfifo limit=150000");
     let tail = Runs::watch(lab, &tail, &seeds)?;
     let mut setup = scenario!("fig7").schemes(&[
-        (
-            GSP,
-            "gsp mode=basic threshold=125000b limit=1000000 limit_bytes=300000",
-        ),
-        (
-            ADAPTIVE,
-            "gsp threshold=125000b limit=1000000 limit_bytes=300000",
-        ),
-        (
-            LONG,
-            "gsp threshold=500000b limit=1000000 limit_bytes=1250000",
-        ),
+        (GSP, "gsp mode=basic threshold=125000b limit=1000000 limit_bytes=300000"),
+        (ADAPTIVE, "gsp threshold=125000b limit=1000000 limit_bytes=300000"),
+        (LONG, "gsp threshold=500000b limit=1000000 limit_bytes=1250000"),
     ]);
     // The runs of Fig. 8 are shared.
     setup.scenario.name = "fig8".to_owned();
@@ -57,17 +48,11 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let medians = Estimate::over(medians);
     let falls = |run: &Watch| {
         let groups = run.groups();
-        let falls: Vec<f64> = groups
-            .iter()
-            .map(|group| fall(run, group[0].at.as_secs_f64(), 1.0))
-            .collect();
+        let falls: Vec<f64> = groups.iter().map(|group| fall(run, group[0].at.as_secs_f64(), 1.0)).collect();
         mean(&falls)
     };
-    let fall = Estimate::over(
-        (runs.of(GSP).map(falls))
-            .zip(tail.of(TAIL).map(falls))
-            .map(|(gsp, tail)| Some(gsp? / tail?)),
-    );
+    let fall =
+        Estimate::over((runs.of(GSP).map(falls)).zip(tail.of(TAIL).map(falls)).map(|(gsp, tail)| Some(gsp? / tail?)));
     let roles = [ADAPTIVE, GSP];
     let delay = runs.per_seed(roles, |runs| {
         let [adaptive, basic] = runs.map(mean_delay);
@@ -79,13 +64,7 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     });
     let mut table = Table::new(
         "Ten flows at 100 Mb/s",
-        [
-            "scheme",
-            "mean delay (ms)",
-            "1 % (ms)",
-            "time above the threshold (%)",
-            "mean gap between drops (s)",
-        ],
+        ["scheme", "mean delay (ms)", "1 % (ms)", "time above the threshold (%)", "mean gap between drops (s)"],
     );
     for (role, threshold) in [(GSP, THRESHOLD), (ADAPTIVE, THRESHOLD), (LONG, 500_000.0)] {
         table = table.row([
@@ -101,20 +80,11 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("after-interval", runs.mean(GSP, after_the_interval))
         .claim("fall", fall)
         .claim("above", runs.mean(ADAPTIVE, |run| above(run, THRESHOLD)))
-        .claim(
-            "gap",
-            runs.mean(ADAPTIVE, |run| Some(mean(&run.gaps())? / INTERVAL)),
-        )
+        .claim("gap", runs.mean(ADAPTIVE, |run| Some(mean(&run.gaps())? / INTERVAL)))
         .claim("delay", delay)
         .claim("drops", drops)
-        .claim(
-            "periodic",
-            runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)),
-        )
-        .claim(
-            "standing-delay",
-            runs.mean(LONG, |run| Some(1e3 * run.quantile(0.01))),
-        )
+        .claim("periodic", runs.mean(ADAPTIVE, |run| Some(100.0 * share_of_short_gaps(run)?)))
+        .claim("standing-delay", runs.mean(LONG, |run| Some(1e3 * run.quantile(0.01))))
         .claim("ack-delay", medians))
 }
 
@@ -127,31 +97,21 @@ pub(super) fn mean_delay(run: &Watch) -> Option<f64> {
 /// Percentage of the time in which the queue is longer than `threshold` bytes.
 fn above(run: &Watch, threshold: f64) -> Option<f64> {
     let (from, to) = run.span();
-    let states: Vec<f64> = (run.backlogs(from, to))
-        .map(|(_, bytes)| f64::from(u8::from(bytes > threshold)))
-        .collect();
+    let states: Vec<f64> = (run.backlogs(from, to)).map(|(_, bytes)| f64::from(u8::from(bytes > threshold))).collect();
     mean(&states).map(|share| 100.0 * share)
 }
 
 /// Mean length of the queue at the end of the intervals, in thresholds.
 fn after_the_interval(run: &Watch) -> Option<f64> {
     let (_, to) = run.span();
-    let ends = run
-        .measured_drops()
-        .map(|drop| drop.at.as_secs_f64() + INTERVAL);
-    let lengths: Vec<f64> = ends
-        .filter(|end| *end < to)
-        .map(|end| run.backlog(end) / THRESHOLD)
-        .collect();
+    let ends = run.measured_drops().map(|drop| drop.at.as_secs_f64() + INTERVAL);
+    let lengths: Vec<f64> = ends.filter(|end| *end < to).map(|end| run.backlog(end) / THRESHOLD).collect();
     mean(&lengths)
 }
 
 /// Fraction of the gaps between drops that are shorter than a round trip: periodic drops. `None` without a gap.
 pub(super) fn share_of_short_gaps(run: &Watch) -> Option<f64> {
     let gaps = run.gaps();
-    let short: Vec<f64> = gaps
-        .iter()
-        .map(|gap| f64::from(u8::from(*gap < RTT)))
-        .collect();
+    let short: Vec<f64> = gaps.iter().map(|gap| f64::from(u8::from(*gap < RTT))).collect();
     mean(&short)
 }

@@ -13,23 +13,14 @@ const GSP: &str = "GSP";
 pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = scenario!("fig7").scheme(TAIL, "bfifo limit=150000");
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
-    let measured = over_time(
-        Measured::new(),
-        runs.first(TAIL),
-        "tail drop, 10 flows",
-        40.0,
-        50.0,
-    );
+    let measured = over_time(Measured::new(), runs.first(TAIL), "tail drop, 10 flows", 40.0, 50.0);
     let measured = measured
         .table(events(&runs, TAIL))
         .claim("drops-at-once", runs.mean(TAIL, drops))
         .claim("flows-at-once", runs.mean(TAIL, flows))
         .claim("half-of-the-flows", runs.mean(TAIL, drops))
         .claim("empty-queue", runs.mean(TAIL, empty_percent))
-        .claim(
-            "time-below-capacity",
-            runs.mean(TAIL, Watch::mean_time_below_capacity),
-        );
+        .claim("time-below-capacity", runs.mean(TAIL, Watch::mean_time_below_capacity));
     beside_the_kernel(lab, measured, setup, 40)
 }
 
@@ -40,13 +31,7 @@ pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
     // Variants tell the figures apart by the name.
     setup.scenario.name = "fig8".to_owned();
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
-    let measured = over_time(
-        Measured::new(),
-        runs.first(GSP),
-        "basic GSP, 10 flows",
-        40.0,
-        50.0,
-    );
+    let measured = over_time(Measured::new(), runs.first(GSP), "basic GSP, 10 flows", 40.0, 50.0);
     let measured = measured
         .table(events(&runs, GSP))
         .claim("drops-at-once", runs.mean(GSP, drops))
@@ -65,26 +50,11 @@ pub(super) fn adaptive(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let basic = Runs::watch(lab, &basic, &lab.seeds(5, 1))?;
     let setup = shorter(lab, setup, 45, 15);
     let runs = Runs::watch(lab, &setup, &lab.seeds(5, 1))?;
-    let measured = over_time(
-        Measured::new(),
-        runs.first(GSP),
-        "adaptive GSP, 40 flows",
-        40.0,
-        45.0,
-    );
+    let measured = over_time(Measured::new(), runs.first(GSP), "adaptive GSP, 40 flows", 40.0, 45.0);
     let measured = measured
-        .claim(
-            "time-without-drops",
-            runs.mean(GSP, |run| Some(100.0 * Phases::of(run)?.pauses)),
-        )
-        .claim(
-            "regularity",
-            runs.mean(GSP, |run| Phases::of(run)?.variation),
-        )
-        .claim(
-            "phases",
-            runs.mean(GSP, |run| Some(Phases::of(run)?.length)),
-        )
+        .claim("time-without-drops", runs.mean(GSP, |run| Some(100.0 * Phases::of(run)?.pauses)))
+        .claim("regularity", runs.mean(GSP, |run| Phases::of(run)?.variation))
+        .claim("phases", runs.mean(GSP, |run| Some(Phases::of(run)?.length)))
         .claim("drift", runs.mean(GSP, drift))
         .claim(
             "basic-delay",
@@ -127,35 +97,14 @@ fn events(runs: &Runs, role: &str) -> Table {
             1,
         ),
         ("packets dropped at a time", runs.mean(role, drops), 2),
-        (
-            "flows that lose a packet at a time",
-            runs.mean(role, flows),
-            2,
-        ),
-        (
-            "link utilization (%)",
-            runs.mean(role, |run| Some(100.0 * run.utilization())),
-            2,
-        ),
-        (
-            "lowest utilization over a round trip (%)",
-            runs.mean(role, |run| Some(100.0 * run.lowest_utilization())),
-            1,
-        ),
-        (
-            "time with an empty queue (%)",
-            runs.mean(role, empty_percent),
-            2,
-        ),
+        ("flows that lose a packet at a time", runs.mean(role, flows), 2),
+        ("link utilization (%)", runs.mean(role, |run| Some(100.0 * run.utilization())), 2),
+        ("lowest utilization over a round trip (%)", runs.mean(role, |run| Some(100.0 * run.lowest_utilization())), 1),
+        ("time with an empty queue (%)", runs.mean(role, empty_percent), 2),
     ];
-    let table = Table::new(
-        "Drops within a round trip of 100 ms count as one time",
-        ["", "ours"],
-    );
+    let table = Table::new("Drops within a round trip of 100 ms count as one time", ["", "ours"]);
     rows.into_iter()
-        .fold(table, |table, (name, number, decimals)| {
-            table.row([Cell::text(name), Cell::estimate(number, decimals)])
-        })
+        .fold(table, |table, (name, number, decimals)| table.row([Cell::text(name), Cell::estimate(number, decimals)]))
 }
 
 /// A gap between drops of more than this many times the median one is a pause.
@@ -179,8 +128,7 @@ impl Phases {
         let total: f64 = gaps.iter().sum();
         gaps.sort_by(f64::total_cmp);
         let median = *gaps.get(gaps.len() / 2)?;
-        let (pauses, periodic): (Vec<f64>, Vec<f64>) =
-            gaps.into_iter().partition(|gap| *gap > PAUSE * median);
+        let (pauses, periodic): (Vec<f64>, Vec<f64>) = gaps.into_iter().partition(|gap| *gap > PAUSE * median);
         Some(Phases {
             pauses: pauses.iter().sum::<f64>() / total,
             length: total / pauses.len().max(1) as f64,

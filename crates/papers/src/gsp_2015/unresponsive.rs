@@ -40,9 +40,8 @@ pub(super) fn sharing(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .scheme(FAST, &format!("{SCHEME} tau=200ms"))
         .scheme(SLOW, &format!("{SCHEME} tau=5s"));
     let other = Runs::watch(lab, &setup, &lab.seeds(5, 1))?;
-    let mut setup = scenario!("fig14")
-        .scheme(FAST, &format!("{SCHEME} tau=200ms"))
-        .scheme(SLOW, &format!("{SCHEME} tau=5s"));
+    let mut setup =
+        scenario!("fig14").scheme(FAST, &format!("{SCHEME} tau=200ms")).scheme(SLOW, &format!("{SCHEME} tau=5s"));
     setup.scenario.duration = Nanos::from_secs_f64(LONG);
     let long = Runs::watch(lab, &setup, &lab.seeds(3, 1))?;
     let mut table = Table::new(
@@ -101,19 +100,13 @@ pub(super) fn sharing(lab: &Lab<'_>) -> Result<Measured, Failure> {
     });
     Ok(measured
         .claim("isolation", isolation)
-        .claim(
-            "what-is-left",
-            runs.mean(GSP, |run| Some(share(run) / LEFT)),
-        )
+        .claim("what-is-left", runs.mean(GSP, |run| Some(share(run) / LEFT)))
         .claim("more-drops", more)
         .claim("drops-of-udp", udp)
         .claim("alpha", settled_in(GSP, WEAK))
         .claim("tau-agility", settled_in(SLOW, FAST))
         .claim("tau-stability", swings)
-        .claim(
-            "codel-removes",
-            runs.mean(CODEL, |run| Some(run.removed() as f64)),
-        ))
+        .claim("codel-removes", runs.mean(CODEL, |run| Some(run.removed() as f64))))
 }
 
 /// Fraction of the link that carries TCP in the last part.
@@ -136,8 +129,7 @@ fn of_udp(run: &Watch) -> Option<f64> {
 }
 
 fn early(run: &Watch, from: f64, to: f64) -> impl Iterator<Item = &Drop> {
-    run.measured_drops()
-        .filter(move |drop| !drop.overflow && (from..to).contains(&drop.at.as_secs_f64()))
+    run.measured_drops().filter(move |drop| !drop.overflow && (from..to).contains(&drop.at.as_secs_f64()))
 }
 
 /// Seconds until the delay is at most twice the target again; if it is not, until the end.

@@ -115,11 +115,7 @@ impl Watch {
 
     /// Bits that the link can send in the slice that begins at `at` seconds.
     fn capacity(&self, at: f64) -> f64 {
-        let past = self
-            .rates
-            .iter()
-            .rev()
-            .find(|(from, _)| from.as_secs_f64() <= at + 1e-9);
+        let past = self.rates.iter().rev().find(|(from, _)| from.as_secs_f64() <= at + 1e-9);
         past.map_or(0.0, |(_, rate)| rate * SLICE.as_secs_f64())
     }
 
@@ -155,9 +151,8 @@ impl Watch {
     /// Used fraction of the link's capacity in each round trip that begins with a slice: time of its begin, fraction.
     fn round_trips(&self) -> Vec<Point> {
         let (from, to) = self.span();
-        let used: Vec<Point> = (self.between(from, to))
-            .map(|(at, slice)| (at, 8.0 * slice.sent as f64 / self.capacity(at)))
-            .collect();
+        let used: Vec<Point> =
+            (self.between(from, to)).map(|(at, slice)| (at, 8.0 * slice.sent as f64 / self.capacity(at))).collect();
         let slices = (RTT.0 / SLICE.0) as usize;
         used.windows(slices)
             .map(|window| {
@@ -197,8 +192,7 @@ impl Watch {
 
     /// Bytes in the queue at the end of each slice from `from` to `to` seconds, with the begin of the slice.
     pub(super) fn backlogs(&self, from: f64, to: f64) -> impl Iterator<Item = Point> {
-        self.between(from, to)
-            .map(|(at, slice)| (at, slice.backlog as f64))
+        self.between(from, to).map(|(at, slice)| (at, slice.backlog as f64))
     }
 
     /// Bytes per second that left the queue from `from` to `to` seconds: those of datagrams, and all others.
@@ -244,9 +238,7 @@ impl Watch {
 
     /// Fraction of the time in which no packet waits.
     pub(super) fn empty(&self) -> f64 {
-        let open = self.empty_since.map_or(Nanos::ZERO, |since| {
-            self.to.saturating_since(since.max(self.from))
-        });
+        let open = self.empty_since.map_or(Nanos::ZERO, |since| self.to.saturating_since(since.max(self.from)));
         (self.empty + open).as_secs_f64() / (self.to - self.from).as_secs_f64()
     }
 
@@ -288,12 +280,8 @@ impl Watch {
     /// A fraction of `p` of the slices from `from` to `to` seconds has a mean sojourn time, in seconds, of at most the
     /// result; `None` without a packet.
     pub(super) fn quantile_over_time(&self, p: f64, from: f64, to: f64) -> Option<f64> {
-        let slices = self
-            .between(from, to)
-            .filter(|(_, slice)| slice.packets > 0);
-        let mut means: Vec<f64> = slices
-            .map(|(_, slice)| slice.delay.as_secs_f64() / slice.packets as f64)
-            .collect();
+        let slices = self.between(from, to).filter(|(_, slice)| slice.packets > 0);
+        let mut means: Vec<f64> = slices.map(|(_, slice)| slice.delay.as_secs_f64() / slice.packets as f64).collect();
         means.sort_by(f64::total_cmp);
         let last = means.len().checked_sub(1)?;
         Some(means[(p * last as f64).round() as usize])
@@ -318,10 +306,7 @@ impl Watch {
             let mut flows: Vec<Option<u32>> = group.iter().map(|drop| drop.flow).collect();
             flows.sort_unstable();
             flows.dedup();
-            Event {
-                drops: group.len(),
-                flows: flows.len(),
-            }
+            Event { drops: group.len(), flows: flows.len() }
         };
         groups.iter().map(event).collect()
     }
@@ -335,9 +320,7 @@ impl Watch {
     pub(super) fn gaps(&self) -> Vec<f64> {
         let times: Vec<Instant> = self.measured_drops().map(|drop| drop.at).collect();
         let pairs = times.windows(2);
-        pairs
-            .map(|pair| pair[1].saturating_since(pair[0]).as_secs_f64())
-            .collect()
+        pairs.map(|pair| pair[1].saturating_since(pair[0]).as_secs_f64()).collect()
     }
 
     /// Packets dropped because the buffer was full.
@@ -347,9 +330,7 @@ impl Watch {
 
     /// Mean sojourn time in milliseconds over time, in steps of `step` seconds.
     pub(super) fn delay_line(&self, from: f64, to: f64, step: f64) -> Vec<Point> {
-        steps(from, to, step)
-            .filter_map(|at| Some((at, 1e3 * self.mean_delay(at, at + step)?)))
-            .collect()
+        steps(from, to, step).filter_map(|at| Some((at, 1e3 * self.mean_delay(at, at + step)?))).collect()
     }
 
     /// Used percentage of the link's capacity over time, in steps of `step` seconds.
@@ -368,10 +349,7 @@ impl Watch {
     /// A point for each dropped packet, at the height `y`.
     pub(super) fn drop_points(&self, from: f64, to: f64, y: f64) -> Vec<Point> {
         let times = self.drops.iter().map(|drop| drop.at.as_secs_f64());
-        times
-            .filter(|at| *at >= from && *at < to)
-            .map(|at| (at, y))
-            .collect()
+        times.filter(|at| *at >= from && *at < to).map(|at| (at, y)).collect()
     }
 }
 
@@ -385,9 +363,7 @@ impl Observation for Watch {
             from: run.scenario.measures_from(),
             to: run.scenario.stops_at(),
             scheme: run.scheme.clone(),
-            rates: rates
-                .map(|(at, rate)| (at, rate.bits_per_second() as f64))
-                .collect(),
+            rates: rates.map(|(at, rate)| (at, rate.bits_per_second() as f64)).collect(),
             slices: vec![Slice::default(); slices as usize],
             drops: Vec::new(),
             delays: Vec::new(),
@@ -452,11 +428,7 @@ impl Tap for Watch {
     fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         if direction == Direction::Down {
             let overflow = cause == DropCause::Queue(DropReason::Tail);
-            self.drops.push(Drop {
-                at: now,
-                flow: packet.connection(),
-                overflow,
-            });
+            self.drops.push(Drop { at: now, flow: packet.connection(), overflow });
             if overflow {
                 if let Some(intervals) = &mut self.intervals {
                     intervals.overflows();
@@ -492,11 +464,7 @@ impl Runs {
     }
 
     /// A number from each run under a scheme: its mean over seeds.
-    pub(super) fn mean(
-        &self,
-        role: &str,
-        number: impl Fn(&Watch) -> Option<f64>,
-    ) -> crate::Estimate {
+    pub(super) fn mean(&self, role: &str, number: impl Fn(&Watch) -> Option<f64>) -> crate::Estimate {
         crate::Estimate::over(self.of(role).map(number))
     }
 
@@ -508,9 +476,7 @@ impl Runs {
     ) -> crate::Estimate {
         let by_role = roles.map(|role| self.of(role).collect::<Vec<_>>());
         let seeds = by_role.iter().map(Vec::len).min().unwrap_or_default();
-        crate::Estimate::over(
-            (0..seeds).map(|seed| number(std::array::from_fn(|role| by_role[role][seed]))),
-        )
+        crate::Estimate::over((0..seeds).map(|seed| number(std::array::from_fn(|role| by_role[role][seed]))))
     }
 }
 
@@ -530,11 +496,8 @@ mod tests {
     use super::*;
 
     fn watch(drops: &[(u64, u32)]) -> Watch {
-        let drops = drops.iter().map(|(ms, flow)| Drop {
-            at: Instant::from_millis(*ms),
-            flow: Some(*flow),
-            overflow: true,
-        });
+        let drops =
+            drops.iter().map(|(ms, flow)| Drop { at: Instant::from_millis(*ms), flow: Some(*flow), overflow: true });
         Watch {
             from: Instant::ZERO,
             to: Instant::from_secs(2),
@@ -581,11 +544,7 @@ mod tests {
     fn the_target_is_that_of_the_scheme() {
         let mut watch = watch(&[]);
         assert_eq!(watch.target(), Some(0.007));
-        for (spec, target) in [
-            ("gsp threshold=15ms", Some(0.015)),
-            ("gsp threshold=9p", None),
-            ("pfifo", None),
-        ] {
+        for (spec, target) in [("gsp threshold=15ms", Some(0.015)), ("gsp threshold=9p", None), ("pfifo", None)] {
             watch.scheme = spec.parse().unwrap();
             assert_eq!(watch.target(), target, "{spec}");
         }

@@ -2,9 +2,7 @@
 
 use super::derived::derived;
 use super::hosts::hosts;
-use super::network::{
-    CLIENT, Faults, Loss, Observer, Place, Plan, Repeat, SERVER, analyze, generate,
-};
+use super::network::{CLIENT, Faults, Loss, Observer, Place, Plan, Repeat, SERVER, analyze, generate};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
@@ -200,19 +198,11 @@ struct Seed {
 
 fn measure(setup: &Setup, column: &Column, seed: u64) -> Seed {
     let observers = column.observers();
-    let plan = Plan {
-        scenario: &setup.scenario,
-        faults: column.faults(),
-        observers: &observers,
-        until: None,
-        seed,
-    };
+    let plan = Plan { scenario: &setup.scenario, faults: column.faults(), observers: &observers, until: None, seed };
     let mut trace = generate(&plan);
     let repeats = std::mem::take(&mut trace.truth.repeats);
     let captures = trace.captures.into_iter().zip(column.places);
-    let seeds: Vec<Seed> = captures
-        .map(|(capture, place)| observed(capture, *place, &repeats))
-        .collect();
+    let seeds: Vec<Seed> = captures.map(|(capture, place)| observed(capture, *place, &repeats)).collect();
     Seed::mean(&seeds)
 }
 
@@ -222,10 +212,7 @@ fn observed(capture: Vec<u8>, place: Place, repeats: &[Repeat]) -> Seed {
         Place::Server => (VantagePoint::Server, SERVER),
         Place::Client | Place::Middle => (VantagePoint::Client, CLIENT),
     };
-    let options = Options {
-        vantage: Some(vantage),
-        ..Options::default()
-    };
+    let options = Options { vantage: Some(vantage), ..Options::default() };
     let (mut lost, mut successful) = (0_u64, 0_u64);
     let analysis = analyze(capture, &options, &mut |row| {
         successful += u64::from(row.established);
@@ -243,9 +230,7 @@ fn observed(capture: Vec<u8>, place: Place, repeats: &[Repeat]) -> Seed {
             / tries
     };
     let syns = found.syn_per_success;
-    let syns_of_successful = syns
-        .map_or(0.0, |syns| (syns - 1.0) * found.successes as f64)
-        .round() as u64;
+    let syns_of_successful = syns.map_or(0.0, |syns| (syns - 1.0) * found.successes as f64).round() as u64;
     Seed {
         counts: Counts {
             tries,
@@ -257,10 +242,7 @@ fn observed(capture: Vec<u8>, place: Place, repeats: &[Repeat]) -> Seed {
             syns,
             every: again(found.successes, found.successes_with_duplicate_syn),
             every_without_copies: again(successful, lost),
-            again_of_unsuccessful: again(
-                found.duplicate_syn.saturating_sub(syns_of_successful),
-                found.failures,
-            ),
+            again_of_unsuccessful: again(found.duplicate_syn.saturating_sub(syns_of_successful), found.failures),
         },
         outside: TOLERANCES.map(|tolerance| outside(tolerance, true)),
     }
@@ -269,17 +251,14 @@ fn observed(capture: Vec<u8>, place: Place, repeats: &[Repeat]) -> Seed {
 impl Seed {
     /// Means over captures of the same connections.
     fn mean(seeds: &[Seed]) -> Seed {
-        let mean = |of: &dyn Fn(&Seed) -> f64| {
-            seeds.iter().map(of).sum::<f64>() / seeds.len().max(1) as f64
-        };
+        let mean = |of: &dyn Fn(&Seed) -> f64| seeds.iter().map(of).sum::<f64>() / seeds.len().max(1) as f64;
         let some = |of: &dyn Fn(&Counts) -> Option<f64>| {
             let mean = mean(&|it| of(&it.counts).unwrap_or(f64::NAN));
             Some(mean).filter(|mean| mean.is_finite())
         };
         // Connections per duplicate: the mean of the rates, as in one capture of both places.
-        let every = |of: &dyn Fn(&Counts) -> Option<f64>| {
-            some(&|it| of(it).map(|every| 1.0 / every)).map(|rate| 1.0 / rate)
-        };
+        let every =
+            |of: &dyn Fn(&Counts) -> Option<f64>| some(&|it| of(it).map(|every| 1.0 / every)).map(|rate| 1.0 / rate);
         Seed {
             counts: Counts {
                 tries: mean(&|it| it.counts.tries),
@@ -302,46 +281,28 @@ impl Seed {
 pub(super) fn table1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(16, 4);
     let setup = hosts(lab, &[""]);
-    let inputs: Vec<(usize, u64)> = (0..COLUMNS.len())
-        .flat_map(|column| seeds.iter().map(move |seed| (column, *seed)))
-        .collect();
-    let found = lab.map(&setup, inputs, |&(column, seed)| {
-        Ok(measure(&setup, &COLUMNS[column], seed))
-    })?;
+    let inputs: Vec<(usize, u64)> =
+        (0..COLUMNS.len()).flat_map(|column| seeds.iter().map(move |seed| (column, *seed))).collect();
+    let found = lab.map(&setup, inputs, |&(column, seed)| Ok(measure(&setup, &COLUMNS[column], seed)))?;
     let by_column: Vec<&[Arc<Seed>]> = found.chunks(seeds.len()).collect();
     let over = |column: usize, of: &dyn Fn(&Counts) -> Option<f64>| {
         Estimate::over(by_column[column].iter().map(|seed| of(&seed.counts)))
     };
-    let mut measured = Measured::new()
-        .table(published())
-        .table(generated(&over))
-        .table(tolerances(&by_column));
+    let mut measured = Measured::new().table(published()).table(generated(&over)).table(tolerances(&by_column));
     for (number, column) in COLUMNS.iter().enumerate() {
         let id = column.id;
         let exact = |value: u64| Estimate::exact(value as f64);
         let every = Column::share(column.successful, column.several_of_successful);
         for (name, ours) in [
             ("tries", exact(column.successful + column.unsuccessful)),
-            (
-                "several",
-                exact(column.several_of_successful + column.several_of_unsuccessful),
-            ),
-            (
-                "several-of-unsuccessful",
-                exact(column.several_of_unsuccessful),
-            ),
+            ("several", exact(column.several_of_successful + column.several_of_unsuccessful)),
+            ("several-of-unsuccessful", exact(column.several_of_unsuccessful)),
             ("every-by-rows", Estimate::exact(every)),
             ("syns-by-rows", Estimate::exact(1.0 + 1.0 / every)),
             ("syns", over(number, &|it| it.syns)),
             ("every", over(number, &|it| it.every)),
-            (
-                "outside",
-                over(number, &|it| Some(it.outside / it.several)).scaled(100.0),
-            ),
-            (
-                "outside-without-copies",
-                over(number, &|it| Some(it.outside_without_copies / it.several)).scaled(100.0),
-            ),
+            ("outside", over(number, &|it| Some(it.outside / it.several)).scaled(100.0)),
+            ("outside-without-copies", over(number, &|it| Some(it.outside_without_copies / it.several)).scaled(100.0)),
         ] {
             measured = measured.claim(format!("{id}-{name}"), ours);
         }
@@ -367,9 +328,7 @@ fn published() -> Table {
             let (value, decimals) = of(column);
             Cell::number(value, decimals)
         });
-        std::iter::once(Cell::text(name))
-            .chain(cells)
-            .collect::<Vec<_>>()
+        std::iter::once(Cell::text(name)).chain(cells).collect::<Vec<_>>()
     };
     let whole = |of: fn(&Column) -> u64| move |column: &Column| (of(column) as f64, 0);
     let percent = |part: fn(&Column) -> u64, of: fn(&Column) -> u64| {
@@ -380,37 +339,18 @@ fn published() -> Table {
         .row(row("successful", &whole(|it| it.successful)))
         .row(row("not successful", &whole(|it| it.unsuccessful)))
         .row(row("tries with several SYNs", &whole(|it| it.several)))
-        .row(row(
-            "… of successful",
-            &whole(|it| it.several_of_successful),
-        ))
-        .row(row(
-            "… of unsuccessful",
-            &whole(|it| it.several_of_unsuccessful),
-        ))
-        .row(row(
-            "… outside the standard intervals",
-            &whole(|it| it.outside),
-        ))
+        .row(row("… of successful", &whole(|it| it.several_of_successful)))
+        .row(row("… of unsuccessful", &whole(|it| it.several_of_unsuccessful)))
+        .row(row("… outside the standard intervals", &whole(|it| it.outside)))
         .row(row("SYNs per successful connection", &|it| (it.syns, 3)))
-        .row(row("a duplicate SYN every … connections", &|it| {
-            (it.every, 0)
-        }))
-        .row(row(
-            "successful tries with several SYNs (%)",
-            &percent(|it| it.several_of_successful, |it| it.successful),
-        ))
-        .row(row(
-            "duplicate SYNs outside the standard intervals (%)",
-            &percent(|it| it.outside, |it| it.several),
-        ))
+        .row(row("a duplicate SYN every … connections", &|it| (it.every, 0)))
+        .row(row("successful tries with several SYNs (%)", &percent(|it| it.several_of_successful, |it| it.successful)))
+        .row(row("duplicate SYNs outside the standard intervals (%)", &percent(|it| it.outside, |it| it.several)))
         .row(row(
             "unsuccessful tries with several SYNs (%)",
             &percent(|it| it.several_of_unsuccessful, |it| it.unsuccessful),
         ))
-        .row(row("loss of a SYN or SYN/ACK, as generated (%)", &|it| {
-            (100.0 * it.faults().loss[0].syn, 3)
-        }))
+        .row(row("loss of a SYN or SYN/ACK, as generated (%)", &|it| (100.0 * it.faults().loss[0].syn, 3)))
 }
 
 type Over<'a> = dyn Fn(usize, &dyn Fn(&Counts) -> Option<f64>) -> Estimate + 'a;
@@ -419,60 +359,31 @@ type Over<'a> = dyn Fn(usize, &dyn Fn(&Counts) -> Option<f64>) -> Estimate + 'a;
 fn generated(over: &Over<'_>) -> Table {
     let heads = std::iter::once("").chain(COLUMNS.iter().map(|column| column.name));
     let row = |name: &str, factor: f64, decimals: u8, of: &dyn Fn(&Counts) -> Option<f64>| {
-        let cells = (0..COLUMNS.len())
-            .map(|column| Cell::estimate(over(column, of).scaled(factor), decimals));
-        std::iter::once(Cell::text(name))
-            .chain(cells)
-            .collect::<Vec<_>>()
+        let cells = (0..COLUMNS.len()).map(|column| Cell::estimate(over(column, of).scaled(factor), decimals));
+        std::iter::once(Cell::text(name)).chain(cells).collect::<Vec<_>>()
     };
-    Table::new(
-        "Generated captures with the losses of each column, at the place of its captures",
-        heads,
-    )
-    .row(row("connection tries per capture", 1.0, 0, &|it| {
-        Some(it.tries)
-    }))
-    .row(row("successful (%)", 100.0, 2, &|it| Some(it.successful)))
-    .row(row("tries with several SYNs (%)", 100.0, 2, &|it| {
-        Some(it.several)
-    }))
-    .row(row("… of successful (%)", 100.0, 2, &|it| {
-        Some(it.several_of_successful)
-    }))
-    .row(row(
-        "… outside the standard intervals (%)",
-        100.0,
-        3,
-        &|it| Some(it.outside),
-    ))
-    .row(row(
-        "… outside the standard intervals, without frames captured twice (%)",
-        100.0,
-        3,
-        &|it| Some(it.outside_without_copies),
-    ))
-    .row(row("SYNs per successful connection", 1.0, 4, &|it| it.syns))
-    .row(row("a duplicate SYN every … connections", 1.0, 0, &|it| {
-        it.every
-    }))
-    .row(row(
-        "a duplicate SYN every … connections, without frames captured twice",
-        1.0,
-        0,
-        &|it| it.every_without_copies,
-    ))
-    .row(row("duplicate SYNs per unsuccessful try", 1.0, 2, &|it| {
-        it.again_of_unsuccessful
-    }))
+    Table::new("Generated captures with the losses of each column, at the place of its captures", heads)
+        .row(row("connection tries per capture", 1.0, 0, &|it| Some(it.tries)))
+        .row(row("successful (%)", 100.0, 2, &|it| Some(it.successful)))
+        .row(row("tries with several SYNs (%)", 100.0, 2, &|it| Some(it.several)))
+        .row(row("… of successful (%)", 100.0, 2, &|it| Some(it.several_of_successful)))
+        .row(row("… outside the standard intervals (%)", 100.0, 3, &|it| Some(it.outside)))
+        .row(row("… outside the standard intervals, without frames captured twice (%)", 100.0, 3, &|it| {
+            Some(it.outside_without_copies)
+        }))
+        .row(row("SYNs per successful connection", 1.0, 4, &|it| it.syns))
+        .row(row("a duplicate SYN every … connections", 1.0, 0, &|it| it.every))
+        .row(row("a duplicate SYN every … connections, without frames captured twice", 1.0, 0, &|it| {
+            it.every_without_copies
+        }))
+        .row(row("duplicate SYNs per unsuccessful try", 1.0, 2, &|it| it.again_of_unsuccessful))
 }
 
 /// Tries outside the standard intervals, by the tolerance of these.
 fn tolerances(by_column: &[&[Arc<Seed>]]) -> Table {
     let heads = std::iter::once("tolerance").chain(COLUMNS.iter().map(|column| column.name));
-    let table = Table::new(
-        "Duplicate SYNs outside the standard intervals, % of the tries, by tolerance of an interval",
-        heads,
-    );
+    let table =
+        Table::new("Duplicate SYNs outside the standard intervals, % of the tries, by tolerance of an interval", heads);
     let rows = TOLERANCES.iter().enumerate().map(|(number, tolerance)| {
         let (relative, absolute) = tolerance;
         let name = format!("{:.0} %, at least {absolute} s", 100.0 * relative);
@@ -480,9 +391,7 @@ fn tolerances(by_column: &[&[Arc<Seed>]]) -> Table {
             let shares = seeds.iter().map(|seed| Some(seed.outside[number]));
             Cell::estimate(Estimate::over(shares).scaled(100.0), 3)
         });
-        std::iter::once(Cell::Text(name))
-            .chain(cells)
-            .collect::<Vec<_>>()
+        std::iter::once(Cell::Text(name)).chain(cells).collect::<Vec<_>>()
     });
     rows.fold(table, Table::row)
 }
@@ -494,23 +403,13 @@ mod tests {
     #[test]
     fn standard_intervals_are_three_seconds_doubled() {
         let standard = |ms| is_standard(Nanos::from_millis(ms), TOLERANCES[1]);
-        assert!(
-            [3_000, 3_290, 6_500, 12_000, 48_000, 96_000]
-                .into_iter()
-                .all(standard)
-        );
-        assert!(
-            ![300, 1_000, 2_000, 4_000, 9_000, 20_000]
-                .into_iter()
-                .any(standard)
-        );
+        assert!([3_000, 3_290, 6_500, 12_000, 48_000, 96_000].into_iter().all(standard));
+        assert!(![300, 1_000, 2_000, 4_000, 9_000, 20_000].into_iter().any(standard));
     }
 
     #[test]
     fn every_computed_claim_names_published_numbers() {
-        let found = derived("table1", &|name| {
-            published_number(name).map(Estimate::exact)
-        });
+        let found = derived("table1", &|name| published_number(name).map(Estimate::exact));
         assert!(found.len() > 15 && found.iter().all(|(_, ours)| ours.value.is_some()));
     }
 
@@ -518,15 +417,7 @@ mod tests {
     #[test]
     fn losses_follow_from_the_place_of_the_captures() {
         let loss = |id| Column::of(id).map_or(f64::NAN, |it| it.faults().loss[0].syn);
-        assert!(
-            (loss("webmail1") - 0.0062).abs() < 1e-4,
-            "{}",
-            loss("webmail1")
-        );
-        assert!(
-            (loss("university") - 0.00167).abs() < 1e-5,
-            "{}",
-            loss("university")
-        );
+        assert!((loss("webmail1") - 0.0062).abs() < 1e-4, "{}", loss("webmail1"));
+        assert!((loss("university") - 0.00167).abs() < 1e-5, "{}", loss("university"));
     }
 }

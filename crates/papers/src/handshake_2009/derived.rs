@@ -15,10 +15,7 @@ use crate::estimate::Estimate;
 ///
 /// # Panics
 /// A claim has an unknown name or quantity; a test excludes it.
-pub(super) fn derived(
-    part: &str,
-    known: &dyn Fn(&str) -> Option<Estimate>,
-) -> Vec<(String, Estimate)> {
+pub(super) fn derived(part: &str, known: &dyn Fn(&str) -> Option<Estimate>) -> Vec<(String, Estimate)> {
     let data = super::PAPER.data();
     let mut found: Vec<(String, Estimate)> = Vec::new();
     for claim in data.claims_of(part) {
@@ -59,17 +56,9 @@ fn value(words: &str, known: &dyn Fn(&str) -> Option<Estimate>) -> Estimate {
     }
 }
 
-fn extreme(
-    names: &str,
-    known: &dyn Fn(&str) -> Option<Estimate>,
-    better: fn(f64, f64) -> f64,
-) -> Estimate {
-    let values = names
-        .split(", ")
-        .filter_map(|name| value(name, known).value);
-    values
-        .reduce(better)
-        .map_or_else(Estimate::default, Estimate::exact)
+fn extreme(names: &str, known: &dyn Fn(&str) -> Option<Estimate>, better: fn(f64, f64) -> f64) -> Estimate {
+    let values = names.split(", ").filter_map(|name| value(name, known).value);
+    values.reduce(better).map_or_else(Estimate::default, Estimate::exact)
 }
 
 /// The result of an operation on two numbers without chance in them.
@@ -107,9 +96,6 @@ mod tests {
     fn a_number_that_was_not_observed_gives_none() {
         let nothing = |_: &str| Some(Estimate::default());
         assert_eq!(value("a / b", &nothing).value, None);
-        assert_eq!(
-            both(Estimate::exact(1.0), Estimate::exact(0.0), |a, b| a / b).value,
-            None
-        );
+        assert_eq!(both(Estimate::exact(1.0), Estimate::exact(0.0), |a, b| a / b).value, None);
     }
 }

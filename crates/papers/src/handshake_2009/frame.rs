@@ -35,24 +35,14 @@ pub(super) fn write(segment: &Segment, ip_id: u16, flow: &Flow, from: usize, out
     let options = tcp_options(segment, WINDOW_SCALE);
     let ports = (flow.ports[from], flow.ports[to]);
     let tcp = tcp_header(segment, ports.0, ports.1, WINDOW_SCALE, &options);
-    let ethernet = EthernetHeader {
-        dst: ROUTERS[to],
-        src: ROUTERS[from],
-        tags: &[],
-        ether_type: EthernetHeader::IPV4,
-    };
+    let ethernet = EthernetHeader { dst: ROUTERS[to], src: ROUTERS[from], tags: &[], ether_type: EthernetHeader::IPV4 };
     let payload_len = tcp.header_len() as u32 + segment.len;
     let (src, dst) = (flow.addresses[from], flow.addresses[to]);
-    let ip = Ipv4Header {
-        id: ip_id,
-        ..Ipv4Header::new(src, dst, protocol::TCP, payload_len)
-    };
+    let ip = Ipv4Header { id: ip_id, ..Ipv4Header::new(src, dst, protocol::TCP, payload_len) };
     let mut headers = [0; LONGEST_HEADERS];
     let mut len = ethernet.emit(&mut headers).expect(fits);
     len += ip.emit(&mut headers[len..]).expect(fits);
-    len += tcp
-        .emit(&ip.pseudo_header(), &mut headers[len..])
-        .expect(fits);
+    len += tcp.emit(&ip.pseudo_header(), &mut headers[len..]).expect(fits);
     out.clear();
     out.extend_from_slice(&headers[..len]);
 }

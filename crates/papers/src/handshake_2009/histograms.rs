@@ -68,14 +68,8 @@ struct Half {
     from_first: bool,
 }
 
-const WEBMAIL: &[&str] = &[
-    "",
-    WITH_3_4,
-    "client with about 3 s",
-    "client with any timer",
-    WITH_200_MS,
-    "few clients behind a switch",
-];
+const WEBMAIL: &[&str] =
+    &["", WITH_3_4, "client with about 3 s", "client with any timer", WITH_200_MS, "few clients behind a switch"];
 
 const WEBMAIL_1: Half = Half {
     id: "a",
@@ -86,24 +80,15 @@ const WEBMAIL_1: Half = Half {
     from_first: false,
 };
 
-const WEBMAIL_2: Half = Half {
-    id: "b",
-    title: "Webmail 2: time between duplicate SYNs, at the server",
-    column: "webmail2",
-    ..WEBMAIL_1
-};
+const WEBMAIL_2: Half =
+    Half { id: "b", title: "Webmail 2: time between duplicate SYNs, at the server", column: "webmail2", ..WEBMAIL_1 };
 
 const UNIVERSITY: Half = Half {
     id: "a",
     title: "University proxy: time from the original to the duplicate SYN/ACK, at the client",
     column: "university",
     kind: SERVER,
-    groups: &[
-        "",
-        "loaded server",
-        "loaded server with 1.5 s",
-        "overloaded server",
-    ],
+    groups: &["", "loaded server", "loaded server with 1.5 s", "overloaded server"],
     from_first: true,
 };
 
@@ -183,10 +168,7 @@ impl Half {
                 Place::Server => (VantagePoint::Server, SERVER),
                 Place::Client | Place::Middle => (VantagePoint::Client, CLIENT),
             };
-            let options = Options {
-                vantage: Some(vantage),
-                ..Options::default()
-            };
+            let options = Options { vantage: Some(vantage), ..Options::default() };
             let analysis = analyze(capture, &options, &mut |row| {
                 clients.insert(row.client);
             });
@@ -213,9 +195,7 @@ impl Half {
     fn captures(&self, lab: &Lab<'_>) -> Result<Captures<'_>, Failure> {
         let setup = hosts(lab, self.groups);
         let context = (&setup, self.id, self.title);
-        let seeds = lab.map(&context, lab.seeds(16, 6), |&seed| {
-            Ok(self.measure(&setup, seed))
-        })?;
+        let seeds = lab.map(&context, lab.seeds(16, 6), |&seed| Ok(self.measure(&setup, seed)))?;
         Ok(Captures { half: self, seeds })
     }
 }
@@ -272,9 +252,7 @@ impl Captures<'_> {
     fn peak(&self, at: f64) -> Estimate {
         let within = |width: f64| move |seconds: f64| (seconds - at).abs() <= width / 2.0;
         let (bin, three) = (within(WIDTH), within(3.0 * WIDTH));
-        self.share(&|it, _| bin(self.seconds(it)), &|it, _| {
-            three(self.seconds(it))
-        })
+        self.share(&|it, _| bin(self.seconds(it)), &|it, _| three(self.seconds(it)))
     }
 
     /// Number of the `standard` intervals whose bin is among the same number of highest bins.
@@ -283,8 +261,7 @@ impl Captures<'_> {
         bins.sort_by(|a, b| b.1.total_cmp(&a.1));
         bins.truncate(standard.len());
         let found = standard.iter().filter(|standard| {
-            (bins.iter())
-                .any(|(middle, count)| *count > 0.0 && (middle - **standard).abs() <= WIDTH / 2.0)
+            (bins.iter()).any(|(middle, count)| *count > 0.0 && (middle - **standard).abs() <= WIDTH / 2.0)
         });
         Estimate::exact(found.count() as f64)
     }
@@ -303,8 +280,7 @@ impl Captures<'_> {
         }
         let middle = |place: usize| place as f64 * WIDTH;
         let each = bins.into_iter().enumerate();
-        each.map(|(place, count)| (middle(place), count / captures))
-            .collect()
+        each.map(|(place, count)| (middle(place), count / captures)).collect()
     }
 
     fn chart(&self) -> Curves {
@@ -315,12 +291,8 @@ impl Captures<'_> {
     }
 
     fn table(&self) -> Table {
-        let columns = [
-            "interval",
-            "all, as the paper counts them",
-            "retransmissions in truth",
-            "retransmissions found",
-        ];
+        let columns =
+            ["interval", "all, as the paper counts them", "retransmissions in truth", "retransmissions found"];
         let over = |of: &dyn Fn(&Seed) -> f64| {
             let each = self.seeds.iter();
             Estimate::over(each.map(|seed| Some(of(seed) / seed.captures)))
@@ -339,10 +311,7 @@ impl Captures<'_> {
                 Cell::estimate(over(&|seed| seed.found[number]), 1),
             ]
         });
-        let title = format!(
-            "{}; duplicates per capture by the time since the previous one",
-            self.half.title
-        );
+        let title = format!("{}; duplicates per capture by the time since the previous one", self.half.title);
         rows.fold(Table::new(&title, columns), Table::row)
     }
 
@@ -361,10 +330,7 @@ impl Captures<'_> {
             let wrong: f64 = bins.iter().map(|it| it.abs()).sum();
             Some(wrong / seed.repeats.len() as f64)
         });
-        [
-            ("copies", Estimate::over(copies).scaled(100.0)),
-            ("wrong", Estimate::over(wrong).scaled(100.0)),
-        ]
+        [("copies", Estimate::over(copies).scaled(100.0)), ("wrong", Estimate::over(wrong).scaled(100.0))]
     }
 
     fn all(_: &Repeat, _: &str) -> bool {
@@ -397,9 +363,7 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let distance = |it: &Repeat| {
         let seconds = it.after.as_secs_f64();
         let standard = [3.0, 6.0, 12.0, 24.0].into_iter();
-        standard
-            .map(|at: f64| (seconds - at).abs())
-            .fold(f64::INFINITY, f64::min)
+        standard.map(|at: f64| (seconds - at).abs()).fold(f64::INFINITY, f64::min)
     };
     let sources: Vec<f64> = (a.seeds.iter())
         .map(|seed| {
@@ -414,63 +378,27 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .table(a.table())
         .table(b.table())
         .claims(a.peaks(&["3", "6", "3.4", "6.8", "13.6"]))
-        .claim(
-            "a-peak-0",
-            a.share(&|it, _| Captures::is_short(it), &|it, _| {
-                it.after.as_secs_f64() < 3.0 * SHORT
-            }),
-        )
+        .claim("a-peak-0", a.share(&|it, _| Captures::is_short(it), &|it, _| it.after.as_secs_f64() < 3.0 * SHORT))
         .claim("peak", a.share(&|it, _| Captures::is_short(it), all))
         .claims(a.recognition())
         .claim("a-at-3", a.share(&|it, _| near(it, 3.0), all))
         .claim("a-at-6", a.share(&|it, _| near(it, 6.0), all))
-        .claim(
-            "a-first-intervals",
-            a.share(&|_, group| group.is_empty(), &|it, _| {
-                near(it, 3.0) || near(it, 6.0)
-            }),
-        )
-        .claim(
-            "a-near",
-            a.share(&|it, _| (AT..NEAR).contains(&distance(it)), all),
-        )
-        .claim(
-            "a-timer",
-            a.share(&|it, _| !it.copy, &|it, _| !Captures::is_outside(it)),
-        )
-        .claim(
-            "a-other",
-            a.share(&|_, group| !group.is_empty(), &|it, _| {
-                Captures::is_outside(it)
-            }),
-        )
+        .claim("a-first-intervals", a.share(&|_, group| group.is_empty(), &|it, _| near(it, 3.0) || near(it, 6.0)))
+        .claim("a-near", a.share(&|it, _| (AT..NEAR).contains(&distance(it)), all))
+        .claim("a-timer", a.share(&|it, _| !it.copy, &|it, _| !Captures::is_outside(it)))
+        .claim("a-other", a.share(&|_, group| !group.is_empty(), &|it, _| Captures::is_outside(it)))
         .claim(
             "a-series",
-            a.share(&|_, group| group == WITH_3_4, &|it, _| {
-                [3.4, 6.8, 13.6].into_iter().any(|at| near(it, at))
-            }),
+            a.share(&|_, group| group == WITH_3_4, &|it, _| [3.4, 6.8, 13.6].into_iter().any(|at| near(it, at))),
         )
-        .claim(
-            "a-small-rto",
-            a.share(&|_, group| group == WITH_200_MS, &|it, _| {
-                Captures::is_short(it) && !it.copy
-            }),
-        )
+        .claim("a-small-rto", a.share(&|_, group| group == WITH_200_MS, &|it, _| Captures::is_short(it) && !it.copy))
         .claim("a-sources", Estimate::over(sources.into_iter().map(Some)))
         .claim("b-highest", b.among_highest(&[3.0, 6.0]))
         .claims(b.peaks(&["3", "6", "3.4", "6.8"]))
-        .claim(
-            "b-below-6",
-            b.share(&|it, _| it.after.as_secs_f64() < 6.0, &|it, _| {
-                Captures::is_outside(it)
-            }),
-        )
+        .claim("b-below-6", b.share(&|it, _| it.after.as_secs_f64() < 6.0, &|it, _| Captures::is_outside(it)))
         .claim(
             "b-to-18",
-            b.share(
-                &|it, _| (6.0..18.0).contains(&it.after.as_secs_f64()),
-                &|it, _| Captures::is_outside(it),
-            ),
+            b.share(&|it, _| (6.0..18.0).contains(&it.after.as_secs_f64()), &|it, _| Captures::is_outside(it)),
         ))
 }
 
@@ -490,18 +418,11 @@ struct AtClient {
 }
 
 fn at_client(setup: &Setup, seed: u64) -> AtClient {
-    let lost = Loss {
-        ack: LOSS,
-        ..Loss::new(LOSS, 0.0)
-    };
+    let lost = Loss { ack: LOSS, ..Loss::new(LOSS, 0.0) };
     let observers = Column::of("university").map_or_else(Vec::new, Column::observers);
     let plan = Plan {
         scenario: &setup.scenario,
-        faults: Faults {
-            loss: [lost; 2],
-            groups: GROUPS,
-            ..Faults::default()
-        },
+        faults: Faults { loss: [lost; 2], groups: GROUPS, ..Faults::default() },
         observers: &observers,
         until: None,
         seed,
@@ -509,11 +430,9 @@ fn at_client(setup: &Setup, seed: u64) -> AtClient {
     let mut trace = generate(&plan);
     let capture = trace.captures.pop().unwrap_or_default();
     let found = analyze(capture, &Options::default(), &mut |_| ()).handshakes;
-    let (duplicate_syn, duplicate_synack) =
-        (found.duplicate_syn as f64, found.duplicate_synack as f64);
+    let (duplicate_syn, duplicate_synack) = (found.duplicate_syn as f64, found.duplicate_synack as f64);
     let attempts = trace.truth.attempts.iter();
-    let sent: [f64; 2] =
-        [CLIENT, SERVER].map(|host| attempts.clone().map(|it| f64::from(it.sent[host])).sum());
+    let sent: [f64; 2] = [CLIENT, SERVER].map(|host| attempts.clone().map(|it| f64::from(it.sent[host])).sum());
     let answered = attempts.clone().filter(|it| it.sent[SERVER] > 0).count() as f64;
     let lost = attempts.filter(|it| it.lost[SERVER] > 0 && !it.ack_lost);
     let one = lost.clone().filter(|it| it.synacks_received == 1).count() as f64;
@@ -529,18 +448,16 @@ fn at_client(setup: &Setup, seed: u64) -> AtClient {
 pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let (a, b) = (UNIVERSITY.captures(lab)?, LBNL.captures(lab)?);
     let setup = hosts(lab, &["", "loaded server"]);
-    let seeds = lab.map(&(&setup, "at the client"), lab.seeds(8, 4), |&seed| {
-        Ok(at_client(&setup, seed))
-    })?;
+    let seeds = lab.map(&(&setup, "at the client"), lab.seeds(8, 4), |&seed| Ok(at_client(&setup, seed)))?;
     let over = |of: &dyn Fn(&AtClient) -> f64| Estimate::over(seeds.iter().map(|it| Some(of(it))));
     let all: Test<'_> = &Captures::all;
     let late = |_: &Repeat, group: &str| !group.is_empty();
     let standard = |seconds: f64| is_standard(Nanos::from_secs_f64(seconds), TOLERANCE);
     // Times of the second, third and fourth packet with an initial RTO of 3 s, since the first one.
     let times = [3.0, 9.0, 21.0];
-    let explained = [1.5, 9.0, 16.5].into_iter().filter(|peak: &f64| {
-        standard(*peak) || times.iter().any(|time| (time - peak).abs() <= TOLERANCE.1)
-    });
+    let explained = [1.5, 9.0, 16.5]
+        .into_iter()
+        .filter(|peak: &f64| standard(*peak) || times.iter().any(|time| (time - peak).abs() <= TOLERANCE.1));
     let explained = explained.count() as f64;
     let per_place = |captures: &Captures<'_>, kind: usize| {
         let seeds = captures.seeds.iter();
@@ -555,10 +472,7 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("a-standard", Estimate::exact(explained))
         .claim("a-within-4", a.share(&|it, _| a.seconds(it) < 4.0, all))
         .claim("a-late", a.share(&late, all))
-        .claim(
-            "a-synacks-per-syn",
-            Estimate::exact(per_place(&a, SERVER) / per_place(&a, CLIENT)),
-        )
+        .claim("a-synacks-per-syn", Estimate::exact(per_place(&a, SERVER) / per_place(&a, CLIENT)))
         .claim("synacks-per-syn", over(&|it| it.synacks_per_syn))
         .claim("seen-at-client", over(&|it| it.seen))
         .claim("one-synack", over(&|it| it.one).scaled(100.0))
@@ -568,9 +482,7 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
             "b-programs",
             b.share(&|_, group| PROGRAMS.contains(&group), &|it, _| {
                 let seconds = it.after.as_secs_f64();
-                [0.5, 20.0]
-                    .into_iter()
-                    .any(|at| (seconds - at).abs() <= WIDTH / 2.0)
+                [0.5, 20.0].into_iter().any(|at| (seconds - at).abs() <= WIDTH / 2.0)
             }),
         ))
 }
@@ -611,10 +523,7 @@ mod tests {
             copies_found: 0.0,
             duplicates: [0.0; 2],
         };
-        Captures {
-            half: &UNIVERSITY,
-            seeds: vec![Arc::new(seed)],
-        }
+        Captures { half: &UNIVERSITY, seeds: vec![Arc::new(seed)] }
     }
 
     #[test]

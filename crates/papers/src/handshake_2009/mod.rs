@@ -26,46 +26,16 @@ pub(crate) const PAPER: Paper = Paper {
     published: &[include_str!("../../data/handshake-2009/published.toml")],
     sentences: Some(include_str!("../../data/handshake-2009/sentences.toml")),
     parts: &[
-        Part {
-            id: "table1",
-            measure: columns::table1,
-        },
-        Part {
-            id: "fig1",
-            measure: histograms::fig1,
-        },
-        Part {
-            id: "fig2",
-            measure: histograms::fig2,
-        },
-        Part {
-            id: "vantage",
-            measure: vantage::measure,
-        },
-        Part {
-            id: "short",
-            measure: short::measure,
-        },
-        Part {
-            id: "remedies",
-            measure: remedies::measure,
-        },
-        Part {
-            id: "table2",
-            measure: optimizer::table2,
-        },
-        Part {
-            id: "table3",
-            measure: optimizer::table3,
-        },
-        Part {
-            id: "table4",
-            measure: optimizer::table4,
-        },
-        Part {
-            id: "server",
-            measure: optimizer::server,
-        },
+        Part { id: "table1", measure: columns::table1 },
+        Part { id: "fig1", measure: histograms::fig1 },
+        Part { id: "fig2", measure: histograms::fig2 },
+        Part { id: "vantage", measure: vantage::measure },
+        Part { id: "short", measure: short::measure },
+        Part { id: "remedies", measure: remedies::measure },
+        Part { id: "table2", measure: optimizer::table2 },
+        Part { id: "table3", measure: optimizer::table3 },
+        Part { id: "table4", measure: optimizer::table4 },
+        Part { id: "server", measure: optimizer::server },
     ],
     assumptions: &[
         Variants {
@@ -102,7 +72,6 @@ fn exchange_timeouts(setup: &mut Setup) {
             _ => continue,
         };
         let set = workload.tcp.set_knob("initial_rto", both);
-        set.and_then(|()| workload.initiator_tcp.set_knob("initial_rto", client))
-            .expect("the timeouts are valid");
+        set.and_then(|()| workload.initiator_tcp.set_knob("initial_rto", client)).expect("the timeouts are valid");
     }
 }

@@ -99,13 +99,7 @@ pub(crate) struct Group {
 impl Group {
     /// A group without special properties.
     pub(crate) const fn plain(name: &'static str) -> Group {
-        Group {
-            name,
-            hosts: 0,
-            copied: 0.0,
-            busy: Nanos::ZERO,
-            timer: None,
-        }
+        Group { name, hosts: 0, copied: 0.0, busy: Nanos::ZERO, timer: None }
     }
 }
 
@@ -125,12 +119,7 @@ pub(crate) struct Loss {
 impl Loss {
     /// One probability for SYNs and SYN/ACKs, and one for all other packets.
     pub(crate) const fn new(handshake: f64, other: f64) -> Loss {
-        Loss {
-            syn: handshake,
-            synack: handshake,
-            data: other,
-            ack: other,
-        }
+        Loss { syn: handshake, synack: handshake, data: other, ack: other }
     }
 
     fn of(&self, segment: &Segment) -> f64 {
@@ -360,13 +349,7 @@ pub(crate) fn analyze(capture: Vec<u8>, options: &Options, row: &mut dyn FnMut(&
         row(it);
         Ok(())
     };
-    let analysis = gentle_trace::analyze(
-        vec![reader],
-        options,
-        None,
-        Some(&mut rows),
-        &Control::default(),
-    );
+    let analysis = gentle_trace::analyze(vec![reader], options, None, Some(&mut rows), &Control::default());
     analysis.expect("memory can be read")
 }
 
@@ -564,15 +547,12 @@ impl<'a> World<'a> {
         let mut events = EventQueue::new(SPACING);
         let (hosts, syns) = plan.faults.floods;
         for number in 0..hosts * syns {
-            let at =
-                u128::from(scenario.duration.0) * u128::from(number) / u128::from(hosts * syns);
+            let at = u128::from(scenario.duration.0) * u128::from(number) / u128::from(hosts * syns);
             events.plan(Instant(at as u64), Event::Flood(number));
         }
         World {
             plan,
-            profiles: (scenario.workloads.iter())
-                .map(|workload| scenario.profiles(workload))
-                .collect(),
+            profiles: (scenario.workloads.iter()).map(|workload| scenario.profiles(workload)).collect(),
             one_way: Nanos((scenario.links[0].delay + scenario.links[1].delay).0 / 2),
             now: Instant::ZERO,
             events,
@@ -622,12 +602,7 @@ impl<'a> World<'a> {
         for place in self.connections.places().collect::<Vec<_>>() {
             self.conclude(place);
         }
-        Trace {
-            captures: (self.captures.into_iter())
-                .map(PcapWriter::into_inner)
-                .collect(),
-            truth: self.truth,
-        }
+        Trace { captures: (self.captures.into_iter()).map(PcapWriter::into_inner).collect(), truth: self.truth }
     }
 
     fn chance(&mut self, probability: f64) -> bool {
@@ -666,18 +641,14 @@ impl<'a> World<'a> {
             Answer::Accepted
         };
         let group = self.group(arrival.workload);
-        let copied =
-            self.chance(faults.copied) || self.chance(group.map_or(0.0, |group| group.copied));
+        let copied = self.chance(faults.copied) || self.chance(group.map_or(0.0, |group| group.copied));
         let spared = self.chance(faults.spared);
         let whole = self.one_way + Nanos(arrival.extra_rtt.0 / 2);
         let near = Nanos((whole.0 as f64 * self.rng.random_range(MIDDLE)) as u64);
         let mut profiles = self.profiles[arrival.workload].clone();
         if let Some((from, to)) = group.and_then(|group| group.timer) {
             let initial_rto = Nanos(self.rng.random_range(from.0..=to.0));
-            profiles[CLIENT] = Arc::new(Profile {
-                initial_rto,
-                ..(*profiles[CLIENT]).clone()
-            });
+            profiles[CLIENT] = Arc::new(Profile { initial_rto, ..(*profiles[CLIENT]).clone() });
         }
         let isn = [Seq(self.rng.random()), Seq(self.rng.random())];
         let flow = Flow {
@@ -687,12 +658,7 @@ impl<'a> World<'a> {
             ],
             ports: [client_port(group, serial), 80],
         };
-        let client = Endpoint::connect(
-            Arc::clone(&profiles[CLIENT]),
-            isn[CLIENT],
-            self.now,
-            &mut self.out,
-        );
+        let client = Endpoint::connect(Arc::clone(&profiles[CLIENT]), isn[CLIENT], self.now, &mut self.out);
         let connection = Connection {
             serial,
             flow,
@@ -752,13 +718,10 @@ impl<'a> World<'a> {
         let Some(connection) = self.connections.get_mut(place) else {
             return;
         };
-        let due = connection.ends[side]
-            .as_ref()
-            .and_then(Endpoint::next_timer);
+        let due = connection.ends[side].as_ref().and_then(Endpoint::next_timer);
         if let Some(at) = due.filter(|at| *at < connection.planned[side]) {
             connection.planned[side] = at;
-            self.events
-                .plan(at.max(self.now), Event::Timer(place, side, false));
+            self.events.plan(at.max(self.now), Event::Timer(place, side, false));
         }
         if connection.is_over() {
             self.conclude(place);
@@ -836,14 +799,7 @@ impl<'a> World<'a> {
             connection.acknowledged = true;
             connection.ack_lost = lost;
         }
-        let mut packet = Box::new(Packet {
-            serial,
-            from,
-            stage: Stage::Middle,
-            lost,
-            ip_id,
-            segment,
-        });
+        let mut packet = Box::new(Packet { serial, from, stage: Stage::Middle, lost, ip_id, segment });
         let at = self.now + connection.delays[from];
         if watched {
             self.show_tool(place, from, &packet);
@@ -956,10 +912,7 @@ impl<'a> World<'a> {
         }
         if at != Place::Middle && connection.copied && !copy {
             connection.in_flight += 1;
-            let again = Packet {
-                stage: Stage::Copy(at),
-                ..*packet
-            };
+            let again = Packet { stage: Stage::Copy(at), ..*packet };
             let at = self.now + Nanos(self.rng.random_range(COPIED_AFTER));
             self.events.plan(at, Event::Packet(place, Box::new(again)));
         }
@@ -973,15 +926,8 @@ impl<'a> World<'a> {
         let Some(connection) = self.connections.get(place) else {
             return;
         };
-        frame::write(
-            &packet.segment,
-            packet.ip_id,
-            &connection.flow,
-            packet.from,
-            &mut self.frame,
-        );
-        self.frame
-            .resize(self.frame.len() + packet.segment.len as usize, 0);
+        frame::write(&packet.segment, packet.ip_id, &connection.flow, packet.from, &mut self.frame);
+        self.frame.resize(self.frame.len() + packet.segment.len as usize, 0);
         let passing = match packet.from == side {
             true => Passing::Out,
             false => Passing::In,
@@ -1036,10 +982,7 @@ impl<'a> World<'a> {
         let (hosts, _) = self.plan.faults.floods;
         let way = Direction::Up;
         let flow = Flow {
-            addresses: [
-                address(way, false, CLIENTS + number % hosts),
-                address(way.reverse(), true, number % SERVERS),
-            ],
+            addresses: [address(way, false, CLIENTS + number % hosts), address(way.reverse(), true, number % SERVERS)],
             ports: [(FIRST_PORT + number / hosts % 60_000) as u16, 80],
         };
         let segment = Segment::new(Seq(self.rng.random()), Flags::SYN);
@@ -1102,19 +1045,10 @@ fn address(direction: Direction, server: bool, number: u32) -> Ipv4Addr {
 }
 
 /// Address of the client of the connection `serial`. The clients of a group with few hosts have a net of their own.
-fn client_address(
-    direction: Direction,
-    workload: usize,
-    group: Option<&Group>,
-    serial: u32,
-) -> Ipv4Addr {
+fn client_address(direction: Direction, workload: usize, group: Option<&Group>, serial: u32) -> Ipv4Addr {
     match group.map_or(0, |group| group.hosts) {
         0 => address(direction, false, serial % CLIENTS),
-        hosts => address(
-            direction,
-            false,
-            0x2000 + 0x100 * workload as u32 + serial % hosts,
-        ),
+        hosts => address(direction, false, 0x2000 + 0x100 * workload as u32 + serial % hosts),
     }
 }
 
@@ -1162,12 +1096,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_bytes() {
-        let faults = Faults {
-            loss: [Loss::new(0.1, 0.05); 2],
-            copied: 0.1,
-            unanswered: [0.1; 2],
-            ..Faults::default()
-        };
+        let faults = Faults { loss: [Loss::new(0.1, 0.05); 2], copied: 0.1, unanswered: [0.1; 2], ..Faults::default() };
         let [first, second, other] = [1, 1, 2].map(|seed| trace(faults, seed).captures);
         assert!(first == second && first != other);
     }
@@ -1191,10 +1120,7 @@ mod tests {
     /// If client and server wait equally long, the client sees a duplicate SYN for every lost SYN or SYN/ACK.
     #[test]
     fn a_client_sees_every_loss() {
-        let faults = Faults {
-            loss: [Loss::new(0.1, 0.0); 2],
-            ..Faults::default()
-        };
+        let faults = Faults { loss: [Loss::new(0.1, 0.0); 2], ..Faults::default() };
         let mut trace = trace(faults, 1);
         let lost = trace.truth.completed.syn_or_synack;
         assert!(lost > 100);
@@ -1204,11 +1130,7 @@ mod tests {
     }
     #[test]
     fn spared_synacks_are_not_lost() {
-        let faults = Faults {
-            loss: [Loss::new(0.2, 0.0); 2],
-            spared: 1.0,
-            ..Faults::default()
-        };
+        let faults = Faults { loss: [Loss::new(0.2, 0.0); 2], spared: 1.0, ..Faults::default() };
         let trace = trace(faults, 1);
         assert_eq!(trace.truth.completed.synack, 0);
         assert!(trace.truth.completed.syn_or_synack > 50);
@@ -1222,29 +1144,11 @@ mod tests {
             include_str!("../../data/handshake-2009/captures.toml"),
         );
         setup.scenario.set_duration(Nanos::from_secs(1));
-        let plan = Plan {
-            scenario: &setup.scenario,
-            faults: Faults::default(),
-            observers: &[],
-            until: None,
-            seed: 1,
-        };
-        let selection = gentle_rexmit::Selection {
-            client: true,
-            ..gentle_rexmit::Selection::default()
-        };
-        let config = Config {
-            copies: 0,
-            duplicate: Some(Nanos::from_millis(1)),
-            ..Config::new(selection)
-        };
+        let plan = Plan { scenario: &setup.scenario, faults: Faults::default(), observers: &[], until: None, seed: 1 };
+        let selection = gentle_rexmit::Selection { client: true, ..gentle_rexmit::Selection::default() };
+        let config = Config { copies: 0, duplicate: Some(Nanos::from_millis(1)), ..Config::new(selection) };
         let truth = generate_with_tool(&plan, CLIENT, &config).truth;
         assert!(truth.attempts.len() > 300);
-        assert!(
-            truth
-                .attempts
-                .iter()
-                .all(|it| it.copies == 1 && it.sent[CLIENT] == 2)
-        );
+        assert!(truth.attempts.iter().all(|it| it.copies == 1 && it.sent[CLIENT] == 2));
     }
 }

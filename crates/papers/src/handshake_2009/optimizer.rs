@@ -2,9 +2,7 @@
 //! that sends SYNs and SYN/ACKs again.
 
 use super::derived::derived;
-use super::network::{
-    CLIENT, Faults, Listed, PacketKind, Place, Plan, SERVER, Truth, generate, generate_with_tool,
-};
+use super::network::{CLIENT, Faults, Listed, PacketKind, Place, Plan, SERVER, Truth, generate, generate_with_tool};
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
@@ -35,65 +33,17 @@ struct Case {
 }
 
 const CLIENT_SIDE: [Case; 4] = [
-    Case {
-        id: "syn",
-        lost: "1 SYN",
-        script: [1, 0],
-        published: [3.00, 0.26],
-        kernel: [3.08, 0.26],
-    },
-    Case {
-        id: "synack",
-        lost: "1 SYN/ACK",
-        script: [0, 1],
-        published: [3.00, 0.30],
-        kernel: [3.09, 0.26],
-    },
-    Case {
-        id: "both",
-        lost: "1 SYN, 1 SYN/ACK",
-        script: [1, 1],
-        published: [6.50, 0.45],
-        kernel: [6.10, 0.46],
-    },
-    Case {
-        id: "3-syns",
-        lost: "3 SYN",
-        script: [3, 0],
-        published: [21.02, 0.73],
-        kernel: [9.10, 0.66],
-    },
+    Case { id: "syn", lost: "1 SYN", script: [1, 0], published: [3.00, 0.26], kernel: [3.08, 0.26] },
+    Case { id: "synack", lost: "1 SYN/ACK", script: [0, 1], published: [3.00, 0.30], kernel: [3.09, 0.26] },
+    Case { id: "both", lost: "1 SYN, 1 SYN/ACK", script: [1, 1], published: [6.50, 0.45], kernel: [6.10, 0.46] },
+    Case { id: "3-syns", lost: "3 SYN", script: [3, 0], published: [21.02, 0.73], kernel: [9.10, 0.66] },
 ];
 
 const SERVER_SIDE: [Case; 4] = [
-    Case {
-        id: "syn",
-        lost: "1 SYN",
-        script: [1, 0],
-        published: [2.99, 3.00],
-        kernel: [3.08, 3.09],
-    },
-    Case {
-        id: "synack",
-        lost: "1 SYN/ACK",
-        script: [0, 1],
-        published: [3.00, 0.33],
-        kernel: [3.09, 0.26],
-    },
-    Case {
-        id: "both",
-        lost: "1 SYN, 1 SYN/ACK",
-        script: [1, 1],
-        published: [6.27, 3.28],
-        kernel: [6.10, 3.30],
-    },
-    Case {
-        id: "3-synacks",
-        lost: "3 SYN/ACK",
-        script: [0, 3],
-        published: [9.00, 0.80],
-        kernel: [9.10, 0.66],
-    },
+    Case { id: "syn", lost: "1 SYN", script: [1, 0], published: [2.99, 3.00], kernel: [3.08, 3.09] },
+    Case { id: "synack", lost: "1 SYN/ACK", script: [0, 1], published: [3.00, 0.33], kernel: [3.09, 0.26] },
+    Case { id: "both", lost: "1 SYN, 1 SYN/ACK", script: [1, 1], published: [6.27, 3.28], kernel: [6.10, 3.30] },
+    Case { id: "3-synacks", lost: "3 SYN/ACK", script: [0, 3], published: [9.00, 0.80], kernel: [9.10, 0.66] },
 ];
 
 /// Time after which an impatient user clicks on "refresh", seconds; the paper gives none.
@@ -116,11 +66,7 @@ fn today(mut setup: Setup) -> Setup {
 fn run(setup: &Setup, script: [u32; 2], tool: Option<usize>) -> Truth {
     let plan = Plan {
         scenario: &setup.scenario,
-        faults: Faults {
-            script,
-            single: true,
-            ..Faults::default()
-        },
+        faults: Faults { script, single: true, ..Faults::default() },
         observers: &[],
         until: None,
         seed: 1,
@@ -128,11 +74,7 @@ fn run(setup: &Setup, script: [u32; 2], tool: Option<usize>) -> Truth {
     let trace = match tool {
         None => generate(&plan),
         Some(at) => {
-            let selection = Selection {
-                client: at == CLIENT,
-                server: at == SERVER,
-                ..Selection::default()
-            };
+            let selection = Selection { client: at == CLIENT, server: at == SERVER, ..Selection::default() };
             let config = Config {
                 timing: Timing::fixed(DELAY),
                 copies: COPIES,
@@ -187,10 +129,7 @@ fn chart(cases: &[Case], measured: &Measured) -> Chart {
     let lost = cases.iter().map(|case| case.lost);
     let published = cases.iter().map(|case| Estimate::exact(case.published[1]));
     let simulated = measured.claims.iter().map(|(_, time)| *time);
-    Chart::bars("time", title, lost, axis)
-        .published("published", published)
-        .series("simulated", simulated)
-        .into()
+    Chart::bars("time", title, lost, axis).published("published", published).series("simulated", simulated).into()
 }
 
 /// Times of the tests of one side, without and with the tool, and what follows from them.
@@ -204,29 +143,17 @@ fn summary(part: &str, setup: &Setup, cases: &[Case], side: usize, name: &str) -
         found.map(|(_, ours)| *ours)
     };
     let more = derived(part, &known);
-    measured
-        .claims(more)
-        .chart(chart)
-        .table(without)
-        .table(with)
+    measured.claims(more).chart(chart).table(without).table(with)
 }
 
 /// Table 4: tests of the client.
 pub(super) fn table4(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = set_up(lab);
-    let measured = summary(
-        "table4",
-        &setup,
-        &CLIENT_SIDE,
-        CLIENT,
-        "With the tool on the client",
-    );
+    let measured = summary("table4", &setup, &CLIENT_SIDE, CLIENT, "With the tool on the client");
     let window = |iw| {
         let mut setup = setup.clone();
         setup.set_knob("iw", iw);
-        time(&setup, &CLIENT_SIDE[0], None)
-            .value
-            .unwrap_or(f64::NAN)
+        time(&setup, &CLIENT_SIDE[0], None).value.unwrap_or(f64::NAN)
     };
     let [without, with] = [None, Some(CLIENT)].map(|tool| run(&setup, [0, 0], tool));
     let copies = with.attempts.iter().map(|it| Some(f64::from(it.copies)));
@@ -238,27 +165,15 @@ pub(super) fn table4(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let refreshed = REFRESH + until(&without);
     Ok(measured
         .claim("window", Estimate::exact(window("4") / window("1")))
-        .claim(
-            "nothing-difference",
-            Estimate::exact(until(&with) - until(&without)),
-        )
+        .claim("nothing-difference", Estimate::exact(until(&with) - until(&without)))
         .claim("nothing-copies", Estimate::over(copies))
-        .claim(
-            "refresh",
-            Estimate::exact(lost.unwrap_or(f64::NAN).min(refreshed)),
-        ))
+        .claim("refresh", Estimate::exact(lost.unwrap_or(f64::NAN).min(refreshed))))
 }
 
 /// The table of section 4.2 and the test that its text discusses.
 pub(super) fn server(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = set_up(lab);
-    let measured = summary(
-        "server",
-        &setup,
-        &SERVER_SIDE,
-        SERVER,
-        "With the tool on the server",
-    );
+    let measured = summary("server", &setup, &SERVER_SIDE, SERVER, "With the tool on the server");
     let case = &SERVER_SIDE[3];
     let without = Listing(run(&setup, case.script, None).listed);
     let with = run(&setup, case.script, Some(SERVER));
@@ -297,10 +212,7 @@ impl Listing {
 
     /// Time from the first packet at a place to packet `number` of a kind, milliseconds.
     fn since_first(&self, place: Place, kind: PacketKind, number: usize) -> Estimate {
-        let first = self
-            .at(place)
-            .next()
-            .map_or(f64::NAN, |it| it.at.as_secs_f64());
+        let first = self.at(place).next().map_or(f64::NAN, |it| it.at.as_secs_f64());
         let time = self.time(place, kind, number).value.unwrap_or(f64::NAN);
         Estimate::exact(1e3 * (time - first))
     }
@@ -324,10 +236,7 @@ impl Listing {
 
     fn table(&self, title: &str) -> Table {
         let columns = ["link", "time (s)", "from", "packet"];
-        let rows = [
-            (Place::Client, "client to router"),
-            (Place::Server, "router to server"),
-        ];
+        let rows = [(Place::Client, "client to router"), (Place::Server, "router to server")];
         let rows = rows.into_iter().flat_map(|(place, link)| {
             let here: Vec<&Listed> = self.at(place).collect();
             let first = here.first().map_or(Nanos::ZERO, |it| it.at);
@@ -361,10 +270,7 @@ fn listing(lab: &Lab<'_>, tool: Option<usize>, title: &str) -> Measured {
         .claim("client-second-syn", client(PacketKind::Syn, 1))
         .claim("client-ack", client(PacketKind::Ack, 0))
         .claim("client-answer", client(PacketKind::Data, 1))
-        .claim(
-            "server-syns",
-            listing.number(Place::Server, PacketKind::Syn),
-        )
+        .claim("server-syns", listing.number(Place::Server, PacketKind::Syn))
         .claim("server-synack", server(PacketKind::SynAck, 0))
         .claim("server-ack", server(PacketKind::Ack, 0))
         .claim("server-request", server(PacketKind::Data, 0))
@@ -377,11 +283,7 @@ pub(super) fn table2(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Table 3.
 pub(super) fn table3(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    Ok(listing(
-        lab,
-        Some(CLIENT),
-        "1 SYN lost, with the tool on the client",
-    ))
+    Ok(listing(lab, Some(CLIENT), "1 SYN lost, with the tool on the client"))
 }
 
 #[cfg(test)]

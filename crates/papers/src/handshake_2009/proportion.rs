@@ -18,9 +18,6 @@ mod tests {
     #[test]
     fn an_interval_from_the_literature() {
         let (low, high) = wilson(81, 263);
-        assert!(
-            (low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5,
-            "{low} {high}"
-        );
+        assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5, "{low} {high}");
     }
 }

@@ -28,28 +28,15 @@ type Tool = Option<(usize, Config)>;
 
 /// A configuration for the hosts of one side.
 fn config(side: usize, timing: Timing, copies: u32, duplicate: Option<Nanos>) -> Tool {
-    let selection = Selection {
-        client: side == CLIENT,
-        server: side == SERVER,
-        ..Selection::default()
-    };
-    let config = Config {
-        timing,
-        copies,
-        duplicate,
-        stack_rto: Nanos::from_secs(3),
-        ..Config::new(selection)
-    };
+    let selection = Selection { client: side == CLIENT, server: side == SERVER, ..Selection::default() };
+    let config = Config { timing, copies, duplicate, stack_rto: Nanos::from_secs(3), ..Config::new(selection) };
     Some((side, config))
 }
 
 fn one(setup: &Setup, faults: Faults, tool: &Tool, seed: u64) -> Summary {
     let plan = Plan {
         scenario: &setup.scenario,
-        faults: Faults {
-            groups: GROUPS,
-            ..faults
-        },
+        faults: Faults { groups: GROUPS, ..faults },
         observers: &[],
         until: None,
         seed,
@@ -61,19 +48,9 @@ fn one(setup: &Setup, faults: Faults, tool: &Tool, seed: u64) -> Summary {
 }
 
 /// Traces with a tool and all seeds.
-fn traces(
-    lab: &Lab<'_>,
-    setup: &Setup,
-    loss: Loss,
-    tool: &Tool,
-) -> Result<Vec<Arc<Summary>>, Failure> {
-    let faults = Faults {
-        loss: [loss; 2],
-        ..Faults::default()
-    };
-    lab.map(&(setup, "remedy", loss, tool), lab.seeds(8, 4), |&seed| {
-        Ok(one(setup, faults, tool, seed))
-    })
+fn traces(lab: &Lab<'_>, setup: &Setup, loss: Loss, tool: &Tool) -> Result<Vec<Arc<Summary>>, Failure> {
+    let faults = Faults { loss: [loss; 2], ..Faults::default() };
+    lab.map(&(setup, "remedy", loss, tool), lab.seeds(8, 4), |&seed| Ok(one(setup, faults, tool, seed)))
 }
 
 /// One connection without loss over a path with this round-trip time.
@@ -81,10 +58,7 @@ fn single(setup: &Setup, rtt_ms: u64, initial_rto: &str, tool: &Tool) -> Summary
     let mut setup = setup.clone();
     super::delay(&mut setup, rtt_ms);
     setup.set_knob("initial_rto", initial_rto);
-    let faults = Faults {
-        single: true,
-        ..Faults::default()
-    };
+    let faults = Faults { single: true, ..Faults::default() };
     one(&setup, faults, tool, 1)
 }
 
@@ -116,10 +90,7 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let lost = Loss::new(LOSS, 0.0);
     let syns = Loss { syn: LOSS, ..none };
     let fixed = Timing::fixed(DELAY);
-    let edge = Timing {
-        edge: true,
-        ..fixed
-    };
+    let edge = Timing { edge: true, ..fixed };
     let twice = config(CLIENT, fixed, 0, Some(TWICE));
     let learning = config(CLIENT, Timing::LEARNED, COPIES, None);
     let client = config(CLIENT, fixed, COPIES, None);
@@ -129,31 +100,13 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         ("3 s, no loss", traces(lab, &setup, none, &None)?),
         ("100 ms, no loss", traces(lab, &low, none, &None)?),
         ("3 s, SYNs lost", traces(lab, &setup, syns, &None)?),
-        (
-            "3 s, SYNs lost, sent twice",
-            traces(lab, &setup, syns, &twice)?,
-        ),
+        ("3 s, SYNs lost, sent twice", traces(lab, &setup, syns, &twice)?),
         ("3 s, both lost", traces(lab, &setup, lost, &None)?),
-        (
-            "3 s, both lost, sent twice",
-            traces(lab, &setup, lost, &twice)?,
-        ),
-        (
-            "3 s, both lost, learned delay",
-            traces(lab, &setup, lost, &learning)?,
-        ),
-        (
-            "3 s, both lost, tool on servers",
-            traces(lab, &setup, lost, &server)?,
-        ),
-        (
-            "paths up to 400 ms, no loss, -d 200",
-            traces(lab, &longer, none, &client)?,
-        ),
-        (
-            "paths up to 400 ms, no loss, -d 200 --edge",
-            traces(lab, &longer, none, &at_edge)?,
-        ),
+        ("3 s, both lost, sent twice", traces(lab, &setup, lost, &twice)?),
+        ("3 s, both lost, learned delay", traces(lab, &setup, lost, &learning)?),
+        ("3 s, both lost, tool on servers", traces(lab, &setup, lost, &server)?),
+        ("paths up to 400 ms, no loss, -d 200", traces(lab, &longer, none, &client)?),
+        ("paths up to 400 ms, no loss, -d 200 --edge", traces(lab, &longer, none, &at_edge)?),
     ];
     let columns = [
         "hosts",
@@ -165,10 +118,7 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "bytes per attempt",
         "copies per attempt",
     ];
-    let table = Table::new(
-        "Generated connections with a lower initial RTO, and with the tool",
-        columns,
-    );
+    let table = Table::new("Generated connections with a lower initial RTO, and with the tool", columns);
     let table = rows.iter().fold(table, |table, (name, traces)| {
         let over = |of: fn(&Summary) -> f64| compare(traces, traces, |it, _| of(it));
         table.row([
@@ -182,18 +132,8 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(over(|it| it.copies / it.attempts), 4),
         ])
     });
-    let [
-        plain,
-        hurried,
-        syn,
-        syn_twice,
-        both,
-        both_twice,
-        learned,
-        served,
-        fixed,
-        edge,
-    ] = rows.map(|(_, traces)| traces);
+    let [plain, hurried, syn, syn_twice, both, both_twice, learned, served, fixed, edge] =
+        rows.map(|(_, traces)| traces);
     let failed = |initial_rto| {
         let trace = single(&setup, EXTREME, initial_rto, &None);
         100.0 * f64::from(u8::from(!trace.until_request.is_finite()))
@@ -206,47 +146,22 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 100.0 * (low.several / low.attempts - normal.several / normal.attempts)
             }),
         )
-        .claim(
-            "low-rto-long-path",
-            Estimate::exact(single(&setup, 200, "100ms", &None).syns),
-        )
+        .claim("low-rto-long-path", Estimate::exact(single(&setup, 200, "100ms", &None).syns))
         .claim("low-rto-fails", Estimate::exact(failed("100ms")))
         .claim("normal-rto-fails", Estimate::exact(failed("3s")))
-        .claim(
-            "two-syns",
-            compare(&syn_twice, &syn, |of, to| of.waited / to.waited),
-        )
-        .claim(
-            "twice-waits",
-            compare(&both_twice, &both, |of, to| of.waited / to.waited),
-        )
+        .claim("two-syns", compare(&syn_twice, &syn, |of, to| of.waited / to.waited))
+        .claim("twice-waits", compare(&both_twice, &both, |of, to| of.waited / to.waited))
         .claim(
             "twice-traffic",
-            compare(&both_twice, &both, |of, to| {
-                100.0 * ((of.bytes / of.attempts) / (to.bytes / to.attempts) - 1.0)
-            }),
+            compare(&both_twice, &both, |of, to| 100.0 * ((of.bytes / of.attempts) / (to.bytes / to.attempts) - 1.0)),
         )
         .claim(
             "learned-copies",
-            compare(&learned, &both_twice, |of, to| {
-                (of.copies / of.attempts) / (to.copies / to.attempts)
-            }),
+            compare(&learned, &both_twice, |of, to| (of.copies / of.attempts) / (to.copies / to.attempts)),
         )
-        .claim(
-            "short-delay-long-path",
-            Estimate::exact(single(&setup, 300, "3s", &client).copies),
-        )
-        .claim(
-            "short-delay-short-path",
-            Estimate::exact(single(&setup, 60, "3s", &client).copies),
-        )
-        .claim(
-            "edge",
-            compare(&edge, &fixed, |of, to| of.copies / to.copies),
-        )
-        .claim(
-            "server-tool",
-            compare(&served, &both, |of, to| of.until_request / to.until_request),
-        )
+        .claim("short-delay-long-path", Estimate::exact(single(&setup, 300, "3s", &client).copies))
+        .claim("short-delay-short-path", Estimate::exact(single(&setup, 60, "3s", &client).copies))
+        .claim("edge", compare(&edge, &fixed, |of, to| of.copies / to.copies))
+        .claim("server-tool", compare(&served, &both, |of, to| of.until_request / to.until_request))
         .claim("directions", directions(lab)?))
 }

@@ -67,8 +67,7 @@ impl Summary {
         let attempts = &mut trace.truth.attempts;
         attempts.sort_by_key(|it| it.serial);
         let attempts = &*attempts;
-        let number =
-            |test: fn(&Attempt) -> bool| attempts.iter().filter(|it| test(it)).count() as f64;
+        let number = |test: fn(&Attempt) -> bool| attempts.iter().filter(|it| test(it)).count() as f64;
         let lost = |it: &&Attempt| it.lost != [0, 0];
         let pages = attempts.chunks_exact(PAGE);
         let sum = |of: fn(&Attempt) -> u32| attempts.iter().map(|it| f64::from(of(it))).sum();
@@ -92,22 +91,11 @@ impl Summary {
 }
 
 /// Traces of one kind with all seeds.
-fn traces(
-    lab: &Lab<'_>,
-    setup: &Setup,
-    name: &str,
-    loss: Loss,
-    spared: f64,
-) -> Result<Vec<Arc<Summary>>, Failure> {
+fn traces(lab: &Lab<'_>, setup: &Setup, name: &str, loss: Loss, spared: f64) -> Result<Vec<Arc<Summary>>, Failure> {
     lab.map(&(setup, name), lab.seeds(8, 4), |&seed| {
         Ok(Summary::of(generate(&Plan {
             scenario: &setup.scenario,
-            faults: Faults {
-                loss: [loss; 2],
-                spared,
-                groups: GROUPS,
-                ..Faults::default()
-            },
+            faults: Faults { loss: [loss; 2], spared, groups: GROUPS, ..Faults::default() },
             observers: &[],
             until: None,
             seed,
@@ -135,10 +123,7 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         setup
     };
     let handshake = Loss::new(LOSS, 0.0);
-    let data = Loss {
-        data: LOSS,
-        ..Loss::default()
-    };
+    let data = Loss { data: LOSS, ..Loss::default() };
     let none = traces(lab, &two, "no loss", Loss::default(), 0.0)?;
     let lost = traces(lab, &two, "loss", handshake, 0.0)?;
     let long = traces(lab, &hundred, "loss", handshake, 0.0)?;
@@ -165,10 +150,7 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         ("4 segments, 1 % of data lost, initial window 1", &one),
         ("4 segments, 1 % of data lost, initial window 4", &larger),
     ];
-    let table = Table::new(
-        "Generated connections between hosts with an initial RTO of 3 s",
-        columns,
-    );
+    let table = Table::new("Generated connections between hosts with an initial RTO of 3 s", columns);
     let table = rows.into_iter().fold(table, |table, (name, traces)| {
         let over = |of: fn(&Summary) -> f64| compare(traces, traces, |it, _| of(it));
         table.row([
@@ -185,32 +167,13 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
     Ok(Measured::new()
         .table(table)
         .claim("dominates", compare(&lost, &lost, |it, _| slower(it)))
-        .claim(
-            "short-most",
-            compare(&lost, &long, |short, long| slower(short) / slower(long)),
-        )
-        .claim(
-            "opening",
-            compare(&none, &none, |it, _| {
-                100.0 * it.until_request / it.until_answer
-            }),
-        )
-        .claim(
-            "larger-window",
-            compare(&larger, &one, |of, to| of.timeouts / to.timeouts),
-        )
-        .claim(
-            "marked",
-            compare(&spared, &lost, |of, to| of.until_answer / to.until_answer),
-        )
-        .claim(
-            "few-marked",
-            compare(&few, &lost, |of, to| of.until_answer / to.until_answer),
-        )
+        .claim("short-most", compare(&lost, &long, |short, long| slower(short) / slower(long)))
+        .claim("opening", compare(&none, &none, |it, _| 100.0 * it.until_request / it.until_answer))
+        .claim("larger-window", compare(&larger, &one, |of, to| of.timeouts / to.timeouts))
+        .claim("marked", compare(&spared, &lost, |of, to| of.until_answer / to.until_answer))
+        .claim("few-marked", compare(&few, &lost, |of, to| of.until_answer / to.until_answer))
         .claim(
             "connections-of-a-page",
-            compare(&lost, &lost, |it, _| {
-                (it.pages_waited / it.pages) / (it.waited / it.attempts)
-            }),
+            compare(&lost, &lost, |it, _| (it.pages_waited / it.pages) / (it.waited / it.attempts)),
         ))
 }

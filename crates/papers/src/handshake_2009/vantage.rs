@@ -13,11 +13,8 @@ use gentle_trace::{Options, VantagePoint};
 /// Loss of every packet.
 const LOSS: f64 = 0.01;
 
-const OBSERVERS: [Observer; 3] = [
-    Observer::at(Place::Client),
-    Observer::at(Place::Middle),
-    Observer::at(Place::Server),
-];
+const OBSERVERS: [Observer; 3] =
+    [Observer::at(Place::Client), Observer::at(Place::Middle), Observer::at(Place::Server)];
 
 /// A statement about losses that an observer reads from duplicates.
 struct Reading {
@@ -173,20 +170,14 @@ impl Seed {
 fn generated(setup: &Setup, seed: u64) -> Seed {
     let plan = Plan {
         scenario: &setup.scenario,
-        faults: Faults {
-            loss: [Loss::new(LOSS, LOSS); 2],
-            ..Faults::default()
-        },
+        faults: Faults { loss: [Loss::new(LOSS, LOSS); 2], ..Faults::default() },
         observers: &OBSERVERS,
         until: None,
         seed,
     };
     let trace = generate(&plan);
     let mut found = [Found::default(); OBSERVERS.len()];
-    for (found, (capture, observer)) in found
-        .iter_mut()
-        .zip(trace.captures.into_iter().zip(OBSERVERS))
-    {
+    for (found, (capture, observer)) in found.iter_mut().zip(trace.captures.into_iter().zip(OBSERVERS)) {
         let options = Options {
             vantage: Some(match observer.place {
                 Place::Client => VantagePoint::Client,
@@ -204,10 +195,7 @@ fn generated(setup: &Setup, seed: u64) -> Seed {
             }
         });
     }
-    Seed {
-        truth: trace.truth.completed,
-        found,
-    }
+    Seed { truth: trace.truth.completed, found }
 }
 
 /// Losses inferred from duplicates, by capture point.
@@ -216,9 +204,7 @@ pub(super) fn measure(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "papers/handshake-2009/captures.toml",
         include_str!("../../data/handshake-2009/captures.toml"),
     ));
-    let seeds = lab.map(&setup, lab.seeds(40, 3), |&seed| {
-        Ok(generated(&setup, seed))
-    })?;
+    let seeds = lab.map(&setup, lab.seeds(40, 3), |&seed| Ok(generated(&setup, seed)))?;
     let columns = [
         "capture point",
         "observed",

@@ -21,10 +21,7 @@ const DOUBLING: Stack = Stack {
     profile: "linux-3.16",
     knobs: &[],
     initial_rto_s: 1.0,
-    backoff: Backoff::Doubling {
-        linear: 0,
-        retries: 6,
-    },
+    backoff: Backoff::Doubling { linear: 0, retries: 6 },
     initial_window: 10.0,
 };
 
@@ -43,10 +40,7 @@ pub(super) fn wait(lab: &Lab<'_>) -> Result<Measured, Failure> {
     for stack in [&STACKS[0], &STACKS[1], &DOUBLING] {
         let wait = |backoff: Backoff| {
             LOSSES.map(|loss| {
-                let path = Path {
-                    backoff,
-                    ..stack.path(loss)
-                };
+                let path = Path { backoff, ..stack.path(loss) };
                 (100.0 * loss, path.mean_wait_s())
             })
         };
@@ -59,30 +53,19 @@ pub(super) fn wait(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 (!run.is_empty()).then(|| sum.as_secs_f64() / run.len() as f64)
             });
             let mean = Estimate::over(of_seeds);
-            found.push(Point {
-                x: 100.0 * loss,
-                y: mean.value.unwrap_or(f64::NAN),
-                ci95: mean.ci95,
-            });
+            found.push(Point { x: 100.0 * loss, y: mean.value.unwrap_or(f64::NAN), ci95: mean.ci95 });
             if loss == CLAIMED {
-                let constant = Path {
-                    backoff: Backoff::Constant,
-                    ..stack.path(loss)
-                };
+                let constant = Path { backoff: Backoff::Constant, ..stack.path(loss) };
                 measured = measured
-                    .claim(
-                        format!("{}-backoff", stack.name),
-                        mean.scaled(1.0 / predicted),
-                    )
-                    .claim(
-                        format!("{}-published", stack.name),
-                        mean.scaled(1.0 / constant.mean_wait_s()),
-                    );
+                    .claim(format!("{}-backoff", stack.name), mean.scaled(1.0 / predicted))
+                    .claim(format!("{}-published", stack.name), mean.scaled(1.0 / constant.mean_wait_s()));
             }
         }
-        chart = chart
-            .line(&format!("{}: model", stack.label), wait(stack.backoff))
-            .draw(&format!("{}: simulator", stack.label), Draw::Points, found);
+        chart = chart.line(&format!("{}: model", stack.label), wait(stack.backoff)).draw(
+            &format!("{}: simulator", stack.label),
+            Draw::Points,
+            found,
+        );
     }
     Ok(measured.chart(chart))
 }

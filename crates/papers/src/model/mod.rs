@@ -12,14 +12,8 @@ pub(crate) const PAPER: Paper = Paper {
     published: &[include_str!("../../data/model/published.toml")],
     sentences: None,
     parts: &[
-        Part {
-            id: "response-time",
-            measure: response_time::response_time,
-        },
-        Part {
-            id: "handshake",
-            measure: handshake::wait,
-        },
+        Part { id: "response-time", measure: response_time::response_time },
+        Part { id: "handshake", measure: handshake::wait },
     ],
     assumptions: &[],
 };

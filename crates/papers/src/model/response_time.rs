@@ -33,11 +33,7 @@ const LOSSES: [f64; 4] = [0.001, 0.01, 0.02, 0.05];
 const CLAIMED: std::ops::RangeInclusive<f64> = 0.01..=0.05;
 
 /// Ranges of sizes of the claims.
-const RANGES: [(&str, u64, u64); 3] = [
-    ("short", 1, 10),
-    ("medium", 20, 500),
-    ("long", 1_000, 10_000),
-];
+const RANGES: [(&str, u64, u64); 3] = [("short", 1, 10), ("medium", 20, 500), ("long", 1_000, 10_000)];
 
 /// Simulated transfers of one stack at one loss.
 struct Simulated {
@@ -77,10 +73,7 @@ fn predicted(path: &Path, form: Form, segments: u64) -> f64 {
 
 /// Path of connections without a lost SYN.
 fn without_lost_syn(stack: &Stack, loss: f64) -> Path {
-    Path {
-        handshake_loss: 0.0,
-        ..stack.path(loss)
-    }
+    Path { handshake_loss: 0.0, ..stack.path(loss) }
 }
 
 /// Chart of both forms and the simulator, for each loss.
@@ -91,58 +84,31 @@ fn chart(
     path: impl Fn(f64) -> Path,
     counts: impl Fn(&Transfer) -> bool,
 ) -> Curves {
-    let axes = [
-        Axis::log("size", "segments"),
-        Axis::log("mean response time", "s"),
-    ];
+    let axes = [Axis::log("size", "segments"), Axis::log("mean response time", "s")];
     let [x, y] = axes;
-    simulated
-        .iter()
-        .fold(Chart::curves(id, title, x, y), |chart, simulated| {
-            let path = path(simulated.loss);
-            let loss = percent(simulated.loss);
-            let model = |form| {
-                SIZES.map(|(segments, _)| (segments as f64, predicted(&path, form, segments)))
-            };
-            let found = SIZES.map(|(segments, _)| {
-                let estimate = Estimate::over(simulated.of_seeds(segments, &counts));
-                Point {
-                    x: segments as f64,
-                    y: estimate.value.unwrap_or(f64::NAN),
-                    ci95: estimate.ci95,
-                }
-            });
-            chart
-                .line(
-                    &format!("loss {loss}: as published"),
-                    model(Form::Published),
-                )
-                .line(
-                    &format!("loss {loss}: until the first loss"),
-                    model(Form::first_loss(path.rtt_s)),
-                )
-                .draw(&format!("loss {loss}: simulator"), Draw::Points, found)
-        })
+    simulated.iter().fold(Chart::curves(id, title, x, y), |chart, simulated| {
+        let path = path(simulated.loss);
+        let loss = percent(simulated.loss);
+        let model = |form| SIZES.map(|(segments, _)| (segments as f64, predicted(&path, form, segments)));
+        let found = SIZES.map(|(segments, _)| {
+            let estimate = Estimate::over(simulated.of_seeds(segments, &counts));
+            Point { x: segments as f64, y: estimate.value.unwrap_or(f64::NAN), ci95: estimate.ci95 }
+        });
+        chart
+            .line(&format!("loss {loss}: as published"), model(Form::Published))
+            .line(&format!("loss {loss}: until the first loss"), model(Form::first_loss(path.rtt_s)))
+            .draw(&format!("loss {loss}: simulator"), Draw::Points, found)
+    })
 }
 
 /// Table of the simulated response times and the errors of both forms.
 fn table(stack: &Stack, simulated: &[Simulated]) -> Table {
     let columns = simulated.iter().flat_map(|simulated| {
         let loss = percent(simulated.loss);
-        [
-            format!("loss {loss}: simulated, s"),
-            "as published, %".to_owned(),
-            "first loss, %".to_owned(),
-        ]
+        [format!("loss {loss}: simulated, s"), "as published, %".to_owned(), "first loss, %".to_owned()]
     });
-    let title = format!(
-        "{}: connections without a lost SYN, and by how much the model is off",
-        stack.label
-    );
-    let table = Table::new(
-        &title,
-        std::iter::once("segments".to_owned()).chain(columns),
-    );
+    let title = format!("{}: connections without a lost SYN, and by how much the model is off", stack.label);
+    let table = Table::new(&title, std::iter::once("segments".to_owned()).chain(columns));
     SIZES.iter().fold(table, |table, &(segments, _)| {
         let cells = simulated.iter().flat_map(|simulated| {
             let found = Estimate::over(simulated.without_lost_syn(segments));
@@ -150,19 +116,9 @@ fn table(stack: &Stack, simulated: &[Simulated]) -> Table {
             let off = |form| {
                 let predicted = predicted(&path, form, segments);
                 let off = found.value.map(|found| 100.0 * (predicted / found - 1.0));
-                Cell::estimate(
-                    Estimate {
-                        value: off,
-                        ..Estimate::default()
-                    },
-                    0,
-                )
+                Cell::estimate(Estimate { value: off, ..Estimate::default() }, 0)
             };
-            [
-                Cell::estimate(found, 3),
-                off(Form::Published),
-                off(Form::first_loss(path.rtt_s)),
-            ]
+            [Cell::estimate(found, 3), off(Form::Published), off(Form::first_loss(path.rtt_s))]
         });
         table.row(std::iter::once(Cell::number(segments as f64, 0)).chain(cells))
     })
@@ -199,25 +155,19 @@ fn error(stack: &Stack, simulated: &[Simulated], form: Form, (from, to): (u64, u
         let errors: Vec<f64> = errors.collect();
         (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64)
     };
-    let seeds = simulated
-        .first()
-        .map_or(0, |simulated| simulated.runs.len());
+    let seeds = simulated.first().map_or(0, |simulated| simulated.runs.len());
     let all = error(None);
     let pseudo_values = (0..seeds).map(|seed| {
         let n = seeds as f64;
         Some(n * all? - (n - 1.0) * error(Some(seed))?)
     });
-    Estimate {
-        value: all,
-        ..Estimate::over(pseudo_values)
-    }
+    Estimate { value: all, ..Estimate::over(pseudo_values) }
 }
 
 /// Response time against size for all stacks.
 pub(super) fn response_time(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let seeds = lab.seeds(8, 2);
-    let sizes =
-        SIZES.map(|(segments, [full, quick])| (segments, if lab.quick() { quick } else { full }));
+    let sizes = SIZES.map(|(segments, [full, quick])| (segments, if lab.quick() { quick } else { full }));
     let mut measured = Measured::new();
     for stack in &STACKS {
         let simulated = LOSSES

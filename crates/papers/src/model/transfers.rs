@@ -36,10 +36,7 @@ pub(super) const STACKS: [Stack; 3] = [
         profile: "freebsd-9.3",
         knobs: &[],
         initial_rto_s: 3.0,
-        backoff: Backoff::Doubling {
-            linear: 4,
-            retries: 8,
-        },
+        backoff: Backoff::Doubling { linear: 4, retries: 8 },
         initial_window: 4.0,
     },
     Stack {
@@ -48,10 +45,7 @@ pub(super) const STACKS: [Stack; 3] = [
         profile: "linux-7.2",
         knobs: &[("congestion_control", "reno")],
         initial_rto_s: 1.0,
-        backoff: Backoff::Doubling {
-            linear: 4,
-            retries: 6,
-        },
+        backoff: Backoff::Doubling { linear: 4, retries: 6 },
         initial_window: 10.0,
     },
     Stack {
@@ -60,10 +54,7 @@ pub(super) const STACKS: [Stack; 3] = [
         profile: "linux-7.2",
         knobs: &[],
         initial_rto_s: 1.0,
-        backoff: Backoff::Doubling {
-            linear: 4,
-            retries: 6,
-        },
+        backoff: Backoff::Doubling { linear: 4, retries: 6 },
         initial_window: 10.0,
     },
 ];
@@ -118,11 +109,7 @@ pub(super) struct Transfers {
 
 impl Observation for Transfers {
     fn of(run: &RunSpec<'_>) -> Transfers {
-        Transfers {
-            mss: u32::from(run.scenario.profile.mss),
-            connections: HashMap::new(),
-            completed: Vec::new(),
-        }
+        Transfers { mss: u32::from(run.scenario.profile.mss), connections: HashMap::new(), completed: Vec::new() }
     }
 }
 
@@ -149,9 +136,7 @@ impl Tap for Transfers {
     fn dropped(&mut self, _: Instant, direction: Direction, packet: &Packet, _: DropCause) {
         if direction == Direction::Down
             && packet.segment().flags.contains(Flags::SYN)
-            && let Some(connection) = packet
-                .connection()
-                .and_then(|number| self.connections.get_mut(&number))
+            && let Some(connection) = packet.connection().and_then(|number| self.connections.get_mut(&number))
         {
             connection.syns_lost += 1;
         }
@@ -161,9 +146,7 @@ impl Tap for Transfers {
         if direction != Direction::Up {
             return;
         }
-        let connection = packet
-            .connection()
-            .and_then(|number| self.connections.get_mut(&number));
+        let connection = packet.connection().and_then(|number| self.connections.get_mut(&number));
         if let Some(connection) = connection
             && let Some(end) = connection.end
             && !connection.is_over
@@ -191,8 +174,8 @@ pub(super) fn transfers(
     sizes: &[(u64, u32)],
     seeds: &[u64],
 ) -> Result<Vec<Vec<Transfer>>, Failure> {
-    let mut setup = Setup::from_toml("papers/model/response-time.toml", SCENARIO)
-        .scheme("pfifo", "pfifo limit=1000000");
+    let mut setup =
+        Setup::from_toml("papers/model/response-time.toml", SCENARIO).scheme("pfifo", "pfifo limit=1000000");
     setup.set_profile(stack.profile);
     for (knob, value) in stack.knobs {
         setup.set_knob(knob, value);
@@ -204,16 +187,11 @@ pub(super) fn transfers(
         .iter()
         .map(|&(segments, number)| {
             let mut workload = workload.clone();
-            workload.traffic = Traffic::Poisson {
-                gap: Nanos(scenario.duration.0 / u64::from(number)),
-                sizes: Sizes::Fixed(segments),
-            };
+            workload.traffic =
+                Traffic::Poisson { gap: Nanos(scenario.duration.0 / u64::from(number)), sizes: Sizes::Fixed(segments) };
             workload
         })
         .collect();
     let watched = lab.watch::<Transfers>(&setup, seeds)?;
-    Ok(watched
-        .into_iter()
-        .map(|run| run.seen.completed.clone())
-        .collect())
+    Ok(watched.into_iter().map(|run| run.seen.completed.clone()).collect())
 }

@@ -18,12 +18,8 @@ pub(super) const SCHEMES: [(&str, &str); 9] = [
 ];
 
 /// Rates of the link under test, with their labels.
-pub(super) const RATES: [(&str, u64); 4] = [
-    ("2.4 Mb/s", 2_400_000),
-    ("10 Mb/s", 10_000_000),
-    ("100 Mb/s", 100_000_000),
-    ("1 Gb/s", 1_000_000_000),
-];
+pub(super) const RATES: [(&str, u64); 4] =
+    [("2.4 Mb/s", 2_400_000), ("10 Mb/s", 10_000_000), ("100 Mb/s", 100_000_000), ("1 Gb/s", 1_000_000_000)];
 
 /// Index in [`RATES`] of the rate at which single factors are changed.
 pub(super) const BASE_RATE: usize = 1;
@@ -37,49 +33,27 @@ const BITS: [u64; 2] = [5_000_000_000, 700_000_000];
 const SECONDS: [(u64, u64); 2] = [(8, 1_000), (1, 150)];
 
 /// The built-in traffic `name` at one of [`RATES`] under `schemes`.
-pub(super) fn setup(
-    lab: &Lab<'_>,
-    name: &str,
-    rate: usize,
-    schemes: &[(&'static str, &str)],
-) -> Setup {
+pub(super) fn setup(lab: &Lab<'_>, name: &str, rate: usize, schemes: &[(&'static str, &str)]) -> Setup {
     let mut scenario = Scenario::builtin(name).expect("the traffic is built in");
-    scenario
-        .set_profile("linux-7.2")
-        .expect("the profile is built in");
+    scenario.set_profile("linux-7.2").expect("the profile is built in");
     let from = scenario.link(Direction::Down).rate;
-    scenario.schemes = schemes
-        .iter()
-        .map(|(_, spec)| spec.parse().expect("the scheme is valid"))
-        .collect();
+    scenario.schemes = schemes.iter().map(|(_, spec)| spec.parse().expect("the scheme is valid")).collect();
     // Limits of packets and bytes are those of 2.4 Mb/s, also where the traffic has another rate.
     let least = Rate::from_bits_per_second(RATES[0].1).expect("rates are above zero");
     scenario.set_rate(Direction::Down, least);
     scenario.set_rate(Direction::Up, up(&scenario, from, least));
     let bits = RATES[rate].1;
-    let change = LinkChange {
-        down: Rate::from_bits_per_second(bits),
-        up: None,
-        load: Some(LOAD),
-    };
-    scenario
-        .change_links(&change)
-        .expect("the traffic starts at random");
+    let change = LinkChange { down: Rate::from_bits_per_second(bits), up: None, load: Some(LOAD) };
+    scenario.change_links(&change).expect("the traffic starts at random");
     let quick = usize::from(lab.quick());
     let (shortest, longest) = SECONDS[quick];
-    scenario.set_duration(Nanos::from_secs(
-        (BITS[quick] / bits).clamp(shortest, longest),
-    ));
+    scenario.set_duration(Nanos::from_secs((BITS[quick] / bits).clamp(shortest, longest)));
     // Warm-up: a tenth. Connections that have begun may end.
     scenario.warmup = Nanos(scenario.duration.0 / 10);
     scenario.drain = Nanos::from_secs(60);
     let specs = scenario.schemes.clone();
     let roles = schemes.iter().map(|(role, _)| *role);
-    Setup {
-        scenario,
-        schemes: roles.zip(specs).collect(),
-        conflict: None,
-    }
+    Setup { scenario, schemes: roles.zip(specs).collect(), conflict: None }
 }
 
 /// The rate of the reverse link when the link under test changes from `from` to `to`.
@@ -115,12 +89,7 @@ pub(super) const QUANTITIES: [Quantity; 3] = [
         factor: 1e3,
         decimals: 0,
     },
-    Quantity {
-        title: "Loss of SYNs and SYN/ACKs, %",
-        metric: "loss.handshake",
-        factor: 100.0,
-        decimals: 2,
-    },
+    Quantity { title: "Loss of SYNs and SYN/ACKs, %", metric: "loss.handshake", factor: 100.0, decimals: 2 },
 ];
 
 impl Quantity {
@@ -131,10 +100,7 @@ impl Quantity {
     /// A table with a row per scheme and a column per case.
     fn table(&self, cases: &[(String, Results)]) -> Table {
         let heads = cases.iter().map(|(label, _)| label.clone());
-        let table = Table::new(
-            self.title,
-            std::iter::once("scheme".to_owned()).chain(heads),
-        );
+        let table = Table::new(self.title, std::iter::once("scheme".to_owned()).chain(heads));
         SCHEMES.iter().fold(table, |table, (role, _)| {
             let cells = cases.iter().map(|(_, results)| match results.has(role) {
                 true => Cell::estimate(self.of(results, role), self.decimals),

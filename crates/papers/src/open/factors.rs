@@ -20,9 +20,7 @@ fn base(lab: &Lab<'_>) -> Setup {
 }
 
 fn tables(lab: &Lab<'_>, cases: Vec<(&str, Setup)>) -> Result<Measured, Failure> {
-    let cases = cases
-        .into_iter()
-        .map(|(label, setup)| Ok((label.to_owned(), lab.compare(setup, &seeds(lab))?)));
+    let cases = cases.into_iter().map(|(label, setup)| Ok((label.to_owned(), lab.compare(setup, &seeds(lab))?)));
     let cases = cases.collect::<Result<Vec<_>, Failure>>()?;
     Ok(Measured::new().tables(by_scheme(&cases)))
 }
@@ -51,11 +49,7 @@ pub(super) fn initial_window(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Congestion control.
 pub(super) fn congestion_control(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    knob(
-        lab,
-        "congestion_control",
-        &[("CUBIC", "cubic"), ("NewReno", "reno")],
-    )
+    knob(lab, "congestion_control", &[("CUBIC", "cubic"), ("NewReno", "reno")])
 }
 
 /// Share of hosts with an initial RTO of 1 s; the others have 3 s.
@@ -107,11 +101,7 @@ fn of_group(cases: &[(String, Results)], group: &str) -> Table {
             let found = groups.iter().find(|result| result.group == group);
             match found.and_then(|result| result.response_time_by_size.first()) {
                 Some(sizes) => {
-                    let time = Estimate {
-                        value: sizes.mean_s,
-                        ci95: sizes.ci95_s,
-                        seeds: 0,
-                    };
+                    let time = Estimate { value: sizes.mean_s, ci95: sizes.ci95_s, seeds: 0 };
                     Cell::estimate(time.scaled(1e3), 0)
                 }
                 None => "–".into(),

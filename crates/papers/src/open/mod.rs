@@ -12,42 +12,15 @@ pub(crate) const PAPER: Paper = Paper {
     published: &[include_str!("../../data/open/published.toml")],
     sentences: None,
     parts: &[
-        Part {
-            id: "decision",
-            measure: traffic::decision,
-        },
-        Part {
-            id: "real",
-            measure: traffic::real,
-        },
-        Part {
-            id: "real-reverse",
-            measure: traffic::real_reverse,
-        },
-        Part {
-            id: "short",
-            measure: traffic::short,
-        },
-        Part {
-            id: "10m",
-            measure: traffic::ten_m,
-        },
-        Part {
-            id: "ecn",
-            measure: factors::ecn,
-        },
-        Part {
-            id: "initial-rto",
-            measure: factors::initial_rto,
-        },
-        Part {
-            id: "initial-window",
-            measure: factors::initial_window,
-        },
-        Part {
-            id: "congestion-control",
-            measure: factors::congestion_control,
-        },
+        Part { id: "decision", measure: traffic::decision },
+        Part { id: "real", measure: traffic::real },
+        Part { id: "real-reverse", measure: traffic::real_reverse },
+        Part { id: "short", measure: traffic::short },
+        Part { id: "10m", measure: traffic::ten_m },
+        Part { id: "ecn", measure: factors::ecn },
+        Part { id: "initial-rto", measure: factors::initial_rto },
+        Part { id: "initial-window", measure: factors::initial_window },
+        Part { id: "congestion-control", measure: factors::congestion_control },
     ],
     assumptions: &[],
 };

@@ -60,8 +60,7 @@ pub(super) fn decision(lab: &Lab<'_>) -> Result<Measured, Failure> {
         let mut cells = vec![Cell::from(role)];
         for quantity in [short, all] {
             let ratios = relative(quantity, role);
-            let mean =
-                ratios.iter().map(|ratio| libm::log(*ratio)).sum::<f64>() / ratios.len() as f64;
+            let mean = ratios.iter().map(|ratio| libm::log(*ratio)).sum::<f64>() / ratios.len() as f64;
             cells.push(Cell::number(libm::exp(mean), 2));
             cells.push(Cell::number(ratios.into_iter().fold(0.0, f64::max), 2));
         }

@@ -88,13 +88,10 @@ pub(super) const ALL: &[Variants] = &[
         base: "mean 12, minimum 2",
         values: &[
             Variant::new("mean 6, minimum 1", smaller_objects),
-            Variant::new(
-                "mean 6, minimum 1; thresholds of 3 and 50 packets",
-                |setup| {
-                    smaller_objects(setup);
-                    thresholds(setup, 3, 50);
-                },
-            ),
+            Variant::new("mean 6, minimum 1; thresholds of 3 and 50 packets", |setup| {
+                smaller_objects(setup);
+                thresholds(setup, 3, 50);
+            }),
         ],
     },
     Variants {
@@ -117,9 +114,7 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "window",
         base: "20 packets",
-        values: &[Variant::new("4,000 packets", |setup| {
-            setup.set_knob("receive_window", "4mb")
-        })],
+        values: &[Variant::new("4,000 packets", |setup| setup.set_knob("receive_window", "4mb"))],
     },
 ];
 

@@ -20,59 +20,33 @@ type Quantity = fn(&Flows) -> Vec<f64>;
 
 const QUANTITIES: &[(&str, Quantity)] = &[
     ("completion time", |flows| vec![mean(&flows.requests)]),
-    ("completion time of short", |flows| {
-        by_size(&flows.requests)[SHORT].to_vec()
-    }),
-    ("penalty of a lost SYN", |flows| {
-        vec![ratio(&penalty(flows, 0..SIZES.len()))]
-    }),
-    ("penalty of short / of long", |flows| {
-        vec![ratio(&penalty(flows, SHORT)) / ratio(&penalty(flows, LONG))]
-    }),
+    ("completion time of short", |flows| by_size(&flows.requests)[SHORT].to_vec()),
+    ("penalty of a lost SYN", |flows| vec![ratio(&penalty(flows, 0..SIZES.len()))]),
+    ("penalty of short / of long", |flows| vec![ratio(&penalty(flows, SHORT)) / ratio(&penalty(flows, LONG))]),
     ("handshake of short", |flows| vec![handshake(flows, SHORT)]),
-    ("handshake of short / of long", |flows| {
-        vec![handshake(flows, SHORT) / handshake(flows, LONG)]
-    }),
-    ("requests at 3 s that lost a SYN", |flows| {
-        vec![lost_syn_at_peak(flows)]
-    }),
+    ("handshake of short / of long", |flows| vec![handshake(flows, SHORT) / handshake(flows, LONG)]),
+    ("requests at 3 s that lost a SYN", |flows| vec![lost_syn_at_peak(flows)]),
     ("needless SYNs", |flows| {
         let all: Vec<&Request> = flows.requests.iter().collect();
-        vec![fraction(&all, |request| {
-            request.repeated_syn && !request.lost_syn
-        })]
+        vec![fraction(&all, |request| request.repeated_syn && !request.lost_syn)]
     }),
-    ("drop rate of SYNs", |flows| {
-        vec![flows.syns.dropped as f64 / flows.syns.offered as f64]
-    }),
-    ("SYNs dropped despite standard packets", |flows| {
-        vec![flows.dropped_syns_despite_data as f64]
-    }),
+    ("drop rate of SYNs", |flows| vec![flows.syns.dropped as f64 / flows.syns.offered as f64]),
+    ("SYNs dropped despite standard packets", |flows| vec![flows.dropped_syns_despite_data as f64]),
     ("dropped SYNs that found only SYNs", |flows| {
         let others = flows.dropped_syns_at_empty + flows.dropped_syns_despite_data;
         vec![1.0 - others as f64 / flows.syns.dropped as f64]
     }),
-    ("bytes of a SYN", |flows| {
-        vec![flows.syns.sent_bytes as f64 / flows.syns.sent as f64]
-    }),
+    ("bytes of a SYN", |flows| vec![flows.syns.sent_bytes as f64 / flows.syns.sent as f64]),
     ("bytes of SYNs", |flows| {
         let bytes = flows.syns.sent_bytes as f64;
         vec![bytes / (bytes + flows.standard.sent_bytes as f64)]
     }),
-    ("wait of SYNs / of standard packets", |flows| {
-        vec![flows.syns.wait.seconds() / flows.standard.wait.seconds()]
-    }),
-    ("wait of standard packets", |flows| {
-        vec![flows.standard.wait.seconds()]
-    }),
-    ("drop rate of standard packets", |flows| {
-        vec![flows.standard.dropped as f64 / flows.standard.offered as f64]
-    }),
+    ("wait of SYNs / of standard packets", |flows| vec![flows.syns.wait.seconds() / flows.standard.wait.seconds()]),
+    ("wait of standard packets", |flows| vec![flows.standard.wait.seconds()]),
+    ("drop rate of standard packets", |flows| vec![flows.standard.dropped as f64 / flows.standard.offered as f64]),
     ("recovery", |flows| vec![flows.recovery.seconds()]),
     ("utilization", |flows| vec![flows.utilization()]),
-    ("goodput of long flows", |flows| {
-        vec![flows.long_goodput_bps().iter().sum()]
-    }),
+    ("goodput of long flows", |flows| vec![flows.long_goodput_bps().iter().sum()]),
     ("Jain's index", |flows| {
         let rates = flows.long_goodput_bps();
         let sum: f64 = rates.iter().sum();
@@ -147,9 +121,7 @@ fn few_sessions(setup: &mut Setup) {
 
 /// The nine long-lived flows and the reverse flow with the source `source` instead of the web, for 100 s.
 fn without_web(setup: &mut Setup, source: &str, quick: bool) {
-    let (head, _) = WEB
-        .split_once("# The nine servers' sessions")
-        .unwrap_or((WEB, ""));
+    let (head, _) = WEB.split_once("# The nine servers' sessions").unwrap_or((WEB, ""));
     let text = format!("{head}\n[[workload]]\n{source}\n");
     setup.scenario.workloads = Setup::from_toml(FILE, &text).scenario.workloads;
     setup.scenario.warmup = Nanos::from_secs(if quick { 10 } else { 30 });
@@ -159,11 +131,8 @@ fn without_web(setup: &mut Setup, source: &str, quick: bool) {
 /// Our numbers for all claims of `part` that have a comparison.
 pub(super) fn claims(lab: &Lab<'_>, part: &str) -> Result<Vec<(String, Estimate)>, Failure> {
     let data = super::PAPER.data();
-    let compared = (data.claims_of(part))
-        .filter_map(|claim| Some((claim.name().to_owned(), claim.compare.as_ref()?)));
-    compared
-        .map(|(name, compare)| Ok((name, number(lab, compare)?)))
-        .collect()
+    let compared = (data.claims_of(part)).filter_map(|claim| Some((claim.name().to_owned(), claim.compare.as_ref()?)));
+    compared.map(|(name, compare)| Ok((name, number(lab, compare)?))).collect()
 }
 
 fn number(lab: &Lab<'_>, compare: &Compare) -> Result<Estimate, Failure> {
@@ -186,9 +155,7 @@ fn number(lab: &Lab<'_>, compare: &Compare) -> Result<Estimate, Failure> {
     // Seed by seed.
     let to = runs(lab, &compare.to)?;
     let both = of.iter().zip(&to);
-    Ok(Estimate::over(both.map(|(of, to)| {
-        Some(percent(quantity(of), &quantity(to)))
-    })))
+    Ok(Estimate::over(both.map(|(of, to)| Some(percent(quantity(of), &quantity(to))))))
 }
 
 fn quantity(name: &str) -> Quantity {
@@ -209,9 +176,7 @@ pub(super) fn runs(lab: &Lab<'_>, words: &str) -> Result<Vec<Arc<Flows>>, Failur
             lab.watch(&setup, &seeds(lab))?
         }
     };
-    let runs = watched
-        .into_iter()
-        .filter(|run: &Watched<Flows>| run.role == role);
+    let runs = watched.into_iter().filter(|run: &Watched<Flows>| run.role == role);
     Ok(runs.map(|run| run.seen).collect())
 }
 
@@ -272,9 +237,7 @@ pub(super) fn penalty(flows: &Flows, ranges: Range<usize>) -> Vec<(f64, f64)> {
 fn handshake(flows: &Flows, ranges: Range<usize>) -> f64 {
     let kept = flows.requests.iter();
     let kept = kept.filter(|request| !request.lost_syn && ranges.contains(&range_of(request)));
-    let parts: Vec<f64> = kept
-        .map(|request| request.handshake / request.time)
-        .collect();
+    let parts: Vec<f64> = kept.map(|request| request.handshake / request.time).collect();
     parts.iter().sum::<f64>() / parts.len() as f64
 }
 
@@ -283,13 +246,7 @@ mod tests {
     use super::*;
 
     fn request(packets: u64, time: f64) -> Request {
-        Request {
-            packets,
-            time,
-            handshake: 0.1,
-            lost_syn: false,
-            repeated_syn: false,
-        }
+        Request { packets, time, handshake: 0.1, lost_syn: false, repeated_syn: false }
     }
 
     #[test]
@@ -313,11 +270,7 @@ mod tests {
     #[test]
     fn every_comparison_of_the_paper_names_a_quantity_and_runs() {
         let data = crate::redfavor_2012::PAPER.data();
-        let compared: Vec<&Compare> = data
-            .claims
-            .iter()
-            .filter_map(|claim| claim.compare.as_ref())
-            .collect();
+        let compared: Vec<&Compare> = data.claims.iter().filter_map(|claim| claim.compare.as_ref()).collect();
         assert!(!compared.is_empty());
         let stop = std::sync::atomic::AtomicBool::new(false);
         let lab = Lab::new(true, &(), &stop);
@@ -337,14 +290,10 @@ mod tests {
         }
         // No quantity and no set-up is left without a claim.
         for (name, _) in QUANTITIES {
-            assert!(
-                compared.iter().any(|compare| compare.quantity == *name),
-                "{name}"
-            );
+            assert!(compared.iter().any(|compare| compare.quantity == *name), "{name}");
         }
         for (name, _) in SETUPS {
-            let uses =
-                |compare: &&Compare| compare.of.ends_with(name) || compare.to.ends_with(name);
+            let uses = |compare: &&Compare| compare.of.ends_with(name) || compare.to.ends_with(name);
             assert!(compared.iter().any(uses), "{name}");
         }
     }

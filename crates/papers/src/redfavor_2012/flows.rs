@@ -108,8 +108,7 @@ impl Flows {
     pub(super) fn long_goodput_bps(&self) -> Vec<f64> {
         let seconds = (self.end - self.warmup).as_secs_f64();
         let long = self.connections.iter().take(self.long).rev();
-        long.map(|flow| f64::from(flow.delivered - flow.before) * 8.0 / seconds)
-            .collect()
+        long.map(|flow| f64::from(flow.delivered - flow.before) * 8.0 / seconds).collect()
     }
 
     /// Rate of all datagrams in bits per second.
@@ -194,8 +193,7 @@ impl Tap for Flows {
                 connection.initial = Some(segment.seq);
             }
         } else if direction == Direction::Down
-            && let Some(index) =
-                (connection.missing.iter()).position(|(seq, _)| *seq == segment.seq)
+            && let Some(index) = (connection.missing.iter()).position(|(seq, _)| *seq == segment.seq)
             && segment.len > 0
         {
             let (_, dropped) = connection.missing.swap_remove(index);
@@ -262,9 +260,7 @@ impl Tap for Flows {
         if packet.is_udp() && !packet.is_of_flood() && (warmup..end).contains(&now) {
             self.datagram_bytes += u64::from(packet.bytes());
         }
-        let is_long = packet
-            .connection()
-            .is_some_and(|number| (number as usize) < long);
+        let is_long = packet.connection().is_some_and(|number| (number as usize) < long);
         let Some(connection) = self.connection(packet) else {
             return;
         };

@@ -22,13 +22,9 @@ pub(super) fn penalties(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     let sooner = runs(lab, "RED with initial-rto")?;
     for (range, last) in SIZES.iter().enumerate() {
-        let over = |number: &dyn Fn(&Flows) -> f64| {
-            Estimate::over(red.iter().map(|flows| Some(number(flows))))
-        };
+        let over = |number: &dyn Fn(&Flows) -> f64| Estimate::over(red.iter().map(|flows| Some(number(flows))));
         let pair = |flows: &Flows| penalty(flows, range..range + 1)[0];
-        let sooner = sooner
-            .iter()
-            .map(|flows| Some(by_size(&flows.requests)[range]));
+        let sooner = sooner.iter().map(|flows| Some(by_size(&flows.requests)[range]));
         table = table.row([
             last.to_string().into(),
             Cell::estimate(over(&|flows| pair(flows).1), 2),
@@ -38,9 +34,7 @@ pub(super) fn penalties(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(over(&|flows| by_size(&flows.requests)[range]), 2),
         ]);
     }
-    Ok(Measured::new()
-        .claims(compared::claims(lab, "penalty")?)
-        .table(table))
+    Ok(Measured::new().claims(compared::claims(lab, "penalty")?).table(table))
 }
 
 /// SYNs and standard packets in the queue.
@@ -60,9 +54,7 @@ pub(super) fn queue(lab: &Lab<'_>) -> Result<Measured, Failure> {
     );
     for role in SCHEMES {
         let runs = || watched.iter().filter(|run| run.role == role);
-        let over = |number: &dyn Fn(&Flows) -> f64| {
-            Estimate::over(runs().map(|run| Some(number(&run.seen))))
-        };
+        let over = |number: &dyn Fn(&Flows) -> f64| Estimate::over(runs().map(|run| Some(number(&run.seen))));
         let part = |syns: u64, standard: u64| 100.0 * syns as f64 / (syns + standard) as f64;
         let wait = over(&|flows| 1e3 * flows.syns.wait.seconds());
         let standard = over(&|flows| 1e3 * flows.standard.wait.seconds());
@@ -71,18 +63,12 @@ pub(super) fn queue(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(wait, 2),
             Cell::estimate(standard, 2),
             Cell::estimate(over(&|flows| flows.most_syns as f64), 1),
-            Cell::estimate(
-                over(&|flows| part(flows.syns.sent_bytes, flows.standard.sent_bytes)),
-                2,
-            ),
+            Cell::estimate(over(&|flows| part(flows.syns.sent_bytes, flows.standard.sent_bytes)), 2),
             Cell::estimate(over(&|flows| part(flows.syns.sent, flows.standard.sent)), 2),
             Cell::estimate(over(&|flows| flows.recovery.seconds()), 2),
         ]);
     }
-    Ok(Measured::new()
-        .claims(compared::claims(lab, "queue")?)
-        .table(table)
-        .table(readings(lab)?))
+    Ok(Measured::new().claims(compared::claims(lab, "queue")?).table(table).table(readings(lab)?))
 }
 
 /// REDFavor by both readings of the paper: RED decides on SYNs, or does not.
@@ -100,24 +86,13 @@ fn readings(lab: &Lab<'_>) -> Result<Table, Failure> {
     );
     for (reading, words) in [("no", "REDFavor"), ("yes", "REDFavor with red-check")] {
         let runs = runs(lab, words)?;
-        let over = |number: &dyn Fn(&Flows) -> f64| {
-            Estimate::over(runs.iter().map(|flows| Some(number(flows))))
-        };
+        let over = |number: &dyn Fn(&Flows) -> f64| Estimate::over(runs.iter().map(|flows| Some(number(flows))));
         let part = |of: u64, all: u64| 100.0 * of as f64 / all as f64;
         table = table.row([
             reading.into(),
-            Cell::estimate(
-                over(&|flows| part(flows.syns.dropped, flows.syns.offered)),
-                3,
-            ),
-            Cell::estimate(
-                over(&|flows| part(flows.dropped_syns_at_empty, flows.syns.dropped)),
-                1,
-            ),
-            Cell::estimate(
-                over(&|flows| flows.dropped() as f64 / flows.offered() as f64),
-                3,
-            ),
+            Cell::estimate(over(&|flows| part(flows.syns.dropped, flows.syns.offered)), 3),
+            Cell::estimate(over(&|flows| part(flows.dropped_syns_at_empty, flows.syns.dropped)), 1),
+            Cell::estimate(over(&|flows| flows.dropped() as f64 / flows.offered() as f64), 3),
             Cell::estimate(over(&peak), 2),
             Cell::estimate(over(&|flows| 100.0 * flows.utilization()), 2),
         ]);
@@ -131,16 +106,9 @@ pub(super) fn other_traffic(lab: &Lab<'_>) -> Result<Measured, Failure> {
         "Nine long-lived flows with datagrams of 5 Mb/s, or with SYNs of 12 Mb/s, instead of the web, in Mb/s",
         ["scheme", "with", "long-lived flows", "datagrams"],
     );
-    for (role, other) in [
-        ("RED", "datagrams"),
-        ("CHOKe", "datagrams"),
-        ("RED", "flood"),
-        ("REDFavor", "flood"),
-    ] {
+    for (role, other) in [("RED", "datagrams"), ("CHOKe", "datagrams"), ("RED", "flood"), ("REDFavor", "flood")] {
         let runs = runs(lab, &format!("{role} with {other}"))?;
-        let over = |number: &dyn Fn(&Flows) -> f64| {
-            Estimate::over(runs.iter().map(|flows| Some(number(flows) / 1e6)))
-        };
+        let over = |number: &dyn Fn(&Flows) -> f64| Estimate::over(runs.iter().map(|flows| Some(number(flows) / 1e6)));
         table = table.row([
             role.into(),
             other.into(),
@@ -148,7 +116,5 @@ pub(super) fn other_traffic(lab: &Lab<'_>) -> Result<Measured, Failure> {
             Cell::estimate(over(&Flows::datagrams_bps), 2),
         ]);
     }
-    Ok(Measured::new()
-        .claims(compared::claims(lab, "other-traffic")?)
-        .table(table))
+    Ok(Measured::new().claims(compared::claims(lab, "other-traffic")?).table(table))
 }

@@ -19,42 +19,15 @@ pub(crate) const PAPER: Paper = Paper {
     published: &[include_str!("../../data/redfavor-2012/published.toml")],
     sentences: Some(include_str!("../../data/redfavor-2012/sentences.toml")),
     parts: &[
-        Part {
-            id: "fig2",
-            measure: figures::completion_times,
-        },
-        Part {
-            id: "fig3",
-            measure: figures::completion_by_size,
-        },
-        Part {
-            id: "fig4",
-            measure: figures::dropped_positions,
-        },
-        Part {
-            id: "fig5",
-            measure: figures::long_flows,
-        },
-        Part {
-            id: "table2",
-            measure: tables::drops,
-        },
-        Part {
-            id: "table3",
-            measure: tables::bandwidth,
-        },
-        Part {
-            id: "penalty",
-            measure: handshakes::penalties,
-        },
-        Part {
-            id: "queue",
-            measure: handshakes::queue,
-        },
-        Part {
-            id: "other-traffic",
-            measure: handshakes::other_traffic,
-        },
+        Part { id: "fig2", measure: figures::completion_times },
+        Part { id: "fig3", measure: figures::completion_by_size },
+        Part { id: "fig4", measure: figures::dropped_positions },
+        Part { id: "fig5", measure: figures::long_flows },
+        Part { id: "table2", measure: tables::drops },
+        Part { id: "table3", measure: tables::bandwidth },
+        Part { id: "penalty", measure: handshakes::penalties },
+        Part { id: "queue", measure: handshakes::queue },
+        Part { id: "other-traffic", measure: handshakes::other_traffic },
     ],
     assumptions: assumptions::ALL,
 };
@@ -77,11 +50,7 @@ fn setup(lab: &Lab<'_>) -> Setup {
     let mut setup = Setup::from_toml(FILE, WEB);
     // The file has the schemes in the order RED, CHOKe, REDFavor.
     let specs = setup.scenario.schemes.clone();
-    setup.schemes = [1, 0, 2]
-        .into_iter()
-        .zip(SCHEMES)
-        .map(|(index, role)| (role, specs[index].clone()))
-        .collect();
+    setup.schemes = [1, 0, 2].into_iter().zip(SCHEMES).map(|(index, role)| (role, specs[index].clone())).collect();
     if lab.quick() {
         // The last session begins after some 68 s.
         setup.scenario.duration = Nanos::from_secs(130);

@@ -19,22 +19,13 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let per_run = MEASURED_S / measured;
     let mut table = Table::new(
         "Packets of the link under test in 400 s",
-        [
-            "scheme",
-            "offered",
-            "dropped",
-            "drop rate",
-            "dropped SYNs",
-            "of these, with no packet in the queue",
-        ],
+        ["scheme", "offered", "dropped", "drop rate", "dropped SYNs", "of these, with no packet in the queue"],
     );
     let mut result = Measured::new();
     for role in SCHEMES {
         let offered = of(role, &|flows| flows.offered() as f64 * per_run);
         let dropped = of(role, &|flows| flows.dropped() as f64 * per_run);
-        let rate = of(role, &|flows| {
-            flows.dropped() as f64 / flows.offered() as f64
-        });
+        let rate = of(role, &|flows| flows.dropped() as f64 / flows.offered() as f64);
         let syns = of(role, &|flows| flows.syns.dropped as f64 * per_run);
         let at_empty = of(role, &|flows| flows.dropped_syns_at_empty as f64 * per_run);
         table = table.row([
@@ -51,23 +42,15 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
             .claim(format!("rate-{name}"), rate)
             .claim(format!("syns-{name}"), syns);
     }
-    let standard = |ours: &Flows, theirs: &Flows| {
-        ours.standard.dropped as f64 / theirs.standard.dropped as f64
-    };
+    let standard = |ours: &Flows, theirs: &Flows| ours.standard.dropped as f64 / theirs.standard.dropped as f64;
     let rate = |ours: &Flows, theirs: &Flows| {
         let rate = |flows: &Flows| flows.dropped() as f64 / flows.offered() as f64;
         rate(ours) / rate(theirs)
     };
     for (name, other) in [("choke", "CHOKe"), ("red", "RED")] {
         result = result
-            .claim(
-                format!("standard-below-{name}"),
-                pairs(&watched, "REDFavor", other, standard),
-            )
-            .claim(
-                format!("rate-below-{name}"),
-                pairs(&watched, "REDFavor", other, rate),
-            );
+            .claim(format!("standard-below-{name}"), pairs(&watched, "REDFavor", other, standard))
+            .claim(format!("rate-below-{name}"), pairs(&watched, "REDFavor", other, rate));
     }
     let compared = compared::claims(lab, "table2")?;
     Ok(result.claims(compared).table(table).table(totals()))
@@ -77,14 +60,7 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
 fn totals() -> Table {
     let mut table = Table::new(
         "What the paper's Tables II and III imply: packets in all, and their mean size at the published bandwidth use",
-        [
-            "scheme",
-            "dropped",
-            "drop rate",
-            "offered",
-            "sent",
-            "bytes a packet",
-        ],
+        ["scheme", "dropped", "drop rate", "offered", "sent", "bytes a packet"],
     );
     let rows = [
         ("CHOKe", 55_566.0, 0.082, 0.8334),
@@ -119,12 +95,8 @@ pub(super) fn bandwidth(lab: &Lab<'_>) -> Result<Measured, Failure> {
         table = table.row([role.into(), Cell::estimate(used, 2)]);
         result = result.claim(format!("use-{}", role.to_lowercase()), used);
     }
-    let as_red = results.per_seed(|values| {
-        Some(values.get("REDFavor", "utilization")? / values.get("RED", "utilization")?)
-    });
+    let as_red =
+        results.per_seed(|values| Some(values.get("REDFavor", "utilization")? / values.get("RED", "utilization")?));
     let compared = compared::claims(lab, "table3")?;
-    Ok(result
-        .claim("use-as-red", as_red)
-        .claims(compared)
-        .table(table))
+    Ok(result.claim("use-as-red", as_red).claims(compared).table(table))
 }

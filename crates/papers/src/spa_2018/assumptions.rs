@@ -1,8 +1,7 @@
 //! Choices where the paper is silent, and the values that they could also have.
 
 use super::schemes::{
-    ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SFQ, SPA,
-    SYN_FIN_PRIO, SYN_PRIO,
+    ARED, BYTE_FIFO, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, RED, REDFAVOR, SFQ, SPA, SYN_FIN_PRIO, SYN_PRIO,
 };
 use super::traffic::{short_load, with_largest_size};
 use crate::paper::{Variant, Variants};
@@ -27,9 +26,7 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("30 packets, 45,000 bytes", |setup| fifo_limit(setup, 30)),
             Variant::new("100 packets, 150,000 bytes", |setup| fifo_limit(setup, 100)),
             Variant::new("200 packets, 300,000 bytes", |setup| fifo_limit(setup, 200)),
-            Variant::new("1,000 packets, 1,500,000 bytes", |setup| {
-                fifo_limit(setup, 1_000)
-            }),
+            Variant::new("1,000 packets, 1,500,000 bytes", |setup| fifo_limit(setup, 1_000)),
         ],
     },
     Variants {
@@ -37,12 +34,8 @@ pub(super) const ALL: &[Variants] = &[
         base: "50 packets",
         values: &[
             Variant::new("20 packets", |setup| uplink_limit(setup, "pfifo limit=20")),
-            Variant::new("100 packets", |setup| {
-                uplink_limit(setup, "pfifo limit=100")
-            }),
-            Variant::new("200 packets", |setup| {
-                uplink_limit(setup, "pfifo limit=200")
-            }),
+            Variant::new("100 packets", |setup| uplink_limit(setup, "pfifo limit=100")),
+            Variant::new("200 packets", |setup| uplink_limit(setup, "pfifo limit=200")),
         ],
     },
     Variants {
@@ -68,9 +61,7 @@ pub(super) const ALL: &[Variants] = &[
         id: "pie-defaults",
         base: "those of Linux 3.18",
         values: &[
-            Variant::new("those of a current Linux", |setup| {
-                setup.replace(PIE, "pie")
-            }),
+            Variant::new("those of a current Linux", |setup| setup.replace(PIE, "pie")),
             Variant::new("its options, the law of a current Linux", |setup| {
                 setup.replace(PIE, "pie target=20ms tupdate=30ms dq_rate_estimator=on");
             }),
@@ -80,13 +71,9 @@ pub(super) const ALL: &[Variants] = &[
         id: "fq-codel-options",
         base: "quantum 1,514 bytes, 1,024 queues",
         values: &[
-            Variant::new("quantum 300 bytes", |setup| {
-                fq_codel(setup, "quantum", "300")
-            }),
+            Variant::new("quantum 300 bytes", |setup| fq_codel(setup, "quantum", "300")),
             Variant::new("65,536 queues", |setup| fq_codel(setup, "flows", "65536")),
-            Variant::new("limit 1,000 packets", |setup| {
-                fq_codel(setup, "limit", "1000")
-            }),
+            Variant::new("limit 1,000 packets", |setup| fq_codel(setup, "limit", "1000")),
         ],
     },
     Variants {
@@ -96,9 +83,7 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("priority up to 100 bytes", |setup| {
                 setup.replace(SPA, "spa fin=priority maxlen=100 share=100");
             }),
-            Variant::new("as data", |setup| {
-                setup.replace(SPA, "spa fin=none share=100")
-            }),
+            Variant::new("as data", |setup| setup.replace(SPA, "spa fin=none share=100")),
         ],
     },
     Variants {
@@ -116,9 +101,7 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("80 %", |setup| short_load(setup, 0.80)),
             Variant::new("90 %", |setup| short_load(setup, 0.90)),
             Variant::new("92 %", |setup| short_load(setup, 0.92)),
-            Variant::new("94 %: a mean gap of 17 ms", |setup| {
-                short_load(setup, 0.942)
-            }),
+            Variant::new("94 %: a mean gap of 17 ms", |setup| short_load(setup, 0.942)),
         ],
     },
     Variants {
@@ -171,9 +154,7 @@ pub(super) const ALL: &[Variants] = &[
         base: "127 packets, no perturbation",
         values: &[
             Variant::new("perturb 10", |setup| setup.set_option(SFQ, "perturb", "10")),
-            Variant::new("limit 50 packets", |setup| {
-                setup.set_option(SFQ, "limit", "50")
-            }),
+            Variant::new("limit 50 packets", |setup| setup.set_option(SFQ, "limit", "50")),
         ],
     },
 ];

@@ -30,10 +30,7 @@ const SCHEMES: &[(&str, &str)] = &[
 
 /// Four long downloads on the links of Table III.
 pub(super) fn long() -> Setup {
-    Setup::from_toml(
-        "papers/spa-2018/long.toml",
-        include_str!("../../data/spa-2018/long.toml"),
-    )
+    Setup::from_toml("papers/spa-2018/long.toml", include_str!("../../data/spa-2018/long.toml"))
 }
 
 const RTT: &str = "rtt_s.mean";
@@ -50,13 +47,10 @@ pub(super) fn buffers(lab: &Lab<'_>) -> Result<Measured, Failure> {
         runs.push(lab.compare(setup, &lab.seeds(5, 2))?);
     }
     let usual = &runs[TABLE_III];
-    let ratio = |of: &str, to: &str, metric: &str| {
-        usual.per_seed(|seed| Some(seed.get(of, metric)? / seed.get(to, metric)?))
-    };
+    let ratio =
+        |of: &str, to: &str, metric: &str| usual.per_seed(|seed| Some(seed.get(of, metric)? / seed.get(to, metric)?));
     let slower = |role: &str, metric: &str| {
-        runs[0].per_seed_with(usual, |slow, usual| {
-            Some(slow.get(role, metric)? / usual.get(role, metric)?)
-        })
+        runs[0].per_seed_with(usual, |slow, usual| Some(slow.get(role, metric)? / usual.get(role, metric)?))
     };
     let prio = |seed: &Values<'_>| Some(seed.get(SHORT_PRIO, RTT)? / seed.get(SPA, RTT)?);
     let over_rates = |metric: &str, better: fn(f64, f64) -> f64| {
@@ -74,23 +68,14 @@ pub(super) fn buffers(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .claim("slower-spa", slower(SPA, RTT))
         .claim("prio-limit", ratio(LONG_PRIO, SHORT_PRIO, RTT))
         .claim("prio-spa", ratio(SHORT_PRIO, SPA, RTT))
-        .claim(
-            "prio-slower",
-            runs[0].per_seed_with(usual, |slow, usual| Some(prio(slow)? / prio(usual)?)),
-        )
+        .claim("prio-slower", runs[0].per_seed_with(usual, |slow, usual| Some(prio(slow)? / prio(usual)?)))
         .claim("spa-utilization", over_rates(USED, f64::min).scaled(100.0))
         .claim("spa-delay", over_rates(DELAY, f64::max).scaled(1e3))
         .table(table(&runs)))
 }
 
 fn table(runs: &[Results]) -> Table {
-    let columns = [
-        "scheme",
-        "rate",
-        "RTT, ms",
-        "queueing delay, ms",
-        "link used, %",
-    ];
+    let columns = ["scheme", "rate", "RTT, ms", "queueing delay, ms", "link used, %"];
     let mut table = Table::new("Four long downloads at three rates", columns);
     for (role, _) in SCHEMES {
         for (rate, run) in RATES.iter().zip(runs) {
@@ -130,25 +115,18 @@ pub(super) fn floods(lab: &Lab<'_>) -> Result<Measured, Failure> {
         })
     };
     // Nearly all packets are SYNs of the flood.
-    let flood_over_data = results
-        .per_seed(|seed| Some(seed.get(FQ_CODEL, "loss.all")? / seed.get(FQ_CODEL, "loss.data")?));
-    let columns = [
-        "scheme",
-        "goodput of each download, kb/s",
-        "all packets lost, %",
-        "data lost, %",
-    ];
-    let table = results.roles().iter().fold(
-        Table::new("Four long downloads and 2 Mb/s of SYNs", columns),
-        |table, role| {
+    let flood_over_data =
+        results.per_seed(|seed| Some(seed.get(FQ_CODEL, "loss.all")? / seed.get(FQ_CODEL, "loss.data")?));
+    let columns = ["scheme", "goodput of each download, kb/s", "all packets lost, %", "data lost, %"];
+    let table =
+        results.roles().iter().fold(Table::new("Four long downloads and 2 Mb/s of SYNs", columns), |table, role| {
             table.row([
                 Cell::text(*role),
                 Cell::estimate(goodput(role).scaled(1e-3), 0),
                 Cell::estimate(results.mean(role, "loss.all").scaled(100.0), 1),
                 Cell::estimate(results.mean(role, "loss.data").scaled(100.0), 1),
             ])
-        },
-    );
+        });
     Ok(Measured::new()
         .claim("spa", below(SPA_WITHOUT_BOUND))
         .claim("fq-codel", below(FQ_CODEL))

@@ -7,8 +7,8 @@
 //! is the mean of 1–3 segments with the slower of two schemes, divided by that with the fastest of all others of the paper.
 
 use super::quantity::{
-    ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY,
-    RTT, SYN_AGAIN, SYN_LOSS, SYN_PART, UP_TO_3, UTILIZATION, highest, lowest, middle, others,
+    ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY, RTT, SYN_AGAIN,
+    SYN_LOSS, SYN_PART, UP_TO_3, UTILIZATION, highest, lowest, middle, others,
 };
 use super::schemes::{PLAIN_AQMS, PUBLISHED, WITHOUT_PROTECTION};
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
@@ -28,29 +28,17 @@ const QUANTITIES: &[(&str, Quantity)] = &[
     ("5–7 segments", Quantity::ResponseTime(5, 7)),
     ("handshake time", Quantity::Metric("handshake_s.mean")),
     ("RTT", RTT),
-    (
-        "95 % of queueing delays",
-        Quantity::Metric("queue_delay_s.p95"),
-    ),
+    ("95 % of queueing delays", Quantity::Metric("queue_delay_s.p95")),
     ("loss", LOSS),
     ("loss of data", Quantity::Metric("loss.data")),
     ("SYN loss", SYN_LOSS),
     ("SYN/ACK loss", Quantity::Metric("loss.synack")),
     ("retransmission delay", RETRANSMISSION_DELAY),
     ("SYN part of the delay", SYN_PART),
-    (
-        "delay without SYN loss",
-        Quantity::Metric("retransmission.delay_mean_without_syn_loss_s"),
-    ),
-    (
-        "delay, each moment once",
-        Quantity::Metric("retransmission.delay_mean_s"),
-    ),
+    ("delay without SYN loss", Quantity::Metric("retransmission.delay_mean_without_syn_loss_s")),
+    ("delay, each moment once", Quantity::Metric("retransmission.delay_mean_s")),
     ("connections with SYN loss", SYN_AGAIN),
-    (
-        "retransmission of SYNs",
-        Quantity::Metric("retransmission.syn_probability"),
-    ),
+    ("retransmission of SYNs", Quantity::Metric("retransmission.syn_probability")),
     ("utilization", UTILIZATION),
 ];
 
@@ -184,12 +172,7 @@ fn traffic(name: &str) -> &'static Traffic {
 /// and names. `all` are the schemes of the paper, `AQMs` RED, ARED, CoDel and PIE, `unprotected` those that lose a noticeable
 /// part of the SYNs; `rest` are the schemes of the paper that neither these words nor `opposite` name. The number says of how
 /// many the result is one that our numbers have chosen.
-fn select(
-    results: &Results,
-    words: &str,
-    opposite: &str,
-    quantity: Quantity,
-) -> (Vec<&'static str>, usize) {
+fn select(results: &Results, words: &str, opposite: &str, quantity: Quantity) -> (Vec<&'static str>, usize) {
     let (which, names) = words.split_once(": ").unwrap_or(("", words));
     let mut roles = Vec::new();
     for name in names.split(", ") {
@@ -215,9 +198,7 @@ fn select(
 /// The schemes that are named, without `rest`.
 fn named(words: &str) -> Vec<&'static str> {
     let names = words.rsplit_once(": ").map_or(words, |(_, names)| names);
-    let each = names
-        .split(", ")
-        .filter(|name| !matches!(*name, "" | "rest"));
+    let each = names.split(", ").filter(|name| !matches!(*name, "" | "rest"));
     each.flat_map(|name| match name {
         "all" => PUBLISHED.to_vec(),
         "AQMs" => PLAIN_AQMS.to_vec(),
@@ -237,11 +218,7 @@ mod tests {
     #[test]
     fn every_comparison_names_what_is_there() {
         let data = super::super::PAPER.data();
-        let compared: Vec<_> = data
-            .claims
-            .iter()
-            .filter_map(|claim| claim.compare.as_ref())
-            .collect();
+        let compared: Vec<_> = data.claims.iter().filter_map(|claim| claim.compare.as_ref()).collect();
         assert!(compared.len() > 40);
         for compare in compared {
             quantity(&compare.quantity);
@@ -255,8 +232,7 @@ mod tests {
         for (name, _) in QUANTITIES {
             let uses = |words: &str| words.split(" / ").any(|word| word == *name);
             let mut compared = data.claims.iter().filter_map(|it| it.compare.as_ref());
-            let used = compared
-                .any(|it| uses(&it.quantity) || it.to_quantity.as_deref().is_some_and(uses));
+            let used = compared.any(|it| uses(&it.quantity) || it.to_quantity.as_deref().is_some_and(uses));
             assert!(used, "{name}");
         }
     }

@@ -4,8 +4,7 @@ use super::comparison::comparisons;
 use super::figures::{BINS, by_size, panels};
 use super::quantity::{LOSS, RESPONSE_TIME, RTT, SYN_LOSS, UP_TO_3, mean, ratio};
 use super::schemes::{
-    BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PUBLISHED_SPA, RED, REDFAVOR, SFQ,
-    SPA, SPA_SYN_ONLY,
+    BYTE_FIFO, CODEL, FQ_CODEL, FQ_CODEL_20, PACKET_FIFO, PIE, PUBLISHED_SPA, RED, REDFAVOR, SFQ, SPA, SPA_SYN_ONLY,
 };
 use super::testbed::SELECTION;
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
@@ -22,12 +21,7 @@ fn run(lab: &Lab<'_>, traffic: &Traffic) -> Result<Results, Failure> {
 }
 
 /// Panels and curves of the simulator, and the kernel beside it if it is asked for.
-fn figure(
-    lab: &Lab<'_>,
-    traffic: &Traffic,
-    results: &Results,
-    seconds_on_kernel: u64,
-) -> Result<Measured, Failure> {
+fn figure(lab: &Lab<'_>, traffic: &Traffic, results: &Results, seconds_on_kernel: u64) -> Result<Measured, Failure> {
     let measured = panels(results).chart(by_size(results, &SELECTION));
     let beside = on_kernel(lab, traffic, seconds_on_kernel)?;
     Ok(measured.tables(beside))
@@ -37,26 +31,14 @@ fn figure(
 pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL)?;
     let measured = figure(lab, &REAL, &results, 200)?;
-    Ok(measured.claims(comparisons(
-        lab,
-        "linux-real",
-        &["fig5", "fig6"],
-        &results,
-        run,
-    )?))
+    Ok(measured.claims(comparisons(lab, "linux-real", &["fig5", "fig6"], &results, run)?))
 }
 
 /// `real` with a long reverse connection and current hosts.
 pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &REAL_REVERSE)?;
     let measured = figure(lab, &REAL_REVERSE, &results, 200)?;
-    Ok(measured.claims(comparisons(
-        lab,
-        "linux-real-reverse",
-        &["fig7"],
-        &results,
-        run,
-    )?))
+    Ok(measured.claims(comparisons(lab, "linux-real-reverse", &["fig7"], &results, run)?))
 }
 
 /// `short` with current hosts.
@@ -74,19 +56,8 @@ pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
 }
 
 /// Schemes that run on the kernel.
-const ON_KERNEL: [&str; 11] = [
-    PACKET_FIFO,
-    BYTE_FIFO,
-    RED,
-    REDFAVOR,
-    CODEL,
-    FQ_CODEL,
-    FQ_CODEL_20,
-    PIE,
-    SFQ,
-    SPA,
-    SPA_SYN_ONLY,
-];
+const ON_KERNEL: [&str; 11] =
+    [PACKET_FIFO, BYTE_FIFO, RED, REDFAVOR, CODEL, FQ_CODEL, FQ_CODEL_20, PIE, SFQ, SPA, SPA_SYN_ONLY];
 
 /// Kernel and simulator with the same connections of `seconds`; `None` if the kernel is not asked for.
 fn on_kernel(lab: &Lab<'_>, traffic: &Traffic, seconds: u64) -> Result<Option<Table>, Failure> {
@@ -105,24 +76,15 @@ fn on_kernel(lab: &Lab<'_>, traffic: &Traffic, seconds: u64) -> Result<Option<Ta
         ("loss, %", LOSS, 100.0, 1),
         ("SYN loss, %", SYN_LOSS, 100.0, 1),
     ];
-    let heads = quantities
-        .iter()
-        .flat_map(|(name, ..)| [format!("{name}: kernel"), "simulator".to_owned()]);
+    let heads = quantities.iter().flat_map(|(name, ..)| [format!("{name}: kernel"), "simulator".to_owned()]);
     let heads = std::iter::once("scheme".to_owned()).chain(heads);
     let title = format!("On a Linux kernel in virtual time, {seconds} s");
-    let table = kernel
-        .roles()
-        .iter()
-        .fold(Table::new(&title, heads), |table, role| {
-            let cells = quantities
-                .iter()
-                .flat_map(|&(_, quantity, factor, decimals)| {
-                    [&kernel, &simulated].map(|results| {
-                        Cell::estimate(mean(results, role, quantity).scaled(factor), decimals)
-                    })
-                });
-            table.row(std::iter::once(Cell::text(*role)).chain(cells))
+    let table = kernel.roles().iter().fold(Table::new(&title, heads), |table, role| {
+        let cells = quantities.iter().flat_map(|&(_, quantity, factor, decimals)| {
+            [&kernel, &simulated].map(|results| Cell::estimate(mean(results, role, quantity).scaled(factor), decimals))
         });
+        table.row(std::iter::once(Cell::text(*role)).chain(cells))
+    });
     Ok(Some(table))
 }
 
@@ -147,9 +109,7 @@ pub(super) fn overtaking_fin(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let roles = with.roles().to_vec();
     let series = |results: &Results| -> Vec<Estimate> {
         let roles = roles.iter();
-        roles
-            .map(|role| mean(results, role, RESPONSE_TIME))
-            .collect()
+        roles.map(|role| mean(results, role, RESPONSE_TIME)).collect()
     };
     let axis = Axis::linear("response time", "s");
     let chart = Chart::bars("response-time", "Mean response time", roles.clone(), axis)

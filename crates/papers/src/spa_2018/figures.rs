@@ -1,8 +1,8 @@
 //! Charts and tables of the testbed's figures.
 
 use super::quantity::{
-    ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY,
-    RTT, SYN_LOSS, SYN_PART, UP_TO_3, mean,
+    ABOVE_100, FROM_4_TO_10, FROM_11_TO_100, LOSS, Quantity, RESPONSE_TIME, RETRANSMISSION_DELAY, RTT, SYN_LOSS,
+    SYN_PART, UP_TO_3, mean,
 };
 use crate::chart::{Axis, Bars, Chart, Draw, Point};
 use crate::measured::Measured;
@@ -10,20 +10,14 @@ use crate::results::Results;
 use crate::table::{Cell, Table};
 
 /// Upper ends of the ranges of sizes: those of the claims (3, 5 to 7, 10, 100), divided for curves.
-pub(super) const BINS: [u64; 17] = [
-    1, 2, 3, 4, 5, 6, 7, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 6_000, 12_000,
-];
+pub(super) const BINS: [u64; 17] = [1, 2, 3, 4, 5, 6, 7, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 6_000, 12_000];
 
 fn bars(results: &Results, id: &str, title: &str, label: &str, unit: &str) -> Bars {
     let categories = results.roles().iter().copied();
     Chart::bars(id, title, categories, Axis::linear(label, unit))
 }
 
-fn all<'a>(
-    results: &'a Results,
-    quantity: Quantity,
-    factor: f64,
-) -> impl Iterator<Item = crate::Estimate> + 'a {
+fn all<'a>(results: &'a Results, quantity: Quantity, factor: f64) -> impl Iterator<Item = crate::Estimate> + 'a {
     let roles = results.roles().iter();
     roles.map(move |role| mean(results, role, quantity).scaled(factor))
 }
@@ -40,32 +34,17 @@ pub(super) fn panels(results: &Results) -> Measured {
     let loss = "packets lost";
     let delay = "mean retransmission delay";
     Measured::new()
-        .chart(
-            bars(
-                results,
-                "rtt",
-                "Mean round-trip time",
-                "round-trip time",
-                "ms",
-            )
-            .series("", all(results, RTT, 1e3)),
-        )
+        .chart(bars(results, "rtt", "Mean round-trip time", "round-trip time", "ms").series("", all(results, RTT, 1e3)))
         .chart(
             bars(results, "loss", "Packet loss", loss, "%")
                 .series("all packets", all(results, LOSS, 100.0))
                 .series("SYNs", all(results, SYN_LOSS, 100.0)),
         )
         .chart(
-            bars(
-                results,
-                "delay",
-                "Mean retransmission delay of a connection",
-                delay,
-                "s",
-            )
-            .stacked()
-            .series("of SYN and SYN/ACK", all(results, SYN_PART, 1.0))
-            .series("of other packets", data_part),
+            bars(results, "delay", "Mean retransmission delay of a connection", delay, "s")
+                .stacked()
+                .series("of SYN and SYN/ACK", all(results, SYN_PART, 1.0))
+                .series("of other packets", data_part),
         )
         .chart(response_times(results))
         .table(numbers(results))
@@ -74,9 +53,7 @@ pub(super) fn panels(results: &Results) -> Measured {
 /// Mean response times of all connections.
 pub(super) fn response_times(results: &Results) -> Chart {
     let title = "Mean response time";
-    bars(results, "response-time", title, "response time", "s")
-        .series("", all(results, RESPONSE_TIME, 1.0))
-        .into()
+    bars(results, "response-time", title, "response time", "s").series("", all(results, RESPONSE_TIME, 1.0)).into()
 }
 
 /// A row per scheme.
@@ -96,9 +73,7 @@ pub(super) fn numbers(results: &Results) -> Table {
     ];
     let table = Table::new("Means by scheme", columns);
     results.roles().iter().fold(table, |table, role| {
-        let cell = |quantity, factor, decimals| {
-            Cell::estimate(mean(results, role, quantity).scaled(factor), decimals)
-        };
+        let cell = |quantity, factor, decimals| Cell::estimate(mean(results, role, quantity).scaled(factor), decimals);
         table.row([
             Cell::text(*role),
             cell(RESPONSE_TIME, 1.0, 2),
@@ -127,11 +102,7 @@ pub(super) fn by_size(results: &Results, roles: &[&'static str]) -> Chart {
         let bins = results.of(role).response_time_by_size.iter();
         let points = bins.filter_map(|bin| {
             let largest = bin.max_segments?;
-            Some(Point {
-                x: (bin.min_segments as f64 * largest as f64).sqrt(),
-                y: bin.mean_s?,
-                ci95: bin.ci95_s,
-            })
+            Some(Point { x: (bin.min_segments as f64 * largest as f64).sqrt(), y: bin.mean_s?, ci95: bin.ci95_s })
         });
         chart.draw(role, Draw::Marks, points)
     });

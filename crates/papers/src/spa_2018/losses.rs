@@ -27,11 +27,8 @@ const OF_REAL: &[(&str, &str)] = &[
     (SPA, super::schemes::PUBLISHED_SPA),
 ];
 
-const OF_SHORT: &[(&str, &str)] = &[
-    (PACKET_FIFO, "pfifo limit=50"),
-    (RED, "red limit=75000"),
-    (SLOW_RED, "red limit=75000 ewma=9"),
-];
+const OF_SHORT: &[(&str, &str)] =
+    &[(PACKET_FIFO, "pfifo limit=50"), (RED, "red limit=75000"), (SLOW_RED, "red limit=75000 ewma=9")];
 
 /// Runs of one type of traffic, by role and then seed.
 struct Runs(Vec<Watched<Repairs>>);
@@ -53,13 +50,7 @@ impl Runs {
     }
 
     /// Mean over seeds of a number with one scheme divided by that with a scheme of other runs with the same seeds.
-    fn ratio_to(
-        &self,
-        of: &str,
-        others: &Runs,
-        to: &str,
-        number: impl Fn(&Repairs) -> Option<f64>,
-    ) -> Estimate {
+    fn ratio_to(&self, of: &str, others: &Runs, to: &str, number: impl Fn(&Repairs) -> Option<f64>) -> Estimate {
         let pairs = self.of(of).zip(others.of(to));
         Estimate::over(pairs.map(|(of, to)| Some(number(of)? / number(to)?)))
     }
@@ -72,10 +63,7 @@ fn part(of: f64, all: f64) -> Option<f64> {
 /// Share of the lost segments of a kind that a timer repairs.
 fn by_timer(run: &Repairs, kinds: &[Kind]) -> Option<f64> {
     let lost = |repair: &Repair| repair.lost && kinds.contains(&repair.kind);
-    part(
-        run.count(|repair| lost(repair) && repair.timer),
-        run.count(lost),
-    )
+    part(run.count(|repair| lost(repair) && repair.timer), run.count(lost))
 }
 
 fn timeouts(run: &Repairs, kinds: &[Kind]) -> f64 {
@@ -102,21 +90,13 @@ pub(super) fn losses(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let sooner = watch(sooner)?;
     let long = watch(super::buffers::long().schemes(&OF_SHORT[..1]))?;
     let back = watch(
-        Setup::from_toml(
-            "papers/spa-2018/return-loss.toml",
-            include_str!("../../data/spa-2018/return-loss.toml"),
-        )
-        .schemes(&[(PACKET_FIFO, "pfifo limit=10000")]),
+        Setup::from_toml("papers/spa-2018/return-loss.toml", include_str!("../../data/spa-2018/return-loss.toml"))
+            .schemes(&[(PACKET_FIFO, "pfifo limit=10000")]),
     )?;
     let mut wireless = of_paper(&REAL, &OF_REAL[OF_REAL.len() - 1..]);
     for link in &mut wireless.scenario.links {
         link.jitter = Nanos::from_millis(20);
-        link.bursts = Some(GilbertElliott {
-            p: 0.001,
-            r: 0.1,
-            bad: 0.5,
-            good: 0.0,
-        });
+        link.bursts = Some(GilbertElliott { p: 0.001, r: 0.1, bad: 0.5, good: 0.0 });
     }
     let wireless = watch(wireless)?;
     let measured = of_real(&real, &wireless, Measured::new());
@@ -125,8 +105,7 @@ pub(super) fn losses(lab: &Lab<'_>) -> Result<Measured, Failure> {
 }
 
 fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
-    let lost =
-        |kinds: &'static [Kind]| move |repair: &Repair| repair.lost && kinds.contains(&repair.kind);
+    let lost = |kinds: &'static [Kind]| move |repair: &Repair| repair.lost && kinds.contains(&repair.kind);
     let wait = |run: &Repairs| run.mean_wait(|repair| lost(DATA)(repair) && repair.timer);
     let starving = |run: &Repairs| {
         let gaps: Vec<f64> = run.gaps.iter().map(|gap| gap.as_secs_f64()).collect();
@@ -134,33 +113,14 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
     };
     let each = |run: &Repairs| part(timeouts(run, ALL), run.ended as f64);
     measured
-        .claim(
-            "timer-wait",
-            real.mean(PACKET_FIFO, |run| Some(wait(run)? / INITIAL_RTO_S)),
-        )
+        .claim("timer-wait", real.mean(PACKET_FIFO, |run| Some(wait(run)? / INITIAL_RTO_S)))
         .claim(
             "syn-wait",
-            real.mean(PACKET_FIFO, |run| {
-                Some(run.mean_wait(lost(&[Kind::Syn]))? / run.mean_wait(lost(DATA))?)
-            }),
+            real.mean(PACKET_FIFO, |run| Some(run.mean_wait(lost(&[Kind::Syn]))? / run.mean_wait(lost(DATA))?)),
         )
-        .claim(
-            "later-syns",
-            real.mean(PACKET_FIFO, |run| {
-                Some(run.later_syns.loss()? / run.first_syns.loss()?)
-            }),
-        )
-        .claim(
-            "head",
-            real.mean(CODEL, |run| {
-                Some(by_timer(run, &[Kind::Syn])? / by_timer(run, AFTER_HANDSHAKE)?)
-            }),
-        )
-        .claim(
-            "tail",
-            real.mean(CODEL, |run| by_timer(run, &[Kind::Tail]))
-                .scaled(100.0),
-        )
+        .claim("later-syns", real.mean(PACKET_FIFO, |run| Some(run.later_syns.loss()? / run.first_syns.loss()?)))
+        .claim("head", real.mean(CODEL, |run| Some(by_timer(run, &[Kind::Syn])? / by_timer(run, AFTER_HANDSHAKE)?)))
+        .claim("tail", real.mean(CODEL, |run| by_timer(run, &[Kind::Tail])).scaled(100.0))
         .claim(
             "tail-wait",
             real.mean(CODEL, |run| {
@@ -179,10 +139,7 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
         .claim("spa-timeouts", real.ratio(SPA, CODEL, each))
         .claim("wireless", wireless.ratio_to(SPA, real, SPA, each))
         .claim("long-buffer", real.ratio(LONG_FIFO, PACKET_FIFO, each))
-        .claim(
-            "sfq-timeouts",
-            real.mean(SFQ, |run| by_timer(run, DATA)).scaled(100.0),
-        )
+        .claim("sfq-timeouts", real.mean(SFQ, |run| by_timer(run, DATA)).scaled(100.0))
         .claim(
             "sfq-several",
             real.mean(SFQ, |run| {
@@ -192,64 +149,28 @@ fn of_real(real: &Runs, wireless: &Runs, measured: Measured) -> Measured {
             }),
         )
         .claim("starving-sfq", real.ratio(SFQ, PACKET_FIFO, starving))
-        .claim(
-            "starving-fq-codel",
-            real.ratio(FQ_CODEL, PACKET_FIFO, starving),
-        )
+        .claim("starving-fq-codel", real.ratio(FQ_CODEL, PACKET_FIFO, starving))
 }
 
 fn of_short(short: &Runs, sooner: &Runs, measured: Measured) -> Measured {
     let offered = |run: &Repairs| (run.data.offered + run.without_data) as f64;
-    let against = |number: &dyn Fn(&Repairs) -> Option<f64>| {
-        sooner.ratio_to(PACKET_FIFO, short, PACKET_FIFO, number)
-    };
+    let against = |number: &dyn Fn(&Repairs) -> Option<f64>| sooner.ratio_to(PACKET_FIFO, short, PACKET_FIFO, number);
     let lost_syn = |repair: &Repair| repair.lost && repair.kind == Kind::Syn;
     measured
         .claim("sooner", against(&|run| Some(offered(run))))
         .claim("sooner-wait", against(&|run| run.mean_wait(lost_syn)))
         .claim("sooner-loss", against(&|run| run.syn_loss()))
-        .claim(
-            "small-packets",
-            short.mean(PACKET_FIFO, |run| {
-                part(run.without_data as f64, run.data.offered as f64)
-            }),
-        )
-        .claim(
-            "red-below",
-            short.mean(RED, |run| {
-                part(100.0 * run.lost_below as f64, run.lost as f64)
-            }),
-        )
-        .claim(
-            "red-below-syns",
-            short.mean(RED, |run| {
-                part(100.0 * run.syns_lost_below as f64, run.lost_below as f64)
-            }),
-        )
-        .claim(
-            "red-average",
-            short.ratio(RED, SLOW_RED, |run| run.first_syns.loss()),
-        )
-        .claim(
-            "syn-rate",
-            short.mean(PACKET_FIFO, |run| Some(run.syn_rate_bps() / 2.4e6)),
-        )
+        .claim("small-packets", short.mean(PACKET_FIFO, |run| part(run.without_data as f64, run.data.offered as f64)))
+        .claim("red-below", short.mean(RED, |run| part(100.0 * run.lost_below as f64, run.lost as f64)))
+        .claim("red-below-syns", short.mean(RED, |run| part(100.0 * run.syns_lost_below as f64, run.lost_below as f64)))
+        .claim("red-average", short.ratio(RED, SLOW_RED, |run| run.first_syns.loss()))
+        .claim("syn-rate", short.mean(PACKET_FIFO, |run| Some(run.syn_rate_bps() / 2.4e6)))
 }
 
 fn of_others(long: &Runs, back: &Runs, measured: Measured) -> Measured {
     measured
-        .claim(
-            "one-per-event",
-            long.mean(PACKET_FIFO, |run| {
-                part(run.data.lost as f64, run.events as f64)
-            }),
-        )
-        .claim(
-            "after-a-loss",
-            long.mean(PACKET_FIFO, |run| {
-                Some(run.data_after.loss()? / run.data.loss()?)
-            }),
-        )
+        .claim("one-per-event", long.mean(PACKET_FIFO, |run| part(run.data.lost as f64, run.events as f64)))
+        .claim("after-a-loss", long.mean(PACKET_FIFO, |run| Some(run.data_after.loss()? / run.data.loss()?)))
         .claim(
             "syn-ack",
             back.mean(PACKET_FIFO, |run| {
@@ -284,8 +205,7 @@ fn table(real: &Runs) -> Table {
             let number = move |run: &Repairs| part(1e3 * timeouts(run, &[kind]), run.ended as f64);
             Cell::estimate(real.mean(role, number), 1)
         };
-        let wait =
-            |run: &Repairs| run.mean_wait(|repair| repair.lost && DATA.contains(&repair.kind));
+        let wait = |run: &Repairs| run.mean_wait(|repair| repair.lost && DATA.contains(&repair.kind));
         table = table.row([
             Cell::text(*role),
             each(Kind::Syn),

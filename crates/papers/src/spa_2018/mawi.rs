@@ -2,9 +2,7 @@
 
 use super::traces::{Delays, LONGEST, Quantities};
 use crate::estimate::Estimate;
-use crate::handshake_2009::network::{
-    Faults, LEFT, Loss, Observer, Packets, Place, Plan, analyze, generate,
-};
+use crate::handshake_2009::network::{Faults, LEFT, Loss, Observer, Packets, Place, Plan, analyze, generate};
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
@@ -27,18 +25,8 @@ struct Row4 {
 }
 
 const MAWI: [Row4; 6] = [
-    Row4 {
-        name: "packet retransmission probability (%)",
-        before: [1.65, 2.73],
-        after: [1.63, 2.72],
-        decimals: 2,
-    },
-    Row4 {
-        name: "SYN, SYN/ACK among retransmissions (%)",
-        before: [29.8, 79.5],
-        after: [28.8, 78.9],
-        decimals: 1,
-    },
+    Row4 { name: "packet retransmission probability (%)", before: [1.65, 2.73], after: [1.63, 2.72], decimals: 2 },
+    Row4 { name: "SYN, SYN/ACK among retransmissions (%)", before: [29.8, 79.5], after: [28.8, 78.9], decimals: 1 },
     Row4 {
         name: "SYN, SYN/ACK retransmission probability (%)",
         before: [13.1, 29.9],
@@ -51,18 +39,8 @@ const MAWI: [Row4; 6] = [
         after: [5312.9, 2114.93],
         decimals: 1,
     },
-    Row4 {
-        name: "with SYN loss (ms)",
-        before: [6324.93, 2390.63],
-        after: [6469.4, 2390.63],
-        decimals: 1,
-    },
-    Row4 {
-        name: "without (ms)",
-        before: [4707.11, 1011.93],
-        after: [4710.5, 1011.93],
-        decimals: 1,
-    },
+    Row4 { name: "with SYN loss (ms)", before: [6324.93, 2390.63], after: [6469.4, 2390.63], decimals: 1 },
+    Row4 { name: "without (ms)", before: [4707.11, 1011.93], after: [4710.5, 1011.93], decimals: 1 },
 ];
 
 /// Share of the connections over which the means were taken that have a SYN loss, as the three means imply.
@@ -140,21 +118,14 @@ fn within(connections: &[Connection], flooders: &HashSet<Address>, limit: Nanos)
             continue;
         }
         let own = connection.syn_way();
-        for (way, (segments, again, syns_again, delay)) in connection.sides.into_iter().enumerate()
-        {
+        for (way, (segments, again, syns_again, delay)) in connection.sides.into_iter().enumerate() {
             if way == own || connection.answered {
                 sums[way].add(segments, again, syns_again, delay);
             }
         }
     }
     let [a, b] = sums;
-    [
-        removed,
-        a.packet_probability(),
-        b.packet_probability(),
-        a.syn_probability(),
-        b.syn_probability(),
-    ]
+    [removed, a.packet_probability(), b.packet_probability(), a.syn_probability(), b.syn_probability()]
 }
 
 /// True for the addresses of clients in generated captures.
@@ -165,10 +136,7 @@ fn is_local(address: Address) -> bool {
 fn of_filter(filter: &Filter) -> [[f64; 6]; 2] {
     // "in": towards the local hosts, which is down.
     ["in", "out"].map(|name| {
-        let found = filter
-            .directions
-            .iter()
-            .find(|direction| direction.name == name);
+        let found = filter.directions.iter().find(|direction| direction.name == name);
         let Some(found) = found else {
             return [f64::NAN; 6];
         };
@@ -199,10 +167,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         seed,
     };
     let mut generated = generate(&plan);
-    let options = Options {
-        local: vec![LEFT.parse().expect("a prefix")],
-        ..Options::default()
-    };
+    let options = Options { local: vec![LEFT.parse().expect("a prefix")], ..Options::default() };
     let mut addresses: HashMap<Address, (u64, u64)> = HashMap::new();
     let mut with_syn_loss = [Delays::default(); 2];
     let mut without = [Delays::default(); 2];
@@ -215,10 +180,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             *(if has_data { with } else { without }) += 1;
         }
         let client_is_local = is_local(row.client);
-        let sides = [
-            (&row.from_client, row.syn_retransmissions),
-            (&row.from_server, row.synack_retransmissions),
-        ];
+        let sides = [(&row.from_client, row.syn_retransmissions), (&row.from_server, row.synack_retransmissions)];
         let [down, up] = match client_is_local {
             true => [sides[1], sides[0]],
             false => sides,
@@ -234,11 +196,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         });
         for (side, syns_again, is_local) in [
             (&row.from_client, row.syn_retransmissions, client_is_local),
-            (
-                &row.from_server,
-                row.synack_retransmissions,
-                !client_is_local,
-            ),
+            (&row.from_server, row.synack_retransmissions, !client_is_local),
         ] {
             if side.retransmissions > 0 && side.retransmission_delay_sum <= LONGEST {
                 let way = usize::from(is_local);
@@ -251,9 +209,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         }
     });
     // Connections without and with data: at least `least` without, and `times` as many as with.
-    let floods = |(without, with): (u64, u64), (least, times): (u64, u64)| {
-        without >= least && without >= times * with
-    };
+    let floods = |(without, with): (u64, u64), (least, times): (u64, u64)| without >= least && without >= times * with;
     let flooders: HashSet<Address> = (addresses.iter())
         .filter(|(_, connections)| floods(**connections, (1_000, 1_000)))
         .map(|(address, _)| *address)
@@ -287,9 +243,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         established: named("established-with-data"),
         with_syn_loss,
         without,
-        flooders: filter("syn-flood")
-            .and_then(|filter| filter.removed_addresses)
-            .unwrap_or_default() as f64,
+        flooders: filter("syn-flood").and_then(|filter| filter.removed_addresses).unwrap_or_default() as f64,
         connections: number_of,
         removed,
         together,
@@ -301,17 +255,11 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
 
 /// The table of the MAWI captures.
 pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
-    let setup = lab.varied(Setup::from_toml(
-        "papers/spa-2018/mawi.toml",
-        include_str!("../../data/spa-2018/mawi.toml"),
-    ));
-    let found = lab.map(&setup, lab.seeds(12, 2), |&seed| {
-        Ok(both_ways(&setup, seed))
-    })?;
+    let setup =
+        lab.varied(Setup::from_toml("papers/spa-2018/mawi.toml", include_str!("../../data/spa-2018/mawi.toml")));
+    let found = lab.map(&setup, lab.seeds(12, 2), |&seed| Ok(both_ways(&setup, seed)))?;
     let over = |of: &dyn Fn(&Filtered) -> f64| Estimate::over(found.iter().map(|it| Some(of(it))));
-    let ratio = |way: usize, row: usize, other: usize| {
-        over(&|it| it.before[way][row] / it.before[way][other])
-    };
+    let ratio = |way: usize, row: usize, other: usize| over(&|it| it.before[way][row] / it.before[way][other]);
     let filtered = |way: usize, row: usize| over(&|it| it.after[way][row] / it.before[way][row]);
     let three = |rows: Range<usize>, way: usize| {
         let values: Vec<f64> = MAWI[rows].iter().map(|row| row.before[way]).collect();
@@ -328,10 +276,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
             ("syn-share", over(&|it| 100.0 * it.before[way][1])),
             ("syn-probability", over(&|it| 100.0 * it.before[way][2])),
             ("with-over-without-of-all", ratio(way, 4, 5)),
-            (
-                "with-over-without",
-                over(&|it| it.with_syn_loss[way].mean() / it.without[way].mean()),
-            ),
+            ("with-over-without", over(&|it| it.with_syn_loss[way].mean() / it.without[way].mean())),
             (
                 "with-over-all",
                 over(&|it| {
@@ -340,30 +285,12 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 }),
             ),
             ("flood-filter", filtered(way, 2)),
-            (
-                "established-syn-over-packet",
-                over(&|it| it.established[way][2] / it.established[way][0]),
-            ),
-            (
-                "established-delay-ratio",
-                over(&|it| it.established[way][4] / it.established[way][5]),
-            ),
-            (
-                "removed",
-                over(&|it| 100.0 * it.removed[way] / it.connections[way]),
-            ),
-            (
-                "established-syn-probability",
-                over(&|it| 100.0 * it.established[way][2]),
-            ),
-            (
-                "established-fewer",
-                over(&|it| it.established[way][2] / it.before[way][2]),
-            ),
-            (
-                "established-share",
-                over(&|it| it.established[way][1] / it.before[way][1]),
-            ),
+            ("established-syn-over-packet", over(&|it| it.established[way][2] / it.established[way][0])),
+            ("established-delay-ratio", over(&|it| it.established[way][4] / it.established[way][5])),
+            ("removed", over(&|it| 100.0 * it.removed[way] / it.connections[way])),
+            ("established-syn-probability", over(&|it| 100.0 * it.established[way][2])),
+            ("established-fewer", over(&|it| it.established[way][2] / it.before[way][2])),
+            ("established-share", over(&|it| it.established[way][1] / it.before[way][1])),
             (
                 "established-delay-part",
                 over(&|it| {
@@ -376,10 +303,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
             ("after-delay", filtered(way, 3)),
             ("after-delay-with", filtered(way, 4)),
             ("after-delay-without", filtered(way, 5)),
-            (
-                "implied-share",
-                Estimate::exact(100.0 * implied_share(three(3..6, way))),
-            ),
+            ("implied-share", Estimate::exact(100.0 * implied_share(three(3..6, way)))),
             (
                 "with-syn-loss",
                 over(&|it| {
@@ -413,10 +337,7 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 of(0) / of(1)
             }),
         )
-        .claim(
-            "syn-share",
-            over(&|it| 100.0 * it.together.syns_again / it.together.again),
-        )
+        .claim("syn-share", over(&|it| 100.0 * it.together.syns_again / it.together.again))
         .claim(
             "with-over-without",
             over(&|it| {
@@ -424,14 +345,8 @@ pub(super) fn mawi(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 with.mean() / without.mean()
             }),
         )
-        .claim(
-            "removed",
-            over(&|it| 100.0 * it.removed.iter().sum::<f64>() / it.connections.iter().sum::<f64>()),
-        )
-        .claim(
-            "removed-in-b",
-            over(&|it| 100.0 * it.removed[1] / it.removed.iter().sum::<f64>()),
-        );
+        .claim("removed", over(&|it| 100.0 * it.removed.iter().sum::<f64>() / it.connections.iter().sum::<f64>()))
+        .claim("removed-in-b", over(&|it| 100.0 * it.removed[1] / it.removed.iter().sum::<f64>()));
     Ok(measured.claim("flooders", over(&|it| it.flooders / f64::from(FLOODERS))))
 }
 
@@ -448,40 +363,20 @@ fn published_mawi() -> Table {
     }
     let column = |rows: [usize; 3], at: usize| rows.map(|row| values[row][at]);
     let cells = (0..4).map(|at| Cell::number(100.0 * implied_share(column([3, 4, 5], at)), 1));
-    table = table.row(
-        std::iter::once(Cell::text(
-            "connections with SYN loss, as the means imply (%)",
-        ))
-        .chain(cells),
-    );
+    table = table.row(std::iter::once(Cell::text("connections with SYN loss, as the means imply (%)")).chain(cells));
     let cells = (0..4).map(|at| Cell::number(100.0 * implied_syns(column([0, 1, 2], at)), 2));
-    table.row(
-        std::iter::once(Cell::text(
-            "SYN, SYN/ACK among packets, as the probabilities imply (%)",
-        ))
-        .chain(cells),
-    )
+    table.row(std::iter::once(Cell::text("SYN, SYN/ACK among packets, as the probabilities imply (%)")).chain(cells))
 }
 
 type Over<'a> = dyn Fn(&dyn Fn(&Filtered) -> f64) -> Estimate + 'a;
 
 /// The table of the MAWI captures, measured in generated captures.
 fn generated_mawi(over: &Over<'_>) -> Table {
-    let columns = [
-        "",
-        "A, before",
-        "B, before",
-        "A, after",
-        "B, after",
-        "A, established",
-        "B, established",
-    ];
+    let columns = ["", "A, before", "B, before", "A, after", "B, after", "A, established", "B, established"];
     let mut table = Table::new("Generated captures, by filter", columns);
     for (row, published) in MAWI.iter().enumerate() {
         let factor = if row < 3 { 100.0 } else { 1000.0 };
-        let cell = |of: &dyn Fn(&Filtered) -> f64| {
-            Cell::estimate(over(of).scaled(factor), published.decimals)
-        };
+        let cell = |of: &dyn Fn(&Filtered) -> f64| Cell::estimate(over(of).scaled(factor), published.decimals);
         table = table.row([
             Cell::text(published.name),
             cell(&|it| it.before[0][row]),
@@ -495,9 +390,7 @@ fn generated_mawi(over: &Over<'_>) -> Table {
     let blank = || Cell::text("");
     type Means = fn(&Filtered, usize) -> Delays;
     let means: [(&str, Means); 3] = [
-        ("… all (ms)", |it, way| {
-            it.with_syn_loss[way].plus(it.without[way])
-        }),
+        ("… all (ms)", |it, way| it.with_syn_loss[way].plus(it.without[way])),
         ("… with SYN loss (ms)", |it, way| it.with_syn_loss[way]),
         ("… without (ms)", |it, way| it.without[way]),
     ];
@@ -513,9 +406,7 @@ fn generated_mawi(over: &Over<'_>) -> Table {
             blank(),
         ]);
     }
-    let truth = |of: &dyn Fn(&Packets) -> f64, way: usize| {
-        Cell::estimate(over(&|it| 100.0 * of(&it.truth[way])), 2)
-    };
+    let truth = |of: &dyn Fn(&Packets) -> f64, way: usize| Cell::estimate(over(&|it| 100.0 * of(&it.truth[way])), 2);
     let again = |it: &Packets| it.again as f64 / it.sent as f64;
     let syns = |it: &Packets| it.syns_again as f64 / it.syns as f64;
     table
@@ -549,10 +440,7 @@ fn limits(found: &[Arc<Filtered>]) -> Table {
         "SYN, SYN/ACK, A (%)",
         "SYN, SYN/ACK, B (%)",
     ];
-    let table = Table::new(
-        "Retransmission probabilities after the flood filter, by limit",
-        columns,
-    );
+    let table = Table::new("Retransmission probabilities after the flood filter, by limit", columns);
     let rows = LIMITS.iter().enumerate().map(|(number, limit)| {
         let name = match number + 1 < LIMITS.len() {
             true => format!("{limit} s"),
@@ -563,32 +451,18 @@ fn limits(found: &[Arc<Filtered>]) -> Table {
             let values = found.iter().map(|it| Some(it.by_limit[number][column]));
             Cell::estimate(Estimate::over(values).scaled(factor), 2)
         });
-        std::iter::once(Cell::Text(name))
-            .chain(cells)
-            .collect::<Vec<_>>()
+        std::iter::once(Cell::Text(name)).chain(cells).collect::<Vec<_>>()
     });
     rows.fold(table, Table::row)
 }
 
 /// Flooding addresses by threshold.
 fn thresholds(found: &[Arc<Filtered>]) -> Table {
-    let columns = [
-        "connections without data",
-        "times those with data",
-        "addresses that flood",
-    ];
-    let title =
-        format!("Addresses that flood, by threshold, of {FLOODERS} with {FLOOD_SYNS} SYNs each");
-    let rows = THRESHOLDS
-        .iter()
-        .enumerate()
-        .map(|(number, (least, times))| {
-            let counts = found.iter().map(|it| Some(it.by_threshold[number]));
-            [
-                Cell::number(*least as f64, 0),
-                Cell::number(*times as f64, 0),
-                Cell::estimate(Estimate::over(counts), 0),
-            ]
-        });
+    let columns = ["connections without data", "times those with data", "addresses that flood"];
+    let title = format!("Addresses that flood, by threshold, of {FLOODERS} with {FLOOD_SYNS} SYNs each");
+    let rows = THRESHOLDS.iter().enumerate().map(|(number, (least, times))| {
+        let counts = found.iter().map(|it| Some(it.by_threshold[number]));
+        [Cell::number(*least as f64, 0), Cell::number(*times as f64, 0), Cell::estimate(Estimate::over(counts), 0)]
+    });
     rows.fold(Table::new(&title, columns), Table::row)
 }

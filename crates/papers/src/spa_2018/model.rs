@@ -16,13 +16,7 @@ const INITIAL_RTOS_S: [f64; 2] = [1.0, 3.0];
 
 /// The published formula: a wait of the initial RTO for each lost SYN, twice the loss of other packets.
 fn prediction(rtt_s: f64, loss: f64) -> Prediction {
-    let path = Path {
-        rtt_s,
-        loss,
-        handshake_loss: 2.0 * loss,
-        backoff: Backoff::Constant,
-        ..Path::default()
-    };
+    let path = Path { rtt_s, loss, handshake_loss: 2.0 * loss, backoff: Backoff::Constant, ..Path::default() };
     predict(&path, &INITIAL_RTOS_S, &DEFAULT_SIZES).expect("the path is valid")
 }
 
@@ -43,10 +37,7 @@ fn short_over_long(rto: &OfRto) -> f64 {
 
 /// Wait of a connection that loses its first three SYNs, with an initial RTO of 3 s that doubles.
 fn three_lost_s() -> f64 {
-    let backoff = Backoff::Doubling {
-        linear: 0,
-        retries: 6,
-    };
+    let backoff = Backoff::Doubling { linear: 0, retries: 6 };
     backoff.wait_s(INITIAL_RTOS_S[1], 3)
 }
 
@@ -60,10 +51,7 @@ pub(super) fn response_times(_: &Lab<'_>) -> Result<Measured, Failure> {
         sizes().zip(times).collect::<Vec<_>>()
     };
     let increase = |rto: &OfRto| {
-        let percent = rto
-            .sizes
-            .iter()
-            .map(|size| 100.0 * size.increase_by_one_loss);
+        let percent = rto.sizes.iter().map(|size| 100.0 * size.increase_by_one_loss);
         sizes().zip(percent).collect::<Vec<_>>()
     };
     let without = one.sizes.iter().map(|size| size.without_handshake_loss_s);
@@ -76,36 +64,23 @@ pub(super) fn response_times(_: &Lab<'_>) -> Result<Measured, Failure> {
     .line("no SYN lost", sizes().zip(without))
     .line("one SYN lost, RTO 1 s", with(one))
     .line("one SYN lost, RTO 3 s", with(three));
-    let increases = Chart::curves(
-        "increase",
-        "Increase by a lost SYN",
-        Axis::log("size", "segments"),
-        Axis::log("increase", "%"),
-    )
-    .line("RTO 1 s", increase(one))
-    .line("RTO 3 s", increase(three));
-    let columns = [
-        "segments",
-        "no SYN lost, s",
-        "one lost, RTO 1 s, s",
-        "increase, %",
-        "one lost, RTO 3 s, s",
-        "increase, %",
-    ];
+    let increases =
+        Chart::curves("increase", "Increase by a lost SYN", Axis::log("size", "segments"), Axis::log("increase", "%"))
+            .line("RTO 1 s", increase(one))
+            .line("RTO 3 s", increase(three));
+    let columns =
+        ["segments", "no SYN lost, s", "one lost, RTO 1 s, s", "increase, %", "one lost, RTO 3 s, s", "increase, %"];
     let rows = one.sizes.iter().zip(&three.sizes);
-    let table = rows.fold(
-        Table::new("Response times", columns),
-        |table, (one, three)| {
-            table.row([
-                Cell::number(f64::from(one.segments), 0),
-                Cell::number(one.without_handshake_loss_s, 2),
-                Cell::number(one.with_one_loss_s, 2),
-                Cell::number(100.0 * one.increase_by_one_loss, 1),
-                Cell::number(three.with_one_loss_s, 2),
-                Cell::number(100.0 * three.increase_by_one_loss, 1),
-            ])
-        },
-    );
+    let table = rows.fold(Table::new("Response times", columns), |table, (one, three)| {
+        table.row([
+            Cell::number(f64::from(one.segments), 0),
+            Cell::number(one.without_handshake_loss_s, 2),
+            Cell::number(one.with_one_loss_s, 2),
+            Cell::number(100.0 * one.increase_by_one_loss, 1),
+            Cell::number(three.with_one_loss_s, 2),
+            Cell::number(100.0 * three.increase_by_one_loss, 1),
+        ])
+    });
     Ok(Measured::new()
         .chart(times)
         .chart(increases)
@@ -122,11 +97,7 @@ pub(super) fn response_times(_: &Lab<'_>) -> Result<Measured, Failure> {
 /// The three numbers of the paper's text by the formula as scanned: congestion avoidance sends S − 2^(n_ss − 1) segments.
 /// The product subtracts 2^n_ss − 1, which is what slow start sends.
 fn as_scanned(one: &OfRto, three: &OfRto) -> Table {
-    let path = Path {
-        rtt_s: RTT_S,
-        loss: LOSS,
-        ..Path::default()
-    };
+    let path = Path { rtt_s: RTT_S, loss: LOSS, ..Path::default() };
     let largest = path.largest_window();
     let more_s = (2.0 * largest - 1.0 - largest) / path.throughput();
     let columns = ["segments, RTO", "increase, %", "as scanned, %"];
@@ -136,10 +107,7 @@ fn as_scanned(one: &OfRto, three: &OfRto) -> Table {
         ("2,000, 3 s", three, 2_000, INITIAL_RTOS_S[1]),
     ];
     rows.into_iter().fold(
-        Table::new(
-            "Increase by a lost SYN, by the two readings of section IV",
-            columns,
-        ),
+        Table::new("Increase by a lost SYN, by the two readings of section IV", columns),
         |table, (name, rto, segments, wait_s)| {
             let size = rto.sizes.iter().find(|size| size.segments == segments);
             let without_s = size.expect("one of the sizes").without_handshake_loss_s;

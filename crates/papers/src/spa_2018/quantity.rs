@@ -20,8 +20,7 @@ pub(super) const UTILIZATION: Quantity = Quantity::Metric("utilization");
 pub(super) const LOSS: Quantity = Quantity::Metric("loss.all");
 pub(super) const SYN_LOSS: Quantity = Quantity::Metric("loss.syn");
 /// The paper's retransmission delay, section III: waits of segments add up, also where they overlap.
-pub(super) const RETRANSMISSION_DELAY: Quantity =
-    Quantity::Metric("retransmission.delay_sum_mean_s");
+pub(super) const RETRANSMISSION_DELAY: Quantity = Quantity::Metric("retransmission.delay_sum_mean_s");
 pub(super) const SYN_PART: Quantity = Quantity::Metric("retransmission.delay_sum_mean_syn_part_s");
 pub(super) const SYN_AGAIN: Quantity = Quantity::Metric("retransmission.connections_with_syn_loss");
 
@@ -38,9 +37,8 @@ impl Quantity {
             Quantity::Metric(name) => values.get(role, name),
             Quantity::ResponseTime(from, to) => {
                 let bins = results.of(role).response_time_by_size.iter().enumerate();
-                let within = bins.filter(|(_, bin)| {
-                    bin.min_segments >= from && bin.max_segments.unwrap_or(u64::MAX) <= to
-                });
+                let within =
+                    bins.filter(|(_, bin)| bin.min_segments >= from && bin.max_segments.unwrap_or(u64::MAX) <= to);
                 // Weights over all seeds, so that a seed with more long transfers does not count as a slower queue.
                 let (mut sum, mut weight) = (0.0, 0.0);
                 for (index, bin) in within {
@@ -52,9 +50,7 @@ impl Quantity {
                 }
                 (weight > 0.0).then(|| sum / weight)
             }
-            Quantity::Quotient(of, to) => {
-                Some(of.of(results, values, role)? / to.of(results, values, role)?)
-            }
+            Quantity::Quotient(of, to) => Some(of.of(results, values, role)? / to.of(results, values, role)?),
         }
     }
 }
@@ -73,29 +69,17 @@ pub(super) fn ratio(results: &Results, role: &str, to: &str, quantity: Quantity)
 }
 
 /// The scheme with the lowest mean.
-pub(super) fn lowest(
-    results: &Results,
-    roles: &[&'static str],
-    quantity: Quantity,
-) -> &'static str {
+pub(super) fn lowest(results: &Results, roles: &[&'static str], quantity: Quantity) -> &'static str {
     extreme(results, roles, quantity, 1.0)
 }
 
 /// The scheme with the highest mean.
-pub(super) fn highest(
-    results: &Results,
-    roles: &[&'static str],
-    quantity: Quantity,
-) -> &'static str {
+pub(super) fn highest(results: &Results, roles: &[&'static str], quantity: Quantity) -> &'static str {
     extreme(results, roles, quantity, -1.0)
 }
 
 /// The scheme with the median of a quantity.
-pub(super) fn middle(
-    results: &Results,
-    roles: &[&'static str],
-    quantity: Quantity,
-) -> &'static str {
+pub(super) fn middle(results: &Results, roles: &[&'static str], quantity: Quantity) -> &'static str {
     let mut sorted = roles.to_vec();
     let of = |role: &str| {
         let value = mean(results, role, quantity).value;
@@ -105,12 +89,7 @@ pub(super) fn middle(
     sorted[sorted.len() / 2]
 }
 
-fn extreme(
-    results: &Results,
-    roles: &[&'static str],
-    quantity: Quantity,
-    sign: f64,
-) -> &'static str {
+fn extreme(results: &Results, roles: &[&'static str], quantity: Quantity, sign: f64) -> &'static str {
     let of = |role: &str| {
         let value = mean(results, role, quantity).value;
         value.map_or(f64::INFINITY, |value| sign * value)

@@ -139,11 +139,7 @@ impl Repairs {
     /// Loss of SYNs, sent first or again.
     pub(super) fn syn_loss(&self) -> Option<f64> {
         let [first, later] = [self.first_syns, self.later_syns];
-        Fate {
-            offered: first.offered + later.offered,
-            lost: first.lost + later.lost,
-        }
-        .loss()
+        Fate { offered: first.offered + later.offered, lost: first.lost + later.lost }.loss()
     }
 
     /// Retransmissions that `which` accepts.
@@ -213,11 +209,7 @@ impl Tap for Repairs {
         let timer = sender.timer == Some(now);
         let mut again = false;
         if segment.seq_len() > 0 {
-            let copy = Copy {
-                at: now,
-                lost: false,
-                timer,
-            };
+            let copy = Copy { at: now, lost: false, timer };
             if let Some(before) = sender.copies.insert(distance, copy) {
                 again = true;
                 let kind = match segment.flags {
@@ -225,13 +217,8 @@ impl Tap for Repairs {
                     flags if flags.contains(Flags::FIN) => Kind::Fin,
                     _ => Kind::Middle,
                 };
-                let repair = Repair {
-                    kind,
-                    lost: before.lost,
-                    timer,
-                    after_timer: before.timer,
-                    wait: now - before.at,
-                };
+                let repair =
+                    Repair { kind, lost: before.lost, timer, after_timer: before.timer, wait: now - before.at };
                 let position = u64::from(distance.saturating_sub(1) / self.mss) + 1;
                 let position = (kind == Kind::Middle).then_some(position);
                 connection.repairs.push((repair, position));
@@ -288,11 +275,7 @@ impl Tap for Repairs {
             if let Some(copy) = connection.ends[end].copies.get_mut(&distance) {
                 copy.lost = true;
             }
-            again = syn
-                && connection
-                    .repairs
-                    .iter()
-                    .any(|(repair, _)| repair.kind == Kind::Syn);
+            again = syn && connection.repairs.iter().any(|(repair, _)| repair.kind == Kind::Syn);
         }
         // A packet that is lost behind the queue has left it.
         if direction != Direction::Down || !matches!(cause, DropCause::Queue(_)) {
@@ -304,10 +287,7 @@ impl Tap for Repairs {
         if let Some(connection) = connection.filter(|_| packet.segment().len > 0) {
             self.data.lost += 1;
             self.data_after.lost += u64::from(follows(connection.repaired, now));
-            if connection
-                .event
-                .is_none_or(|event| now - event > ROUND_TRIP)
-            {
+            if connection.event.is_none_or(|event| now - event > ROUND_TRIP) {
                 connection.event = Some(now);
                 self.events += 1;
             }
@@ -338,10 +318,7 @@ impl Tap for Repairs {
         let tail = ended.segments.map(|segments| segments.saturating_sub(TAIL));
         let repairs = connection.repairs.into_iter();
         self.repairs.extend(repairs.map(|(mut repair, position)| {
-            if position
-                .zip(tail)
-                .is_some_and(|(position, tail)| position > tail)
-            {
+            if position.zip(tail).is_some_and(|(position, tail)| position > tail) {
                 repair.kind = Kind::Tail;
             }
             repair

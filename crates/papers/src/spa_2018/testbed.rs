@@ -3,9 +3,7 @@
 use super::comparison::comparisons;
 use super::figures::{BINS, by_size, numbers, panels, response_times};
 use super::quantity::{LOSS, SYN_LOSS, mean};
-use super::schemes::{
-    BYTE_FIFO, CODEL, FQ_CODEL, PACKET_FIFO, RED, REDFAVOR, SFQ, SPA, SPA_SYN_ONLY,
-};
+use super::schemes::{BYTE_FIFO, CODEL, FQ_CODEL, PACKET_FIFO, RED, REDFAVOR, SFQ, SPA, SPA_SYN_ONLY};
 use super::traffic::{REAL, REAL_REVERSE, SHORT, TEN_MEGABIT, Traffic};
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
@@ -24,17 +22,8 @@ pub(super) fn real(lab: &Lab<'_>) -> Result<Measured, Failure> {
 }
 
 /// Schemes shown by size.
-pub(super) const SELECTION: [&str; 9] = [
-    PACKET_FIFO,
-    BYTE_FIFO,
-    RED,
-    REDFAVOR,
-    CODEL,
-    FQ_CODEL,
-    SFQ,
-    SPA,
-    SPA_SYN_ONLY,
-];
+pub(super) const SELECTION: [&str; 9] =
+    [PACKET_FIFO, BYTE_FIFO, RED, REDFAVOR, CODEL, FQ_CODEL, SFQ, SPA, SPA_SYN_ONLY];
 
 /// Fig. 6.
 pub(super) fn real_by_size(lab: &Lab<'_>) -> Result<Measured, Failure> {
@@ -53,17 +42,10 @@ pub(super) fn real_reverse(lab: &Lab<'_>) -> Result<Measured, Failure> {
 
 /// Losses of each scheme without and with the reverse connection.
 fn more_losses(real: &Results, reverse: &Results) -> Table {
-    let columns = [
-        "scheme",
-        "loss without, %",
-        "with, %",
-        "SYN loss without, %",
-        "with, %",
-    ];
+    let columns = ["scheme", "loss without, %", "with, %", "SYN loss without, %", "with, %"];
     let table = Table::new("Losses without and with the reverse connection", columns);
     reverse.roles().iter().fold(table, |table, role| {
-        let cell =
-            |results, quantity| Cell::estimate(mean(results, role, quantity).scaled(100.0), 1);
+        let cell = |results, quantity| Cell::estimate(mean(results, role, quantity).scaled(100.0), 1);
         table.row([
             Cell::text(*role),
             cell(real, LOSS),
@@ -95,9 +77,7 @@ pub(super) fn short(lab: &Lab<'_>) -> Result<Measured, Failure> {
 /// Fig. 10.
 pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let results = run(lab, &TEN_MEGABIT)?;
-    let measured = Measured::new()
-        .chart(by_size(&results, &SELECTION))
-        .chart(response_times(&results))
-        .table(numbers(&results));
+    let measured =
+        Measured::new().chart(by_size(&results, &SELECTION)).chart(response_times(&results)).table(numbers(&results));
     Ok(measured.claims(comparisons(lab, "fig10", &[], &results, run)?))
 }

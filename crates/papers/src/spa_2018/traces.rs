@@ -5,9 +5,7 @@
 
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
-use crate::handshake_2009::network::{
-    Faults, Loss, Observer, Packets, Place, Plan, analyze, generate,
-};
+use crate::handshake_2009::network::{Faults, Loss, Observer, Packets, Place, Plan, analyze, generate};
 use crate::handshake_2009::proportion::wilson;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
@@ -23,13 +21,7 @@ use std::ops::Range;
 const LENGTH: Instant = Instant::from_secs(60);
 
 /// Loss of packets in the five captures, by direction.
-const LOSSES: [[f64; 2]; 5] = [
-    [0.020, 0.030],
-    [0.025, 0.035],
-    [0.030, 0.040],
-    [0.035, 0.045],
-    [0.040, 0.050],
-];
+const LOSSES: [[f64; 2]; 5] = [[0.020, 0.030], [0.025, 0.035], [0.030, 0.040], [0.035, 0.045], [0.040, 0.050]];
 
 /// Attempts that nobody answers.
 const UNANSWERED: f64 = 0.06;
@@ -39,10 +31,7 @@ pub(super) const LONGEST: Nanos = Nanos::from_secs(45);
 
 /// The traffic, under the assumption that is being varied.
 fn set_up(lab: &Lab<'_>) -> Setup {
-    lab.varied(Setup::from_toml(
-        "papers/spa-2018/backbone.toml",
-        include_str!("../../data/spa-2018/backbone.toml"),
-    ))
+    lab.varied(Setup::from_toml("papers/spa-2018/backbone.toml", include_str!("../../data/spa-2018/backbone.toml")))
 }
 
 /// Sums over connections and their number.
@@ -153,26 +142,18 @@ impl Capture {
             self.too_long += 1.0;
             return;
         }
-        self.all
-            .add(side.segments, side.retransmissions, again, delay);
+        self.all.add(side.segments, side.retransmissions, again, delay);
         // Without the other direction, data shows that the handshake was completed.
         let went_on = row.outcome == Some(Outcome::OneSided) || !row.syn_seen;
         if went_on && side.bytes > 0 {
-            self.established
-                .add(side.segments, side.retransmissions, again, delay);
+            self.established.add(side.segments, side.retransmissions, again, delay);
         }
     }
 }
 
 const ONE_WAY: [Observer; 2] = [
-    Observer {
-        place: Place::Middle,
-        only: Some(Direction::Down),
-    },
-    Observer {
-        place: Place::Middle,
-        only: Some(Direction::Up),
-    },
+    Observer { place: Place::Middle, only: Some(Direction::Down) },
+    Observer { place: Place::Middle, only: Some(Direction::Up) },
 ];
 
 /// Captures of the two directions of one trace. SYNs and SYN/ACKs are lost `factor` times as often as other packets.
@@ -180,20 +161,13 @@ fn one_way(setup: &Setup, trace: usize, factor: f64, seed: u64) -> [Capture; 2] 
     let loss = LOSSES[trace].map(|loss| Loss::new(loss * factor, loss));
     let plan = Plan {
         scenario: &setup.scenario,
-        faults: Faults {
-            loss,
-            unanswered: [UNANSWERED; 2],
-            ..Faults::default()
-        },
+        faults: Faults { loss, unanswered: [UNANSWERED; 2], ..Faults::default() },
         observers: &ONE_WAY,
         until: Some(LENGTH),
         seed: seed * LOSSES.len() as u64 + trace as u64,
     };
     let generated = generate(&plan);
-    let options = Options {
-        rate: Some(setup.scenario.link(Direction::Down).rate),
-        ..Options::default()
-    };
+    let options = Options { rate: Some(setup.scenario.link(Direction::Down).rate), ..Options::default() };
     let mut captures = [Capture::default(); 2];
     for (way, bytes) in generated.captures.into_iter().enumerate() {
         let capture = &mut captures[way];
@@ -212,19 +186,10 @@ fn all_one_way(lab: &Lab<'_>) -> Result<Vec<Capture>, Failure> {
 }
 
 /// Captures of one direction of some traces: by trace, then seed, then direction.
-fn captures_of(
-    lab: &Lab<'_>,
-    setup: &Setup,
-    traces: Range<usize>,
-    factor: f64,
-) -> Result<Vec<Capture>, Failure> {
+fn captures_of(lab: &Lab<'_>, setup: &Setup, traces: Range<usize>, factor: f64) -> Result<Vec<Capture>, Failure> {
     let seeds = lab.seeds(10, 1);
-    let inputs: Vec<(usize, u64)> = traces
-        .flat_map(|trace| seeds.iter().map(move |seed| (trace, *seed)))
-        .collect();
-    let captures = lab.map(&(setup, factor), inputs, |&(trace, seed)| {
-        Ok(one_way(setup, trace, factor, seed))
-    })?;
+    let inputs: Vec<(usize, u64)> = traces.flat_map(|trace| seeds.iter().map(move |seed| (trace, *seed))).collect();
+    let captures = lab.map(&(setup, factor), inputs, |&(trace, seed)| Ok(one_way(setup, trace, factor, seed)))?;
     Ok(captures.into_iter().flat_map(|pair| *pair).collect())
 }
 
@@ -256,41 +221,24 @@ fn by_capture(captures: &[Capture], of: &dyn Fn(&Capture) -> f64) -> Vec<Estimat
 
 /// Charts in the form of Figs. 1 and 2: the quantities by capture and direction.
 fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
-    let by_capture = |quantity: &dyn Fn(&Quantities) -> f64| {
-        by_capture(captures, &|capture| quantity(of(capture)))
-    };
+    let by_capture = |quantity: &dyn Fn(&Quantities) -> f64| by_capture(captures, &|capture| quantity(of(capture)));
     let percent = |quantity: &dyn Fn(&Quantities) -> f64| {
         let bars = by_capture(quantity).into_iter();
         bars.map(|bar| bar.scaled(100.0)).collect::<Vec<_>>()
     };
     [
-        Chart::bars(
-            "probability",
-            "Retransmission probability",
-            names(),
-            Axis::linear("probability", "%"),
-        )
-        .series("all packets", percent(&Quantities::packet_probability))
-        .series("SYN, SYN/ACK", percent(&Quantities::syn_probability))
-        .into(),
-        Chart::bars(
-            "share",
-            "SYNs and SYN/ACKs among retransmissions",
-            names(),
-            Axis::linear("share", "%"),
-        )
-        .series("", percent(&Quantities::syn_share))
-        .into(),
-        Chart::bars(
-            "delay",
-            "Mean retransmission delay per connection",
-            names(),
-            Axis::log("delay", "s"),
-        )
-        .series("all", by_capture(&|it| it.all().mean()))
-        .series("with SYN loss", by_capture(&|it| it.with_syn_loss.mean()))
-        .series("without", by_capture(&|it| it.without.mean()))
-        .into(),
+        Chart::bars("probability", "Retransmission probability", names(), Axis::linear("probability", "%"))
+            .series("all packets", percent(&Quantities::packet_probability))
+            .series("SYN, SYN/ACK", percent(&Quantities::syn_probability))
+            .into(),
+        Chart::bars("share", "SYNs and SYN/ACKs among retransmissions", names(), Axis::linear("share", "%"))
+            .series("", percent(&Quantities::syn_share))
+            .into(),
+        Chart::bars("delay", "Mean retransmission delay per connection", names(), Axis::log("delay", "s"))
+            .series("all", by_capture(&|it| it.all().mean()))
+            .series("with SYN loss", by_capture(&|it| it.with_syn_loss.mean()))
+            .series("without", by_capture(&|it| it.without.mean()))
+            .into(),
     ]
 }
 
@@ -298,9 +246,7 @@ fn charts(captures: &[Capture], of: fn(&Capture) -> &Quantities) -> [Chart; 3] {
 fn utilization(captures: &[Capture]) -> Chart {
     let used = by_capture(captures, &|it| 100.0 * it.utilization);
     let axis = Axis::linear("utilization", "%");
-    Chart::bars("utilization", "Link utilization", names(), axis)
-        .series("", used)
-        .into()
+    Chart::bars("utilization", "Link utilization", names(), axis).series("", used).into()
 }
 
 /// Share of captures whose 95 % interval covers the truth.
@@ -327,11 +273,8 @@ fn truth(captures: &[Capture]) -> Table {
     let mut table = Table::new("Captures of one direction: truth and estimates", columns);
     for (trace, losses) in LOSSES.iter().enumerate() {
         for (way, loss) in losses.iter().enumerate() {
-            let own: Vec<Capture> = (0..seeds)
-                .map(|seed| captures[(trace * seeds + seed) * 2 + way])
-                .collect();
-            let percent =
-                |of: &dyn Fn(&Capture) -> f64| Cell::estimate(over(&own, of).scaled(100.0), 2);
+            let own: Vec<Capture> = (0..seeds).map(|seed| captures[(trace * seeds + seed) * 2 + way]).collect();
+            let percent = |of: &dyn Fn(&Capture) -> f64| Cell::estimate(over(&own, of).scaled(100.0), 2);
             table = table.row([
                 Cell::Text(format!("{} {}", trace + 1, ["A", "B"][way])),
                 Cell::number(100.0 * loss, 1),
@@ -362,24 +305,10 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .charts(charts(&captures, |it| &it.all))
         .chart(utilization(&captures))
         .table(truth(&captures))
-        .claim(
-            "link-utilization",
-            over(&captures, |it| it.utilization).scaled(100.0),
-        )
-        .claim(
-            "packet-probability",
-            over(&captures, |it| it.all.packet_probability()).scaled(100.0),
-        )
-        .claim(
-            "syn-probability",
-            over(&captures, |it| it.all.syn_probability()).scaled(100.0),
-        )
-        .claim(
-            "delay-with-syn-loss",
-            over(&captures, |it| {
-                it.all.with_syn_loss.mean() / it.all.without.mean()
-            }),
-        )
+        .claim("link-utilization", over(&captures, |it| it.utilization).scaled(100.0))
+        .claim("packet-probability", over(&captures, |it| it.all.packet_probability()).scaled(100.0))
+        .claim("syn-probability", over(&captures, |it| it.all.syn_probability()).scaled(100.0))
+        .claim("delay-with-syn-loss", over(&captures, |it| it.all.with_syn_loss.mean() / it.all.without.mean()))
         .claim(
             "delay-with-syn-loss-of-retransmitting",
             over(&captures, |it| {
@@ -387,23 +316,9 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 it.all.with_syn_loss.mean_of_retransmitting() / without
             }),
         )
-        .claim(
-            "syn-share",
-            over(&captures, |it| it.all.syn_share()).scaled(100.0),
-        )
-        .claim(
-            "syn-over-packet",
-            over(&captures, |it| {
-                it.all.syn_probability() / it.all.packet_probability()
-            }),
-        )
-        .claim(
-            "connections",
-            over(&captures, |it| {
-                it.all.with_syn_loss.connections / it.all.connections
-            })
-            .scaled(100.0),
-        )
+        .claim("syn-share", over(&captures, |it| it.all.syn_share()).scaled(100.0))
+        .claim("syn-over-packet", over(&captures, |it| it.all.syn_probability() / it.all.packet_probability()))
+        .claim("connections", over(&captures, |it| it.all.with_syn_loss.connections / it.all.connections).scaled(100.0))
         .claim(
             "interval",
             over(&captures, |it| {
@@ -412,24 +327,9 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
             })
             .scaled(100.0),
         )
-        .claim(
-            "fewer-losses",
-            over(pairs(&captures), |[a, b]| {
-                a.all.packet_probability() / b.all.packet_probability()
-            }),
-        )
-        .claim(
-            "packet-bias",
-            over(&captures, |it| {
-                it.all.packet_probability() / share(it.truth.again, it.truth.sent)
-            }),
-        )
-        .claim(
-            "syn-bias",
-            over(&captures, |it| {
-                it.all.syn_probability() / share(it.truth.syns_again, it.truth.syns)
-            }),
-        );
+        .claim("fewer-losses", over(pairs(&captures), |[a, b]| a.all.packet_probability() / b.all.packet_probability()))
+        .claim("packet-bias", over(&captures, |it| it.all.packet_probability() / share(it.truth.again, it.truth.sent)))
+        .claim("syn-bias", over(&captures, |it| it.all.syn_probability() / share(it.truth.syns_again, it.truth.syns)));
     Ok(measured)
 }
 
@@ -449,27 +349,18 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
         }
         captures_of(lab, &setup, middle.clone(), factor)
     };
-    let others = [
-        other(1.0, None)?,
-        other(1.25, None)?,
-        other(2.0, None)?,
-        other(1.0, Some("1s"))?,
-        other(1.0, Some("3s"))?,
-    ];
+    let others =
+        [other(1.0, None)?, other(1.25, None)?, other(2.0, None)?, other(1.0, Some("1s"))?, other(1.0, Some("3s"))?];
     let lost = |it: &Capture| it.truth.lost as f64 / it.truth.sequenced as f64;
     let syns_lost = |it: &Capture| it.truth.syns_lost as f64 / it.truth.syns as f64;
     type Quantity<'a> = (&'a str, &'a str, &'a dyn Fn(&Capture) -> f64);
     let quantities: [Quantity<'_>; 5] = [
-        (
-            "syn-over-packet",
-            "SYN, SYN/ACK retransmission probability / packet retransmission probability",
-            &|it| it.established.syn_probability() / it.established.packet_probability(),
-        ),
-        (
-            "delay-ratio",
-            "mean delay with SYN loss / without, over all connections",
-            &|it| it.established.with_syn_loss.mean() / it.established.without.mean(),
-        ),
+        ("syn-over-packet", "SYN, SYN/ACK retransmission probability / packet retransmission probability", &|it| {
+            it.established.syn_probability() / it.established.packet_probability()
+        }),
+        ("delay-ratio", "mean delay with SYN loss / without, over all connections", &|it| {
+            it.established.with_syn_loss.mean() / it.established.without.mean()
+        }),
         (
             "delay-ratio-of-retransmitting",
             "mean delay with SYN loss / without, over connections with a retransmission",
@@ -478,16 +369,12 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
                 it.established.with_syn_loss.mean_of_retransmitting() / without
             },
         ),
-        (
-            "syn-over-true-loss",
-            "SYN, SYN/ACK retransmission probability / SYNs and SYN/ACKs lost",
-            &|it| it.established.syn_probability() / syns_lost(it),
-        ),
-        (
-            "packet-over-true-loss",
-            "packet retransmission probability / packets with data, SYN or FIN lost",
-            &|it| it.established.packet_probability() / lost(it),
-        ),
+        ("syn-over-true-loss", "SYN, SYN/ACK retransmission probability / SYNs and SYN/ACKs lost", &|it| {
+            it.established.syn_probability() / syns_lost(it)
+        }),
+        ("packet-over-true-loss", "packet retransmission probability / packets with data, SYN or FIN lost", &|it| {
+            it.established.packet_probability() / lost(it)
+        }),
     ];
     let columns = [
         "established connections with data",
@@ -503,14 +390,8 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let mut measured = Measured::new().charts(charts(&captures, |it| &it.established));
     for (name, words, of) in quantities {
         let ours = over(&captures, of);
-        let others = others
-            .iter()
-            .map(|other| Cell::estimate(over(other, of), 2));
-        table = table.row(
-            [Cell::text(words), Cell::estimate(ours, 2)]
-                .into_iter()
-                .chain(others),
-        );
+        let others = others.iter().map(|other| Cell::estimate(over(other, of), 2));
+        table = table.row([Cell::text(words), Cell::estimate(ours, 2)].into_iter().chain(others));
         measured = measured.claim(name, ours);
     }
     Ok(measured.table(table))

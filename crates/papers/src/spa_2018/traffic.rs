@@ -19,11 +19,8 @@ pub(super) struct Traffic {
     text: &'static str,
 }
 
-pub(super) const REAL: Traffic = Traffic {
-    name: "real",
-    file: "papers/spa-2018/real.toml",
-    text: include_str!("../../data/spa-2018/real.toml"),
-};
+pub(super) const REAL: Traffic =
+    Traffic { name: "real", file: "papers/spa-2018/real.toml", text: include_str!("../../data/spa-2018/real.toml") };
 
 pub(super) const REAL_REVERSE: Traffic = Traffic {
     name: "real with a long reverse connection",
@@ -31,17 +28,11 @@ pub(super) const REAL_REVERSE: Traffic = Traffic {
     text: include_str!("../../data/spa-2018/real-reverse.toml"),
 };
 
-pub(super) const SHORT: Traffic = Traffic {
-    name: "short",
-    file: "papers/spa-2018/short.toml",
-    text: include_str!("../../data/spa-2018/short.toml"),
-};
+pub(super) const SHORT: Traffic =
+    Traffic { name: "short", file: "papers/spa-2018/short.toml", text: include_str!("../../data/spa-2018/short.toml") };
 
-pub(super) const TEN_MEGABIT: Traffic = Traffic {
-    name: "10m",
-    file: "papers/spa-2018/10m.toml",
-    text: include_str!("../../data/spa-2018/10m.toml"),
-};
+pub(super) const TEN_MEGABIT: Traffic =
+    Traffic { name: "10m", file: "papers/spa-2018/10m.toml", text: include_str!("../../data/spa-2018/10m.toml") };
 
 /// Data on the link in `short` with the paper's hosts, which then use it to the 90 % of section VI (assumption
 /// `short-load`).
@@ -83,10 +74,7 @@ impl Traffic {
 /// Sets the load of `short`; other scenarios stay as they are.
 pub(super) fn short_load(setup: &mut Setup, load: f64) {
     if setup.scenario.name == "short" {
-        let change = LinkChange {
-            load: Some(load),
-            ..LinkChange::default()
-        };
+        let change = LinkChange { load: Some(load), ..LinkChange::default() };
         let changed = setup.scenario.change_links(&change);
         changed.expect("the load of Poisson arrivals can be set");
     }
@@ -121,14 +109,10 @@ struct Sample {
 impl Sample {
     fn of(scenario: &Scenario, seed: u64) -> Sample {
         let mss = u64::from(scenario.profile.mss);
-        let sizes = scenario
-            .schedule(seed)
-            .filter_map(|arrival| match arrival.span {
-                Span::Bytes(bytes) if arrival.direction == Direction::Down => {
-                    Some(bytes.div_ceil(mss))
-                }
-                _ => None,
-            });
+        let sizes = scenario.schedule(seed).filter_map(|arrival| match arrival.span {
+            Span::Bytes(bytes) if arrival.direction == Direction::Down => Some(bytes.div_ceil(mss)),
+            _ => None,
+        });
         let mut segments: Vec<u64> = sizes.collect();
         segments.sort_unstable();
         let down = scenario.link(Direction::Down);
@@ -136,10 +120,7 @@ impl Sample {
         let packet = mss + 52 + u64::from(down.overhead);
         let bits = 8.0 * (segments.iter().sum::<u64>() * packet) as f64;
         let carried = down.rate.bits_per_second() as f64 * scenario.duration.as_secs_f64();
-        Sample {
-            segments,
-            load_percent: 100.0 * bits / carried,
-        }
+        Sample { segments, load_percent: 100.0 * bits / carried }
     }
 
     fn mean(&self) -> f64 {
@@ -179,10 +160,7 @@ impl Samples {
             Cell::estimate(self.over(Sample::median), 0),
             Cell::estimate(self.over(|sample| sample.percent_up_to(4)), 1),
             Cell::estimate(self.over(|sample| sample.percent_up_to(6)), 1),
-            Cell::estimate(
-                self.over(|sample| sample.segments.last().map_or(0.0, |&s| s as f64)),
-                0,
-            ),
+            Cell::estimate(self.over(|sample| sample.segments.last().map_or(0.0, |&s| s as f64)), 0),
             Cell::estimate(self.over(|sample| sample.load_percent), 1),
         ]
     }
@@ -207,16 +185,8 @@ pub(super) fn facts(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let real = Samples::draw(lab, &REAL)?;
     let short = Samples::draw(lab, &SHORT)?;
     let ten = Samples::draw(lab, &TEN_MEGABIT)?;
-    let columns = [
-        "type",
-        "connections",
-        "mean size, segments",
-        "median",
-        "up to 4, %",
-        "up to 6, %",
-        "largest",
-        "load, %",
-    ];
+    let columns =
+        ["type", "connections", "mean size, segments", "median", "up to 4, %", "up to 6, %", "largest", "load, %"];
     let table = Table::new("Connections of 1,000 s", columns)
         .row(real.row(&REAL))
         .row(short.row(&SHORT))
@@ -236,29 +206,16 @@ pub(super) fn facts(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .table(table)
         .chart(chart)
         .claim("rtt", Estimate::exact(1e3 * rtt.as_secs_f64()))
-        .claim(
-            "real-connections",
-            real.over(|sample| sample.segments.len() as f64),
-        )
+        .claim("real-connections", real.over(|sample| sample.segments.len() as f64))
         .claim("real-mean", real.over(Sample::mean))
         .claim("real-median", real.over(Sample::median))
         .claim("real-up-to-6", real.over(|sample| sample.percent_up_to(6)))
         .claim("short-mean", short.over(Sample::mean))
         .claim("short-median", short.over(Sample::median))
-        .claim(
-            "short-up-to-4",
-            short.over(|sample| sample.percent_up_to(4)),
-        )
+        .claim("short-up-to-4", short.over(|sample| sample.percent_up_to(4)))
         .claim(
             "short-largest",
-            Estimate::exact(
-                short
-                    .0
-                    .iter()
-                    .filter_map(|s| s.segments.last())
-                    .max()
-                    .map_or(0.0, |&s| s as f64),
-            ),
+            Estimate::exact(short.0.iter().filter_map(|s| s.segments.last()).max().map_or(0.0, |&s| s as f64)),
         )
         .claim("10m-mean", ten.over(Sample::mean))
         .claim("10m-median", ten.over(Sample::median))

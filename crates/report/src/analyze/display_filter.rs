@@ -43,10 +43,7 @@ mod tests {
         let again = "tcp.flags.syn == 1 && tcp.analysis.retransmission";
         for (name, selects) in [
             ("192.0.2.7:443", "ip.addr == 192.0.2.7 && tcp.port == 443"),
-            (
-                "[2001:db8::7]:80",
-                "ipv6.addr == 2001:db8::7 && tcp.port == 80",
-            ),
+            ("[2001:db8::7]:80", "ipv6.addr == 2001:db8::7 && tcp.port == 80"),
             ("198.51.100.3", "ip.addr == 198.51.100.3"),
             ("2001:db8::3", "ipv6.addr == 2001:db8::3"),
             ("203.0.113.0/24", "ip.addr == 203.0.113.0/24"),
@@ -59,14 +56,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_has_none() {
-        for name in [
-            "",
-            "example.net",
-            "192.0.2.0/33",
-            "192.0.2.7:443/24",
-            "1.2.3.4 || tcp",
-            "/24",
-        ] {
+        for name in ["", "example.net", "192.0.2.0/33", "192.0.2.7:443/24", "1.2.3.4 || tcp", "/24"] {
             assert_eq!(repeated_handshakes(name), None, "{name}");
         }
     }

@@ -21,15 +21,7 @@ struct Page<'a> {
 const FIRST: [&str; 3] = ["timeline", "top", "intervals"];
 
 /// Sections below the narrow ones, in this order; all others are ordered as in the text.
-const REST: [&str; 7] = [
-    "directions",
-    "filters",
-    "vantage",
-    "other-protocols",
-    "flows",
-    "capture",
-    "limits",
-];
+const REST: [&str; 7] = ["directions", "filters", "vantage", "other-protocols", "flows", "capture", "limits"];
 
 /// Part of the page for one analysis.
 struct Article {
@@ -45,13 +37,10 @@ struct Article {
 
 impl Article {
     fn of(analysis: &Analysis) -> Self {
-        let (narrow, wide): (Vec<_>, Vec<_>) =
-            sections(analysis).into_iter().partition(|s| s.narrow);
-        let place =
-            |order: &[&str], section: &Section| order.iter().position(|id| *id == section.id);
-        let (mut first, mut rest): (Vec<_>, Vec<_>) = wide
-            .into_iter()
-            .partition(|section| place(&FIRST, section).is_some());
+        let (narrow, wide): (Vec<_>, Vec<_>) = sections(analysis).into_iter().partition(|s| s.narrow);
+        let place = |order: &[&str], section: &Section| order.iter().position(|id| *id == section.id);
+        let (mut first, mut rest): (Vec<_>, Vec<_>) =
+            wide.into_iter().partition(|section| place(&FIRST, section).is_some());
         first.sort_by_key(|section| place(&FIRST, section));
         rest.sort_by_key(|section| place(&REST, section));
         Self {
@@ -81,8 +70,7 @@ pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
             &analyses,
         ),
     };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    page.render().expect("a template that compiles renders into a string")
 }
 
 fn sentences(sentences: &[String]) -> Vec<String> {
@@ -98,11 +86,7 @@ fn population(analysis: &Analysis) -> String {
     }
     let attempts = analysis.handshakes.attempts;
     if attempts > 0 {
-        parts.push(plural(
-            attempts,
-            "connection attempt",
-            "connection attempts",
-        ));
+        parts.push(plural(attempts, "connection attempt", "connection attempts"));
     }
     unbroken(&parts.join(", "))
 }

@@ -21,13 +21,7 @@ pub(super) struct Section {
 
 impl Section {
     pub(super) fn new(id: &'static str, title: impl Into<String>) -> Self {
-        Self {
-            id,
-            title: plain(&title.into()),
-            narrow: false,
-            charts: &[],
-            blocks: Vec::new(),
-        }
+        Self { id, title: plain(&title.into()), narrow: false, charts: &[], blocks: Vec::new() }
     }
 
     pub(super) fn narrow(mut self) -> Self {
@@ -57,9 +51,7 @@ impl Section {
     /// Adds names with values unless there are none.
     pub(super) fn facts(mut self, facts: Vec<(String, String)>) -> Self {
         if !facts.is_empty() {
-            let facts = facts
-                .iter()
-                .map(|(name, value)| (plain(name), plain(value)));
+            let facts = facts.iter().map(|(name, value)| (plain(name), plain(value)));
             self.blocks.push(Block::Facts(facts.collect()));
         }
         self
@@ -118,11 +110,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(heads: impl IntoIterator<Item = Head>) -> Self {
-        Self {
-            caption: None,
-            heads: heads.into_iter().collect(),
-            rows: Vec::new(),
-        }
+        Self { caption: None, heads: heads.into_iter().collect(), rows: Vec::new() }
     }
 
     pub(super) fn caption(mut self, caption: impl Into<String>) -> Self {
@@ -147,28 +135,17 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn new(subject: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            subject: plain(&subject.into()),
-            detail: plain(&detail.into()),
-            left: false,
-            bars: false,
-        }
+        Self { subject: plain(&subject.into()), detail: plain(&detail.into()), left: false, bars: false }
     }
 
     /// Head of a column of bars. Only the page shows its name: in a terminal, bars have no head.
     pub(super) fn bars(subject: impl Into<String>) -> Self {
-        Self {
-            bars: true,
-            ..Self::words(subject)
-        }
+        Self { bars: true, ..Self::words(subject) }
     }
 
     /// Head of a left-aligned column of text.
     pub(super) fn words(subject: impl Into<String>) -> Self {
-        Self {
-            left: true,
-            ..Self::new(subject, "")
-        }
+        Self { left: true, ..Self::new(subject, "") }
     }
 }
 
@@ -184,12 +161,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn new(name: impl Into<String>, cells: Vec<Cell>) -> Self {
-        Self {
-            name: plain(&name.into()),
-            depth: 0,
-            about: None,
-            cells,
-        }
+        Self { name: plain(&name.into()), depth: 0, about: None, cells }
     }
 
     pub(super) fn about(mut self, about: &str) -> Self {

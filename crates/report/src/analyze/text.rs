@@ -76,11 +76,7 @@ fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     }
     if detail == Detail::Brief {
         sheet.text.push('\n');
-        sheet.text += &paragraph(
-            "",
-            "Every table: --full. A page with plots: --html FILE.",
-            width,
-        );
+        sheet.text += &paragraph("", "Every table: --full. A page with plots: --html FILE.", width);
     }
     let notes = notes(analysis);
     if !notes.is_empty() {
@@ -105,8 +101,7 @@ fn draw(sheet: &mut Sheet, table: &Table) {
         let widest = text.lines().map(|line| line.chars().count()).max();
         sheet.width.is_none_or(|width| widest <= Some(width))
     };
-    let column_of =
-        |is: fn(&Cell) -> bool| move |i: &usize| table.rows.iter().any(|row| is(&row.cells[i - 1]));
+    let column_of = |is: fn(&Cell) -> bool| move |i: &usize| table.rows.iter().any(|row| is(&row.cells[i - 1]));
     let is_bar = column_of(|cell| matches!(cell, Cell::Bar(_)));
     let is_code = column_of(|cell| matches!(cell, Cell::Code(_)));
     let mut left: Vec<usize> = (1..table.heads.len()).collect();
@@ -167,11 +162,7 @@ fn piece(table: &Table, columns: &[usize]) -> String {
     }
     for ((i, column), head) in drawn.column_iter_mut().enumerate().zip(heads) {
         column.set_padding((if i == 0 { 0 } else { GAP }, 0));
-        column.set_cell_alignment(if head.left {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        });
+        column.set_cell_alignment(if head.left { CellAlignment::Left } else { CellAlignment::Right });
     }
     drawn.trim_fmt() + "\n"
 }

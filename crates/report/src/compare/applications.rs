@@ -10,36 +10,20 @@ use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResu
 type Source = (&'static str, Quantity, fn(&ApplicationResult) -> Measured);
 
 const DELAY: Source = ("delay_s.mean", Quantity::Time, |a| a.delay_s.into());
-const DELAY_P99: Source = ("delay_s.p99", Quantity::Time, |a| {
-    Measured::bare(a.delay_s.p99)
-});
+const DELAY_P99: Source = ("delay_s.p99", Quantity::Time, |a| Measured::bare(a.delay_s.p99));
 const JITTER: Source = ("jitter_s.mean", Quantity::Time, |a| a.jitter_s.into());
 const LOSS: Source = ("loss.mean", Quantity::Share, |a| a.loss.into());
 const USELESS: Source = ("useless.mean", Quantity::Share, |a| a.useless.into());
-const LATE_FRAMES: Source = ("late_frames.mean", Quantity::Share, |a| {
-    a.late_frames.into()
-});
-const STALLS: Source = ("stalls_per_minute.mean", Quantity::Frequency, |a| {
-    a.stalls_per_minute.into()
-});
+const LATE_FRAMES: Source = ("late_frames.mean", Quantity::Share, |a| a.late_frames.into());
+const STALLS: Source = ("stalls_per_minute.mean", Quantity::Frequency, |a| a.stalls_per_minute.into());
 const STALLED: Source = ("stalled.mean", Quantity::Share, |a| a.stalled.into());
 const CONNECT: Source = ("connect_s.mean", Quantity::Time, |a| a.connect_s.into());
-const TRANSACTION: Source = ("transaction_s.mean", Quantity::Time, |a| {
-    a.transaction_s.into()
-});
-const TRANSACTION_P50: Source = ("transaction_s.p50", Quantity::Time, |a| {
-    Measured::bare(a.transaction_s.p50)
-});
-const TRANSACTION_P95: Source = ("transaction_s.p95", Quantity::Time, |a| {
-    Measured::bare(a.transaction_s.p95)
-});
-const TRANSACTION_P99: Source = ("transaction_s.p99", Quantity::Time, |a| {
-    Measured::bare(a.transaction_s.p99)
-});
+const TRANSACTION: Source = ("transaction_s.mean", Quantity::Time, |a| a.transaction_s.into());
+const TRANSACTION_P50: Source = ("transaction_s.p50", Quantity::Time, |a| Measured::bare(a.transaction_s.p50));
+const TRANSACTION_P95: Source = ("transaction_s.p95", Quantity::Time, |a| Measured::bare(a.transaction_s.p95));
+const TRANSACTION_P99: Source = ("transaction_s.p99", Quantity::Time, |a| Measured::bare(a.transaction_s.p99));
 const FAILED: Source = ("failed", Quantity::Count, |a| Measured::count(a.failed));
-const UNFINISHED: Source = ("unfinished", Quantity::Count, |a| {
-    Measured::count(a.unfinished)
-});
+const UNFINISHED: Source = ("unfinished", Quantity::Count, |a| Measured::count(a.unfinished));
 const RATE: Source = ("goodput_bps.mean", Quantity::Rate, |a| a.goodput_bps.into());
 
 /// Column of the tables of a kind: subject, statistic, explanation, number. The first one leads; the last ones are
@@ -57,25 +41,11 @@ struct Kind {
     columns: &'static [Column],
 }
 
-const JITTER_COLUMN: Column = (
-    "jitter",
-    "mean",
-    "difference between the delays of consecutive packets",
-    JITTER,
-);
+const JITTER_COLUMN: Column = ("jitter", "mean", "difference between the delays of consecutive packets", JITTER);
 const LOST_PACKETS: Column = ("packets", "lost", "packets that did not arrive", LOSS);
-const MEAN_DELAY: Column = (
-    "delay",
-    "mean",
-    "from sending a packet to its arrival at the other end",
-    DELAY,
-);
-const DELAY_WITHIN: Column = (
-    "delay",
-    "99 % within",
-    "99 % of the packets that arrived took at most this long, one way",
-    DELAY_P99,
-);
+const MEAN_DELAY: Column = ("delay", "mean", "from sending a packet to its arrival at the other end", DELAY);
+const DELAY_WITHIN: Column =
+    ("delay", "99 % within", "99 % of the packets that arrived took at most this long, one way", DELAY_P99);
 
 const KINDS: &[Kind] = &[
     Kind {
@@ -84,26 +54,11 @@ const KINDS: &[Kind] = &[
         leading: "99 % of the speech arrives within",
         columns: &[
             DELAY_WITHIN,
-            (
-                "dropouts",
-                "a minute",
-                "interruptions that a listener notices, for each minute of speech",
-                STALLS,
-            ),
-            (
-                "speech",
-                "lost",
-                "packets that did not arrive, or too late to be played",
-                USELESS,
-            ),
+            ("dropouts", "a minute", "interruptions that a listener notices, for each minute of speech", STALLS),
+            ("speech", "lost", "packets that did not arrive, or too late to be played", USELESS),
             JITTER_COLUMN,
             MEAN_DELAY,
-            (
-                "speech",
-                "interrupted",
-                "fraction of the time in which speech was interrupted",
-                STALLED,
-            ),
+            ("speech", "interrupted", "fraction of the time in which speech was interrupted", STALLED),
         ],
     },
     Kind {
@@ -111,31 +66,11 @@ const KINDS: &[Kind] = &[
         title: "Video calls",
         leading: "the share of late frames is",
         columns: &[
-            (
-                "frames",
-                "late",
-                "frames that were complete too late, or never",
-                LATE_FRAMES,
-            ),
-            (
-                "freezes",
-                "a minute",
-                "times that the picture stood still, for each minute of video",
-                STALLS,
-            ),
-            (
-                "rate",
-                "mean",
-                "payload of the video that arrived, all senders together",
-                RATE,
-            ),
+            ("frames", "late", "frames that were complete too late, or never", LATE_FRAMES),
+            ("freezes", "a minute", "times that the picture stood still, for each minute of video", STALLS),
+            ("rate", "mean", "payload of the video that arrived, all senders together", RATE),
             DELAY_WITHIN,
-            (
-                "picture",
-                "frozen",
-                "fraction of the time in which the picture stood still",
-                STALLED,
-            ),
+            ("picture", "frozen", "fraction of the time in which the picture stood still", STALLED),
             MEAN_DELAY,
             LOST_PACKETS,
             JITTER_COLUMN,
@@ -152,42 +87,12 @@ const KINDS: &[Kind] = &[
         title: "Web pages",
         leading: "95 % of the pages load within",
         columns: &[
-            (
-                "page load",
-                "95 % within",
-                "95 % of the pages were complete after at most this long",
-                TRANSACTION_P95,
-            ),
-            (
-                "page load",
-                "half within",
-                "half of the pages were complete after at most this long",
-                TRANSACTION_P50,
-            ),
-            (
-                "page load",
-                "mean",
-                "from the click until all objects of the page have arrived",
-                TRANSACTION,
-            ),
-            (
-                "connect",
-                "mean",
-                "from the first SYN until the browser can send its request",
-                CONNECT,
-            ),
-            (
-                "pages",
-                "open",
-                "pages that were loading when the run ended",
-                UNFINISHED,
-            ),
-            (
-                "pages",
-                "given up",
-                "pages whose connection TCP gave up",
-                FAILED,
-            ),
+            ("page load", "95 % within", "95 % of the pages were complete after at most this long", TRANSACTION_P95),
+            ("page load", "half within", "half of the pages were complete after at most this long", TRANSACTION_P50),
+            ("page load", "mean", "from the click until all objects of the page have arrived", TRANSACTION),
+            ("connect", "mean", "from the first SYN until the browser can send its request", CONNECT),
+            ("pages", "open", "pages that were loading when the run ended", UNFINISHED),
+            ("pages", "given up", "pages whose connection TCP gave up", FAILED),
         ],
     },
     Kind {
@@ -195,30 +100,10 @@ const KINDS: &[Kind] = &[
         title: "DNS lookups",
         leading: "99 % of the lookups are answered within",
         columns: &[
-            (
-                "lookup",
-                "99 % within",
-                "99 % of the lookups were answered after at most this long",
-                TRANSACTION_P99,
-            ),
-            (
-                "lookup",
-                "half within",
-                "half of the lookups were answered after at most this long",
-                TRANSACTION_P50,
-            ),
-            (
-                "lookup",
-                "mean",
-                "from the first query to the answer, with repetitions",
-                TRANSACTION,
-            ),
-            (
-                "lookups",
-                "failed",
-                "lookups given up after the last attempt",
-                FAILED,
-            ),
+            ("lookup", "99 % within", "99 % of the lookups were answered after at most this long", TRANSACTION_P99),
+            ("lookup", "half within", "half of the lookups were answered after at most this long", TRANSACTION_P50),
+            ("lookup", "mean", "from the first query to the answer, with repetitions", TRANSACTION),
+            ("lookups", "failed", "lookups given up after the last attempt", FAILED),
         ],
     },
     Kind {
@@ -226,18 +111,8 @@ const KINDS: &[Kind] = &[
         title: "SSH sessions",
         leading: "99 % of the keystrokes are echoed within",
         columns: &[
-            (
-                "echo",
-                "99 % within",
-                "99 % of the keystrokes were echoed after at most this long",
-                TRANSACTION_P99,
-            ),
-            (
-                "echo",
-                "half within",
-                "half of the keystrokes were echoed after at most this long",
-                TRANSACTION_P50,
-            ),
+            ("echo", "99 % within", "99 % of the keystrokes were echoed after at most this long", TRANSACTION_P99),
+            ("echo", "half within", "half of the keystrokes were echoed after at most this long", TRANSACTION_P50),
             ("echo", "mean", "from a keystroke to its echo", TRANSACTION),
         ],
     },
@@ -246,30 +121,10 @@ const KINDS: &[Kind] = &[
         title: "Downloads with pauses",
         leading: "95 % of the downloads are complete within",
         columns: &[
-            (
-                "download",
-                "95 % within",
-                "95 % of the downloads were complete after at most this long",
-                TRANSACTION_P95,
-            ),
-            (
-                "download",
-                "mean",
-                "from the request until the last byte has arrived",
-                TRANSACTION,
-            ),
-            (
-                "rate",
-                "mean",
-                "payload that arrived, all users together, pauses included",
-                RATE,
-            ),
-            (
-                "downloads",
-                "open",
-                "downloads that were under way when the run ended",
-                UNFINISHED,
-            ),
+            ("download", "95 % within", "95 % of the downloads were complete after at most this long", TRANSACTION_P95),
+            ("download", "mean", "from the request until the last byte has arrived", TRANSACTION),
+            ("rate", "mean", "payload that arrived, all users together, pauses included", RATE),
+            ("downloads", "open", "downloads that were under way when the run ended", UNFINISHED),
         ],
     },
     Kind {
@@ -289,12 +144,7 @@ const KINDS: &[Kind] = &[
                 "half of the pings that were answered took at most this long",
                 TRANSACTION_P50,
             ),
-            (
-                "round trip",
-                "mean",
-                "from sending a ping to its answer",
-                TRANSACTION,
-            ),
+            ("round trip", "mean", "from sending a ping to its answer", TRANSACTION),
             ("pings", "lost", "pings without an answer", FAILED),
         ],
     },
@@ -307,18 +157,8 @@ const OTHER: Kind = Kind {
     leading: "99 % of the packets arrive within",
     columns: &[
         DELAY_WITHIN,
-        (
-            "transaction",
-            "95 % within",
-            "95 % of the transactions ended after at most this long",
-            TRANSACTION_P95,
-        ),
-        (
-            "transaction",
-            "mean",
-            "duration of transactions",
-            TRANSACTION,
-        ),
+        ("transaction", "95 % within", "95 % of the transactions ended after at most this long", TRANSACTION_P95),
+        ("transaction", "mean", "duration of transactions", TRANSACTION),
         LOST_PACKETS,
         JITTER_COLUMN,
         ("rate", "mean", "payload that arrived", RATE),
@@ -356,11 +196,7 @@ pub(crate) fn applications(comparison: &Comparison) -> Vec<Application> {
             title if result.application == result.kind => title.to_owned(),
             title => format!("{title} ({})", result.application),
         };
-        Application {
-            sentence: sentence(comparison, &title, kind, index),
-            title,
-            metrics,
-        }
+        Application { sentence: sentence(comparison, &title, kind, index), title, metrics }
     });
     let tables = tables.filter(|application| !application.metrics.is_empty());
     tables.chain(harm(comparison)).collect()
@@ -414,10 +250,7 @@ fn columns(kind: &Kind, index: usize) -> Vec<Metric> {
     let columns = (0..).zip(kind.columns);
     let columns = columns.map(|(rank, (subject, detail, about, (name, quantity, of)))| {
         let value = move |r: &SchemeResult| r.applications.get(index).map(of).unwrap_or_default();
-        metric(subject, detail, *quantity, value)
-            .named(format!("applications.{index}.{name}"))
-            .about(about)
-            .rank(rank)
+        metric(subject, detail, *quantity, value).named(format!("applications.{index}.{name}")).about(about).rank(rank)
     });
     columns.collect()
 }
@@ -476,15 +309,10 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     });
     let mut others: Vec<(&SchemeResult, f64)> = others.collect();
     others.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let others: Vec<String> = (others.iter())
-        .map(|(r, value)| format!("{} with {}", shown(*value), r.label))
-        .collect();
+    let others: Vec<String> = (others.iter()).map(|(r, value)| format!("{} with {}", shown(*value), r.label)).collect();
     let others = match others.as_slice() {
         [] => String::new(),
         others => format!(", {}", list(others)),
     };
-    Some(format!(
-        "{start} with {}{aside}{others}{chance}.",
-        best.label
-    ))
+    Some(format!("{start} with {}{aside}{others}{chance}.", best.label))
 }

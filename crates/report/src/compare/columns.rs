@@ -15,33 +15,16 @@ pub(super) fn near() -> String {
 
 impl From<&Metric> for Column {
     fn from(metric: &Metric) -> Column {
-        Column {
-            head: format!("{} {}", metric.subject, metric.detail),
-            meaning: metric.explanation,
-        }
+        Column { head: format!("{} {}", metric.subject, metric.detail), meaning: metric.explanation }
     }
 }
 
 /// All columns of the table of connections and links, in reading order, then those of the tables of applications and of
 /// the table of groups, each list with its title.
 pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
-    let bins = [SizeBin {
-        min_segments: 1,
-        max_segments: Some(3),
-        n: 0,
-        unfinished: 0,
-        mean_s: None,
-        ci95_s: None,
-    }];
-    let everything = Shown {
-        bins: &bins,
-        leads: true,
-        several: true,
-        open: false,
-        long: [true; 2],
-        marks: true,
-        failed: true,
-    };
+    let bins = [SizeBin { min_segments: 1, max_segments: Some(3), n: 0, unfinished: 0, mean_s: None, ci95_s: None }];
+    let everything =
+        Shown { bins: &bins, leads: true, several: true, open: false, long: [true; 2], marks: true, failed: true };
     let connections = ("Connections and links", metrics(&everything));
     std::iter::once(connections)
         .chain(kinds())
@@ -53,11 +36,7 @@ pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
 /// Meaning of `metrics` in one sentence. Percentiles explain themselves.
 pub(super) fn legend<'a>(metrics: impl Iterator<Item = &'a Metric>) -> String {
     let is_percentile = |metric: &Metric| matches!(metric.detail, "p50" | "p95" | "p99");
-    columns::legend(
-        metrics
-            .filter(|metric| !is_percentile(metric))
-            .map(Column::from),
-    )
+    columns::legend(metrics.filter(|metric| !is_percentile(metric)).map(Column::from))
 }
 
 /// Meaning of the marks that a comparison shows, one sentence each; `bold` is whether its tables have bold numbers.
@@ -80,11 +59,7 @@ pub(super) fn marks(comparison: &Comparison, bold: bool) -> Vec<String> {
             ),
         });
     }
-    let any_best = || {
-        results
-            .iter()
-            .any(|r| r.paired.values().any(|paired| paired.best))
-    };
+    let any_best = || results.iter().any(|r| r.paired.values().any(|paired| paired.best));
     if bold && any_best() {
         marks.push(format!(
             "Bold: the best of the column, and what is within {} of it; no bold: the seeds cannot tell.",

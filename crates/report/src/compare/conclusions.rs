@@ -46,10 +46,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
                 .collect()
         }
     };
-    Conclusions {
-        verdict,
-        notes: notes(comparison),
-    }
+    Conclusions { verdict, notes: notes(comparison) }
 }
 
 /// Sentences on a single scheme, without comparison.
@@ -57,38 +54,19 @@ fn single_scheme(r: &SchemeResult) -> Vec<String> {
     let population = plural(r.connections, "connection", "connections");
     let mut sentences = Vec::new();
     if let Some(mean) = r.response_time_s.mean {
-        let mut sentence = format!(
-            "With {}, {population} take {} on average",
-            r.label,
-            time(mean)
-        );
+        let mut sentence = format!("With {}, {population} take {} on average", r.label, time(mean));
         if let (Some(p50), Some(p99)) = (r.response_time_s.p50, r.response_time_s.p99) {
-            sentence += &format!(
-                ": half of them at most {}, one in a hundred more than {}",
-                time(p50),
-                time(p99)
-            );
+            sentence += &format!(": half of them at most {}, one in a hundred more than {}", time(p50), time(p99));
         }
         sentences.push(sentence + ".");
     }
-    if let Some((bin, mean)) = r
-        .response_time_by_size
-        .first()
-        .and_then(|b| Some((b, b.mean_s?)))
-    {
-        sentences.push(format!(
-            "Connections of {} take {}.",
-            segments(bin.min_segments, bin.max_segments),
-            time(mean)
-        ));
+    if let Some((bin, mean)) = r.response_time_by_size.first().and_then(|b| Some((b, b.mean_s?))) {
+        sentences.push(format!("Connections of {} take {}.", segments(bin.min_segments, bin.max_segments), time(mean)));
     }
     if let Some(lost) = r.links.down.loss.handshake {
         sentences.push(match lost {
             0.0 => "The queue under test drops no SYN or SYN/ACK.".to_owned(),
-            lost => format!(
-                "The queue under test drops {} of the SYNs and SYN/ACKs.",
-                percent(lost)
-            ),
+            lost => format!("The queue under test drops {} of the SYNs and SYN/ACKs.", percent(lost)),
         });
     }
     sentences.extend(retransmission_delay(r));
@@ -116,15 +94,10 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let leader = lowest(ranked.map(|(r, _)| r), mean);
     let best = labels(&|paired| paired.best);
     let mut sentences = vec![match mean(reference) {
-        Some(mean) => format!(
-            "With {}, the reference, a transfer of {sizes} takes {} on average.",
-            reference.label,
-            time(mean)
-        ),
-        None => format!(
-            "With {}, the reference, no transfer of {sizes} completes.",
-            reference.label
-        ),
+        Some(mean) => {
+            format!("With {}, the reference, a transfer of {sizes} takes {} on average.", reference.label, time(mean))
+        }
+        None => format!("With {}, the reference, no transfer of {sizes} completes.", reference.label),
     }];
     if let Some((leader, least)) = leader {
         sentences.push(leading(comparison, reference, (leader, least), &best));
@@ -157,10 +130,7 @@ fn leading(
         let chance = none_is_best(comparison);
         return match std::ptr::eq(leader, reference) {
             true => format!("None of {number} schemes has a lower mean{chance}."),
-            false => format!(
-                "The lowest mean of {number} schemes is {least}, with {}{chance}.",
-                leader.label
-            ),
+            false => format!("The lowest mean of {number} schemes is {least}, with {}{chance}.", leader.label),
         };
     }
     let paired = leader.paired.get(HEADLINE).copied().unwrap_or_default();
@@ -170,22 +140,12 @@ fn leading(
     let factor = factor.map_or(String::new(), |factor| format!(": {factor} times as fast"));
     let mut sentence = match std::ptr::eq(leader, reference) {
         true => format!("{} is the best of {number} schemes", leader.label),
-        false => format!(
-            "With {}, the best of {number} schemes, it takes {least}{factor}",
-            leader.label
-        ),
+        false => format!("With {}, the best of {number} schemes, it takes {least}{factor}", leader.label),
     };
-    let others: Vec<String> = (best.iter())
-        .filter(|label| **label != leader.label)
-        .cloned()
-        .collect();
+    let others: Vec<String> = (best.iter()).filter(|label| **label != leader.label).cloned().collect();
     if !others.is_empty() {
-        sentence += &format!(
-            "; {} {} within {} of it",
-            named(&others),
-            if others.len() == 1 { "is" } else { "are" },
-            near()
-        );
+        sentence +=
+            &format!("; {} {} within {} of it", named(&others), if others.len() == 1 { "is" } else { "are" }, near());
     }
     sentence + "."
 }
@@ -195,11 +155,7 @@ fn leading(
 fn against_reference(results: &[SchemeResult], reference: &SchemeResult) -> Option<String> {
     let others = || results.iter().filter(|r| !std::ptr::eq(*r, reference));
     let labels = |wanted: &dyn Fn(&SchemeResult, &Paired) -> bool| -> Vec<String> {
-        let of = |r: &&SchemeResult| {
-            r.paired
-                .get(HEADLINE)
-                .is_some_and(|paired| wanted(r, paired))
-        };
+        let of = |r: &&SchemeResult| r.paired.get(HEADLINE).is_some_and(|paired| wanted(r, paired));
         others().filter(of).map(|r| r.label.clone()).collect()
     };
     // Without a p-value, nothing was tested.
@@ -213,26 +169,17 @@ fn against_reference(results: &[SchemeResult], reference: &SchemeResult) -> Opti
             2 => "Both".to_owned(),
             n => format!("All {n}"),
         };
-        return Some(format!(
-            "{all} others are faster than {} (*).",
-            reference.label
-        ));
+        return Some(format!("{all} others are faster than {} (*).", reference.label));
     }
     let worse = labels(&|_, paired| paired.verdict == Some(Verdict::Worse));
     let equally_open = |r: &SchemeResult| r.open(HEADLINE) == reference.open(HEADLINE);
-    let alike = |tested: bool| {
-        labels(&|r, paired| {
-            paired.verdict.is_none() && paired.p.is_some() == tested && equally_open(r)
-        })
-    };
+    let alike =
+        |tested: bool| labels(&|r, paired| paired.verdict.is_none() && paired.p.is_some() == tested && equally_open(r));
     let groups = [
         (better, "faster (*)"),
         (worse, "slower (*)"),
         (alike(true), "not significantly different"),
-        (
-            alike(false),
-            "not tested: identical difference in every seed",
-        ),
+        (alike(false), "not tested: identical difference in every seed"),
     ];
     let groups: Vec<String> = groups
         .into_iter()
@@ -243,8 +190,7 @@ fn against_reference(results: &[SchemeResult], reference: &SchemeResult) -> Opti
             n => format!("{n} schemes are {what}"),
         })
         .collect();
-    (!groups.is_empty())
-        .then(|| format!("Compared with {}, {}.", reference.label, groups.join("; ")))
+    (!groups.is_empty()).then(|| format!("Compared with {}, {}.", reference.label, groups.join("; ")))
 }
 
 /// Name of the result on connections of all sizes.
@@ -268,19 +214,11 @@ pub(super) fn none_is_best(comparison: &Comparison) -> String {
 fn all_connections(comparison: &Comparison) -> Option<String> {
     let mean = |r: &SchemeResult| r.response_time_s.mean;
     let ranked = comparison.ranked(ALL);
-    let ranked = comparison
-        .results
-        .iter()
-        .zip(&ranked)
-        .filter(|(_, ranked)| **ranked);
+    let ranked = comparison.results.iter().zip(&ranked).filter(|(_, ranked)| **ranked);
     let (best, shortest) = lowest(ranked.map(|(r, _)| r), mean)?;
     let (worst, longest) = highest(&comparison.results, mean)?;
     if shortest >= longest {
-        return Some(format!(
-            "Across all sizes the mean response time is {} ({}).",
-            time(shortest),
-            best.label
-        ));
+        return Some(format!("Across all sizes the mean response time is {} ({}).", time(shortest), best.label));
     }
     Some(format!(
         "Across all sizes, mean response times range from {} ({}) to {} ({}).",
@@ -327,9 +265,7 @@ fn unranked(comparison: &Comparison, name: &str) -> Option<String> {
             of_one(one)
         )),
         several => {
-            let each = several
-                .iter()
-                .map(|r| format!("{} ({})", r.label, of_one(r)));
+            let each = several.iter().map(|r| format!("{} ({})", r.label, of_one(r)));
             Some(format!(
                 "{} leave connections{whose} unfinished; their means{over} omit them and are not ranked.",
                 named(&each.collect::<Vec<String>>())
@@ -346,21 +282,14 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
     if most == 0.0 {
         return Some("No scheme drops a packet that opens a connection (SYN, SYN/ACK).".to_owned());
     }
-    let spared: Vec<String> = results
-        .iter()
-        .filter(|r| lost(r) == Some(0.0))
-        .map(|r| r.label.clone())
-        .collect();
+    let spared: Vec<String> = results.iter().filter(|r| lost(r) == Some(0.0)).map(|r| r.label.clone()).collect();
     let fewest = match spared.as_slice() {
         [] => format!("{} drops the fewest ({})", best.label, percent(least)),
         [one] => format!("{one} drops none"),
         several => format!("{} drop none", named(several)),
     };
-    let of_reference =
-        lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference));
-    let of_reference = of_reference.map_or(String::new(), |lost| {
-        format!(", {} {}", reference.label, percent(lost))
-    });
+    let of_reference = lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference));
+    let of_reference = of_reference.map_or(String::new(), |lost| format!(", {} {}", reference.label, percent(lost)));
     Some(format!(
         "Of the packets that open a connection (SYN, SYN/ACK), {fewest}; {} drops the most ({}){of_reference}.",
         worst.label,
@@ -379,10 +308,7 @@ fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
         false => format!("{} to {}", percent(least), percent(most)),
     };
     if up.qdisc == TESTED {
-        return Some(format!(
-            "The reverse link ({}) drops {share} of its own SYNs and SYN/ACKs.",
-            rate(up.rate_bps)
-        ));
+        return Some(format!("The reverse link ({}) drops {share} of its own SYNs and SYN/ACKs.", rate(up.rate_bps)));
     }
     Some(format!(
         "The reverse link ({}, {}) drops {share} of its own SYNs and SYN/ACKs under every scheme.",
@@ -420,23 +346,16 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     if seeds == 1 {
-        notes.push(
-            "A single seed gives no confidence intervals and no significance tests.".to_owned(),
-        );
+        notes.push("A single seed gives no confidence intervals and no significance tests.".to_owned());
     }
     if seeds > 1 && comparison.scenario.replayed {
-        let alike: Vec<String> = (results.iter().filter(|r| r.seeds_alike))
-            .map(|r| r.label.clone())
-            .collect();
+        let alike: Vec<String> = (results.iter().filter(|r| r.seeds_alike)).map(|r| r.label.clone()).collect();
         let alike = match alike.len() {
             0 => String::new(),
             n if n == results.len() => {
                 "; every scheme gave the same results for all seeds, so – replaces it".to_owned()
             }
-            _ => format!(
-                "; – replaces it under {}, which gave the same results for all seeds",
-                named(&alike)
-            ),
+            _ => format!("; – replaces it under {}, which gave the same results for all seeds", named(&alike)),
         };
         notes.push(format!(
             "All seeds replay the same connections, so ± covers only the random decisions of a scheme, not the variation of traffic{alike}."
@@ -459,11 +378,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 }
 
 pub(super) fn segments(min: u64, max: Option<u64>) -> String {
-    let noun = if max == Some(1) {
-        "segment"
-    } else {
-        "segments"
-    };
+    let noun = if max == Some(1) { "segment" } else { "segments" };
     match max {
         None => format!("more than {} segments", count(min.saturating_sub(1))),
         Some(_) => format!("{} {noun}", sizes(min, max)),
@@ -483,17 +398,9 @@ fn lowest<'a>(
     results: impl Iterator<Item = &'a SchemeResult>,
     of: impl Fn(&SchemeResult) -> Option<f64>,
 ) -> Option<(&'a SchemeResult, f64)> {
-    results
-        .filter_map(|r| Some((r, of(r)?)))
-        .min_by(|a, b| a.1.total_cmp(&b.1))
+    results.filter_map(|r| Some((r, of(r)?))).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn highest(
-    results: &[SchemeResult],
-    of: impl Fn(&SchemeResult) -> Option<f64>,
-) -> Option<(&SchemeResult, f64)> {
-    results
-        .iter()
-        .filter_map(|r| Some((r, of(r)?)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))
+fn highest(results: &[SchemeResult], of: impl Fn(&SchemeResult) -> Option<f64>) -> Option<(&SchemeResult, f64)> {
+    results.iter().filter_map(|r| Some((r, of(r)?))).max_by(|a, b| a.1.total_cmp(&b.1))
 }

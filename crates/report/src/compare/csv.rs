@@ -46,16 +46,7 @@ const OF_APPLICATIONS: [&str; 10] = [
 
 /// Paired comparisons with the reference: the metrics, and the statistics of each.
 const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
-const OF_PAIRED: [&str; 8] = [
-    "difference",
-    "ci95",
-    "factor",
-    "factor_ci95",
-    "p",
-    "verdict",
-    "best",
-    "undecided",
-];
+const OF_PAIRED: [&str; 8] = ["difference", "ci95", "factor", "factor_ci95", "p", "verdict", "best", "undecided"];
 
 /// Writes the scalar results: for each scheme one row per seed, and one over all seeds, with `all` as the seed.
 ///
@@ -74,17 +65,11 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
     };
     let titles: Vec<String> = names.iter().map(title).collect();
     let over_seeds_titles: Vec<String> = over_seeds.iter().map(title).collect();
-    let paired = PAIRED
-        .iter()
-        .flat_map(|name| OF_PAIRED.map(|part| (format!("paired.{name}.{part}"), (*name, part))));
+    let paired = PAIRED.iter().flat_map(|name| OF_PAIRED.map(|part| (format!("paired.{name}.{part}"), (*name, part))));
     let (paired_names, paired): (Vec<String>, Vec<(&str, &str)>) = paired.unzip();
     let mut out = Writer::from_writer(to);
     let head = ["scheme", "label", "seed"].map(str::to_owned);
-    let head = head
-        .iter()
-        .chain(&titles)
-        .chain(&over_seeds_titles)
-        .chain(&paired_names);
+    let head = head.iter().chain(&titles).chain(&over_seeds_titles).chain(&paired_names);
     out.write_record(head)?;
     for result in &comparison.results {
         let scheme = |seed: String| [inert(&result.scheme), inert(&result.label), seed];
@@ -92,9 +77,7 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
             let value = |name: &String| {
                 let found = result.by_seed.iter().find(|series| series.name == *name);
                 let value = found.and_then(|series| *series.values.get(index)?);
-                value
-                    .filter(|value| value.is_finite())
-                    .map_or(String::new(), |value| value.to_string())
+                value.filter(|value| value.is_finite()).map_or(String::new(), |value| value.to_string())
             };
             let empty = vec![String::new(); over_seeds.len() + paired.len()];
             let row = scheme(seed.to_string()).into_iter();
@@ -103,9 +86,7 @@ pub fn csv(comparison: &Comparison, to: impl Write) -> Result<(), Error> {
         let all = serde_json::to_value(result).unwrap_or_default();
         let row = scheme("all".to_owned()).into_iter();
         let numbers = names.iter().chain(&over_seeds).map(|name| at(&all, name));
-        let paired = paired
-            .iter()
-            .map(|(name, part)| text(&all["paired"][*name][*part]));
+        let paired = paired.iter().map(|(name, part)| text(&all["paired"][*name][*part]));
         out.write_record(row.chain(numbers).chain(paired))?;
     }
     out.flush()?;
@@ -126,16 +107,13 @@ fn names(comparison: &Comparison) -> Vec<String> {
 /// Columns that exist only in the row over all seeds: those of the connections, then of groups and of applications.
 fn over_seeds(comparison: &Comparison) -> Vec<String> {
     let applications = (comparison.results.first()).map_or(0, |result| result.applications.len());
-    let of_applications = (0..applications)
-        .flat_map(|index| OF_APPLICATIONS.map(|name| format!("applications.{index}.{name}.ci95")));
+    let of_applications =
+        (0..applications).flat_map(|index| OF_APPLICATIONS.map(|name| format!("applications.{index}.{name}.ci95")));
     let of_groups = names(comparison).into_iter().filter_map(|name| {
         let mean = name.strip_suffix(".mean")?;
         mean.starts_with("groups.").then(|| format!("{mean}.ci95"))
     });
-    (OVER_SEEDS.map(str::to_owned).into_iter())
-        .chain(of_groups)
-        .chain(of_applications)
-        .collect()
+    (OVER_SEEDS.map(str::to_owned).into_iter()).chain(of_groups).chain(of_applications).collect()
 }
 
 /// Parts of the path of a number of an application.
@@ -163,8 +141,7 @@ impl OfApplication<'_> {
 
 /// Number at a dotted path of the JSON.
 fn at(json: &Value, path: &str) -> String {
-    json.pointer(&format!("/{}", path.replace('.', "/")))
-        .map_or(String::new(), text)
+    json.pointer(&format!("/{}", path.replace('.', "/"))).map_or(String::new(), text)
 }
 
 /// Value as a CSV field.

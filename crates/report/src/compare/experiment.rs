@@ -6,9 +6,7 @@ use gentle_experiment::results::{Comparison, LinkSummary};
 /// Whether there was any connection or long-lived flow to measure.
 pub(super) fn measured_anything(comparison: &Comparison) -> bool {
     let results = &comparison.results;
-    results
-        .iter()
-        .any(|r| r.connections > 0 || r.links.down.offered + r.links.up.offered > 0)
+    results.iter().any(|r| r.connections > 0 || r.links.down.offered + r.links.up.offered > 0)
 }
 
 /// Explanation of an empty result.
@@ -17,14 +15,9 @@ pub(super) fn nothing_started(comparison: &Comparison) -> String {
     let (from, duration) = (scenario.warmup_s, time(scenario.duration_s));
     let within = match from {
         0.0 => format!("within {duration}"),
-        from => format!(
-            "between {}, when the warm-up ends, and {duration}",
-            time(from)
-        ),
+        from => format!("between {}, when the warm-up ends, and {duration}", time(from)),
     };
-    format!(
-        "No connection starts {within}, so there is nothing to measure; use a longer --duration."
-    )
+    format!("No connection starts {within}, so there is nothing to measure; use a longer --duration.")
 }
 
 /// Description of the experiment in one line: links with load, connections, seeds, hosts.
@@ -66,11 +59,7 @@ pub(super) fn experiment(comparison: &Comparison) -> String {
         parts.extend(applications);
         format!("{} in {runs}", list(&parts))
     };
-    let knobs: Vec<String> = s
-        .tcp
-        .iter()
-        .map(|(knob, value)| format!("{knob}={value}"))
-        .collect();
+    let knobs: Vec<String> = s.tcp.iter().map(|(knob, value)| format!("{knob}={value}")).collect();
     let knobs = match knobs.is_empty() {
         true => String::new(),
         false => format!(" ({})", knobs.join(" ")),

@@ -4,9 +4,7 @@ use crate::columns::{self, legend};
 use crate::format::{Quantity, Scale, plain, sizes};
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Cell, CellAlignment};
-use gentle_experiment::results::{
-    Comparison, GroupLinkResult, GroupLinks, GroupResult, SchemeResult, SizeBin,
-};
+use gentle_experiment::results::{Comparison, GroupLinkResult, GroupLinks, GroupResult, SchemeResult, SizeBin};
 
 /// Column with one metric of each group.
 pub(super) struct Column {
@@ -78,9 +76,7 @@ impl Groups<'_> {
             detail: detail.join(" ").trim().to_owned(),
             statistic,
             meaning,
-            cells: (values.iter())
-                .map(|(value, ci95)| scale.show_ci(*value, *ci95))
-                .collect(),
+            cells: (values.iter()).map(|(value, ci95)| scale.show_ci(*value, *ci95)).collect(),
             rank,
         }
     }
@@ -120,12 +116,10 @@ impl Groups<'_> {
             let subject = format!("{} seg.", sizes(range.min_segments, range.max_segments));
             let rank = 2 + 4 * u8::from(index > 0);
             let meaning = "response time of connections of this many segments";
-            columns.push(
-                self.column(&subject, "mean", meaning, rank, Quantity::Time, &|group| {
-                    let range = group.response_time_by_size.get(index);
-                    range.map_or((None, None), |range| (range.mean_s, range.ci95_s))
-                }),
-            );
+            columns.push(self.column(&subject, "mean", meaning, rank, Quantity::Time, &|group| {
+                let range = group.response_time_by_size.get(index);
+                range.map_or((None, None), |range| (range.mean_s, range.ci95_s))
+            }));
         }
         columns.push(self.column(
             "handshake",
@@ -143,10 +137,7 @@ impl Groups<'_> {
             Quantity::Share,
             &|group| {
                 let (share, ci95) = (&group.retransmission, &group.retransmission_ci95);
-                (
-                    share.connections_with_syn_loss,
-                    ci95.connections_with_syn_loss,
-                )
+                (share.connections_with_syn_loss, ci95.connections_with_syn_loss)
             },
         ));
         columns
@@ -154,45 +145,26 @@ impl Groups<'_> {
 
     /// Columns of packets on the link of `of`; their names end in `suffix`.
     fn of_link(&self, suffix: &str, of: OfLink) -> Vec<Column> {
-        let columns = OF_LINK
-            .iter()
-            .map(|(subject, detail, meaning, rank, quantity, measure)| {
-                let subject = format!("{subject}{suffix}");
-                self.column(&subject, detail, meaning, *rank, *quantity, &|group| {
-                    of(&group.links).map_or((None, None), measure)
-                })
-            });
+        let columns = OF_LINK.iter().map(|(subject, detail, meaning, rank, quantity, measure)| {
+            let subject = format!("{subject}{suffix}");
+            self.column(&subject, detail, meaning, *rank, *quantity, &|group| {
+                of(&group.links).map_or((None, None), measure)
+            })
+        });
         columns.collect()
     }
 }
 
 /// Columns of the packets of a group on a link: head, meaning, rank, quantity and value.
-type LinkColumn = (
-    &'static str,
-    &'static str,
-    &'static str,
-    u8,
-    Quantity,
-    fn(&GroupLinkResult) -> Measured,
-);
+type LinkColumn = (&'static str, &'static str, &'static str, u8, Quantity, fn(&GroupLinkResult) -> Measured);
 
 const OF_LINK: [LinkColumn; 6] = [
-    (
-        "rate",
-        "mean",
-        "bits on the wire that the link carried for the group",
-        0,
-        Quantity::Rate,
-        |link| (link.rate_bps.mean, link.rate_bps.ci95),
-    ),
-    (
-        "share of link",
-        "mean",
-        "that rate as a share of the link's rate",
-        2,
-        Quantity::Share,
-        |link| (link.share.mean, link.share.ci95),
-    ),
+    ("rate", "mean", "bits on the wire that the link carried for the group", 0, Quantity::Rate, |link| {
+        (link.rate_bps.mean, link.rate_bps.ci95)
+    }),
+    ("share of link", "mean", "that rate as a share of the link's rate", 2, Quantity::Share, |link| {
+        (link.share.mean, link.share.ci95)
+    }),
     (
         "loss",
         "mean",
@@ -201,30 +173,15 @@ const OF_LINK: [LinkColumn; 6] = [
         Quantity::Share,
         |link| (link.loss.mean, link.loss.ci95),
     ),
-    (
-        "queue",
-        "mean",
-        "sojourn time of the group's packets in the queue",
-        3,
-        Quantity::Time,
-        |link| (link.queue_delay_s.mean, link.queue_delay_s.ci95),
-    ),
-    (
-        "queue",
-        "p95",
-        "95 % of the group's packets had at most this sojourn time",
-        5,
-        Quantity::Time,
-        |link| (link.queue_delay_s.p95, None),
-    ),
-    (
-        "queue",
-        "p99",
-        "99 % of the group's packets had at most this sojourn time",
-        4,
-        Quantity::Time,
-        |link| (link.queue_delay_s.p99, None),
-    ),
+    ("queue", "mean", "sojourn time of the group's packets in the queue", 3, Quantity::Time, |link| {
+        (link.queue_delay_s.mean, link.queue_delay_s.ci95)
+    }),
+    ("queue", "p95", "95 % of the group's packets had at most this sojourn time", 5, Quantity::Time, |link| {
+        (link.queue_delay_s.p95, None)
+    }),
+    ("queue", "p99", "99 % of the group's packets had at most this sojourn time", 4, Quantity::Time, |link| {
+        (link.queue_delay_s.p99, None)
+    }),
 ];
 
 /// Every column of the table, with connections of the sizes `ranges`.
@@ -238,9 +195,7 @@ pub(super) fn columns(ranges: &[SizeBin]) -> Vec<columns::Column> {
 impl From<&Column> for columns::Column {
     fn from(column: &Column) -> columns::Column {
         columns::Column {
-            head: format!("{} {}", column.subject, column.statistic)
-                .trim()
-                .to_owned(),
+            head: format!("{} {}", column.subject, column.statistic).trim().to_owned(),
             meaning: column.meaning,
         }
     }
@@ -261,20 +216,14 @@ pub(super) fn groups(comparison: &Comparison) -> (Vec<Row<'_>>, Vec<Column>) {
     }
     // Response times say it all about groups of connections that end.
     if groups.any(|group| !connects(group)) {
-        let links: [(&str, OfLink); 2] = [
-            ("", |links| links.down.as_ref()),
-            (" up", |links| links.up.as_ref()),
-        ];
+        let links: [(&str, OfLink); 2] = [("", |links| links.down.as_ref()), (" up", |links| links.up.as_ref())];
         for (suffix, of) in links {
             if groups.any(|group| of(&group.links).is_some()) {
                 columns.extend(groups.of_link(suffix, of));
             }
         }
     }
-    let rows = groups.all.iter().map(|(result, group)| Row {
-        scheme: &result.label,
-        group: &group.group,
-    });
+    let rows = groups.all.iter().map(|(result, group)| Row { scheme: &result.label, group: &group.group });
     (rows.collect(), columns)
 }
 
@@ -286,14 +235,8 @@ pub(super) fn table(comparison: &Comparison, width: Option<usize>, color: bool) 
     }
     loop {
         let mut table = bare(STYLE, color);
-        let heads = columns
-            .iter()
-            .map(|column| format!("{}\n{}", column.subject, column.detail));
-        table.set_header(
-            ["scheme".to_owned(), "group".to_owned()]
-                .into_iter()
-                .chain(heads),
-        );
+        let heads = columns.iter().map(|column| format!("{}\n{}", column.subject, column.detail));
+        table.set_header(["scheme".to_owned(), "group".to_owned()].into_iter().chain(heads));
         for (index, row) in rows.iter().enumerate() {
             let names = [plain(row.scheme), plain(row.group)].map(Cell::new);
             let numbers = columns.iter().map(|column| Cell::new(&column.cells[index]));
@@ -304,10 +247,7 @@ pub(super) fn table(comparison: &Comparison, width: Option<usize>, color: bool) 
             column.set_cell_alignment(CellAlignment::Left);
         }
         let fits = fits(&table, width);
-        let least = columns
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, column)| column.rank);
+        let least = columns.iter().enumerate().max_by_key(|(_, column)| column.rank);
         match least {
             Some((index, column)) if !fits && column.rank > 0 => {
                 columns.remove(index);

@@ -72,8 +72,7 @@ struct Shown {
 pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let conclusions = conclusions(comparison);
     let applications = applications(comparison).into_iter();
-    let applications =
-        applications.map(|application| (application.title, table(comparison, application.metrics)));
+    let applications = applications.map(|application| (application.title, table(comparison, application.metrics)));
     let connections = comparison.results.iter().any(|r| r.connections > 0);
     let (groups, group_columns) = groups::groups(comparison);
     let page = Page {
@@ -84,10 +83,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
         notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
         headline: headline(comparison).filter(|_| connections),
         connections,
-        intervals: comparison
-            .results
-            .iter()
-            .any(|r| r.response_time_s.ci95.is_some()),
+        intervals: comparison.results.iter().any(|r| r.response_time_s.ci95.is_some()),
         marks: unbroken(&marks(comparison, true).join(" ")),
         numbers: table(comparison, metrics(comparison)),
         applications: applications.collect(),
@@ -107,21 +103,14 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
         .schemes(&scheme_names())
         .csv(&csv_text(comparison)),
     };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    page.render().expect("a template that compiles renders into a string")
 }
 
 /// Table with a row for each scheme.
 fn table(comparison: &Comparison, metrics: Vec<Metric>) -> Table<'_> {
     let mut columns = Vec::new();
-    let mut rows: Vec<Row<'_>> = comparison
-        .results
-        .iter()
-        .map(|r| Row {
-            label: &r.label,
-            cells: Vec::new(),
-        })
-        .collect();
+    let mut rows: Vec<Row<'_>> =
+        comparison.results.iter().map(|r| Row { label: &r.label, cells: Vec::new() }).collect();
     for metric in metrics {
         let values = metric.measure(&comparison.results);
         let (scale, best) = (metric.scale(&values), metric.best(&comparison.results));
@@ -138,11 +127,7 @@ fn table(comparison: &Comparison, metrics: Vec<Metric>) -> Table<'_> {
             "" => metric.detail.to_owned(),
             unit => format!("{}, {unit}", metric.detail),
         };
-        columns.push(Column {
-            subject: metric.subject,
-            detail,
-            explanation: metric.explanation,
-        });
+        columns.push(Column { subject: metric.subject, detail, explanation: metric.explanation });
     }
     Table { columns, rows }
 }
@@ -177,13 +162,7 @@ fn population(comparison: &Comparison) -> String {
 /// Facts needed to reproduce every number, as names with one or more lines.
 fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
     let s = &comparison.scenario;
-    let link = |l: &LinkSummary| {
-        unbroken(&format!(
-            "{}, {} one way",
-            rate(l.rate_bps),
-            time(l.delay_s)
-        ))
-    };
+    let link = |l: &LinkSummary| unbroken(&format!("{}, {} one way", rate(l.rate_bps), time(l.delay_s)));
     let warmup = match s.warmup_s {
         0.0 => String::new(),
         warmup => format!(", the first {} excluded from all results", time(warmup)),
@@ -192,16 +171,11 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
         ("Scenario", vec![format!("{}: {}", s.name, s.title)]),
         ("Source", vec![s.source.clone()]),
         ("Link under test", vec![link(&s.down)]),
-        (
-            "Reverse link",
-            vec![format!("{}, {}", link(&s.up), s.up.qdisc)],
-        ),
+        ("Reverse link", vec![format!("{}, {}", link(&s.up), s.up.qdisc)]),
         ("Workload", s.workloads.clone()),
         (
             "End hosts",
-            std::iter::once(s.profile.clone())
-                .chain(s.tcp.iter().map(|(k, v)| format!("{k} = {v}")))
-                .collect(),
+            std::iter::once(s.profile.clone()).chain(s.tcp.iter().map(|(k, v)| format!("{k} = {v}"))).collect(),
         ),
         (
             "Length",
@@ -211,31 +185,10 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
                 time(s.drain_s)
             ))],
         ),
-        (
-            "Seeds",
-            vec![
-                s.seeds
-                    .iter()
-                    .map(u64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ],
-        ),
-        (
-            "Assumptions where the source is silent",
-            s.assumptions.clone(),
-        ),
-        (
-            "Schemes",
-            comparison.results.iter().map(scheme_facts).collect(),
-        ),
-        (
-            "Made by",
-            vec![format!(
-                "gentle {}, results schema {}",
-                comparison.gentle, comparison.version
-            )],
-        ),
+        ("Seeds", vec![s.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")]),
+        ("Assumptions where the source is silent", s.assumptions.clone()),
+        ("Schemes", comparison.results.iter().map(scheme_facts).collect()),
+        ("Made by", vec![format!("gentle {}, results schema {}", comparison.gentle, comparison.version)]),
     ];
     facts.retain(|(_, lines)| !lines.is_empty());
     facts
@@ -244,9 +197,7 @@ fn facts(comparison: &Comparison) -> Vec<(&'static str, Vec<String>)> {
 fn scheme_facts(r: &SchemeResult) -> String {
     let options: Vec<String> = r.options.iter().map(|(k, v)| format!("{k} {v}")).collect();
     let dropped = r.drops.iter().filter(|(_, n)| **n > 0);
-    let drops: Vec<String> = dropped
-        .map(|(reason, n)| format!("{reason} {}", count(*n)))
-        .collect();
+    let drops: Vec<String> = dropped.map(|(reason, n)| format!("{reason} {}", count(*n))).collect();
     let mut text = r.label.clone();
     if !options.is_empty() {
         text += &format!(": {}", options.join(", "));

@@ -2,9 +2,7 @@
 
 use super::applications::keep_observed;
 use crate::format::{Quantity, Scale, sizes};
-use gentle_experiment::results::{
-    Comparison, Distribution, HEADLINE, LinkResult, Mean, Paired, SchemeResult, SizeBin,
-};
+use gentle_experiment::results::{Comparison, Distribution, HEADLINE, LinkResult, Mean, Paired, SchemeResult, SizeBin};
 
 /// Number and half-width of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -17,18 +15,11 @@ pub(crate) struct Measured {
 
 impl Measured {
     pub(super) fn bare(value: Option<f64>) -> Self {
-        Self {
-            value,
-            ..Self::default()
-        }
+        Self { value, ..Self::default() }
     }
 
     pub(super) fn sampled(value: Option<f64>, ci95: Option<f64>) -> Self {
-        Self {
-            value,
-            ci95,
-            sampled: true,
-        }
+        Self { value, ci95, sampled: true }
     }
 
     pub(super) fn count(n: u64) -> Self {
@@ -175,9 +166,7 @@ impl Shown<'_> {
         let results = &comparison.results;
         let any = |is: fn(&SchemeResult) -> bool| results.iter().any(is);
         Shown {
-            bins: results
-                .first()
-                .map_or(&[][..], |r| &r.response_time_by_size),
+            bins: results.first().map_or(&[][..], |r| &r.response_time_by_size),
             leads: any(|r| {
                 let first = r.response_time_by_size.first();
                 first.is_some_and(|bin| bin.n + bin.unfinished > 0)
@@ -200,9 +189,7 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
     if comparison.results.iter().all(|r| r.connections == 0) {
         // Without connections only the links are left.
         let of_connections = |name: &str| {
-            ["response_time", "retransmission", "unfinished", "failed"]
-                .iter()
-                .any(|start| name.starts_with(start))
+            ["response_time", "retransmission", "unfinished", "failed"].iter().any(|start| name.starts_with(start))
         };
         all.retain(|metric| !metric.name.as_deref().is_some_and(of_connections));
         keep_observed(&mut all, comparison);
@@ -217,27 +204,21 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
 pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
     use Quantity::{Count, Share, Time};
 
-    let &Shown {
-        bins, leads, open, ..
-    } = shown;
+    let &Shown { bins, leads, open, .. } = shown;
     let of_bin = |i: usize, bin: &SizeBin| {
         let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));
         metric(&subject, "mean", Time, move |r| {
             let bin = r.response_time_by_size.get(i);
-            bin.map_or(Measured::default(), |b| {
-                Measured::sampled(b.mean_s, b.ci95_s)
-            })
+            bin.map_or(Measured::default(), |b| Measured::sampled(b.mean_s, b.ci95_s))
         })
         .named(format!("response_time_by_size.{i}.mean_s"))
         .about("response time of connections of this many segments")
     };
     let mut unfinished = Some(
-        metric("conn.", "unfinished", Count, |r| {
-            Measured::count(r.unfinished)
-        })
-        .named("unfinished")
-        .rank(if open { 1 } else { 8 })
-        .about("connections that had not completed when the drain ended"),
+        metric("conn.", "unfinished", Count, |r| Measured::count(r.unfinished))
+            .named("unfinished")
+            .rank(if open { 1 } else { 8 })
+            .about("connections that had not completed when the drain ended"),
     );
     let mut all = Vec::new();
     // The leading column is the response time of the shortest connections, if there are any.
@@ -264,24 +245,18 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
             .named("response_time_s.mean")
             .rank(if leads { 2 } else { 0 })
             .about("from the first SYN until the initiator knows that all its data and its FIN have arrived"),
-        metric("response", "p50", Time, |r| {
-            Measured::bare(r.response_time_s.p50)
-        })
-        .named("response_time_s.p50")
-        .rank(10)
-        .about("half of the connections took at most this long"),
-        metric("response", "p95", Time, |r| {
-            Measured::bare(r.response_time_s.p95)
-        })
-        .named("response_time_s.p95")
-        .rank(5)
-        .about("95 % of the connections took at most this long"),
-        metric("response", "p99", Time, |r| {
-            Measured::bare(r.response_time_s.p99)
-        })
-        .named("response_time_s.p99")
-        .rank(9)
-        .about("99 % of the connections took at most this long"),
+        metric("response", "p50", Time, |r| Measured::bare(r.response_time_s.p50))
+            .named("response_time_s.p50")
+            .rank(10)
+            .about("half of the connections took at most this long"),
+        metric("response", "p95", Time, |r| Measured::bare(r.response_time_s.p95))
+            .named("response_time_s.p95")
+            .rank(5)
+            .about("95 % of the connections took at most this long"),
+        metric("response", "p99", Time, |r| Measured::bare(r.response_time_s.p99))
+            .named("response_time_s.p99")
+            .rank(9)
+            .about("99 % of the connections took at most this long"),
     ]);
     let others = bins.iter().enumerate().skip(usize::from(leads));
     all.extend(others.map(|(i, bin)| {
@@ -297,12 +272,10 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
             .named("queue_delay_s.mean")
             .rank(8)
             .about("sojourn time in the queue under test"),
-        metric("queue", "p95", Time, |r| {
-            Measured::bare(r.queue_delay_s.p95)
-        })
-        .named("queue_delay_s.p95")
-        .rank(11)
-        .about("95 % of the packets had at most this sojourn time in the queue under test"),
+        metric("queue", "p95", Time, |r| Measured::bare(r.queue_delay_s.p95))
+            .named("queue_delay_s.p95")
+            .rank(11)
+            .about("95 % of the packets had at most this sojourn time in the queue under test"),
         metric("loss", "all", Share, |r| {
             let down = &r.links.down;
             Measured::sampled(down.loss.all, down.loss_ci95.all)
@@ -331,12 +304,10 @@ pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
         .named("retransmission.delay_mean_syn_part_s")
         .rank(7)
         .about("the part of the retransmission delay spent waiting for a SYN or SYN/ACK"),
-        metric("link", "used", Share, |r| {
-            Measured::sampled(r.utilization, r.utilization_ci95)
-        })
-        .named("utilization")
-        .rank(12)
-        .about("bytes that the link under test carried, of those that it could carry"),
+        metric("link", "used", Share, |r| Measured::sampled(r.utilization, r.utilization_ci95))
+            .named("utilization")
+            .rank(12)
+            .about("bytes that the link under test carried, of those that it could carry"),
     ]);
     all.extend(long_flows(shown.long));
     if shown.marks {
@@ -363,10 +334,7 @@ fn long_flows(has: [bool; 2]) -> Vec<Metric> {
     type Link = fn(&SchemeResult) -> &LinkResult;
     const DOWN: Link = |r| &r.links.down;
     const UP: Link = |r| &r.links.up;
-    let links = [
-        (DOWN, ["goodput", "fairness"], ""),
-        (UP, ["goodput up", "fairness up"], "links.up."),
-    ];
+    let links = [(DOWN, ["goodput", "fairness"], ""), (UP, ["goodput up", "fairness up"], "links.up.")];
     let used = links.into_iter().zip(has).filter(|(_, has)| *has);
     used.flat_map(|((of, [goodput, fairness], prefix), _)| {
         [
@@ -379,13 +347,13 @@ fn long_flows(has: [bool; 2]) -> Vec<Metric> {
             })
             .named(format!("{prefix}long_goodput_bps.mean"))
             .rank(4)
-            .about("payload that the long-lived flows of this direction received, as a share of what its link could carry"),
-            metric(fairness, "Jain", Quantity::Index, move |r| {
-                Measured::bare(of(r).jain_index)
-            })
-            .named(format!("{prefix}jain_index"))
-            .rank(12)
-            .about("Jain's index over the goodput of the long-lived flows of this direction"),
+            .about(
+                "payload that the long-lived flows of this direction received, as a share of what its link could carry",
+            ),
+            metric(fairness, "Jain", Quantity::Index, move |r| Measured::bare(of(r).jain_index))
+                .named(format!("{prefix}jain_index"))
+                .rank(12)
+                .about("Jain's index over the goodput of the long-lived flows of this direction"),
         ]
     })
     .collect()

@@ -16,10 +16,7 @@ use std::collections::BTreeMap;
 /// Long lines wrap to `width`. With `color`, headings are highlighted.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = head(comparison, width);
-    let results = comparison
-        .results
-        .iter()
-        .filter(|_| measured_anything(comparison));
+    let results = comparison.results.iter().filter(|_| measured_anything(comparison));
     for result in results {
         if !text.is_empty() {
             text.push('\n');
@@ -38,10 +35,7 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     let scenario = &comparison.scenario;
 
     page.heading(&r.label);
-    page.line(
-        "scenario",
-        &format!("{} ({})", scenario.title, scenario.source),
-    );
+    page.line("scenario", &format!("{} ({})", scenario.title, scenario.source));
     page.line("options", &pairs(&r.options));
     page.line("seeds", &count(r.seeds.into()));
     page.line("connections", &connections(r));
@@ -79,22 +73,10 @@ fn scheme(comparison: &Comparison, r: &SchemeResult, width: Option<usize>, color
     page.line("SYN", &share(r.loss.syn, r.loss_ci95.syn));
     page.line("SYN/ACK", &share(r.loss.synack, r.loss_ci95.synack));
 
-    link(
-        &mut page,
-        "Link under test",
-        &scenario.down,
-        &r.label,
-        &r.links.down,
-    );
+    link(&mut page, "Link under test", &scenario.down, &r.label, &r.links.down);
     page.line("ECN marks", &count(r.marks));
     long_flows(&mut page, &r.links.down);
-    link(
-        &mut page,
-        "Reverse link",
-        &scenario.up,
-        &scenario.up.qdisc,
-        &r.links.up,
-    );
+    link(&mut page, "Reverse link", &scenario.up, &scenario.up.qdisc, &r.links.up);
     long_flows(&mut page, &r.links.up);
     page.text
 }
@@ -105,10 +87,7 @@ fn long_flows(page: &mut Sheet, link: &LinkResult) {
         page.line("goodput, long flows", &rate(goodput.round() as u64));
     }
     if let Some(jain) = link.jain_index {
-        page.line(
-            "Jain's index",
-            &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)),
-        );
+        page.line("Jain's index", &Scale::of(Quantity::Index, std::iter::empty()).show(Some(jain)));
     }
 }
 
@@ -121,28 +100,16 @@ fn group_lines(page: &mut Sheet, group: &GroupResult) {
         by_size(page, &group.response_time_by_size);
         distribution(page, "handshake", &group.handshake_s);
         let (rtx, ci) = (&group.retransmission, &group.retransmission_ci95);
-        page.line(
-            "with SYN, SYN/ACK rtx.",
-            &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
-        );
+        page.line("with SYN, SYN/ACK rtx.", &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss));
     }
     for (suffix, link) in links {
         let Some(link) = link else {
             continue;
         };
         let throughput = |bps: f64| rate(bps.round() as u64);
-        page.line(
-            &format!("rate{suffix}"),
-            &interval(link.rate_bps.mean, link.rate_bps.ci95, throughput),
-        );
-        page.line(
-            &format!("share of link{suffix}"),
-            &share(link.share.mean, link.share.ci95),
-        );
-        page.line(
-            &format!("loss{suffix}"),
-            &share(link.loss.mean, link.loss.ci95),
-        );
+        page.line(&format!("rate{suffix}"), &interval(link.rate_bps.mean, link.rate_bps.ci95, throughput));
+        page.line(&format!("share of link{suffix}"), &share(link.share.mean, link.share.ci95));
+        page.line(&format!("loss{suffix}"), &share(link.loss.mean, link.loss.ci95));
         distribution(page, &format!("queue delay{suffix}"), &link.queue_delay_s);
     }
 }
@@ -151,48 +118,21 @@ fn group_lines(page: &mut Sheet, group: &GroupResult) {
 fn retransmissions(page: &mut Sheet, r: &SchemeResult) {
     page.heading("Retransmission");
     let (rtx, ci) = (&r.retransmission, &r.retransmission_ci95);
-    page.line(
-        "packets",
-        &share(rtx.packet_probability, ci.packet_probability),
-    );
-    page.line(
-        "SYN, SYN/ACK",
-        &share(rtx.syn_probability, ci.syn_probability),
-    );
+    page.line("packets", &share(rtx.packet_probability, ci.packet_probability));
+    page.line("SYN, SYN/ACK", &share(rtx.syn_probability, ci.syn_probability));
     page.line("share of SYN, SYN/ACK", &share(rtx.syn_share, ci.syn_share));
-    page.line(
-        "with SYN, SYN/ACK rtx.",
-        &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss),
-    );
+    page.line("with SYN, SYN/ACK rtx.", &share(rtx.connections_with_syn_loss, ci.connections_with_syn_loss));
     page.line("delay", &mean(rtx.delay_mean_s, ci.delay_mean_s));
-    page.line(
-        "  of it SYN, SYN/ACK",
-        &mean(rtx.delay_mean_syn_part_s, ci.delay_mean_syn_part_s),
-    );
-    page.line(
-        "  with SYN loss",
-        &mean(
-            rtx.delay_mean_with_syn_loss_s,
-            ci.delay_mean_with_syn_loss_s,
-        ),
-    );
-    page.line(
-        "  without",
-        &mean(
-            rtx.delay_mean_without_syn_loss_s,
-            ci.delay_mean_without_syn_loss_s,
-        ),
-    );
+    page.line("  of it SYN, SYN/ACK", &mean(rtx.delay_mean_syn_part_s, ci.delay_mean_syn_part_s));
+    page.line("  with SYN loss", &mean(rtx.delay_mean_with_syn_loss_s, ci.delay_mean_with_syn_loss_s));
+    page.line("  without", &mean(rtx.delay_mean_without_syn_loss_s, ci.delay_mean_without_syn_loss_s));
 }
 
 fn by_size(page: &mut Sheet, bins: &[SizeBin]) {
     for bin in bins {
         let n = plural(bin.n, "connection", "connections");
         let mean = mean(bin.mean_s, bin.ci95_s);
-        page.line(
-            &format!("{} segments", sizes(bin.min_segments, bin.max_segments)),
-            &format!("{mean}   {n}"),
-        );
+        page.line(&format!("{} segments", sizes(bin.min_segments, bin.max_segments)), &format!("{mean}   {n}"));
     }
 }
 
@@ -212,31 +152,13 @@ fn distribution(page: &mut Sheet, name: &str, d: &Distribution) {
 
 fn link(page: &mut Sheet, name: &str, link: &LinkSummary, qdisc: &str, r: &LinkResult) {
     page.heading(name);
-    page.line(
-        "link",
-        &format!(
-            "{}, {} one way, {qdisc}",
-            rate(link.rate_bps),
-            time(link.delay_s)
-        ),
-    );
+    page.line("link", &format!("{}, {} one way, {qdisc}", rate(link.rate_bps), time(link.delay_s)));
     page.line("used", &share(r.utilization, None));
     distribution(page, "queue delay", &r.queue_delay_s);
-    page.line(
-        "packets",
-        &format!("{} offered, {} sent", count(r.offered), count(r.sent)),
-    );
+    page.line("packets", &format!("{} offered, {} sent", count(r.offered), count(r.sent)));
     page.line("drops", &drops(&r.drops));
-    let loss = [
-        ("all", r.loss.all),
-        ("data", r.loss.data),
-        ("SYN", r.loss.syn),
-        ("SYN/ACK", r.loss.synack),
-    ];
-    let loss: Vec<String> = loss
-        .iter()
-        .map(|(kind, l)| format!("{kind} {}", share(*l, None)))
-        .collect();
+    let loss = [("all", r.loss.all), ("data", r.loss.data), ("SYN", r.loss.syn), ("SYN/ACK", r.loss.synack)];
+    let loss: Vec<String> = loss.iter().map(|(kind, l)| format!("{kind} {}", share(*l, None))).collect();
     page.line("loss", &loss.join(", "));
 }
 fn connections(r: &SchemeResult) -> String {
@@ -269,21 +191,11 @@ fn pairs(map: &BTreeMap<String, String>) -> String {
     if map.is_empty() {
         return "none".to_owned();
     }
-    map.iter()
-        .map(|(k, v)| format!("{k}={v}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    map.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ")
 }
 
 fn drops(drops: &BTreeMap<&'static str, u64>) -> String {
-    let counts: Vec<String> = drops
-        .iter()
-        .filter(|(_, n)| **n > 0)
-        .map(|(reason, n)| format!("{} {reason}", count(*n)))
-        .collect();
-    if counts.is_empty() {
-        "none".to_owned()
-    } else {
-        counts.join(", ")
-    }
+    let counts: Vec<String> =
+        drops.iter().filter(|(_, n)| **n > 0).map(|(reason, n)| format!("{} {reason}", count(*n))).collect();
+    if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
 }

@@ -22,11 +22,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text.push('\n');
     }
     if measured_anything(comparison) {
-        let Rows {
-            table,
-            missing,
-            legend,
-        } = rows(comparison, metrics(comparison), width, color);
+        let Rows { table, missing, legend } = rows(comparison, metrics(comparison), width, color);
         text += &table;
         text.push('\n');
         text += &paragraph("", &legend, width);
@@ -38,11 +34,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
         text.push('\n');
         let mut any_missing = false;
         for application in applications(comparison) {
-            let Rows {
-                table,
-                missing,
-                legend,
-            } = rows(comparison, application.metrics, width, color);
+            let Rows { table, missing, legend } = rows(comparison, application.metrics, width, color);
             any_missing |= !missing.is_empty();
             text += &heading(&application.title, width, color);
             text += &table;
@@ -63,11 +55,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
-pub fn table_with_assumptions(
-    comparison: &Comparison,
-    width: Option<usize>,
-    color: bool,
-) -> String {
+pub fn table_with_assumptions(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
     let mut text = table(comparison, width, color);
     if !comparison.scenario.assumptions.is_empty() {
         text.push('\n');
@@ -127,12 +115,7 @@ fn rows(comparison: &Comparison, metrics: Vec<Metric>, width: Option<usize>, col
         .map(|metric| {
             let values = metric.measure(&comparison.results);
             let (best, scale) = (metric.best(&comparison.results), metric.scale(&values));
-            Column {
-                metric,
-                values,
-                best,
-                scale,
-            }
+            Column { metric, values, best, scale }
         })
         .filter(|column| column.metric.rank == 0 || column.values.iter().any(|m| m.value.is_some()))
         .collect();
@@ -141,9 +124,7 @@ fn rows(comparison: &Comparison, metrics: Vec<Metric>, width: Option<usize>, col
     let mut left_out = 0;
     loop {
         let drawn = draw(comparison, &columns, intervals, width, color);
-        let least = (0..columns.len())
-            .max_by_key(|&i| columns[i].metric.rank)
-            .unwrap_or(0);
+        let least = (0..columns.len()).max_by_key(|&i| columns[i].metric.rank).unwrap_or(0);
         let rank = columns[least].metric.rank;
         if rank == 0 || fits(&drawn, width) {
             return Rows {
@@ -162,7 +143,8 @@ fn rows(comparison: &Comparison, metrics: Vec<Metric>, width: Option<usize>, col
 }
 
 /// Note below the tables of applications if a narrow terminal does not show all of them.
-const NARROW: &str = "Not shown for lack of space: further columns and intervals of applications; see --csv, --html or --json.";
+const NARROW: &str =
+    "Not shown for lack of space: further columns and intervals of applications; see --csv, --html or --json.";
 
 /// Note on the columns and intervals that a narrow terminal does not show, with the options that show them.
 fn missing(left_out: u64, intervals: Intervals, width: Option<usize>) -> String {
@@ -195,13 +177,7 @@ const WANTED: u8 = 6;
 /// Maximum length of a label on one line: that of the longest of the schemes compared by default.
 const LABEL: usize = 30;
 
-fn draw(
-    comparison: &Comparison,
-    columns: &[Column],
-    intervals: Intervals,
-    width: Option<usize>,
-    color: bool,
-) -> Table {
+fn draw(comparison: &Comparison, columns: &[Column], intervals: Intervals, width: Option<usize>, color: bool) -> Table {
     let mut table = bare(STYLE, color);
     let head = columns.iter().map(|c| {
         let detail = match c.scale.unit {
@@ -215,15 +191,9 @@ fn draw(
         let cells = columns.iter().map(|c| {
             let shown = intervals == Intervals::All || c.metric.rank <= LEADING;
             let reference = comparison.reference.as_deref();
-            let text = c
-                .metric
-                .show(&c.scale, result, reference, c.values[i], shown);
+            let text = c.metric.show(&c.scale, result, reference, c.values[i], shown);
             let cell = Cell::new(text);
-            if c.best[i] {
-                cell.fg(Color::Green).add_attribute(Attribute::Bold)
-            } else {
-                cell
-            }
+            if c.best[i] { cell.fg(Color::Green).add_attribute(Attribute::Bold) } else { cell }
         });
         let label = match width {
             Some(width) => folded(&plain(&result.label), LABEL.max(width / 4)),

@@ -58,42 +58,18 @@ impl Column {
 
 /// All columns, in the order of the file.
 pub const COLUMNS: &[Column] = &[
-    Column {
-        name: "start_s",
-        about: "time of the first segment, seconds since 1970",
-        read: Read::Time(|r| r.start),
-    },
-    Column {
-        name: "end_s",
-        about: "time of the last segment, seconds since 1970",
-        read: Read::Time(|r| r.end),
-    },
+    Column { name: "start_s", about: "time of the first segment, seconds since 1970", read: Read::Time(|r| r.start) },
+    Column { name: "end_s", about: "time of the last segment, seconds since 1970", read: Read::Time(|r| r.end) },
     Column {
         name: "client",
         about: "address of the initiator: the host that sent the SYN; without a captured SYN, the one that received \
                 the SYN/ACK, otherwise the sender of the first segment",
         read: Read::Text(|r| r.client.to_string()),
     },
-    Column {
-        name: "client_port",
-        about: "port of the initiator",
-        read: Read::Port(|r| r.client_port),
-    },
-    Column {
-        name: "server",
-        about: "address of the responder",
-        read: Read::Text(|r| r.server.to_string()),
-    },
-    Column {
-        name: "server_port",
-        about: "port of the responder",
-        read: Read::Port(|r| r.server_port),
-    },
-    Column {
-        name: "syn_seen",
-        about: "whether the SYN was captured",
-        read: Read::Flag(|r| r.syn_seen),
-    },
+    Column { name: "client_port", about: "port of the initiator", read: Read::Port(|r| r.client_port) },
+    Column { name: "server", about: "address of the responder", read: Read::Text(|r| r.server.to_string()) },
+    Column { name: "server_port", about: "port of the responder", read: Read::Port(|r| r.server_port) },
+    Column { name: "syn_seen", about: "whether the SYN was captured", read: Read::Flag(|r| r.syn_seen) },
     Column {
         name: "established",
         about: "whether the three-way handshake was captured",

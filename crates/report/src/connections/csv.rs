@@ -15,8 +15,7 @@ impl<W: Write> CsvWriter<W> {
     /// Creates a writer and writes the header.
     pub fn new(to: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(to);
-        out.write_record(COLUMNS.iter().map(|column| column.name))
-            .map_err(of_csv)?;
+        out.write_record(COLUMNS.iter().map(|column| column.name)).map_err(of_csv)?;
         Ok(Self { out })
     }
 

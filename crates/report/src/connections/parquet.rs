@@ -6,9 +6,7 @@ use crate::failure::of_parquet;
 use gentle_trace::row::Row;
 use gentle_units::Nanos;
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
-};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -38,16 +36,8 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_created_by(concat!("gentle version ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let schema = schema().map_err(of_parquet)?;
-        let out = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))
-            .map_err(of_parquet)?;
-        Ok(Self {
-            out,
-            columns: COLUMNS
-                .iter()
-                .map(|column| Buffer::of(&column.read))
-                .collect(),
-            rows: 0,
-        })
+        let out = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties)).map_err(of_parquet)?;
+        Ok(Self { out, columns: COLUMNS.iter().map(|column| Buffer::of(&column.read)).collect(), rows: 0 })
     }
 
     /// Writes a connection; writes a row group when it is full.
@@ -159,9 +149,7 @@ fn whole(n: u64) -> i64 {
 
 fn schema() -> Result<Type, ParquetError> {
     let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new));
-    Type::group_type_builder("connection")
-        .with_fields(fields.collect::<Result<_, _>>()?)
-        .build()
+    Type::group_type_builder("connection").with_fields(fields.collect::<Result<_, _>>()?).build()
 }
 
 fn field(column: &Column) -> Result<Type, ParquetError> {
@@ -170,10 +158,7 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         Read::Flag(_) => (Physical::BOOLEAN, None),
         Read::Port(_) => (Physical::INT32, Some(LogicalType::integer(16, false))),
         Read::Count(_) => (Physical::INT64, None),
-        Read::Time(_) => (
-            Physical::INT64,
-            Some(LogicalType::timestamp(true, TimeUnit::NANOS)),
-        ),
+        Read::Time(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
         Read::Span(_) => (Physical::DOUBLE, None),
     };
     let (name, repetition) = match column.read {
@@ -181,8 +166,5 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         Read::Span(_) => (column.name, Repetition::OPTIONAL),
         _ => (column.name, Repetition::REQUIRED),
     };
-    Type::primitive_type_builder(name, physical)
-        .with_logical_type(logical)
-        .with_repetition(repetition)
-        .build()
+    Type::primitive_type_builder(name, physical).with_logical_type(logical).with_repetition(repetition).build()
 }

@@ -41,26 +41,15 @@ impl Span {
                 true if from_zero => (low / 2.0, high * 3.0),
                 true => (low / 3.0, high * 3.0),
                 false => {
-                    let (from, to) = if from_zero {
-                        (low.min(0.0), high.max(0.0))
-                    } else {
-                        (low, high)
-                    };
+                    let (from, to) = if from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
                     let room = 0.4 * (to - from);
                     // Quantities that are never negative have no interval below 0.
-                    let least = if low >= 0.0 {
-                        (low - room).max(0.0)
-                    } else {
-                        low - room
-                    };
+                    let least = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
                     (least, high + room)
                 }
             };
             let low = if log && from_zero { least } else { low };
-            intervals
-                .map(|end| end.clamp(least, most))
-                .filter(usable)
-                .fold((low, high), bounds)
+            intervals.map(|end| end.clamp(least, most)).filter(usable).fold((low, high), bounds)
         });
         let (low, high) = match (low <= high, log) {
             (true, _) => (low, high),
@@ -88,10 +77,7 @@ impl Span {
         }
         let step = nice_step((high - low) / count.max(1) as f64);
         if !fixed {
-            (low, high) = (
-                (low / step).floor() * step,
-                (high / step - 1e-9).ceil() * step,
-            );
+            (low, high) = ((low / step).floor() * step, (high / step - 1e-9).ceil() * step);
         }
         let first = (low / step - 1e-9).ceil();
         let ticks = (0..=4 * count.max(1)).map(|i| (first + i as f64) * step);
@@ -99,39 +85,26 @@ impl Span {
             log: false,
             low,
             high,
-            ticks: ticks
-                .take_while(|tick| *tick <= high + 1e-9 * step)
-                .collect(),
+            ticks: ticks.take_while(|tick| *tick <= high + 1e-9 * step).collect(),
             between: Vec::new(),
         }
     }
 
     fn logarithmic(low: f64, high: f64, fixed: bool, count: usize) -> Span {
-        let (mut first, mut last) = (
-            libm::log10(low).floor() as i32,
-            libm::log10(high).ceil() as i32,
-        );
+        let (mut first, mut last) = (libm::log10(low).floor() as i32, libm::log10(high).ceil() as i32);
         if first == last {
             (first, last) = (first - 1, last + 1);
         }
         let of = |digits: &[f64]| -> Vec<f64> {
             let decades = (first..=last).map(|decade| libm::exp10(f64::from(decade)));
-            decades
-                .flat_map(|decade| digits.iter().map(move |digit| digit * decade))
-                .collect()
+            decades.flat_map(|decade| digits.iter().map(move |digit| digit * decade)).collect()
         };
         let fine = of(&[1.0, 2.0, 5.0]);
         let (low, high) = match fixed {
             true => (low, high),
             false => {
-                let mut below = fine
-                    .iter()
-                    .copied()
-                    .filter(|tick| *tick <= low * (1.0 + 1e-9));
-                let above = fine
-                    .iter()
-                    .copied()
-                    .find(|tick| *tick >= high * (1.0 - 1e-9));
+                let mut below = fine.iter().copied().filter(|tick| *tick <= low * (1.0 + 1e-9));
+                let above = fine.iter().copied().find(|tick| *tick >= high * (1.0 - 1e-9));
                 let low = below.next_back().unwrap_or(libm::exp10(f64::from(first)));
                 let high = above.unwrap_or(libm::exp10(f64::from(last)));
                 match low < high {
@@ -149,41 +122,21 @@ impl Span {
         let (ticks, between) = if fine.len() <= count + 1 && fine.len() >= 2 {
             (fine, digits)
         } else if decades.len() <= count + 1 && decades.len() >= 2 {
-            (
-                decades,
-                if digits.len() <= 60 {
-                    digits
-                } else {
-                    Vec::new()
-                },
-            )
+            (decades, if digits.len() <= 60 { digits } else { Vec::new() })
         } else if decades.len() >= 2 {
             let every = decades.len().div_ceil(count.max(1));
             (decades.into_iter().step_by(every).collect(), Vec::new())
         } else {
-            (
-                Span::linear(low, high, true, false, count).ticks,
-                Vec::new(),
-            )
+            (Span::linear(low, high, true, false, count).ticks, Vec::new())
         };
-        Span {
-            log: true,
-            low,
-            high,
-            ticks,
-            between,
-        }
+        Span { log: true, low, high, ticks, between }
     }
 
     /// Position of `value`: 0 at the lower end of the axis, 1 at the upper end. `None`: the axis cannot have it.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let (low, high, value) = match self.log {
             true if value <= 1.0 / LARGEST => return None,
-            true => (
-                libm::log10(self.low),
-                libm::log10(self.high),
-                libm::log10(value),
-            ),
+            true => (libm::log10(self.low), libm::log10(self.high), libm::log10(value)),
             false => (self.low, self.high, value),
         };
         Some((value - low) / (high - low)).filter(|place| place.is_finite() && place.abs() < 1e6)
@@ -209,15 +162,9 @@ impl Span {
 /// The smallest of 1, 2 and 5 times a power of ten that is not smaller than `step`.
 fn nice_step(step: f64) -> f64 {
     let power = libm::exp10(libm::log10(step).floor());
-    let factor = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|f| f * power >= step * (1.0 - 1e-9));
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * power >= step * (1.0 - 1e-9));
     let nice = factor.unwrap_or(10.0) * power;
-    if nice > 0.0 && nice.is_finite() {
-        nice
-    } else {
-        1.0
-    }
+    if nice > 0.0 && nice.is_finite() { nice } else { 1.0 }
 }
 
 /// Digits after the decimal point that a multiple of `step` has.
@@ -288,57 +235,27 @@ mod tests {
     use super::*;
 
     fn linear(values: &[f64], count: usize) -> Vec<String> {
-        let span = Span::new(
-            &Axis::linear("", ""),
-            values.iter().copied(),
-            std::iter::empty(),
-            false,
-            count,
-        );
-        span.numbers()
-            .into_iter()
-            .map(|(_, number)| number)
-            .collect()
+        let span = Span::new(&Axis::linear("", ""), values.iter().copied(), std::iter::empty(), false, count);
+        span.numbers().into_iter().map(|(_, number)| number).collect()
     }
 
     fn log(values: &[f64], count: usize) -> Vec<String> {
-        let span = Span::new(
-            &Axis::log("", ""),
-            values.iter().copied(),
-            std::iter::empty(),
-            false,
-            count,
-        );
-        span.numbers()
-            .into_iter()
-            .map(|(_, number)| number)
-            .collect()
+        let span = Span::new(&Axis::log("", ""), values.iter().copied(), std::iter::empty(), false, count);
+        span.numbers().into_iter().map(|(_, number)| number).collect()
     }
 
     #[test]
     fn ticks_of_linear_axes_are_round() {
-        assert_eq!(
-            linear(&[0.0, 1.0], 5),
-            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"].map(|t| t.replace("0.0", "0"))
-        );
-        assert_eq!(
-            linear(&[30.0, 87.0], 5),
-            ["0", "20", "40", "60", "80", "100"]
-        );
+        assert_eq!(linear(&[0.0, 1.0], 5), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"].map(|t| t.replace("0.0", "0")));
+        assert_eq!(linear(&[30.0, 87.0], 5), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(linear(&[80.0, 99.0], 4), ["80", "85", "90", "95", "100"]);
         assert_eq!(linear(&[-3.0, 4.0], 4), ["−4", "−2", "0", "2", "4"]);
-        assert_eq!(
-            linear(&[2e6, 8e6], 4),
-            ["0", "2×10⁶", "4×10⁶", "6×10⁶", "8×10⁶"]
-        );
+        assert_eq!(linear(&[2e6, 8e6], 4), ["0", "2×10⁶", "4×10⁶", "6×10⁶", "8×10⁶"]);
     }
 
     #[test]
     fn ticks_of_logarithmic_axes_are_decades_or_finer() {
-        assert_eq!(
-            log(&[1.0, 10_000.0], 5),
-            ["1", "10", "100", "1,000", "10,000"]
-        );
+        assert_eq!(log(&[1.0, 10_000.0], 5), ["1", "10", "100", "1,000", "10,000"]);
         assert_eq!(log(&[0.15, 2.0], 5), ["0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(log(&[1e-9, 1e9], 5).len(), 5);
     }
@@ -346,13 +263,7 @@ mod tests {
     #[test]
     fn intervals_do_not_dwarf_the_values() {
         let span = |axis: Axis, from_zero| {
-            Span::new(
-                &axis,
-                [2.0, 10.0].into_iter(),
-                [-500.0, 900.0].into_iter(),
-                from_zero,
-                5,
-            )
+            Span::new(&axis, [2.0, 10.0].into_iter(), [-500.0, 900.0].into_iter(), from_zero, 5)
         };
         assert_eq!(span(Axis::linear("", ""), true).high, 15.0);
         assert_eq!(span(Axis::linear("", ""), false).low, 0.0);
@@ -362,22 +273,9 @@ mod tests {
 
     #[test]
     fn odd_values_leave_an_axis() {
-        for values in [
-            vec![],
-            vec![0.0],
-            vec![5.0],
-            vec![-1e300, 1e300],
-            vec![f64::NAN],
-            vec![1e-300, 1e99],
-        ] {
+        for values in [vec![], vec![0.0], vec![5.0], vec![-1e300, 1e300], vec![f64::NAN], vec![1e-300, 1e99]] {
             for axis in [Axis::linear("", ""), Axis::log("", "")] {
-                let span = Span::new(
-                    &axis,
-                    values.iter().copied(),
-                    values.iter().copied(),
-                    true,
-                    5,
-                );
+                let span = Span::new(&axis, values.iter().copied(), values.iter().copied(), true, 5);
                 assert!(span.low < span.high, "{values:?}");
                 assert!((1..40).contains(&span.ticks.len()), "{values:?} {span:?}");
             }

@@ -36,35 +36,16 @@ impl Layout {
     pub(super) fn new(bars: &Bars, width: i32) -> Layout {
         let looks = Look::of_all(bars.series.iter().map(|series| series.published));
         let entries = bars.series.iter().zip(&looks).map(|(series, look)| {
-            let sample = if series.published {
-                Sample::Mark
-            } else {
-                Sample::Area
-            };
+            let sample = if series.published { Sample::Mark } else { Sample::Area };
             (series.label.clone(), *look, sample)
         });
         let legend = Legend::new(entries, width - 200);
         let (values, intervals) = ends(bars);
-        let values = Span::new(
-            &bars.y,
-            values.into_iter(),
-            intervals.into_iter(),
-            true,
-            ticks_across(width),
-        );
+        let values = Span::new(&bars.y, values.into_iter(), intervals.into_iter(), true, ticks_across(width));
 
         let numbers = values.numbers();
-        let number = numbers
-            .iter()
-            .map(|(_, number)| text_width(number, Size::Tick))
-            .max()
-            .unwrap_or(0);
-        let widest = bars
-            .categories
-            .iter()
-            .map(|name| text_width(name, Size::Tick))
-            .max()
-            .unwrap_or(0);
+        let number = numbers.iter().map(|(_, number)| text_width(number, Size::Tick)).max().unwrap_or(0);
+        let widest = bars.categories.iter().map(|name| text_width(name, Size::Tick)).max().unwrap_or(0);
         let count = i32::try_from(bars.categories.len().max(1)).unwrap_or(i32::MAX);
         let left = 150 + Size::Axis.line() + number + 150;
         let upright = widest + 200 <= (width - left - 150) / count;
@@ -75,53 +56,25 @@ impl Layout {
         let (left, right, bottom) = match upright {
             true => (left, width - 150, top + plot_height(width)),
             false => {
-                let last = numbers
-                    .last()
-                    .map_or(0, |(_, number)| text_width(number, Size::Tick));
+                let last = numbers.last().map_or(0, |(_, number)| text_width(number, Size::Tick));
                 let left = 100 + widest.min(width * 45 / 100) + 130;
                 let category = beside * bar + BETWEEN;
-                (
-                    left,
-                    width - (last / 2).max(150) - 50,
-                    top + category.saturating_mul(count.min(2_000)),
-                )
+                (left, width - (last / 2).max(150) - 50, top + category.saturating_mul(count.min(2_000)))
             }
         };
         let room = if upright { i32::MAX } else { left - 230 };
-        let names = bars
-            .categories
-            .iter()
-            .map(|name| fit(name, Size::Tick, room))
-            .collect();
-        Layout {
-            bars: bars.clone(),
-            looks,
-            legend,
-            names,
-            values,
-            upright,
-            bar,
-            top,
-            bottom,
-            left,
-            right,
-        }
+        let names = bars.categories.iter().map(|name| fit(name, Size::Tick, room)).collect();
+        Layout { bars: bars.clone(), looks, legend, names, values, upright, bar, top, bottom, left, right }
     }
 
     /// Position on the canvas. `category` is 0 at the start of the first category and 1 at the end of the last one.
     fn at(&self, category: f64, value: f64) -> At {
-        let (width, height) = (
-            f64::from(self.right - self.left),
-            f64::from(self.bottom - self.top),
-        );
+        let (width, height) = (f64::from(self.right - self.left), f64::from(self.bottom - self.top));
         let (across, down) = match self.upright {
             true => (width * category, height * (1.0 - value)),
             false => (width * value, height * category),
         };
-        (
-            self.left + across.round() as i32,
-            self.top + down.round() as i32,
-        )
+        (self.left + across.round() as i32, self.top + down.round() as i32)
     }
 
     fn axes(&self, canvas: &Canvas<'_>) {
@@ -153,31 +106,15 @@ impl Layout {
             let label = fit(&label, Size::Axis, self.right - 100);
             let half = text_width(&label, Size::Axis) / 2;
             // Below the middle of the axis, and on the canvas.
-            let x = self
-                .left
-                .midpoint(self.right)
-                .min(self.right + 100 - half)
-                .max(half + 50);
+            let x = self.left.midpoint(self.right).min(self.right + 100 - half).max(half + 50);
             let at = (x, self.bottom + 130 + Size::Tick.line() + 60);
             canvas.text(at, (HPos::Center, VPos::Top), &label, Size::Axis, INK);
         }
         for (i, name) in self.names.iter().enumerate() {
             let (x, y) = self.at(self.middle(i), 0.0);
             match self.upright {
-                true => canvas.text(
-                    (x, self.bottom + 130),
-                    (HPos::Center, VPos::Top),
-                    name,
-                    Size::Tick,
-                    INK,
-                ),
-                false => canvas.text(
-                    (self.left - 130, y),
-                    (HPos::Right, VPos::Center),
-                    name,
-                    Size::Tick,
-                    INK,
-                ),
+                true => canvas.text((x, self.bottom + 130), (HPos::Center, VPos::Top), name, Size::Tick, INK),
+                false => canvas.text((self.left - 130, y), (HPos::Right, VPos::Center), name, Size::Tick, INK),
             }
         }
     }
@@ -243,12 +180,7 @@ impl Layout {
 
     /// Draws our values of category `i`.
     fn ours(&self, canvas: &Canvas<'_>, i: usize) {
-        let ours = self
-            .bars
-            .series
-            .iter()
-            .zip(&self.looks)
-            .filter(|(series, _)| !series.published);
+        let ours = self.bars.series.iter().zip(&self.looks).filter(|(series, _)| !series.published);
         let mut below = 0.0;
         let mut whiskers = Vec::new();
         for (bar, (series, look)) in ours.enumerate() {
@@ -260,27 +192,13 @@ impl Layout {
                 self.missing(canvas, lane);
                 continue;
             };
-            let (from, to) = if self.bars.stacked {
-                (below, below + value)
-            } else {
-                (0.0, value)
-            };
+            let (from, to) = if self.bars.stacked { (below, below + value) } else { (0.0, value) };
             below = to;
             let place = |value| self.values.place(value);
             let Some(end) = place(to) else { continue };
-            self.bar(
-                canvas,
-                lane,
-                place(from).unwrap_or_else(|| self.values.ground()),
-                end,
-                *look,
-            );
+            self.bar(canvas, lane, place(from).unwrap_or_else(|| self.values.ground()), end, *look);
             if let Some(half) = estimate.ci95.filter(|half| half.is_finite()) {
-                whiskers.push((
-                    lane,
-                    place(to - half).unwrap_or(-1.0),
-                    place(to + half).unwrap_or(2.0),
-                ));
+                whiskers.push((lane, place(to - half).unwrap_or(-1.0), place(to + half).unwrap_or(2.0)));
             }
         }
         for (lane, low, high) in whiskers {
@@ -292,31 +210,14 @@ impl Layout {
     fn missing(&self, canvas: &Canvas<'_>, lane: f64) {
         let (x, y) = self.at(lane, self.values.ground());
         match self.upright {
-            true => canvas.text(
-                (x, y - 60),
-                (HPos::Center, VPos::Bottom),
-                "–",
-                Size::Tick,
-                MUTED,
-            ),
-            false => canvas.text(
-                (x + 80, y),
-                (HPos::Left, VPos::Center),
-                "–",
-                Size::Tick,
-                MUTED,
-            ),
+            true => canvas.text((x, y - 60), (HPos::Center, VPos::Bottom), "–", Size::Tick, MUTED),
+            false => canvas.text((x + 80, y), (HPos::Left, VPos::Center), "–", Size::Tick, MUTED),
         }
     }
 
     /// Draws the published values of category `i`: on the bar with the same place in the order, if there are as many.
     fn published(&self, canvas: &Canvas<'_>, i: usize) {
-        let published = self
-            .bars
-            .series
-            .iter()
-            .zip(&self.looks)
-            .filter(|(series, _)| series.published);
+        let published = self.bars.series.iter().zip(&self.looks).filter(|(series, _)| series.published);
         let count = published.clone().count();
         for (bar, (series, look)) in published.enumerate() {
             let lane = match count == beside(&self.bars) && !self.bars.stacked {
@@ -326,8 +227,7 @@ impl Layout {
             let Some(estimate) = series.values.get(i) else {
                 continue;
             };
-            let place =
-                |value: Option<f64>| self.values.place(value.filter(|value| value.is_finite())?);
+            let place = |value: Option<f64>| self.values.place(value.filter(|value| value.is_finite())?);
             let Some(end) = place(estimate.value).filter(|end| (0.0..=1.0).contains(end)) else {
                 continue;
             };
@@ -343,11 +243,7 @@ impl Layout {
 
 impl canvas::Layout for Layout {
     fn height(&self) -> i32 {
-        let below = if self.upright {
-            0
-        } else {
-            60 + Size::Axis.line()
-        };
+        let below = if self.upright { 0 } else { 60 + Size::Axis.line() };
         self.bottom + 130 + Size::Tick.line() + below + 60
     }
 
@@ -372,11 +268,7 @@ impl From<Layout> for Box<dyn canvas::Layout> {
 
 /// Number of bars beside each other in a category.
 fn beside(bars: &Bars) -> usize {
-    let ours = bars
-        .series
-        .iter()
-        .filter(|series| !series.published)
-        .count();
+    let ours = bars.series.iter().filter(|series| !series.published).count();
     if bars.stacked { 1 } else { ours.max(1) }
 }
 

@@ -4,13 +4,9 @@ use super::style::{Dash, FAMILY, FONT, Mark};
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{
-    Circle, DashedPathElement, Drawable, PathElement, PointCollection, Polygon, Rectangle,
-};
+use plotters::element::{Circle, DashedPathElement, Drawable, PathElement, PointCollection, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{
-    Color, FontStyle, FontTransform, IntoFont, RGBColor, TextStyle, register_font,
-};
+use plotters::style::{Color, FontStyle, FontTransform, IntoFont, RGBColor, TextStyle, register_font};
 use std::sync::Once;
 
 /// Position: right and down from the upper left corner, in hundredths of a millimetre.
@@ -76,11 +72,7 @@ pub(super) fn fit(text: &str, size: Size, width: i32) -> String {
 
 /// Height of a plot in a figure of `width`.
 pub(super) fn plot_height(width: i32) -> i32 {
-    if is_wide(width) {
-        6_400
-    } else {
-        width * 54 / 100
-    }
+    if is_wide(width) { 6_400 } else { width * 54 / 100 }
 }
 
 /// Number of ticks on a horizontal axis in a figure of `width`, about.
@@ -130,11 +122,7 @@ impl Canvas<'_> {
             canvas.area.present().expect("a string takes all text");
         }
         let shapes = drawn.split_once('>').map_or("", |(_, shapes)| shapes);
-        Drawing {
-            width,
-            height,
-            shapes: shapes.trim_start().to_owned(),
-        }
+        Drawing { width, height, shapes: shapes.trim_start().to_owned() }
     }
 
     pub(super) fn line(&self, from: At, to: At, color: RGBColor, width: u32) {
@@ -196,30 +184,13 @@ impl Canvas<'_> {
 
     /// Writes `text` from bottom to top, centred at `at`.
     pub(super) fn text_upwards(&self, at: At, text: &str, size: Size, color: RGBColor) {
-        self.write(
-            at,
-            (HPos::Center, VPos::Center),
-            text,
-            size,
-            color,
-            FontTransform::Rotate270,
-        );
+        self.write(at, (HPos::Center, VPos::Center), text, size, color, FontTransform::Rotate270);
     }
 
-    fn write(
-        &self,
-        at: At,
-        (h, v): Anchor,
-        text: &str,
-        size: Size,
-        color: RGBColor,
-        turn: FontTransform,
-    ) {
+    fn write(&self, at: At, (h, v): Anchor, text: &str, size: Size, color: RGBColor, turn: FontTransform) {
         let font = (FAMILY, size.plotters()).into_font().transform(turn);
         let style = TextStyle::from(font).color(&color).pos(Pos::new(h, v));
-        self.area
-            .draw_text(&printable(text), &style, at)
-            .expect("a string takes all text");
+        self.area.draw_text(&printable(text), &style, at).expect("a string takes all text");
     }
 
     fn put<'b, E>(&self, element: &'b E)

@@ -35,54 +35,23 @@ impl Layout {
 
         let points = || curves.lines.iter().flat_map(|line| &line.points);
         let across = points().map(|point| point.x);
-        let x = Span::new(
-            &curves.x,
-            across,
-            std::iter::empty(),
-            false,
-            ticks_across(width),
-        );
+        let x = Span::new(&curves.x, across, std::iter::empty(), false, ticks_across(width));
         let ends = points().flat_map(|point| <[f64; 2]>::from(interval(point)));
-        let y = Span::new(
-            &curves.y,
-            points().map(|point| point.y),
-            ends,
-            false,
-            TICKS_UP,
-        );
+        let y = Span::new(&curves.y, points().map(|point| point.y), ends, false, TICKS_UP);
 
         let numbers = y.numbers();
-        let number = numbers
-            .iter()
-            .map(|(_, number)| text_width(number, Size::Tick))
-            .max();
+        let number = numbers.iter().map(|(_, number)| text_width(number, Size::Tick)).max();
         let left = 150 + Size::Axis.line() + number.unwrap_or(0) + 150;
-        let last = x
-            .numbers()
-            .last()
-            .map_or(0, |(_, number)| text_width(number, Size::Tick));
+        let last = x.numbers().last().map_or(0, |(_, number)| text_width(number, Size::Tick));
         let right = width - (last / 2).max(150) - 50;
         let top = legend.height() + 200;
-        Layout {
-            curves: curves.clone(),
-            looks,
-            legend,
-            x,
-            y,
-            top,
-            bottom: top + plot_height(width),
-            left,
-            right,
-        }
+        Layout { curves: curves.clone(), looks, legend, x, y, top, bottom: top + plot_height(width), left, right }
     }
 
     fn at(&self, (x, y): Place) -> At {
         let across = f64::from(self.right - self.left) * x;
         let down = f64::from(self.bottom - self.top) * (1.0 - y);
-        (
-            self.left + across.round() as i32,
-            self.top + down.round() as i32,
-        )
+        (self.left + across.round() as i32, self.top + down.round() as i32)
     }
 
     fn place(&self, x: f64, y: f64) -> Option<Place> {
@@ -124,34 +93,19 @@ impl Layout {
             let (_, y) = self.at((0.0, place));
             canvas.line((self.left - 45, y), (self.left, y), MUTED, 15);
         }
-        let corners = vec![
-            (self.left, self.top),
-            (self.left, self.bottom),
-            (self.right, self.bottom),
-        ];
+        let corners = vec![(self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)];
         canvas.path(corners, MUTED, 25, None);
 
         let label = fit(&title(&self.curves.x), Size::Axis, self.right - self.left);
-        let at = (
-            self.left.midpoint(self.right),
-            self.bottom + 130 + Size::Tick.line() + 60,
-        );
+        let at = (self.left.midpoint(self.right), self.bottom + 130 + Size::Tick.line() + 60);
         canvas.text(at, (HPos::Center, VPos::Top), &label, Size::Axis, INK);
-        let label = fit(
-            &title(&self.curves.y),
-            Size::Axis,
-            self.bottom - self.top + 200,
-        );
+        let label = fit(&title(&self.curves.y), Size::Axis, self.bottom - self.top + 200);
         let at = (50 + Size::Axis.line() / 2, self.top.midpoint(self.bottom));
         canvas.text_upwards(at, &label, Size::Axis, INK);
     }
 
     fn line(&self, canvas: &Canvas<'_>, line: &Line, look: Look) {
-        let places: Vec<Place> = line
-            .points
-            .iter()
-            .filter_map(|point| self.place(point.x, point.y))
-            .collect();
+        let places: Vec<Place> = line.points.iter().filter_map(|point| self.place(point.x, point.y)).collect();
         let path = match line.draw {
             Draw::Points => Vec::new(),
             Draw::Line | Draw::Marks => thinned(&places),
@@ -160,23 +114,14 @@ impl Layout {
         for part in clipped(&path) {
             let mut points: Vec<At> = part.into_iter().map(|place| self.at(place)).collect();
             points.dedup();
-            canvas.path(
-                points,
-                look.color,
-                if line.published { 25 } else { 35 },
-                look.dash,
-            );
+            canvas.path(points, look.color, if line.published { 25 } else { 35 }, look.dash);
         }
         for point in &line.points {
             self.whisker(canvas, point, look);
         }
         if matches!(line.draw, Draw::Marks | Draw::Points) {
             let within = |(x, y): &Place| (0.0..=1.0).contains(x) && (0.0..=1.0).contains(y);
-            let visible: Vec<At> = places
-                .into_iter()
-                .filter(within)
-                .map(|p| self.at(p))
-                .collect();
+            let visible: Vec<At> = places.into_iter().filter(within).map(|p| self.at(p)).collect();
             let size = match (line.published, visible.len() > MANY) {
                 (true, _) => 180,
                 (false, true) => 60,

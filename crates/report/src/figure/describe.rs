@@ -14,11 +14,7 @@ pub(super) fn describe(chart: &Chart) -> String {
 
 fn of_curves(curves: &Curves) -> String {
     let line = |line: &Line| {
-        let name = if line.label.is_empty() {
-            "one series"
-        } else {
-            &line.label
-        };
+        let name = if line.label.is_empty() { "one series" } else { &line.label };
         match (line.points.first(), line.points.last()) {
             (Some(first), Some(last)) if line.points.len() > 1 => format!(
                 "{name}: from {} at {} to {} at {}",
@@ -27,35 +23,20 @@ fn of_curves(curves: &Curves) -> String {
                 significant(last.y, 3),
                 significant(last.x, 3)
             ),
-            (Some(only), _) => format!(
-                "{name}: {} at {}",
-                significant(only.y, 3),
-                significant(only.x, 3)
-            ),
+            (Some(only), _) => format!("{name}: {} at {}", significant(only.y, 3), significant(only.x, 3)),
             (None, _) => format!("{name}: no points"),
         }
     };
     let lines: Vec<String> = curves.lines.iter().map(line).collect();
-    format!(
-        "{} over {}. {}.",
-        title(&curves.y),
-        title(&curves.x),
-        lines.join("; ")
-    )
+    format!("{} over {}. {}.", title(&curves.y), title(&curves.x), lines.join("; "))
 }
 
 fn of_bars(bars: &Bars) -> String {
     let series = bars.series.iter().map(|series| {
-        let values = bars
-            .categories
-            .iter()
-            .zip(&series.values)
-            .map(|(category, estimate)| {
-                let value = estimate
-                    .value
-                    .map_or("no value".to_owned(), |value| significant(value, 3));
-                format!("{category} {value}")
-            });
+        let values = bars.categories.iter().zip(&series.values).map(|(category, estimate)| {
+            let value = estimate.value.map_or("no value".to_owned(), |value| significant(value, 3));
+            format!("{category} {value}")
+        });
         let values: Vec<String> = values.collect();
         match series.label.is_empty() {
             true => values.join(", "),

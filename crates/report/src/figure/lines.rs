@@ -46,12 +46,7 @@ pub(super) fn clipped(places: &[Place]) -> Vec<Vec<Place>> {
 fn inside(from: Place, to: Place) -> Option<(Place, Place)> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let [mut enters, mut leaves] = [0.0_f64, 1.0_f64];
-    for (change, room) in [
-        (-dx, from.0),
-        (dx, 1.0 - from.0),
-        (-dy, from.1),
-        (dy, 1.0 - from.1),
-    ] {
+    for (change, room) in [(-dx, from.0), (dx, 1.0 - from.0), (-dy, from.1), (dy, 1.0 - from.1)] {
         if change == 0.0 {
             if room < 0.0 {
                 return None;
@@ -107,10 +102,7 @@ mod tests {
     fn lines_end_at_the_edge() {
         let places = [(0.0, 0.5), (0.5, 1.5), (1.0, 0.5)];
         let parts = clipped(&places);
-        assert_eq!(
-            parts,
-            [[(0.0, 0.5), (0.25, 1.0)], [(0.75, 1.0), (1.0, 0.5)]]
-        );
+        assert_eq!(parts, [[(0.0, 0.5), (0.25, 1.0)], [(0.75, 1.0), (1.0, 0.5)]]);
         assert_eq!(clipped(&[(0.2, 2.0), (0.8, 3.0)]), Vec::<Vec<Place>>::new());
     }
 }

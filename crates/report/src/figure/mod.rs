@@ -41,11 +41,7 @@ const ON_PAGE: u32 = 10_000;
 
 /// Draws a chart as an SVG file.
 pub fn svg(chart: &Chart, width: Width) -> String {
-    let Drawing {
-        width,
-        height,
-        shapes,
-    } = draw(chart, width.hundredths());
+    let Drawing { width, height, shapes } = draw(chart, width.hundredths());
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {width} {height}\">\n\
          <title>{}</title>\n<desc>{}</desc>\n{shapes}",
@@ -58,16 +54,10 @@ pub fn svg(chart: &Chart, width: Width) -> String {
 
 /// Draws a chart as an element of a page, in the colours of the page. `item` is the name of the figure or table.
 pub(crate) fn inline(chart: &Chart, item: &str) -> String {
-    let Drawing {
-        width,
-        height,
-        shapes,
-    } = draw(chart, ON_PAGE);
-    let shapes = style::PALETTE
-        .iter()
-        .fold(shapes, |shapes, (color, variable)| {
-            shapes.replace(&format!("\"{color}\""), &format!("\"var({variable})\""))
-        });
+    let Drawing { width, height, shapes } = draw(chart, ON_PAGE);
+    let shapes = style::PALETTE.iter().fold(shapes, |shapes, (color, variable)| {
+        shapes.replace(&format!("\"{color}\""), &format!("\"var({variable})\""))
+    });
     let name = format!("{item}, {}. {}", chart.title(), describe(chart));
     format!(
         "<svg class=\"figure\" role=\"img\" aria-label=\"{}\" width=\"{}mm\" height=\"{}mm\" viewBox=\"0 0 {width} {height}\">\n{shapes}",

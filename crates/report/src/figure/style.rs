@@ -71,21 +71,8 @@ pub(super) struct Look {
 impl Look {
     /// Look of our series `index`.
     pub(super) fn ours(index: usize) -> Look {
-        const DASHES: [Dash; 5] = [
-            None,
-            Some((180, 90)),
-            Some((60, 60)),
-            Some((320, 90)),
-            Some((30, 80)),
-        ];
-        const MARKS: [Mark; 6] = [
-            Mark::Disc,
-            Mark::Square,
-            Mark::Triangle,
-            Mark::Wedge,
-            Mark::Star,
-            Mark::Plus,
-        ];
+        const DASHES: [Dash; 5] = [None, Some((180, 90)), Some((60, 60)), Some((320, 90)), Some((30, 80))];
+        const MARKS: [Mark; 6] = [Mark::Disc, Mark::Square, Mark::Triangle, Mark::Wedge, Mark::Star, Mark::Plus];
         Look {
             color: SERIES[index % SERIES.len()],
             dash: DASHES[index % DASHES.len()],
@@ -96,11 +83,7 @@ impl Look {
     /// Look of the published series `index`.
     pub(super) fn published(index: usize) -> Look {
         const MARKS: [Mark; 4] = [Mark::Diamond, Mark::Cross, Mark::Star, Mark::Plus];
-        Look {
-            color: INK,
-            dash: Some((60, 60)),
-            mark: MARKS[index % MARKS.len()],
-        }
+        Look { color: INK, dash: Some((60, 60)), mark: MARKS[index % MARKS.len()] }
     }
 
     /// Looks of series in order, told whether each is published.

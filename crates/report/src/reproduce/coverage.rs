@@ -22,21 +22,12 @@ pub fn coverage(coverage: &Coverage, width: Option<usize>, color: bool) -> Strin
     let mut table = bare(STYLE, color);
     table.set_header(["place", "statement", "items, or why none"]);
     for sentence in &coverage.sentences {
-        table.add_row(
-            [&sentence.place, &sentence.says, &covered_by(sentence)].map(|text| plain(text)),
-        );
+        table.add_row([&sentence.place, &sentence.says, &covered_by(sentence)].map(|text| plain(text)));
     }
     if let Some(width) = width {
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width).unwrap_or(u16::MAX));
     }
-    format!(
-        "{}{}\n{}\n",
-        bold(&paragraph("", &title, width), color),
-        paragraph("", &sentence, width),
-        table.trim_fmt()
-    )
+    format!("{}{}\n{}\n", bold(&paragraph("", &title, width), color), paragraph("", &sentence, width), table.trim_fmt())
 }
 
 fn covered_by(sentence: &Sentence) -> String {

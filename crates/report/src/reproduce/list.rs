@@ -8,12 +8,7 @@ use gentle_papers::Paper;
 pub fn list(papers: &[Paper], width: Option<usize>, color: bool) -> String {
     // One width for the names of all papers, so that their titles line up.
     let items: Vec<Vec<(String, String)>> = papers.iter().map(items).collect();
-    let names = items
-        .iter()
-        .flatten()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let names = items.iter().flatten().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for (paper, items) in papers.iter().zip(items) {
         let data = paper.data();
@@ -21,27 +16,15 @@ pub fn list(papers: &[Paper], width: Option<usize>, color: bool) -> String {
             text.push('\n');
         }
         let heading = [data.title, data.authors, data.venue];
-        let heading: Vec<String> = heading
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
-        let lead = if color {
-            format!("\x1b[1m{}\x1b[0m ", paper.name)
-        } else {
-            format!("{} ", paper.name)
-        };
+        let heading: Vec<String> = heading.into_iter().filter(|part| !part.is_empty()).collect();
+        let lead = if color { format!("\x1b[1m{}\x1b[0m ", paper.name) } else { format!("{} ", paper.name) };
         let heading = paragraph(&format!("{} ", paper.name), &heading.join(", "), width);
         text += &heading.replacen(&format!("{} ", paper.name), &lead, 1);
         for (name, title) in items {
             text += &paragraph(&format!("  {name:<names$} "), &title, width);
         }
     }
-    text + "\n"
-        + &paragraph(
-            "",
-            "Show one: gentle reproduce PAPER ITEM; everything: gentle reproduce all.",
-            width,
-        )
+    text + "\n" + &paragraph("", "Show one: gentle reproduce PAPER ITEM; everything: gentle reproduce all.", width)
 }
 
 /// Names and titles of the items of a paper.
@@ -56,17 +39,8 @@ fn items(paper: &Paper) -> Vec<(String, String)> {
         (part.id.to_owned(), title)
     });
     let assumptions = paper.assumptions.iter().map(|variants| {
-        let assumption = data
-            .assumptions
-            .iter()
-            .find(|known| known.id == variants.id);
-        (
-            format!("assumption/{}", variants.id),
-            assumption.map_or(String::new(), |known| known.text.clone()),
-        )
+        let assumption = data.assumptions.iter().find(|known| known.id == variants.id);
+        (format!("assumption/{}", variants.id), assumption.map_or(String::new(), |known| known.text.clone()))
     });
-    parts
-        .chain(assumptions)
-        .map(|(name, title)| (name, plain(&title)))
-        .collect()
+    parts.chain(assumptions).map(|(name, title)| (name, plain(&title))).collect()
 }

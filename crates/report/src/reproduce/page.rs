@@ -1,8 +1,6 @@
 //! HTML pages: one per paper with its figures, and an index of several.
 
-use super::words::{
-    self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published, reason,
-};
+use super::words::{self, EXPLANATION, cell, counts, is_assumption, name, notes, ours, published, reason};
 use crate::figure;
 use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
@@ -102,24 +100,18 @@ pub fn html(reproduction: &Reproduction, origin: &Origin) -> String {
         paper: &reproduction.paper,
         title: &reproduction.title,
         authors: authors(reproduction),
-        verdict: counts(reproduction)
-            .iter()
-            .map(|sentence| unbroken(sentence))
-            .collect(),
+        verdict: counts(reproduction).iter().map(|sentence| unbroken(sentence)).collect(),
         notes: notes(reproduction),
         sections: sections(&reproduction.items),
         explanation: EXPLANATION,
         shell: shell(reproduction),
     };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    page.render().expect("a template that compiles renders into a string")
 }
 
 /// Formats an index of several reproductions as an HTML file, with links to `PAPER.html` beside it.
 pub fn index(reproductions: &[Reproduction], origin: &Origin) -> String {
-    let version = reproductions
-        .first()
-        .map_or("", |reproduction| &reproduction.gentle);
+    let version = reproductions.first().map_or("", |reproduction| &reproduction.gentle);
     let papers = reproductions.iter().map(|reproduction| Entry {
         paper: &reproduction.paper,
         title: &reproduction.title,
@@ -127,24 +119,12 @@ pub fn index(reproductions: &[Reproduction], origin: &Origin) -> String {
         counts: by_verdict(reproduction),
         items: (reproduction.items.iter())
             .filter(|item| item.kind != Kind::Claim)
-            .map(|item| {
-                (
-                    item.id.as_str(),
-                    anchor(&item.id),
-                    item.title.as_str(),
-                    badge_of(item),
-                )
-            })
+            .map(|item| (item.id.as_str(), anchor(&item.id), item.title.as_str(), badge_of(item)))
             .collect(),
     });
     let summaries: Vec<Summary<'_>> = reproductions.iter().map(summary).collect();
-    let page = Index {
-        origin: Provenance::new(origin, version),
-        papers: papers.collect(),
-        shell: shell(&summaries),
-    };
-    page.render()
-        .expect("a template that compiles renders into a string")
+    let page = Index { origin: Provenance::new(origin, version), papers: papers.collect(), shell: shell(&summaries) };
+    page.render().expect("a template that compiles renders into a string")
 }
 
 fn summary(reproduction: &Reproduction) -> Summary<'_> {
@@ -165,11 +145,7 @@ fn shell(results: &impl Serialize) -> Shell {
 
 fn authors(reproduction: &Reproduction) -> String {
     let parts = [&reproduction.authors, &reproduction.venue];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .map(String::as_str)
-        .collect();
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
     parts.join(". ")
 }
 
@@ -184,9 +160,7 @@ fn by_verdict(reproduction: &Reproduction) -> Vec<(Badge, u32)> {
         (Verdict::NotPublished, found.not_published),
     ];
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-    counts
-        .map(|(verdict, count)| (badge(verdict), count))
-        .collect()
+    counts.map(|(verdict, count)| (badge(verdict), count)).collect()
 }
 
 /// Figures, tables and assumptions, each with the claims that follow it.
@@ -202,15 +176,9 @@ fn sections(items: &[Item]) -> Vec<Section<'_>> {
 }
 
 fn section(item: &Item) -> Section<'_> {
-    let text = item
-        .published
-        .as_ref()
-        .map(|published| published.text.as_str());
+    let text = item.published.as_ref().map(|published| published.text.as_str());
     let anchor = anchor(&item.id);
-    let chart = |chart| Figure {
-        title: gentle_papers::Chart::title(chart),
-        drawing: figure::inline(chart, &item.id),
-    };
+    let chart = |chart| Figure { title: gentle_papers::Chart::title(chart), drawing: figure::inline(chart, &item.id) };
     Section {
         id: &item.id,
         title: &item.title,
@@ -249,11 +217,7 @@ fn content(table: &Table, anchor: String) -> Content<'_> {
         anchor,
         title: &table.title,
         columns: &table.columns,
-        rows: table
-            .rows
-            .iter()
-            .map(|row| row.iter().map(cell).collect())
-            .collect(),
+        rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
     }
 }
 
@@ -277,8 +241,5 @@ fn badge(verdict: Verdict) -> Badge {
 
 /// Name of an item as the name of an element.
 fn anchor(id: &str) -> String {
-    id.replace(
-        |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_',
-        "-",
-    )
+    id.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "-")
 }

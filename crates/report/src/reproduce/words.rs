@@ -35,20 +35,11 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
     if found.undecided > 0 {
         each.push(format!("{} undecided", is_or_are(found.undecided)));
     }
-    let compared = [
-        found.agrees,
-        found.agrees_in_order,
-        found.undecided,
-        found.differs,
-    ];
+    let compared = [found.agrees, found.agrees_in_order, found.undecided, found.differs];
     let compared: u64 = compared.into_iter().map(u64::from).sum();
     let mut sentences = Vec::new();
     if compared > 0 {
-        sentences.push(format!(
-            "Of {} with a published value, {}.",
-            plural(compared, "claim", "claims"),
-            list(&each)
-        ));
+        sentences.push(format!("Of {} with a published value, {}.", plural(compared, "claim", "claims"), list(&each)));
     }
     if found.given > 0 {
         let numbers = plural(found.given.into(), "claim is", "claims are");
@@ -60,9 +51,7 @@ pub(super) fn counts(reproduction: &Reproduction) -> Vec<String> {
     }
     if reproduction.not_testable > 0 {
         let statements = plural(reproduction.not_testable.into(), "statement", "statements");
-        sentences.push(format!(
-            "{statements} of the paper cannot be tested; --coverage says why."
-        ));
+        sentences.push(format!("{statements} of the paper cannot be tested; --coverage says why."));
     }
     sentences
 }
@@ -89,10 +78,7 @@ pub(super) fn reason(claim: &Item) -> Option<String> {
 pub(super) fn notes(reproduction: &Reproduction) -> Vec<String> {
     let mut notes = Vec::new();
     if reproduction.quick {
-        notes.push(
-            "Made with --quick: fewer seeds and shorter runs, so that numbers vary more."
-                .to_owned(),
-        );
+        notes.push("Made with --quick: fewer seeds and shorter runs, so that numbers vary more.".to_owned());
     }
     if reproduction.interrupted {
         notes.push("The call was stopped early: items are missing.".to_owned());
@@ -113,12 +99,7 @@ pub(super) fn published(item: &Item) -> String {
 
 /// Published value or bound with its tolerance, without its unit.
 fn bound(published: &Published) -> String {
-    let bound = match (
-        published.value,
-        published.at_most,
-        published.at_least,
-        published.between,
-    ) {
+    let bound = match (published.value, published.at_most, published.at_least, published.between) {
         (Some(value), ..) => exact(value),
         (_, Some(bound), ..) => format!("≤ {}", exact(bound)),
         (_, _, Some(bound), _) => format!("≥ {}", exact(bound)),
@@ -166,9 +147,7 @@ pub(super) fn cell(cell: &Cell) -> String {
             let Some(value) = estimate.value else {
                 return NONE.to_owned();
             };
-            let half = estimate
-                .ci95
-                .map_or(String::new(), |half| format!(" ±{}", fixed(half, decimals)));
+            let half = estimate.ci95.map_or(String::new(), |half| format!(" ±{}", fixed(half, decimals)));
             format!("{}{half}", fixed(value, decimals))
         }
     }
@@ -197,11 +176,7 @@ fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // A small negative number is not "−0.0".
     let zero = !text.contains(|c: char| c.is_ascii_digit() && c != '0');
-    let text = if zero {
-        text.trim_start_matches('-')
-    } else {
-        &text
-    };
+    let text = if zero { text.trim_start_matches('-') } else { &text };
     minus(&grouped(text))
 }
 
@@ -220,8 +195,7 @@ fn places(value: f64, digits: i32) -> usize {
 /// Digits of `value` after the decimal point.
 fn decimals(value: f64) -> usize {
     let text = value.to_string();
-    text.split_once('.')
-        .map_or(0, |(_, fraction)| fraction.len())
+    text.split_once('.').map_or(0, |(_, fraction)| fraction.len())
 }
 
 /// Name of an item within its figure or table.
@@ -240,14 +214,7 @@ mod tests {
 
     fn number(value: f64, ci95: f64, least: usize) -> String {
         let ci95 = Some(ci95).filter(|half| *half >= 0.0);
-        estimate(
-            Estimate {
-                value: Some(value),
-                ci95,
-                seeds: 0,
-            },
-            least,
-        )
+        estimate(Estimate { value: Some(value), ci95, seeds: 0 }, least)
     }
 
     #[test]
@@ -263,22 +230,11 @@ mod tests {
 
     #[test]
     fn published_values_keep_their_digits() {
-        let number = Published {
-            value: Some(14.3),
-            tolerance: Some(1.5),
-            ..Published::default()
-        };
+        let number = Published { value: Some(14.3), tolerance: Some(1.5), ..Published::default() };
         assert_eq!(bound(&number), "14.3 ±1.5");
-        let at_most = Published {
-            at_most: Some(36_758.0),
-            tolerance: Some(0.0),
-            ..Published::default()
-        };
+        let at_most = Published { at_most: Some(36_758.0), tolerance: Some(0.0), ..Published::default() };
         assert_eq!(bound(&at_most), "≤ 36,758");
-        let range = Published {
-            between: Some([4.0, 14.0]),
-            ..Published::default()
-        };
+        let range = Published { between: Some([4.0, 14.0]), ..Published::default() };
         assert_eq!(bound(&range), "4 to 14");
         assert_eq!(bound(&Published::default()), "–");
     }

@@ -24,8 +24,7 @@ pub(crate) fn texts(document: &Html, selector: &str) -> Vec<String> {
 /// Checks that the page loads nothing, and that its links lead to anchors on it.
 pub(crate) fn assert_loads_nothing(page: &str) {
     let document = parse(page);
-    let loading =
-        "[src], [srcset], [data], link, iframe, object, embed, base, img, [style*='url(']";
+    let loading = "[src], [srcset], [data], link, iframe, object, embed, base, img, [style*='url(']";
     assert_eq!(texts(&document, loading), Vec::<String>::new());
     for link in select(&document, "[href]") {
         let anchor = link.attr("href").unwrap();
@@ -37,15 +36,7 @@ pub(crate) fn assert_loads_nothing(page: &str) {
     }
     // Only the page's own script: the vendored ones contain URLs of XML namespaces and licences.
     let own = texts(&document, "script").pop().unwrap();
-    for word in [
-        "http:",
-        "https:",
-        "fetch(",
-        "import(",
-        "XMLHttpRequest",
-        "eval(",
-        "innerHTML",
-    ] {
+    for word in ["http:", "https:", "fetch(", "import(", "XMLHttpRequest", "eval(", "innerHTML"] {
         assert!(!own.contains(word), "{word}");
     }
     let policy = select(&document, "meta[http-equiv='Content-Security-Policy']")[0];

@@ -4,10 +4,7 @@
 //! also from a C library. The program here is assembled at run time and has some fifty instructions, so that building
 //! gentle does not need clang. The unsafe code that this requires is confined to this file.
 
-#![expect(
-    unsafe_code,
-    reason = "bpf(2) has no safe interface without an object file"
-)]
+#![expect(unsafe_code, reason = "bpf(2) has no safe interface without an object file")]
 
 use std::ffi::CString;
 use std::io;
@@ -43,25 +40,13 @@ pub(super) struct Shape {
 impl Shape {
     /// Array indexed by number (`BPF_MAP_TYPE_ARRAY`).
     pub(super) const fn array(value: usize, entries: u32) -> Shape {
-        Shape {
-            kind: 2,
-            key: 4,
-            value,
-            entries,
-            flags: 0,
-        }
+        Shape { kind: 2, key: 4, value, entries, flags: 0 }
     }
 
     /// Longest-prefix match on 16-byte addresses (`BPF_MAP_TYPE_LPM_TRIE`, which allocates entries on insertion:
     /// `BPF_F_NO_PREALLOC`).
     pub(super) const fn prefixes(value: usize, entries: u32) -> Shape {
-        Shape {
-            kind: 11,
-            key: 4 + 16,
-            value,
-            entries,
-            flags: 1,
-        }
+        Shape { kind: 11, key: 4 + 16, value, entries, flags: 1 }
     }
 }
 
@@ -128,10 +113,7 @@ impl Map {
     fn check_sizes(&self, fit: bool) -> io::Result<()> {
         match fit {
             true => Ok(()),
-            false => Err(io::Error::other(format!(
-                "key or value does not fit a map of {:?}",
-                self.shape
-            ))),
+            false => Err(io::Error::other(format!("key or value does not fit a map of {:?}", self.shape))),
         }
     }
 
@@ -144,13 +126,8 @@ impl Map {
             value: u64,
             flags: u64,
         }
-        let attributes = Attributes {
-            map: number(&self.descriptor),
-            padding: 0,
-            key: key.as_ptr() as u64,
-            value,
-            flags: 0,
-        };
+        let attributes =
+            Attributes { map: number(&self.descriptor), padding: 0, key: key.as_ptr() as u64, value, flags: 0 };
         call(command, &attributes).map(|_| ())
     }
 }
@@ -218,12 +195,8 @@ pub(super) fn link(program: &OwnedFd, cgroup: BorrowedFd<'_>) -> io::Result<Owne
         attach_type: u32,
         flags: u32,
     }
-    let attributes = Attributes {
-        program: number(program),
-        target: number(&cgroup),
-        attach_type: BPF_CGROUP_SOCK_OPS,
-        flags: 0,
-    };
+    let attributes =
+        Attributes { program: number(program), target: number(&cgroup), attach_type: BPF_CGROUP_SOCK_OPS, flags: 0 };
     open(BPF_LINK_CREATE, &attributes)
 }
 
@@ -236,12 +209,7 @@ pub(super) fn replace(link: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
         flags: u32,
         old_program: u32,
     }
-    let attributes = Attributes {
-        link: number(link),
-        program: number(program),
-        flags: 0,
-        old_program: 0,
-    };
+    let attributes = Attributes { link: number(link), program: number(program), flags: 0, old_program: 0 };
     call(BPF_LINK_UPDATE, &attributes).map(|_| ())
 }
 
@@ -284,11 +252,7 @@ struct Object {
 
 impl Object {
     fn new(path: &CString, descriptor: u32) -> Object {
-        Object {
-            path: path.as_ptr() as u64,
-            descriptor,
-            flags: 0,
-        }
+        Object { path: path.as_ptr() as u64, descriptor, flags: 0 }
     }
 }
 
@@ -335,14 +299,8 @@ fn call<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
     // SAFETY: the kernel reads `size` bytes of the attributes. Their pointers refer to memory that is alive until the
     // call returns and as large as the kernel assumes: lengths accompany the pointers, and the sizes of keys and values
     // are those of the map.
-    let outcome = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            command,
-            std::ptr::from_ref(attributes),
-            size_of_val(attributes),
-        )
-    };
+    let outcome =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of_val(attributes)) };
     match libc::c_int::try_from(outcome) {
         Ok(descriptor) if descriptor >= 0 => Ok(descriptor),
         _ => Err(io::Error::last_os_error()),

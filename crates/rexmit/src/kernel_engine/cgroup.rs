@@ -26,9 +26,7 @@ pub(super) struct Cgroup {
 /// `/sys/fs/cgroup` if it is not mounted.
 pub fn default_cgroup() -> PathBuf {
     let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    root_mounts(&mounts)
-        .find(|path| Cgroup::open(path).is_ok())
-        .unwrap_or_else(|| PathBuf::from(USUAL))
+    root_mounts(&mounts).find(|path| Cgroup::open(path).is_ok()).unwrap_or_else(|| PathBuf::from(USUAL))
 }
 
 /// Mount points of the root control group of version 2 in a file of the format `/proc/PID/mountinfo` (proc(5)).
@@ -37,8 +35,7 @@ fn root_mounts(mountinfo: &[u8]) -> impl Iterator<Item = PathBuf> {
         let mut fields = line.split(|&byte| byte == b' ');
         let (root, mount_point) = (fields.nth(3)?, fields.next()?);
         let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
-        (root == b"/" && kind == b"cgroup2")
-            .then(|| PathBuf::from(OsString::from_vec(unescaped(mount_point))))
+        (root == b"/" && kind == b"cgroup2").then(|| PathBuf::from(OsString::from_vec(unescaped(mount_point))))
     })
 }
 
@@ -62,10 +59,7 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
 
 impl Cgroup {
     pub(super) fn open(path: &Path) -> Result<Cgroup, KernelError> {
-        let problem = |problem: String| KernelError::Cgroup {
-            path: path.to_owned(),
-            problem,
-        };
+        let problem = |problem: String| KernelError::Cgroup { path: path.to_owned(), problem };
         let path = fs::canonicalize(path).map_err(|error| problem(error.to_string()))?;
         let directory = File::open(&path).map_err(|error| problem(error.to_string()))?;
         let kind = fstatfs(&directory).map_err(|error| problem(error.to_string()))?;
@@ -76,14 +70,8 @@ impl Cgroup {
                     .to_owned(),
             ));
         }
-        let metadata = directory
-            .metadata()
-            .map_err(|error| problem(error.to_string()))?;
-        Ok(Cgroup {
-            path,
-            number: metadata.ino(),
-            directory,
-        })
+        let metadata = directory.metadata().map_err(|error| problem(error.to_string()))?;
+        Ok(Cgroup { path, number: metadata.ino(), directory })
     }
 }
 

@@ -9,9 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum KernelError {
     /// The delay is out of the range of a kernel timer.
-    #[error(
-        "a delay of {delay:?} is out of range; expected an initial RTO from {min:?} to {max:?}"
-    )]
+    #[error("a delay of {delay:?} is out of range; expected an initial RTO from {min:?} to {max:?}")]
     DelayOutOfRange {
         /// Delay as given.
         delay: Duration,

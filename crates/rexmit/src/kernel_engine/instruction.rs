@@ -59,11 +59,8 @@ struct Instruction {
 impl Instruction {
     fn encoded(self) -> u64 {
         // Two registers share a byte: they are bit fields, whose layout in C follows the byte order.
-        let registers = if cfg!(target_endian = "little") {
-            self.to.0 | self.from.0 << 4
-        } else {
-            self.from.0 | self.to.0 << 4
-        };
+        let registers =
+            if cfg!(target_endian = "little") { self.to.0 | self.from.0 << 4 } else { self.from.0 | self.to.0 << 4 };
         let [low, high] = self.offset.to_ne_bytes();
         let [a, b, c, d] = self.constant.to_ne_bytes();
         u64::from_ne_bytes([self.operation, registers, low, high, a, b, c, d])
@@ -139,13 +136,7 @@ impl Assembler {
         self.push(0x05, R0, R0, 0, 0);
     }
 
-    pub(super) fn jump_if(
-        &mut self,
-        register: Register,
-        comparison: Comparison,
-        constant: i32,
-        label: Label,
-    ) {
+    pub(super) fn jump_if(&mut self, register: Register, comparison: Comparison, constant: i32, label: Label) {
         let operation = match comparison {
             Comparison::Equal => 0x15,
             Comparison::NotEqual => 0x55,
@@ -176,13 +167,7 @@ impl Assembler {
     }
 
     fn push(&mut self, operation: u8, to: Register, from: Register, offset: i16, constant: i32) {
-        self.code.push(Instruction {
-            operation,
-            to,
-            from,
-            offset,
-            constant,
-        });
+        self.code.push(Instruction { operation, to, from, offset, constant });
     }
 }
 
@@ -213,12 +198,7 @@ mod tests {
         program.call(1);
         program.place(end);
         program.exit();
-        let bytes: Vec<[u8; 8]> = program
-            .finish()
-            .unwrap()
-            .into_iter()
-            .map(u64::to_ne_bytes)
-            .collect();
+        let bytes: Vec<[u8; 8]> = program.finish().unwrap().into_iter().map(u64::to_ne_bytes).collect();
         assert_eq!(
             bytes,
             [

@@ -73,10 +73,7 @@ pub fn install(settings: &Settings, cgroup: &Path) -> Result<(), KernelError> {
     settings.check()?;
     let cgroup = Cgroup::open(cgroup)?;
     let loaded = Loaded::new(settings)?;
-    let record = record(&Record {
-        cgroup: cgroup.path.clone(),
-        settings: settings.clone(),
-    })?;
+    let record = record(&Record { cgroup: cgroup.path.clone(), settings: settings.clone() })?;
     let pins = Pins::open_or_create()?;
     let pinned = pins.of(cgroup.number);
     // The link of a removed control group whose number has been reused is not in force.
@@ -165,10 +162,7 @@ pub fn remove(cgroup: Option<&Path>) -> Result<usize, KernelError> {
 fn in_force(link: &OwnedFd) -> Result<bool, KernelError> {
     match bpf::cgroup_of(link) {
         Ok(cgroup) => Ok(cgroup.is_some()),
-        Err(problem) => Err(KernelError::Kernel {
-            what: "bpf(BPF_OBJ_GET_INFO_BY_FD)",
-            problem,
-        }),
+        Err(problem) => Err(KernelError::Kernel { what: "bpf(BPF_OBJ_GET_INFO_BY_FD)", problem }),
     }
 }
 
@@ -179,10 +173,7 @@ fn record(record: &Record) -> Result<Map, KernelError> {
         map.update(&0_u32.to_ne_bytes(), &text)?;
         Ok(map)
     };
-    write().map_err(|problem| KernelError::Kernel {
-        what: "bpf(BPF_MAP_CREATE)",
-        problem,
-    })
+    write().map_err(|problem| KernelError::Kernel { what: "bpf(BPF_MAP_CREATE)", problem })
 }
 
 /// Program loaded into the kernel, with its counters.
@@ -195,13 +186,7 @@ impl Loaded {
     fn new(settings: &Settings) -> Result<Loaded, KernelError> {
         // Before Linux 5.11, maps and programs count as locked memory, which is limited to 64 kB. A process that may
         // load them may also raise the limit; if not, the kernel's error names the missing privilege.
-        let _ = setrlimit(
-            Resource::Memlock,
-            Rlimit {
-                current: None,
-                maximum: None,
-            },
-        );
+        let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
         let kernel = |what| move |problem| KernelError::Kernel { what, problem };
         let hz = ticks::per_second().map_err(|error| kernel("clock_getres(2)")(error.into()))?;
         let params = |treatment| params(settings.timeout(treatment), settings.extend_retries, hz);
@@ -214,9 +199,7 @@ impl Loaded {
                 let networks = Map::create("networks", shape).map_err(map)?;
                 for network in &settings.networks {
                     let value = params(network.treatment).bytes();
-                    networks
-                        .update(&key(network.prefix), &value)
-                        .map_err(kernel("bpf(BPF_MAP_UPDATE_ELEM)"))?;
+                    networks.update(&key(network.prefix), &value).map_err(kernel("bpf(BPF_MAP_UPDATE_ELEM)"))?;
                 }
                 Some(networks)
             }
@@ -240,30 +223,22 @@ impl Loaded {
     }
 
     fn link(&self, cgroup: &Cgroup) -> Result<OwnedFd, KernelError> {
-        bpf::link(&self.program, cgroup.as_fd()).map_err(|problem| KernelError::Kernel {
-            what: "bpf(BPF_LINK_CREATE)",
-            problem,
-        })
+        bpf::link(&self.program, cgroup.as_fd())
+            .map_err(|problem| KernelError::Kernel { what: "bpf(BPF_LINK_CREATE)", problem })
     }
 }
 
 fn params(timeout: Option<Duration>, extend_retries: bool, hz: u32) -> ConnectionParams {
     timeout.map_or(ConnectionParams::default(), |timeout| ConnectionParams {
         ticks: ticks::of(timeout, hz),
-        more_retries: if extend_retries {
-            more_retries(timeout)
-        } else {
-            0
-        },
+        more_retries: if extend_retries { more_retries(timeout) } else { 0 },
     })
 }
 
 /// Number of additional SYN retransmissions after which `connect` gives up no sooner than with the kernel's own initial RTO.
 /// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the initial RTO.
 fn more_retries(timeout: Duration) -> u32 {
-    let ratio = KERNEL_INITIAL_RTO
-        .as_nanos()
-        .div_ceil(timeout.as_nanos().max(1));
+    let ratio = KERNEL_INITIAL_RTO.as_nanos().div_ceil(timeout.as_nanos().max(1));
     ratio.next_power_of_two().ilog2()
 }
 
@@ -292,18 +267,11 @@ mod tests {
 
     #[test]
     fn addresses_of_both_kinds_are_keys() {
-        let [v4, v6]: [IpNet; 2] =
-            ["192.0.2.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
+        let [v4, v6]: [IpNet; 2] = ["192.0.2.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
         let v4 = key(v4);
         assert_eq!(v4[..4], 120_u32.to_ne_bytes());
-        assert_eq!(
-            v4[4..],
-            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 0]
-        );
-        assert_eq!(
-            key(v6)[..8],
-            [32_u32.to_ne_bytes(), [0x20, 1, 0xd, 0xb8]].concat()
-        );
+        assert_eq!(v4[4..], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 0]);
+        assert_eq!(key(v6)[..8], [32_u32.to_ne_bytes(), [0x20, 1, 0xd, 0xb8]].concat());
     }
 
     #[test]
@@ -324,23 +292,14 @@ mod tests {
         let cgroup = Path::new("/nowhere");
         for ms in [1, 121_000] {
             let settings = Settings::everything(Duration::from_millis(ms));
-            assert!(matches!(
-                install(&settings, cgroup),
-                Err(KernelError::DelayOutOfRange { .. })
-            ));
+            assert!(matches!(install(&settings, cgroup), Err(KernelError::DelayOutOfRange { .. })));
         }
         let mut settings = Settings::everything(Duration::from_millis(200));
         settings.ports = vec![80..=80; Settings::MAX_PORTS + 1];
-        assert!(matches!(
-            install(&settings, cgroup),
-            Err(KernelError::TooMany { .. })
-        ));
+        assert!(matches!(install(&settings, cgroup), Err(KernelError::TooMany { .. })));
         settings.ports.clear();
         (settings.syn, settings.syn_ack) = (false, false);
-        assert!(matches!(
-            install(&settings, cgroup),
-            Err(KernelError::NothingSelected)
-        ));
+        assert!(matches!(install(&settings, cgroup), Err(KernelError::NothingSelected)));
     }
 
     #[test]

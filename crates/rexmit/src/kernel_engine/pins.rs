@@ -74,17 +74,12 @@ impl Pins {
 
     fn locked(root: PathBuf, directory: File) -> Result<Pins, KernelError> {
         flock(&directory, FlockOperation::LockExclusive).map_err(|error| problem(&root, error))?;
-        Ok(Pins {
-            root,
-            _lock: directory,
-        })
+        Ok(Pins { root, _lock: directory })
     }
 
     /// Pins of the control group with this number.
     pub(super) fn of(&self, cgroup: u64) -> Pinned {
-        Pinned {
-            directory: self.root.join(format!("cgroup-{cgroup}")),
-        }
+        Pinned { directory: self.root.join(format!("cgroup-{cgroup}")) }
     }
 
     /// Pins of all control groups, in no particular order.
@@ -93,9 +88,7 @@ impl Pins {
         entries
             .map(|entry| {
                 let entry = entry.map_err(|error| problem(&self.root, error))?;
-                Ok(Pinned {
-                    directory: entry.path(),
-                })
+                Ok(Pinned { directory: entry.path() })
             })
             .collect()
     }
@@ -103,9 +96,7 @@ impl Pins {
     /// Removes the directory of the pins if it is empty.
     pub(super) fn remove_if_empty(self) -> Result<(), KernelError> {
         match fs::remove_dir(&self.root) {
-            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-                Err(problem(&self.root, error))
-            }
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(problem(&self.root, error)),
             _ => Ok(()),
         }
     }
@@ -137,9 +128,7 @@ impl Pinned {
         let read = || -> io::Result<u64> {
             let bytes = Map::pinned_array(&path)?.look_up(&counter.to_ne_bytes())?;
             let bytes = bytes.try_into();
-            bytes
-                .map(u64::from_ne_bytes)
-                .map_err(|_| io::Error::other("not a counter"))
+            bytes.map(u64::from_ne_bytes).map_err(|_| io::Error::other("not a counter"))
         };
         read().map_err(|error| problem(&path, error))
     }
@@ -153,23 +142,14 @@ impl Pinned {
     ) -> Result<NewPins, KernelError> {
         let mut name = self.directory.clone().into_os_string();
         name.push("-new");
-        let new = Pinned {
-            directory: name.into(),
-        };
+        let new = Pinned { directory: name.into() };
         // Left over from an interrupted command.
         new.remove()?;
-        let new_pins = NewPins {
-            new,
-            old: self.clone(),
-        };
+        let new_pins = NewPins { new, old: self.clone() };
         let directory = &new_pins.new.directory;
         let made = DirBuilder::new().mode(0o700).create(directory);
         made.map_err(|error| problem(directory, error))?;
-        for (name, object) in [
-            (LINK, link.as_fd()),
-            (SETTINGS, settings.as_fd()),
-            (COUNTERS, counters.as_fd()),
-        ] {
+        for (name, object) in [(LINK, link.as_fd()), (SETTINGS, settings.as_fd()), (COUNTERS, counters.as_fd())] {
             let path = directory.join(name);
             if let Err(error) = bpf::pin(object, &path) {
                 new_pins.new.remove()?;
@@ -187,9 +167,7 @@ impl Pinned {
             Err(error) => return Err(problem(&self.directory, error)),
         };
         for entry in entries {
-            let path = entry
-                .map_err(|error| problem(&self.directory, error))?
-                .path();
+            let path = entry.map_err(|error| problem(&self.directory, error))?.path();
             fs::remove_file(&path).map_err(|error| problem(&path, error))?;
         }
         fs::remove_dir(&self.directory).map_err(|error| problem(&self.directory, error))
@@ -217,8 +195,5 @@ impl NewPins {
 }
 
 fn problem(path: &Path, problem: impl ToString) -> KernelError {
-    KernelError::Pins {
-        path: path.to_owned(),
-        problem: problem.to_string(),
-    }
+    KernelError::Pins { path: path.to_owned(), problem: problem.to_string() }
 }

@@ -10,9 +10,7 @@
 //! (`TCP_SYNCNT`) at `BPF_SOCK_OPS_TCP_CONNECT_CB`, unless the application has set it.
 
 use super::instruction::Comparison::{Equal, Greater, Less, NotEqual};
-use super::instruction::{
-    Assembler, FRAME, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, Register,
-};
+use super::instruction::{Assembler, FRAME, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, Register};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -180,12 +178,7 @@ fn select_packets(program: &mut Assembler, spec: &ProgramSpec<'_>, context: Regi
 }
 
 /// Looks up the remote address; IPv4 addresses are stored as mapped IPv6 addresses (RFC 4291 section 2.5.5.2).
-fn look_up(
-    program: &mut Assembler,
-    networks: BorrowedFd<'_>,
-    context: Register,
-    params: [Register; 2],
-) {
+fn look_up(program: &mut Assembler, networks: BorrowedFd<'_>, context: Register, params: [Register; 2]) {
     let address = |word: i16| stack::KEY + 4 + 4 * word;
     let [ipv4, look, none] = [program.label(), program.label(), program.label()];
     program.store_constant(FRAME, stack::KEY, 128);
@@ -229,13 +222,7 @@ fn call_look_up(program: &mut Assembler, map: BorrowedFd<'_>, key: i16) {
 }
 
 /// Raises the number of retransmissions of a connection that has the kernel's default.
-fn retry_more(
-    program: &mut Assembler,
-    syn_retries: i32,
-    context: Register,
-    more_retries: Register,
-    out: Label,
-) {
+fn retry_more(program: &mut Assembler, syn_retries: i32, context: Register, more_retries: Register, out: Label) {
     program.jump_if(more_retries, Equal, 0, out);
     // Kernels before 6.1 do not support getsockopt here; the number is then left unchanged.
     program.store_constant(FRAME, stack::OPTION, 0);

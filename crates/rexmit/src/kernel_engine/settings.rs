@@ -90,11 +90,7 @@ impl Settings {
         for treatment in own.chain([Treatment::Default, self.others]) {
             match self.timeout(treatment) {
                 Some(delay) if !(Self::MIN_RTO..=Self::MAX_RTO).contains(&delay) => {
-                    return Err(KernelError::DelayOutOfRange {
-                        delay,
-                        min: Self::MIN_RTO,
-                        max: Self::MAX_RTO,
-                    });
+                    return Err(KernelError::DelayOutOfRange { delay, min: Self::MIN_RTO, max: Self::MAX_RTO });
                 }
                 _ => {}
             }
@@ -120,8 +116,5 @@ pub fn unlearned_delay(timing: &Timing) -> Duration {
 /// Network with the delay that a wire engine has learned for it, within the bounds of `timing`.
 pub fn learned_network(record: &PathRecord, timing: &Timing) -> Network {
     let delay = timing.delay(Some(record.learned()), 0, 0);
-    Network {
-        prefix: record.prefix,
-        treatment: Treatment::Delay(Duration::from_nanos(delay.0)),
-    }
+    Network { prefix: record.prefix, treatment: Treatment::Delay(Duration::from_nanos(delay.0)) }
 }

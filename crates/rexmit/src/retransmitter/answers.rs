@@ -27,12 +27,7 @@ enum AnsweredPacket {
 
 impl Retransmitter {
     /// Processes an incoming answer; `exact`: its time is the kernel's timestamp.
-    pub(super) fn answer(
-        &mut self,
-        now: Instant,
-        exact: bool,
-        answer: &Answer,
-    ) -> Option<Answered> {
+    pub(super) fn answer(&mut self, now: Instant, exact: bool, answer: &Answer) -> Option<Answered> {
         let connection = answer.connection;
         if answer.to == Kind::Syn {
             self.unresponsive.answered(connection.dst.0);
@@ -52,8 +47,7 @@ impl Retransmitter {
             // A copied SYN/ACK is answered by an ACK without data (RFC 5961, section 4) that acknowledges only the SYN.
             let second = answer.to == Kind::Syn || (answer.without_data && acknowledged == 0);
             // Duplicates and retransmissions by the stack cause a second answer whatever became of the copy.
-            let sent_twice =
-                self.config.duplicate.is_some() || handshake.stack_retransmissions.is_some();
+            let sent_twice = self.config.duplicate.is_some() || handshake.stack_retransmissions.is_some();
             if second && !sent_twice {
                 self.paths.second_answer(now, connection.dst.0);
                 let took = answered.saturating_since(handshake.first);
@@ -77,23 +71,12 @@ impl Retransmitter {
             true => self.answered_in_dry_run(now, connection, exact, sent),
             false => self.answered_after_copy(now, connection, exact, sent),
         }
-        Some(Answered {
-            connection,
-            kind: answer.to,
-            copies,
-            took,
-        })
+        Some(Answered { connection, kind: answer.to, copies, took })
     }
 
     /// Processes a later packet of the local end on a connection whose answer was not captured: the answer took another
     /// route.
-    pub(super) fn local_progress(
-        &mut self,
-        now: Instant,
-        exact: bool,
-        connection: Connection,
-        seq: u32,
-    ) {
+    pub(super) fn local_progress(&mut self, now: Instant, exact: bool, connection: Connection, seq: u32) {
         let Some(handshake) = self.pending.get(&connection) else {
             return;
         };
@@ -152,12 +135,7 @@ impl Retransmitter {
     /// Ends the wait for a second answer to a handshake answered after its copies. The copies are presumed needed if
     /// the answer came within the time that an answer to a copy takes and the next handshake finds the path as fast as
     /// before; this is certain only if a second answer would have been seen (`second_answer_visible`).
-    pub(super) fn end_answer_wait(
-        &mut self,
-        now: Instant,
-        connection: &Connection,
-        second_answer_visible: bool,
-    ) {
+    pub(super) fn end_answer_wait(&mut self, now: Instant, connection: &Connection, second_answer_visible: bool) {
         let Some(handshake) = self.pending.remove(connection) else {
             return;
         };
@@ -193,13 +171,7 @@ impl Retransmitter {
         self.paths.add_undecided(now, copy);
     }
 
-    fn answered_after_copy(
-        &mut self,
-        now: Instant,
-        connection: Connection,
-        exact: bool,
-        sent: AnsweredPacket,
-    ) {
+    fn answered_after_copy(&mut self, now: Instant, connection: Connection, exact: bool, sent: AnsweredPacket) {
         let host = connection.dst.0;
         let shortest = self.paths.shortest(now, host);
         let Some(handshake) = self.pending.get_mut(&connection) else {
@@ -210,8 +182,7 @@ impl Retransmitter {
         match sent {
             AnsweredPacket::Original => {
                 // Half of the shortest time: on a path with few samples, faster handshakes are possible.
-                let too_soon =
-                    |shortest: Nanos| now.saturating_since(first_copy).0 < shortest.0 / 2;
+                let too_soon = |shortest: Nanos| now.saturating_since(first_copy).0 < shortest.0 / 2;
                 if exact && shortest.is_some_and(too_soon) {
                     return self.record_spurious(now, connection, now.saturating_since(first));
                 }
@@ -242,13 +213,7 @@ impl Retransmitter {
 
     /// Processes an answer in a dry run: only the packet and the stack's retransmissions were sent, so the decision is
     /// immediate.
-    fn answered_in_dry_run(
-        &mut self,
-        now: Instant,
-        connection: Connection,
-        exact: bool,
-        sent: AnsweredPacket,
-    ) {
+    fn answered_in_dry_run(&mut self, now: Instant, connection: Connection, exact: bool, sent: AnsweredPacket) {
         let shortest = self.paths.shortest(now, connection.dst.0);
         let Some(handshake) = self.pending.get(&connection) else {
             return;
@@ -265,29 +230,16 @@ impl Retransmitter {
             (AnsweredPacket::Ambiguous, Some(retransmissions)) => too_soon(retransmissions.latest),
         };
         let saved = match handshake.stack_retransmissions {
-            Some(retransmissions) if !spurious => {
-                retransmissions.began.saturating_since(first_copy)
-            }
+            Some(retransmissions) if !spurious => retransmissions.began.saturating_since(first_copy),
             _ => Nanos::ZERO,
         };
-        let sent = if spurious {
-            AnsweredPacket::Original
-        } else {
-            sent
-        };
+        let sent = if spurious { AnsweredPacket::Original } else { sent };
         self.learn_if_unambiguous(now, connection, exact, sent);
         self.pending.remove(&connection);
         if !spurious {
-            self.spurious_budget
-                .refund(network(connection.dst.0), copies);
+            self.spurious_budget.refund(network(connection.dst.0), copies);
         }
-        self.report(CopyOutcome {
-            connection,
-            kind,
-            copies,
-            spurious,
-            saved,
-        });
+        self.report(CopyOutcome { connection, kind, copies, spurious, saved });
     }
 
     /// Records that the original packet was answered after `took`: its copies were spurious, and the path is slower
@@ -307,13 +259,7 @@ impl Retransmitter {
     }
 
     /// Learns the handshake time if the answered packet is known and all times are the kernel's (`exact`).
-    fn learn_if_unambiguous(
-        &mut self,
-        now: Instant,
-        connection: Connection,
-        exact: bool,
-        sent: AnsweredPacket,
-    ) {
+    fn learn_if_unambiguous(&mut self, now: Instant, connection: Connection, exact: bool, sent: AnsweredPacket) {
         let Some(handshake) = self.pending.get(&connection).filter(|_| exact) else {
             return;
         };
@@ -329,8 +275,7 @@ impl Retransmitter {
         for decision in self.paths.sample(now, connection.dst.0, sent, took) {
             let copy = &decision.copy;
             if !decision.spurious {
-                self.spurious_budget
-                    .refund(network(copy.connection.dst.0), copy.copies);
+                self.spurious_budget.refund(network(copy.connection.dst.0), copy.copies);
             }
             if decision.certain {
                 self.counters.saved_undecided_ms -= copy.saved.as_millis();
@@ -364,9 +309,7 @@ fn answered_packet(handshake: &Handshake, echo: Option<u32>) -> AnsweredPacket {
     match echo {
         Some(_) if handshake.tsval == retransmissions.tsval => AnsweredPacket::Ambiguous,
         Some(_) if echo == handshake.tsval => AnsweredPacket::Original,
-        Some(_) if echo == retransmissions.tsval => {
-            AnsweredPacket::StackRetransmission(retransmissions.latest)
-        }
+        Some(_) if echo == retransmissions.tsval => AnsweredPacket::StackRetransmission(retransmissions.latest),
         _ => AnsweredPacket::Ambiguous,
     }
 }

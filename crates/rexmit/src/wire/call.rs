@@ -31,13 +31,7 @@ pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     let mut address = address(0, 0);
     let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to the address, and any bytes are a valid address.
-    let outcome = unsafe {
-        libc::getsockname(
-            socket.as_fd().as_raw_fd(),
-            (&raw mut address).cast(),
-            &raw mut length,
-        )
-    };
+    let outcome = unsafe { libc::getsockname(socket.as_fd().as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
     check(outcome as isize)?;
     Ok(address.sll_hatype)
 }
@@ -55,13 +49,7 @@ pub(super) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32>
         *to = from as libc::c_char;
     }
     // SAFETY: the kernel reads the name and writes the index, both within the structure.
-    let outcome = unsafe {
-        libc::ioctl(
-            socket.as_fd().as_raw_fd(),
-            libc::SIOCGIFINDEX as _,
-            &raw mut request,
-        )
-    };
+    let outcome = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCGIFINDEX as _, &raw mut request) };
     check(outcome as isize)?;
     // SAFETY: this member of the union is the one that the kernel has written.
     Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
@@ -76,12 +64,7 @@ pub(super) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
 }
 
 /// Sends a frame. Protocol 0: the kernel takes it from the Ethernet header.
-pub(super) fn send(
-    socket: &impl AsFd,
-    interface: u32,
-    protocol: u16,
-    frame: &[u8],
-) -> io::Result<()> {
+pub(super) fn send(socket: &impl AsFd, interface: u32, protocol: u16, frame: &[u8]) -> io::Result<()> {
     let address = address(interface, protocol);
     // SAFETY: the kernel reads the frame and an address, each of the given length.
     let outcome = unsafe {

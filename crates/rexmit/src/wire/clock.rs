@@ -31,12 +31,7 @@ pub(super) struct Comparison {
 
 impl Clock {
     pub(super) fn start() -> Clock {
-        Clock {
-            unix: system(),
-            started: std::time::Instant::now(),
-            compared: Instant::ZERO,
-            ahead: 0,
-        }
+        Clock { unix: system(), started: std::time::Instant::now(), compared: Instant::ZERO, ahead: 0 }
     }
 
     /// Unix time of the start.
@@ -109,10 +104,7 @@ mod tests {
         clock.against(start, start);
         let read = start + MS(500);
         let comparison = clock.against(read, read);
-        assert_eq!(
-            comparison.passed(at(start + MS(20))),
-            (start + MS(20), true)
-        );
+        assert_eq!(comparison.passed(at(start + MS(20))), (start + MS(20), true));
         assert_eq!(comparison.passed(None), (read, false));
         assert_eq!(comparison.passed(at(read + MS(9))), (read, false));
     }

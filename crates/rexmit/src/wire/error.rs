@@ -73,9 +73,6 @@ impl WireError {
 
     /// Like `call`, for errors of nix.
     pub(super) fn errno(call: &'static str) -> impl Fn(nix::Error) -> WireError {
-        move |error| WireError::Call {
-            call,
-            source: error.into(),
-        }
+        move |error| WireError::Call { call, source: error.into() }
     }
 }

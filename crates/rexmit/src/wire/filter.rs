@@ -107,8 +107,8 @@ enum Label {
 }
 
 use Label::{
-    AcceptHead, AcceptWhole, Flags, Icmp, IcmpError, IcmpV6, Ip, Next, Outgoing, Port, Reject, Syn,
-    Tagged, Tcp, TwiceTagged, V4, V6, WithoutData,
+    AcceptHead, AcceptWhole, Flags, Icmp, IcmpError, IcmpV6, Ip, Next, Outgoing, Port, Reject, Syn, Tagged, Tcp,
+    TwiceTagged, V4, V6, WithoutData,
 };
 
 /// Instruction with unresolved jumps.
@@ -136,12 +136,7 @@ impl Assembler {
     }
 
     fn jump(&mut self, code: u16, k: u32, then: Label, otherwise: Label) -> &mut Assembler {
-        self.steps.push(Step {
-            code,
-            k,
-            then,
-            otherwise,
-        });
+        self.steps.push(Step { code, k, then, otherwise });
         self
     }
 
@@ -313,11 +308,7 @@ mod tests {
                 };
                 let from = usize::try_from(offset).ok()?;
                 let bytes = packet.get(from..from.checked_add(size)?)?;
-                Some(
-                    bytes
-                        .iter()
-                        .fold(0, |value, byte| value << 8 | u32::from(*byte)),
-                )
+                Some(bytes.iter().fold(0, |value, byte| value << 8 | u32::from(*byte)))
             };
             let jump = |holds: bool| usize::from(if holds { jt } else { jf });
             match (code & 0x07, code & 0xf8) {
@@ -370,10 +361,7 @@ mod tests {
         Selection {
             client,
             server,
-            ports: ports
-                .iter()
-                .map(|text| text.parse::<Ports>().expect("ports"))
-                .collect(),
+            ports: ports.iter().map(|text| text.parse::<Ports>().expect("ports")).collect(),
             ..Selection::default()
         }
     }
@@ -399,10 +387,7 @@ mod tests {
             let header = Ipv6Header::new(src, dst, protocol::TCP, len);
             (header.emit(&mut ip), header.pseudo_header())
         } else {
-            let header = Ipv4Header {
-                options: &[0; 40][..options],
-                ..Ipv4Header::new(src, dst, protocol::TCP, len)
-            };
+            let header = Ipv4Header { options: &[0; 40][..options], ..Ipv4Header::new(src, dst, protocol::TCP, len) };
             (header.emit(&mut ip), header.pseudo_header())
         };
         let header = header.expect("a header");
@@ -413,11 +398,7 @@ mod tests {
 
     /// Ethernet frame with `tags` VLAN tags.
     fn tagged(tags: usize, ip: &[u8]) -> Vec<u8> {
-        let kind = if ip[0] >> 4 == 6 {
-            [0x86, 0xdd]
-        } else {
-            [8, 0]
-        };
+        let kind = if ip[0] >> 4 == 6 { [0x86, 0xdd] } else { [8, 0] };
         [&[2; 12][..], &[0x81, 0, 0, 7].repeat(tags), &kind, ip].concat()
     }
 
@@ -448,17 +429,14 @@ mod tests {
         for (flags, data, outgoing, client, server) in cases {
             for (v6, options, tags) in [(false, 0, 0), (false, 12, 1), (true, 0, 0), (true, 0, 2)] {
                 let ip = tcp(v6, options, (40_000, 80), flags, data);
-                for (sides, expected) in [
-                    ((true, false), client),
-                    ((false, true), server),
-                    ((true, true), client.max(server)),
-                ] {
+                for (sides, expected) in
+                    [((true, false), client), ((false, true), server), ((true, true), client.max(server))]
+                {
                     let selection = selection(sides.0, sides.1, &[]);
                     for waiting in [false, true] {
                         let ethernet = program(LinkType::ETHERNET, &selection, waiting);
                         let raw = program(LinkType::RAW, &selection, waiting);
-                        let case =
-                            format!("{flags:?} {data} {outgoing} {v6} {tags} {sides:?} {waiting}");
+                        let case = format!("{flags:?} {data} {outgoing} {v6} {tags} {sides:?} {waiting}");
                         let tagged = tagged(tags, &ip);
                         assert_eq!(run(&ethernet, &tagged, outgoing), expected, "{case}");
                         assert_eq!(run(&raw, &ip, outgoing), expected, "{case}");
@@ -470,12 +448,7 @@ mod tests {
 
     #[test]
     fn acks_leave_unseen_unless_a_handshake_waits() {
-        for (data, waiting, expected) in [
-            (0, true, HEAD),
-            (0, false, 0),
-            (100, true, 0),
-            (100, false, 0),
-        ] {
+        for (data, waiting, expected) in [(0, true, HEAD), (0, false, 0), (100, true, 0), (100, false, 0)] {
             for v6 in [false, true] {
                 let program = program(LinkType::RAW, &selection(true, false, &[]), waiting);
                 let ip = tcp(v6, 0, (40_000, 80), ACK | PSH, data);
@@ -486,19 +459,11 @@ mod tests {
 
     #[test]
     fn as_many_ports_as_are_allowed_fit() {
-        let ranges: Vec<String> = (0..MAX_PORTS)
-            .map(|n| format!("{}-{}", n * 100 + 1, n * 100 + 9))
-            .collect();
+        let ranges: Vec<String> = (0..MAX_PORTS).map(|n| format!("{}-{}", n * 100 + 1, n * 100 + 9)).collect();
         let texts: Vec<&str> = ranges.iter().map(String::as_str).collect();
         let selection = selection(true, true, &texts);
         let program = program(LinkType::ETHERNET, &selection, true);
-        for (port, passes) in [
-            (1, true),
-            (9, true),
-            (10, false),
-            (3_105, true),
-            (3_110, false),
-        ] {
+        for (port, passes) in [(1, true), (9, true), (10, false), (3_105, true), (3_110, false)] {
             for ports in [(50_000, port), (port, 50_000)] {
                 let frame = tagged(0, &tcp(false, 0, ports, SYN, 0));
                 assert_eq!(run(&program, &frame, true) == WHOLE, passes, "{ports:?}");
@@ -511,10 +476,7 @@ mod tests {
         let program = program(LinkType::RAW, &selection(true, true, &[]), true);
         let mut icmp = tcp(false, 0, (0x0301, 0), TcpFlags(0), 0);
         icmp[9] = 1;
-        assert_eq!(
-            (run(&program, &icmp, false), run(&program, &icmp, true)),
-            (HEAD, 0)
-        );
+        assert_eq!((run(&program, &icmp, false), run(&program, &icmp, true)), (HEAD, 0));
         icmp[20] = 8;
         assert_eq!(run(&program, &icmp, false), 0);
         let mut icmp6 = tcp(true, 0, (0x0100, 0), TcpFlags(0), 0);

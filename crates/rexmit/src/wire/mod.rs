@@ -8,11 +8,7 @@ mod interface;
 mod privileges;
 mod socket;
 mod status_socket;
-#[cfg(any(
-    target_arch = "x86_64",
-    target_arch = "aarch64",
-    target_arch = "riscv64"
-))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod system_calls;
 
 pub use error::WireError;
@@ -93,8 +89,7 @@ impl Engine {
     ) -> Result<Engine, WireError> {
         let socket = PacketSocket::open(interface, &config.selection)?;
         let mut status_socket = StatusSocket::open(run_dir, interface)?;
-        let index =
-            if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
+        let index = if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
         confinement.directories.push(run_dir.to_owned());
         let confined = privileges::drop_all(&confinement)?;
         status_socket.serve()?;
@@ -158,8 +153,8 @@ impl Engine {
     fn wait(&self, now: Instant) -> Result<(), WireError> {
         let due = self.core.next_deadline().unwrap_or(Instant::NEVER);
         let time = due.saturating_since(now).min(STOP_CHECK);
-        let mut sources = [self.socket.as_fd(), self.status_socket.as_fd()]
-            .map(|source| PollFd::new(source, PollFlags::POLLIN));
+        let mut sources =
+            [self.socket.as_fd(), self.status_socket.as_fd()].map(|source| PollFd::new(source, PollFlags::POLLIN));
         let timeout = TimeSpec::from(Duration::from_nanos(time.0));
         match ppoll(&mut sources, Some(timeout), None) {
             Ok(_) | Err(nix::Error::EINTR) => Ok(()),
@@ -179,10 +174,7 @@ impl Engine {
     }
 
     /// Receives a batch of packets; returns their number and the time of the last one.
-    fn receive_batch(
-        &mut self,
-        observer: &mut dyn Observer,
-    ) -> Result<(usize, Instant), WireError> {
+    fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Instant), WireError> {
         let (core, clock) = (&mut self.core, &mut self.clock);
         let (mut comparison, mut newest) = (None, Instant::ZERO);
         let outcome = self.socket.receive(|received| {
@@ -193,10 +185,7 @@ impl Engine {
             if received.after_loss {
                 core.missed(passed);
             }
-            let frame = Frame {
-                exact_time,
-                ..received.frame
-            };
+            let frame = Frame { exact_time, ..received.frame };
             if let Some(answered) = core.frame(passed, received.direction, &frame) {
                 observer.answered(passed, &answered);
             }

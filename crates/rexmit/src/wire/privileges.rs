@@ -2,15 +2,12 @@
 //! configured files.
 
 use super::error::WireError;
-use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    path_beneath_rules,
-};
+use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, path_beneath_rules};
 use nix::unistd::User;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs, set_thread_groups,
-    set_thread_res_gid, set_thread_res_uid,
+    CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid,
+    set_thread_res_uid,
 };
 use std::path::PathBuf;
 
@@ -39,10 +36,7 @@ impl Account {
     pub fn named(name: &str) -> Result<Account, WireError> {
         let missing = || WireError::NoUser(name.to_owned());
         let user = User::from_name(name).ok().flatten().ok_or_else(missing)?;
-        Ok(Account {
-            uid: user.uid.as_raw(),
-            gid: user.gid.as_raw(),
-        })
+        Ok(Account { uid: user.uid.as_raw(), gid: user.gid.as_raw() })
     }
 }
 
@@ -79,29 +73,16 @@ pub(super) fn drop_all(confinement: &Confinement) -> Result<Confined, WireError>
 
 /// Refuses system calls with seccomp; returns whether that is possible.
 fn restrict_calls() -> bool {
-    #[cfg(any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    ))]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     return super::system_calls::restrict().is_ok();
     // seccompiler supports no other architecture.
-    #[cfg(not(any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
     false
 }
 
 fn become_user(account: Account) -> Result<(), WireError> {
     let (uid, gid) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
-    let refused = |call| {
-        move |error: rustix::io::Errno| WireError::Account {
-            call,
-            source: error.into(),
-        }
-    };
+    let refused = |call| move |error: rustix::io::Errno| WireError::Account { call, source: error.into() };
     set_thread_groups(&[]).map_err(refused("setgroups"))?;
     set_thread_res_gid(gid, gid, gid).map_err(refused("setresgid"))?;
     set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))
@@ -119,10 +100,7 @@ fn restrict_files(directories: &[PathBuf]) -> Result<bool, WireError> {
     };
     match restrict() {
         Ok(status) => Ok(status.ruleset != RulesetStatus::NotEnforced),
-        Err(error) => Err(WireError::Call {
-            call: "landlock_restrict_self",
-            source: std::io::Error::other(error),
-        }),
+        Err(error) => Err(WireError::Call { call: "landlock_restrict_self", source: std::io::Error::other(error) }),
     }
 }
 
@@ -145,10 +123,7 @@ mod tests {
             std::os::unix::fs::chown(&mine, Some(account.uid), Some(account.gid)).expect("chown");
         }
         let confined = std::thread::spawn(move || {
-            let confinement = Confinement {
-                account,
-                directories: vec![mine.clone()],
-            };
+            let confinement = Confinement { account, directories: vec![mine.clone()] };
             let read = fs::read_to_string("/proc/thread-self/status");
             assert!(read.is_ok());
             let confined = drop_all(&confinement).expect("it can be given up");
@@ -186,27 +161,15 @@ mod tests {
     /// Ways out of the confinement that need no capability, or that give one back.
     fn forbidden_calls_fail() {
         use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
-        for family in [
-            AddressFamily::Unix,
-            AddressFamily::Inet,
-            AddressFamily::Netlink,
-        ] {
+        for family in [AddressFamily::Unix, AddressFamily::Inet, AddressFamily::Netlink] {
             let opened = socket(family, SockType::Datagram, SockFlag::empty(), None);
             assert_eq!(opened.err(), Some(nix::Error::EPERM), "{family:?}");
         }
         let refused = Err(rustix::io::Errno::PERM);
         for (name, call, arguments) in [
-            (
-                "clone with a namespace",
-                libc::SYS_clone,
-                [libc::CLONE_NEWUSER as u64 | libc::SIGCHLD as u64, 0, 0],
-            ),
+            ("clone with a namespace", libc::SYS_clone, [libc::CLONE_NEWUSER as u64 | libc::SIGCHLD as u64, 0, 0]),
             ("fork", libc::SYS_clone, [libc::SIGCHLD as u64, 0, 0]),
-            (
-                "unshare",
-                libc::SYS_unshare,
-                [libc::CLONE_NEWUSER as u64, 0, 0],
-            ),
+            ("unshare", libc::SYS_unshare, [libc::CLONE_NEWUSER as u64, 0, 0]),
             ("fsopen", libc::SYS_fsopen, [0; 3]),
             ("open_tree", libc::SYS_open_tree, [0; 3]),
             ("move_mount", libc::SYS_move_mount, [0; 3]),
@@ -214,24 +177,12 @@ mod tests {
             ("pidfd_getfd", libc::SYS_pidfd_getfd, [0; 3]),
             ("memfd_create", libc::SYS_memfd_create, [0; 3]),
             ("connect", libc::SYS_connect, [0; 3]),
-            (
-                "kill",
-                libc::SYS_kill,
-                [u64::from(std::process::id()), 0, 0],
-            ),
+            ("kill", libc::SYS_kill, [u64::from(std::process::id()), 0, 0]),
             ("tgkill of another", libc::SYS_tgkill, [1, 1, 0]),
-            (
-                "prctl",
-                libc::SYS_prctl,
-                [libc::PR_SET_DUMPABLE as u64, 1, 0],
-            ),
+            ("prctl", libc::SYS_prctl, [libc::PR_SET_DUMPABLE as u64, 1, 0]),
             ("ioctl", libc::SYS_ioctl, [0, libc::TIOCSTI as _, 0]),
             ("seccomp", libc::SYS_seccomp, [0; 3]),
-            (
-                "setsockopt",
-                libc::SYS_setsockopt,
-                [0, libc::SOL_PACKET as u64, libc::PACKET_RX_RING as u64],
-            ),
+            ("setsockopt", libc::SYS_setsockopt, [0, libc::SOL_PACKET as u64, libc::PACKET_RX_RING as u64]),
             ("io_uring_setup", libc::SYS_io_uring_setup, [0; 3]),
             ("execve by its number of x32", 0x4000_0000 | 520, [0; 3]),
         ] {
@@ -239,9 +190,7 @@ mod tests {
         }
         let missing = Err(rustix::io::Errno::NOSYS);
         assert_eq!(system_call(libc::SYS_clone3, [0; 3]), missing);
-        std::thread::spawn(|| ())
-            .join()
-            .expect("threads are possible");
+        std::thread::spawn(|| ()).join().expect("threads are possible");
     }
 
     #[expect(unsafe_code, reason = "calls that no library makes")]
@@ -251,9 +200,7 @@ mod tests {
         let errno = std::io::Error::last_os_error().raw_os_error();
         match outcome {
             0.. => Ok(()),
-            _ => Err(rustix::io::Errno::from_raw_os_error(
-                errno.unwrap_or_default(),
-            )),
+            _ => Err(rustix::io::Errno::from_raw_os_error(errno.unwrap_or_default())),
         }
     }
 

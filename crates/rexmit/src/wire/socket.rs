@@ -9,8 +9,8 @@ use gentle_wire::LinkType;
 use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType,
-    UnknownCmsg, getsockopt, recvmmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType, UnknownCmsg, getsockopt,
+    recvmmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};
@@ -60,26 +60,19 @@ pub(super) struct PacketSocket {
 impl PacketSocket {
     /// Opens the socket; packets that match the selection are received from now on, and none from before.
     pub(super) fn open(name: &str, selection: &Selection) -> Result<PacketSocket, WireError> {
-        let interface =
-            if_nametoindex(name).map_err(|_| WireError::NoInterface(name.to_owned()))?;
+        let interface = if_nametoindex(name).map_err(|_| WireError::NoInterface(name.to_owned()))?;
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None).map_err(
-            |error| match error {
-                nix::Error::EPERM => WireError::NotPermitted,
-                error => WireError::errno("socket(AF_PACKET)")(error),
-            },
-        )?;
+        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None).map_err(|error| match error {
+            nix::Error::EPERM => WireError::NotPermitted,
+            error => WireError::errno("socket(AF_PACKET)")(error),
+        })?;
         // Bound to the interface, but no packets are received until the filter is set.
         call::bind(&socket, interface, 0).map_err(WireError::call("bind"))?;
         let hardware = call::hardware_type(&socket).map_err(WireError::call("getsockname"))?;
-        let link = link(hardware).ok_or_else(|| WireError::UnknownLink {
-            interface: name.to_owned(),
-            hardware,
-        })?;
+        let link = link(hardware).ok_or_else(|| WireError::UnknownLink { interface: name.to_owned(), hardware })?;
         let filters = [false, true].map(|waiting| filter::program(link, selection, waiting));
         call::attach(&socket, &filters[0]).map_err(WireError::call("SO_ATTACH_FILTER"))?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
-            .map_err(WireError::errno("SO_TIMESTAMPNS"))?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(WireError::errno("SO_TIMESTAMPNS"))?;
         call::bypass_queue(&socket, true).map_err(WireError::call("PACKET_QDISC_BYPASS"))?;
         call::want_auxiliary_data(&socket).map_err(WireError::call("PACKET_AUXDATA"))?;
         setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(WireError::errno("SO_RXQ_OVFL"))?;
@@ -114,8 +107,7 @@ impl PacketSocket {
     pub(super) fn receive_buffer(&self) -> Result<usize, WireError> {
         let size = getsockopt(&self.socket, sockopt::RcvBuf);
         // The kernel doubles the requested size for its own overhead (socket(7)).
-        size.map(|size| size / 2)
-            .map_err(WireError::errno("SO_RCVBUF"))
+        size.map(|size| size / 2).map_err(WireError::errno("SO_RCVBUF"))
     }
 
     /// Selects the filter: with the answers to handshakes (`waiting`), or only with the packets that begin one.
@@ -130,17 +122,11 @@ impl PacketSocket {
 
     /// Receives at most [`BATCH`] packets; returns their number. The time of each is that of the kernel,
     /// `CLOCK_REALTIME` when it passed the device.
-    pub(super) fn receive(
-        &mut self,
-        mut handle: impl FnMut(Received<'_>),
-    ) -> Result<usize, nix::Error> {
+    pub(super) fn receive(&mut self, mut handle: impl FnMut(Received<'_>)) -> Result<usize, nix::Error> {
         let space = cmsg_space!(libc::tpacket_auxdata, u32, libc::timespec);
         let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(space));
-        let mut slices: Vec<[IoSliceMut<'_>; 1]> = self
-            .buffers
-            .iter_mut()
-            .map(|buffer| [IoSliceMut::new(buffer)])
-            .collect();
+        let mut slices: Vec<[IoSliceMut<'_>; 1]> =
+            self.buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
         let flags = MsgFlags::MSG_DONTWAIT;
         let descriptor = self.socket.as_raw_fd();
         let messages = match recvmmsg(descriptor, &mut headers, slices.iter_mut(), flags, None) {
@@ -179,12 +165,7 @@ impl PacketSocket {
                 partial_checksum: auxiliary.partial_checksum,
                 exact_time: false,
             };
-            handle(Received {
-                direction,
-                frame,
-                time,
-                after_loss,
-            });
+            handle(Received { direction, frame, time, after_loss });
         }
         Ok(received)
     }

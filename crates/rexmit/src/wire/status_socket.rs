@@ -3,9 +3,7 @@
 
 use super::error::WireError;
 use crate::status::Status;
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt};
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read, Write};
@@ -51,20 +49,11 @@ impl StatusSocket {
     /// engine. An engine that has switched to another user cannot remove the file; the next one on the interface replaces it.
     pub(super) fn open(directory: &Path, interface: &str) -> Result<StatusSocket, WireError> {
         let path = directory.join(format!("{PREFIX}{interface}{SUFFIX}"));
-        let problem = |source| WireError::File {
-            path: path.clone(),
-            source,
-        };
-        create_directory(directory).map_err(|source| WireError::File {
-            path: directory.to_owned(),
-            source,
-        })?;
+        let problem = |source| WireError::File { path: path.clone(), source };
+        create_directory(directory).map_err(|source| WireError::File { path: directory.to_owned(), source })?;
         match query(&path) {
             Ok(status) => {
-                return Err(WireError::Running {
-                    interface: interface.to_owned(),
-                    pid: status.pid,
-                });
+                return Err(WireError::Running { interface: interface.to_owned(), pid: status.pid });
             }
             // Left over from an earlier engine.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -75,20 +64,14 @@ impl StatusSocket {
         }
         let listener = UnixListener::bind(&path).map_err(problem)?;
         listener.set_nonblocking(true).map_err(problem)?;
-        Ok(StatusSocket {
-            path,
-            listener,
-            answers: None,
-        })
+        Ok(StatusSocket { path, listener, answers: None })
     }
 
     /// Starts to answer requests. The thread for this inherits the privileges of the current one.
     pub(super) fn serve(&mut self) -> Result<(), WireError> {
         let (sender, answers) = sync_channel(MAX_CLIENTS);
         let thread = thread::Builder::new().name("status".to_owned());
-        thread
-            .spawn(move || write_answers(&answers))
-            .map_err(WireError::call("clone"))?;
+        thread.spawn(move || write_answers(&answers)).map_err(WireError::call("clone"))?;
         self.answers = Some(sender);
         Ok(())
     }
@@ -157,10 +140,7 @@ fn remaining(deadline: Instant) -> io::Result<Duration> {
 }
 
 fn too_slow() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::TimedOut,
-        format!("no complete answer within {} s", PEER_TIMEOUT.as_secs()),
-    )
+    io::Error::new(io::ErrorKind::TimedOut, format!("no complete answer within {} s", PEER_TIMEOUT.as_secs()))
 }
 
 impl AsFd for StatusSocket {
@@ -180,10 +160,7 @@ impl Drop for StatusSocket {
 ///
 /// # Errors
 /// If the directory or a socket cannot be read. No running engine is not an error.
-pub fn running_engines(
-    directory: &Path,
-    interface: Option<&str>,
-) -> Result<Vec<Status>, WireError> {
+pub fn running_engines(directory: &Path, interface: Option<&str>) -> Result<Vec<Status>, WireError> {
     let problem = |path: &Path| {
         let path = path.to_owned();
         move |source| WireError::File { path, source }
@@ -203,11 +180,7 @@ pub fn running_engines(
         match query(&path) {
             Ok(status) => found.push(status),
             // The engine was killed, or has just ended.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
-                ) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {}
             Err(error) => return Err(problem(&path)(error)),
         }
     }
@@ -261,9 +234,9 @@ fn connected(path: &Path) -> io::Result<UnixStream> {
     let owner = fs::metadata(directory)?.uid();
     match [0, geteuid().as_raw(), owner].contains(&peer) {
         true => Ok(stream),
-        false => Err(io::Error::other(format!(
-            "the socket is that of user {peer}, and the directory that of user {owner}"
-        ))),
+        false => {
+            Err(io::Error::other(format!("the socket is that of user {peer}, and the directory that of user {owner}")))
+        }
     }
 }
 
@@ -309,12 +282,7 @@ mod tests {
         let slow = folder.path().join("rexmit-slow.sock");
         peer(&slow, b" ", Some(Duration::from_millis(100)));
         let full = folder.path().join("rexmit-full.sock");
-        let listener = socket(
-            AddressFamily::Unix,
-            SockType::Stream,
-            SockFlag::empty(),
-            None,
-        );
+        let listener = socket(AddressFamily::Unix, SockType::Stream, SockFlag::empty(), None);
         let listener = listener.expect("a socket");
         let address = UnixAddr::new(&full).expect("an address");
         bind(listener.as_raw_fd(), &address).expect("a name");
@@ -343,13 +311,7 @@ mod tests {
             }
         });
         let error = send(&mut engine, &[b' '; 4 << 20]).expect_err("it is slow");
-        assert!(
-            matches!(
-                error.kind(),
-                io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
-            ),
-            "{error}"
-        );
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{error}");
         drop(engine);
         reader.join().expect("no panic");
     }
@@ -366,10 +328,7 @@ mod tests {
             let error = error.map(|error| format!("{error:?}")).unwrap_or_default();
             assert!(error.contains("this is not a socket"), "{error}");
         }
-        assert_eq!(
-            fs::read(path("rexmit-file.sock")).expect("it is there"),
-            b"kept"
-        );
+        assert_eq!(fs::read(path("rexmit-file.sock")).expect("it is there"), b"kept");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! sockets, of memory, and of threads. None opens a socket, starts a program or a process, or changes privileges.
 
 use seccompiler::{
-    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
 };
 use std::collections::BTreeMap;
 
@@ -100,16 +100,10 @@ const ALLOWED: &[libc::c_long] = &[
 ];
 
 /// Requests of ioctl(2), whose type depends on the C library: whether a stream blocks, whether it is a terminal and how wide, and the index of an interface.
-const IOCTLS: [u64; 4] = [
-    libc::FIONBIO as _,
-    libc::TCGETS as _,
-    libc::TIOCGWINSZ as _,
-    libc::SIOCGIFINDEX as _,
-];
+const IOCTLS: [u64; 4] = [libc::FIONBIO as _, libc::TCGETS as _, libc::TIOCGWINSZ as _, libc::SIOCGIFINDEX as _];
 
 /// Options of sockets: the filter of the packet socket, and the time limits of clients.
-const SOCKET_OPTIONS: [libc::c_int; 3] =
-    [libc::SO_ATTACH_FILTER, libc::SO_RCVTIMEO, libc::SO_SNDTIMEO];
+const SOCKET_OPTIONS: [libc::c_int; 3] = [libc::SO_ATTACH_FILTER, libc::SO_RCVTIMEO, libc::SO_SNDTIMEO];
 
 /// Flags of clone(2) for a thread of this process, all of which must be set.
 const THREAD: u64 = (libc::CLONE_THREAD | libc::CLONE_VM | libc::CLONE_SIGHAND) as u64;
@@ -146,8 +140,7 @@ pub(super) fn restrict() -> Result<(), Error> {
 
 /// Rules of each allowed call; none: any arguments.
 fn allowed() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-        ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
     let mut add = |call: libc::c_long, conditions: Vec<SeccompCondition>| -> Result<(), Error> {
         let rule = SeccompRule::new(conditions)?;
         rules.entry(call).or_default().push(rule);

@@ -10,21 +10,10 @@ const HOUR: Nanos = Nanos::from_secs(3_600);
 const SEEDS: u64 = 12;
 
 /// Linux at both endpoints.
-const LINUX: Endpoints = Endpoints {
-    repeats_answers: true,
-    asymmetric: false,
-    timestamps: true,
-};
+const LINUX: Endpoints = Endpoints { repeats_answers: true, asymmetric: false, timestamps: true };
 /// Endpoints that reveal the least: no second answer, no timestamp.
-const MINIMAL: Endpoints = Endpoints {
-    repeats_answers: false,
-    asymmetric: false,
-    timestamps: false,
-};
-const ASYMMETRIC: Endpoints = Endpoints {
-    asymmetric: true,
-    ..LINUX
-};
+const MINIMAL: Endpoints = Endpoints { repeats_answers: false, asymmetric: false, timestamps: false };
+const ASYMMETRIC: Endpoints = Endpoints { asymmetric: true, ..LINUX };
 const ENDPOINTS: [Endpoints; 3] = [LINUX, MINIMAL, ASYMMETRIC];
 
 /// Round-trip time that changes at given times and varies by a percentage.
@@ -66,12 +55,7 @@ impl Bufferbloat {
             transfers.push((now, now + lasts));
             now = now + lasts + Nanos::from_secs(rng.random_range(5..300));
         }
-        Bufferbloat {
-            base,
-            full,
-            transfers,
-            fills: MS(rng.random_range(200..5_000)),
-        }
+        Bufferbloat { base, full, transfers, fills: MS(rng.random_range(200..5_000)) }
     }
 
     /// Fill level of the queue, 0 to 1.
@@ -154,24 +138,13 @@ fn check<W: PathModel>(run: &Run<'_, W>, case: &str) {
         }
         let handshakes = (to - from + 1) as u32;
         let allowed = 6 + handshakes / 100 + 1;
-        assert!(
-            spurious <= allowed,
-            "{case}: {spurious} spurious copies for {handshakes} handshakes"
-        );
+        assert!(spurious <= allowed, "{case}: {spurious} spurious copies for {handshakes} handshakes");
     }
     let c = run.core.counters();
     let rescued = rescued(outcomes);
     // Without a second answer, a brief increase of the round-trip time looks like a loss.
-    let doubtful = if run.endpoints.repeats_answers {
-        0
-    } else {
-        rescued / 10 + 1
-    };
-    assert!(
-        c.rescued <= rescued + doubtful,
-        "{case}: {} are taken to be rescued, {rescued} were; {c:?}",
-        c.rescued
-    );
+    let doubtful = if run.endpoints.repeats_answers { 0 } else { rescued / 10 + 1 };
+    assert!(c.rescued <= rescued + doubtful, "{case}: {} are taken to be rescued, {rescued} were; {c:?}", c.rescued);
 }
 
 /// Number of answered handshakes whose packets before a copy were lost.
@@ -187,9 +160,7 @@ fn spurious(outcomes: &[Outcome]) -> u32 {
 /// Share of handshakes with a lost first packet or answer that did not wait for the stack's retransmission.
 fn recovered(outcomes: &[Outcome]) -> f64 {
     let lost: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.lost).collect();
-    let quick = lost
-        .iter()
-        .filter(|outcome| outcome.took.is_some_and(|took| took < MS(1_000)));
+    let quick = lost.iter().filter(|outcome| outcome.took.is_some_and(|took| took < MS(1_000)));
     quick.count() as f64 / lost.len() as f64
 }
 
@@ -199,27 +170,16 @@ fn a_path_that_has_become_ten_times_longer_is_learned_at_once() {
     for endpoints in ENDPOINTS {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut path = Steps {
-            steps: vec![
-                (Instant::ZERO, MS(20)),
-                (Instant::from_secs(100), MS(200)),
-                (Instant::from_secs(200), MS(20)),
-            ],
+            steps: vec![(Instant::ZERO, MS(20)), (Instant::from_secs(100), MS(200)), (Instant::from_secs(200), MS(20))],
             vary_percent: 0,
             lost_per_mille: 0,
         };
         let starts: Vec<Instant> = (0..300).map(Instant::from_secs).collect();
         let run = run(&mut path, endpoints, &starts, &mut rng);
         let c = run.core.counters();
-        let sent: Vec<u32> = run
-            .outcomes
-            .iter()
-            .map(|outcome| outcome.spurious)
-            .collect();
+        let sent: Vec<u32> = run.outcomes.iter().map(|outcome| outcome.spurious).collect();
         assert!(spurious(&run.outcomes) <= 3, "{endpoints:?}: {sent:?}");
-        assert!(
-            sent[110..].iter().all(|copies| *copies == 0),
-            "{endpoints:?}"
-        );
+        assert!(sent[110..].iter().all(|copies| *copies == 0), "{endpoints:?}");
         assert_eq!((c.rescued, c.saved_ms), (0, 0), "{endpoints:?}: {c:?}");
     }
 }
@@ -232,14 +192,8 @@ fn no_copy_is_spurious_after_ten_handshakes_at_a_new_round_trip() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let mut time = || MS(rng.random_range(2..950));
             let every = Nanos::from_secs(60);
-            let steps: Vec<(Instant, Nanos)> = (0..20)
-                .map(|step| (Instant::ZERO + every * step, time()))
-                .collect();
-            let mut path = Steps {
-                steps: steps.clone(),
-                vary_percent: 3,
-                lost_per_mille: 0,
-            };
+            let steps: Vec<(Instant, Nanos)> = (0..20).map(|step| (Instant::ZERO + every * step, time())).collect();
+            let mut path = Steps { steps: steps.clone(), vary_percent: 3, lost_per_mille: 0 };
             let starts: Vec<Instant> = (0..1_200).map(Instant::from_secs).collect();
             let run = run(&mut path, endpoints, &starts, &mut rng);
             check(&run, &format!("{endpoints:?}, seed {seed}"));
@@ -278,11 +232,7 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
     let end = Instant::from_secs(2 * 3_600);
     println!("| path | handshakes | spurious | lost | within 1 s | mean of the lost |");
     for endpoints in ENDPOINTS {
-        let mut table = [
-            ("bufferbloat", [0.0; 5]),
-            ("stalls", [0.0; 5]),
-            ("steps", [0.0; 5]),
-        ];
+        let mut table = [("bufferbloat", [0.0; 5]), ("stalls", [0.0; 5]), ("steps", [0.0; 5])];
         for seed in 0..SEEDS {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
             let base = MS(rng.random_range(5..120));
@@ -295,10 +245,7 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
                 let lost = outcomes.iter().filter(|outcome| outcome.lost).count() as f64;
                 let [n, spurious_copies, all_lost, all_recovered, time] = &mut table[row].1;
                 let took = outcomes.iter().filter(|outcome| outcome.lost);
-                *time += took
-                    .filter_map(|outcome| outcome.took)
-                    .map(Nanos::as_secs_f64)
-                    .sum::<f64>();
+                *time += took.filter_map(|outcome| outcome.took).map(Nanos::as_secs_f64).sum::<f64>();
                 *n += outcomes.len() as f64;
                 *spurious_copies += f64::from(spurious(outcomes));
                 *all_lost += lost;
@@ -314,10 +261,7 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
             note(1, &done.outcomes);
             let times: Vec<u64> = (0..24).map(|_| rng.random_range(5..600)).collect();
             let mut path = Steps {
-                steps: (0..)
-                    .map(|n| Instant::from_secs(300 * n))
-                    .zip(times.into_iter().map(MS))
-                    .collect(),
+                steps: (0..).map(|n| Instant::from_secs(300 * n)).zip(times.into_iter().map(MS)).collect(),
                 vary_percent: 10,
                 lost_per_mille: 30,
             };
@@ -332,10 +276,7 @@ fn over_any_hour_of_a_path_that_changes_few_copies_are_spurious() {
                 recovered / lost * 100.0,
                 time / lost
             );
-            assert!(
-                spurious / n < 0.01,
-                "{path}, {endpoints:?}: {spurious} of {n}"
-            );
+            assert!(spurious / n < 0.01, "{path}, {endpoints:?}: {spurious} of {n}");
         }
     }
 }

@@ -29,11 +29,7 @@ fn the_papers_call_sends_three_copies_evenly() {
 fn an_answer_ends_it() {
     for v6 in [false, true] {
         for side in [SYN, SYN | ACK] {
-            let opening = Segment {
-                v6,
-                flags: side,
-                ..Segment::syn(40_000)
-            };
+            let opening = Segment { v6, flags: side, ..Segment::syn(40_000) };
             let answer = opening.answer(if side == SYN { SYN | ACK } else { ACK });
             let mut wire = Wire::new(config());
             wire.out(&opening.frame());
@@ -41,11 +37,7 @@ fn an_answer_ends_it() {
             wire.arrives(&answer.frame());
             assert_eq!(wire.wait_ms(LONG), NONE);
             let c = counters(&wire);
-            assert_eq!(
-                (c.answered_after_copy, c.unanswered),
-                (1, 0),
-                "{v6} {side:?}"
-            );
+            assert_eq!((c.answered_after_copy, c.unanswered), (1, 0), "{v6} {side:?}");
             // Nothing is known of the path, so nothing shows that the packet was lost.
             assert_eq!((c.rescued, c.saved_ms), (0, 0));
         }
@@ -57,27 +49,12 @@ fn what_does_not_fit_is_no_answer() {
     let syn = Segment::syn(40_000);
     let answer = syn.answer(SYN | ACK);
     let others = [
-        Segment {
-            ack: answer.ack + 1,
-            ..answer.clone()
-        },
-        Segment {
-            ack: answer.ack - 1,
-            ..answer.clone()
-        },
-        Segment {
-            ports: (80, 40_001),
-            ..answer.clone()
-        },
-        Segment {
-            hosts: (3, 1),
-            ..answer.clone()
-        },
+        Segment { ack: answer.ack + 1, ..answer.clone() },
+        Segment { ack: answer.ack - 1, ..answer.clone() },
+        Segment { ports: (80, 40_001), ..answer.clone() },
+        Segment { hosts: (3, 1), ..answer.clone() },
         // ACK without SYN: the challenge ACK of a server that has an old connection with these ports.
-        Segment {
-            flags: ACK,
-            ..answer.clone()
-        },
+        Segment { flags: ACK, ..answer.clone() },
     ];
     for other in others {
         let mut wire = Wire::new(config());
@@ -86,13 +63,7 @@ fn what_does_not_fit_is_no_answer() {
         assert_eq!(wire.wait_ms(LONG), [200, 400, 600], "{other:?}");
     }
     // Outgoing instead of incoming.
-    let mut wire = Wire::new(Config {
-        selection: Selection {
-            client: true,
-            ..Selection::default()
-        },
-        ..config()
-    });
+    let mut wire = Wire::new(Config { selection: Selection { client: true, ..Selection::default() }, ..config() });
     wire.out(&syn.frame());
     wire.out(&answer.frame());
     assert_eq!(wire.wait_ms(LONG), [200, 400, 600]);
@@ -100,16 +71,10 @@ fn what_does_not_fit_is_no_answer() {
 
 #[test]
 fn data_of_the_client_answers_a_synack_too() {
-    let synack = Segment {
-        flags: SYN | ACK,
-        ..Segment::syn(40_000)
-    };
+    let synack = Segment { flags: SYN | ACK, ..Segment::syn(40_000) };
     let mut wire = Wire::new(config());
     wire.out(&synack.frame());
-    let request = Segment {
-        data: b"GET /".to_vec(),
-        ..synack.answer(ACK | TcpFlags::PSH)
-    };
+    let request = Segment { data: b"GET /".to_vec(), ..synack.answer(ACK | TcpFlags::PSH) };
     wire.arrives(&request.frame());
     assert_eq!(wire.wait_ms(LONG), NONE);
     assert_eq!(counters(&wire).answered, 1);
@@ -129,13 +94,8 @@ fn a_reset_that_arrives_ends_it() {
 #[test]
 fn what_the_opening_end_sends_next_ends_it() {
     let syn = Segment::syn(40_000);
-    let next = |flags, data: &[u8]| Segment {
-        seq: syn.seq + 1,
-        ack: 77_001,
-        flags,
-        data: data.to_vec(),
-        ..syn.clone()
-    };
+    let next =
+        |flags, data: &[u8]| Segment { seq: syn.seq + 1, ack: 77_001, flags, data: data.to_vec(), ..syn.clone() };
     for (sent, answered) in [
         (next(ACK, b""), 1),
         (next(ACK | FIN, b""), 1),
@@ -158,30 +118,17 @@ fn what_the_opening_end_sends_next_ends_it() {
     // A late segment of an older connection with the same ports does not count.
     let mut wire = Wire::new(config());
     wire.out(&syn.frame());
-    wire.out(
-        &Segment {
-            seq: syn.seq,
-            ..next(ACK, b"")
-        }
-        .frame(),
-    );
+    wire.out(&Segment { seq: syn.seq, ..next(ACK, b"") }.frame());
     assert_eq!(wire.wait_ms(LONG), [200, 400, 600]);
 }
 
 #[test]
 fn what_a_server_sends_next_ends_its_synack() {
-    let synack = Segment {
-        flags: SYN | ACK,
-        ..Segment::syn(40_000)
-    };
+    let synack = Segment { flags: SYN | ACK, ..Segment::syn(40_000) };
     let mut wire = Wire::new(config());
     wire.out(&synack.frame());
     wire.wait_ms(90);
-    let next = Segment {
-        seq: synack.seq + 1,
-        flags: ACK,
-        ..synack
-    };
+    let next = Segment { seq: synack.seq + 1, flags: ACK, ..synack };
     wire.out(&next.frame());
     assert_eq!(wire.wait_ms(LONG), NONE);
     assert_eq!(counters(&wire).answered_unseen, 1);
@@ -192,14 +139,8 @@ fn what_a_server_sends_next_ends_its_synack() {
 #[test]
 fn an_icmp_error_that_quotes_the_packet_ends_it() {
     for v6 in [false, true] {
-        let syn = Segment {
-            v6,
-            ..Segment::syn(40_000)
-        };
-        let other = Segment {
-            seq: syn.seq + 1,
-            ..syn.clone()
-        };
+        let syn = Segment { v6, ..Segment::syn(40_000) };
+        let other = Segment { seq: syn.seq + 1, ..syn.clone() };
         // RFC 792: the IP header and eight bytes suffice.
         let (header, unreachable) = if v6 { (40, 1) } else { (20, 3) };
         let mut wire = Wire::new(config());
@@ -245,60 +186,18 @@ fn another_sequence_number_is_another_handshake() {
 
 #[test]
 fn only_what_is_selected_is_watched() {
-    let only = |selection: Selection| Config {
-        selection,
-        ..config()
-    };
-    let (syn, synack) = (
-        Segment::syn(40_000),
-        Segment {
-            flags: SYN | ACK,
-            ports: (80, 40_000),
-            ..Segment::syn(0)
-        },
-    );
-    let client = Selection {
-        client: true,
-        ports: vec!["80".parse().expect("a port")],
-        ..Selection::default()
-    };
-    let server = Selection {
-        client: false,
-        server: true,
-        ..client.clone()
-    };
+    let only = |selection: Selection| Config { selection, ..config() };
+    let (syn, synack) = (Segment::syn(40_000), Segment { flags: SYN | ACK, ports: (80, 40_000), ..Segment::syn(0) });
+    let client = Selection { client: true, ports: vec!["80".parse().expect("a port")], ..Selection::default() };
+    let server = Selection { client: false, server: true, ..client.clone() };
     let prefix = |text: &str| vec![text.parse().expect("a prefix")];
     for (selection, expected) in [
         (client.clone(), (1, 0)),
         (server, (0, 1)),
-        (
-            Selection {
-                ports: vec!["81".parse().expect("a port")],
-                ..client.clone()
-            },
-            (0, 0),
-        ),
-        (
-            Selection {
-                only: prefix("198.51.100.0/24"),
-                ..client.clone()
-            },
-            (0, 0),
-        ),
-        (
-            Selection {
-                except: prefix("192.0.2.2/32"),
-                ..client.clone()
-            },
-            (0, 0),
-        ),
-        (
-            Selection {
-                only: prefix("192.0.2.2/32"),
-                ..client
-            },
-            (1, 0),
-        ),
+        (Selection { ports: vec!["81".parse().expect("a port")], ..client.clone() }, (0, 0)),
+        (Selection { only: prefix("198.51.100.0/24"), ..client.clone() }, (0, 0)),
+        (Selection { except: prefix("192.0.2.2/32"), ..client.clone() }, (0, 0)),
+        (Selection { only: prefix("192.0.2.2/32"), ..client }, (1, 0)),
     ] {
         let mut wire = Wire::new(only(selection.clone()));
         wire.out(&syn.frame());
@@ -312,31 +211,17 @@ fn only_what_is_selected_is_watched() {
 
 #[test]
 fn a_packet_with_data_is_left_alone_unless_asked_for() {
-    let syn = Segment {
-        data: b"hello".to_vec(),
-        ..Segment::syn(40_000)
-    };
+    let syn = Segment { data: b"hello".to_vec(), ..Segment::syn(40_000) };
     let mut wire = Wire::new(config());
     wire.out(&syn.frame());
     assert_eq!((wire.wait_ms(LONG), counters(&wire).with_data), (vec![], 1));
-    let with_data = || {
-        Wire::new(Config {
-            with_data: true,
-            ..config()
-        })
-    };
+    let with_data = || Wire::new(Config { with_data: true, ..config() });
     // A server may accept the data, or only the SYN (RFC 7413).
     for ack in [syn.seq + 6, syn.seq + 1] {
         let mut wire = with_data();
         wire.out(&syn.frame());
         assert_eq!(wire.wait_ms(250), [200]);
-        wire.arrives(
-            &Segment {
-                ack,
-                ..syn.answer(SYN | ACK)
-            }
-            .frame(),
-        );
+        wire.arrives(&Segment { ack, ..syn.answer(SYN | ACK) }.frame());
         assert_eq!(wire.wait_ms(LONG), NONE);
     }
 }
@@ -345,15 +230,8 @@ fn a_packet_with_data_is_left_alone_unless_asked_for() {
 fn a_syn_that_asks_for_ecn_or_for_a_cookie_goes_on_asking() {
     // ECE and CWR (RFC 3168, section 6.1.1); an empty Fast Open option (RFC 7413, section 4.1.1).
     let cookie = vec![34, 2, 1, 1];
-    for (flags, options) in [
-        (SYN | TcpFlags::ECE | TcpFlags::CWR, Vec::new()),
-        (SYN, cookie),
-    ] {
-        let syn = Segment {
-            flags,
-            options,
-            ..Segment::syn(40_000)
-        };
+    for (flags, options) in [(SYN | TcpFlags::ECE | TcpFlags::CWR, Vec::new()), (SYN, cookie)] {
+        let syn = Segment { flags, options, ..Segment::syn(40_000) };
         let mut wire = Wire::new(config());
         wire.out(&syn.frame());
         let sent = wire.wait(Nanos::from_millis(LONG));
@@ -366,10 +244,7 @@ fn a_damaged_or_absurd_packet_is_not_copied() {
     let syn = Segment::syn(40_000);
     let mut wrong = syn.frame();
     wrong[14 + 20 + 14] ^= 1;
-    let absurd = Segment {
-        flags: SYN | FIN,
-        ..syn.clone()
-    };
+    let absurd = Segment { flags: SYN | FIN, ..syn.clone() };
     let mut wire = Wire::new(config());
     wire.out(&wrong);
     wire.out(&absurd.frame());
@@ -381,10 +256,7 @@ fn a_damaged_or_absurd_packet_is_not_copied() {
 
 #[test]
 fn a_duplicate_comes_on_top() {
-    let mut wire = Wire::new(Config {
-        duplicate: Some(Nanos::from_millis(5)),
-        ..config()
-    });
+    let mut wire = Wire::new(Config { duplicate: Some(Nanos::from_millis(5)), ..config() });
     wire.out(&Segment::syn(40_000).frame());
     assert_eq!(wire.wait_ms(LONG), [5, 200, 400, 600]);
     wire.out(&Segment::syn(40_001).frame());
@@ -396,10 +268,7 @@ fn a_duplicate_comes_on_top() {
 #[test]
 fn a_tag_that_was_taken_off_is_put_back() {
     let syn = Segment::syn(40_000).frame();
-    let vlan = Vlan {
-        tpid: 0x8100,
-        tci: 0x2007,
-    };
+    let vlan = Vlan { tpid: 0x8100, tci: 0x2007 };
     let mut wire = Wire::new(config());
     wire.out_tagged(&syn, vlan);
     let sent = wire.wait(Nanos::from_millis(200));
@@ -409,12 +278,8 @@ fn a_tag_that_was_taken_off_is_put_back() {
 
 fn segments() -> impl Strategy<Value = Segment> {
     let options = prop::collection::vec(any::<[u8; 4]>(), 0..=10);
-    (
-        any::<(bool, u8, u8, u16, u32)>(),
-        options,
-        prop::collection::vec(any::<u8>(), 0..60),
-    )
-        .prop_map(|((v6, a, b, port, seq), options, data)| Segment {
+    (any::<(bool, u8, u8, u16, u32)>(), options, prop::collection::vec(any::<u8>(), 0..60)).prop_map(
+        |((v6, a, b, port, seq), options, data)| Segment {
             v6,
             hosts: (a, b),
             ports: (port, 80),
@@ -423,7 +288,8 @@ fn segments() -> impl Strategy<Value = Segment> {
             flags: SYN,
             options: options.concat(),
             data,
-        })
+        },
+    )
 }
 
 proptest! {

@@ -5,13 +5,7 @@ use gentle_rexmit::{Config, Direction, Timing};
 use gentle_units::Nanos;
 
 fn learning() -> Config {
-    Config {
-        timing: Timing {
-            jitter_percent: 0,
-            ..Timing::LEARNED
-        },
-        ..config()
-    }
+    Config { timing: Timing { jitter_percent: 0, ..Timing::LEARNED }, ..config() }
 }
 
 /// Performs a handshake with this round-trip time on a new port; returns the times of copies.
@@ -87,19 +81,13 @@ fn a_second_answer_shows_that_the_copy_was_spurious() {
     // The time is learned: mean 47 ms, deviation 14 ms.
     assert_eq!(wire.core.paths(wire.now)[0].samples, 21);
     assert_eq!(handshake(&mut wire, 22, 95), NONE);
-    assert_eq!(
-        (wire.core.counters().rescued, wire.core.counters().saved_ms),
-        (0, 0)
-    );
+    assert_eq!((wire.core.counters().rescued, wire.core.counters().saved_ms), (0, 0));
 }
 
 #[test]
 fn a_second_answer_to_a_synack_does_too() {
     let mut wire = Wire::new(learning());
-    let synack = |port| Segment {
-        flags: SYN | ACK,
-        ..Segment::syn(port)
-    };
+    let synack = |port| Segment { flags: SYN | ACK, ..Segment::syn(port) };
     for port in 1..=20 {
         wire.out(&synack(port).frame());
         wire.wait_ms(40);
@@ -110,15 +98,9 @@ fn a_second_answer_to_a_synack_does_too() {
     let answer = synack(21).answer(ACK);
     wire.arrives(&answer.frame());
     // Data is no second answer, nor is an acknowledgement of later data from the server.
-    let data = Segment {
-        data: b"GET /".to_vec(),
-        ..answer.clone()
-    };
+    let data = Segment { data: b"GET /".to_vec(), ..answer.clone() };
     wire.arrives(&data.frame());
-    let later = Segment {
-        ack: answer.ack + 100,
-        ..answer.clone()
-    };
+    let later = Segment { ack: answer.ack + 100, ..answer.clone() };
     wire.arrives(&later.frame());
     assert_eq!(wire.core.counters().spurious, 0);
     wire.wait_ms(50);
@@ -135,10 +117,7 @@ fn a_rescue_counts_when_the_next_handshake_finds_the_path_as_fast_as_before() {
     wire.wait_ms(10_000);
     assert_eq!(wire.core.paths(wire.now), before);
     let c = wire.core.counters();
-    assert_eq!(
-        (c.answered_after_copy, c.rescued, c.spurious, c.saved_ms),
-        (1, 0, 0, 0)
-    );
+    assert_eq!((c.answered_after_copy, c.rescued, c.spurious, c.saved_ms), (1, 0, 0, 0));
     assert_eq!(c.saved_undecided_ms, 950);
     assert_eq!(handshake(&mut wire, 22, 40), NONE);
     let c = wire.core.counters();
@@ -187,28 +166,16 @@ fn a_delay_grows_while_it_waits_if_others_are_answered_late() {
 /// Path of two seconds: the stack retransmits every SYN, and only timestamps show which one was answered.
 #[test]
 fn a_timestamp_tells_which_packet_was_answered() {
-    let with = |port, value| Segment {
-        options: timestamps(value, 0),
-        ..Segment::syn(port)
-    };
-    let answer = |port, echo| Segment {
-        options: timestamps(9, echo),
-        ..Segment::syn(port).answer(SYN | ACK)
-    };
-    let mut wire = Wire::new(Config {
-        copies: 0,
-        ..learning()
-    });
+    let with = |port, value| Segment { options: timestamps(value, 0), ..Segment::syn(port) };
+    let answer = |port, echo| Segment { options: timestamps(9, echo), ..Segment::syn(port).answer(SYN | ACK) };
+    let mut wire = Wire::new(Config { copies: 0, ..learning() });
     let open = |wire: &mut Wire, port, echo| {
         wire.out(&with(port, 100).frame());
         wire.wait_ms(1_000);
         wire.out(&with(port, 1_100).frame());
         wire.wait_ms(1_000);
         wire.arrives(&answer(port, echo).frame());
-        wire.core
-            .paths(wire.now)
-            .first()
-            .map(|path| (path.srtt_us, path.samples))
+        wire.core.paths(wire.now).first().map(|path| (path.srtt_us, path.samples))
     };
     assert_eq!(open(&mut wire, 1, 7), None);
     assert_eq!(open(&mut wire, 2, 100), Some((2_000_000, 1)));
@@ -244,10 +211,7 @@ fn what_was_missed_may_have_been_the_answer() {
 fn a_server_learns_of_its_clients() {
     let mut wire = Wire::new(learning());
     for port in 1..=20 {
-        let synack = Segment {
-            flags: SYN | ACK,
-            ..Segment::syn(port)
-        };
+        let synack = Segment { flags: SYN | ACK, ..Segment::syn(port) };
         wire.out(&synack.frame());
         wire.wait_ms(30);
         wire.arrives(&synack.answer(ACK).frame());
@@ -259,10 +223,7 @@ fn a_server_learns_of_its_clients() {
 
 #[test]
 fn a_dry_run_sends_nothing_and_tells_what_it_would_have_saved() {
-    let mut wire = Wire::new(Config {
-        dry_run: true,
-        ..learning()
-    });
+    let mut wire = Wire::new(Config { dry_run: true, ..learning() });
     for port in 1..=20 {
         handshake(&mut wire, port, 10);
     }

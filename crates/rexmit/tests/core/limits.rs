@@ -9,34 +9,21 @@ use std::collections::HashMap;
 
 #[test]
 fn the_table_is_full_at_its_size_and_forgets_the_oldest() {
-    let mut wire = Wire::new(Config {
-        table: 8,
-        ..config()
-    });
+    let mut wire = Wire::new(Config { table: 8, ..config() });
     for port in 1..=20 {
         wire.out(&Segment::syn(port).frame());
         assert!(wire.core.pending() <= 8);
     }
     assert_eq!(wire.core.counters().evicted, 12);
     let sent = wire.wait(Nanos::from_millis(200));
-    let ports: Vec<u16> = sent
-        .iter()
-        .map(|(_, bytes)| u16::from_be_bytes([bytes[34], bytes[35]]))
-        .collect();
+    let ports: Vec<u16> = sent.iter().map(|(_, bytes)| u16::from_be_bytes([bytes[34], bytes[35]])).collect();
     assert_eq!(ports, (13..=20).collect::<Vec<u16>>());
 }
 
 #[test]
 fn an_outage_is_not_answered_with_a_storm() {
-    let limits = Limits {
-        per_second: 50,
-        share_percent: 10,
-    };
-    let mut wire = Wire::new(Config {
-        limits,
-        give_up: 0,
-        ..config()
-    });
+    let limits = Limits { per_second: 50, share_percent: 10 };
+    let mut wire = Wire::new(Config { limits, give_up: 0, ..config() });
     // 20 seconds of 100 unanswered SYNs each.
     let mut by_second = Vec::new();
     for second in 0..20_u16 {
@@ -48,10 +35,7 @@ fn an_outage_is_not_answered_with_a_storm() {
         by_second.push(copies);
     }
     // Initially the bucket holds 50.
-    assert!(
-        by_second.iter().all(|copies| *copies <= 100),
-        "{by_second:?}"
-    );
+    assert!(by_second.iter().all(|copies| *copies <= 100), "{by_second:?}");
     let c = wire.core.counters();
     assert!(c.copies <= SHARE_BURST + 2_000 / 10, "{c:?}");
     assert!(c.copies >= 2_000 / 10, "{c:?}");
@@ -60,10 +44,7 @@ fn an_outage_is_not_answered_with_a_storm() {
 
 #[test]
 fn a_host_that_does_not_answer_is_left_alone_until_it_does() {
-    let mut wire = Wire::new(Config {
-        give_up: 2,
-        ..config()
-    });
+    let mut wire = Wire::new(Config { give_up: 2, ..config() });
     let attempt = |wire: &mut Wire, port| {
         wire.out(&Segment::syn(port).frame());
         wire.wait_ms(60_000).len()
@@ -81,10 +62,7 @@ fn a_host_that_does_not_answer_is_left_alone_until_it_does() {
 /// R3: answers take another route, and this host resets each connection.
 #[test]
 fn resets_of_this_host_s_own_are_no_answers() {
-    let mut wire = Wire::new(Config {
-        give_up: 3,
-        ..config()
-    });
+    let mut wire = Wire::new(Config { give_up: 3, ..config() });
     let mut copied = Vec::new();
     for port in 1..=10 {
         let syn = Segment::syn(port);
@@ -110,22 +88,8 @@ struct Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let flags = prop::sample::select(vec![SYN, SYN | ACK, ACK, RST, RST | ACK, FIN | ACK]);
-    let step = (
-        0..400_u64,
-        any::<bool>(),
-        0..6_u16,
-        0..3_u32,
-        flags,
-        any::<bool>(),
-    )
-        .prop_map(|(wait_ms, out, port, seq, flags, answers)| Step {
-            wait_ms,
-            out,
-            port,
-            seq,
-            flags,
-            answers,
-        });
+    let step = (0..400_u64, any::<bool>(), 0..6_u16, 0..3_u32, flags, any::<bool>())
+        .prop_map(|(wait_ms, out, port, seq, flags, answers)| Step { wait_ms, out, port, seq, flags, answers });
     prop::collection::vec(step, 1..120)
 }
 

@@ -3,8 +3,7 @@
 use gentle_rexmit::{Config, Direction, Event, Frame, Retransmitter, Selection, Timing, Vlan};
 use gentle_units::{Instant, Nanos};
 use gentle_wire::{
-    EmitError, EthernetHeader, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags,
-    Unreachable, protocol,
+    EmitError, EthernetHeader, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags, Unreachable, protocol,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -77,9 +76,7 @@ impl Segment {
             payload: &self.data,
         };
         let len = tcp.header_len() + self.data.len();
-        ip(self.v6, self.hosts, protocol::TCP, len, |sum, out| {
-            tcp.emit(sum, out)
-        })
+        ip(self.v6, self.hosts, protocol::TCP, len, |sum, out| tcp.emit(sum, out))
     }
 
     /// IP packet as the stack leaves it to a device with checksum offload: the checksum field has the pseudo-header sum
@@ -150,18 +147,11 @@ pub(crate) fn ethernet(v6: bool, ip: &[u8]) -> Vec<u8> {
 /// ICMP or ICMPv6 message of type `kind` from host 9 to the sender of `segment` that quotes `quoted` bytes of it.
 pub(crate) fn icmp_error(segment: &Segment, kind: u8, quoted: usize) -> Vec<u8> {
     let packet = segment.ip();
-    let message = Unreachable {
-        code: 1,
-        quoted: &packet[..quoted.min(packet.len())],
-    };
+    let message = Unreachable { code: 1, quoted: &packet[..quoted.min(packet.len())] };
     let (v6, hosts, len) = (segment.v6, (9, segment.hosts.0), message.message_len());
     let mut error = match v6 {
-        false => ip(v6, hosts, protocol::ICMP, len, |_, out| {
-            message.emit_v4(out)
-        }),
-        true => ip(v6, hosts, protocol::ICMPV6, len, |sum, out| {
-            message.emit_v6(sum, out)
-        }),
+        false => ip(v6, hosts, protocol::ICMP, len, |_, out| message.emit_v4(out)),
+        true => ip(v6, hosts, protocol::ICMPV6, len, |sum, out| message.emit_v6(sum, out)),
     };
     error[segment.ip_header()] = kind;
     ethernet(v6, &error)
@@ -171,11 +161,7 @@ pub(crate) fn icmp_error(segment: &Segment, kind: u8, quoted: usize) -> Vec<u8> 
 pub(crate) fn config() -> Config {
     Config {
         timing: Timing::fixed(Nanos::from_millis(200)),
-        ..Config::new(Selection {
-            client: true,
-            server: true,
-            ..Selection::default()
-        })
+        ..Config::new(Selection { client: true, server: true, ..Selection::default() })
     }
 }
 
@@ -187,10 +173,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(config: Config) -> Wire {
-        Wire {
-            core: Retransmitter::new(config, 1),
-            now: Instant::from_secs(1_000),
-        }
+        Wire { core: Retransmitter::new(config, 1), now: Instant::from_secs(1_000) }
     }
 
     fn pass(&mut self, direction: Direction, bytes: &[u8], vlan: Option<Vlan>, exact_time: bool) {

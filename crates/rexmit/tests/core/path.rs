@@ -83,10 +83,7 @@ pub(crate) fn run<'a, W: PathModel>(
     starts: &[Instant],
     rng: &'a mut Xoshiro256PlusPlus,
 ) -> Run<'a, W> {
-    let config = Config::new(Selection {
-        client: true,
-        ..Selection::default()
-    });
+    let config = Config::new(Selection { client: true, ..Selection::default() });
     let mut run = Run {
         core: Retransmitter::new(config, 7),
         path,
@@ -98,19 +95,9 @@ pub(crate) fn run<'a, W: PathModel>(
         outcomes: Vec::new(),
     };
     for (number, at) in starts.iter().enumerate() {
-        let segment = Segment {
-            seq: number as u32 * 64_000,
-            ..Segment::syn(1_024 + (number % 60_000) as u16)
-        };
-        run.connections.push(Connection {
-            segment,
-            answer_due: None,
-            server: [None; 2],
-        });
-        run.outcomes.push(Outcome {
-            started: *at,
-            ..Outcome::default()
-        });
+        let segment = Segment { seq: number as u32 * 64_000, ..Segment::syn(1_024 + (number % 60_000) as u16) };
+        run.connections.push(Connection { segment, answer_due: None, server: [None; 2] });
+        run.outcomes.push(Outcome { started: *at, ..Outcome::default() });
         run.schedule(*at, Event::Start(number));
     }
     run.run();
@@ -212,20 +199,14 @@ impl<W: PathModel> Run<'_, W> {
             self.schedule(back + INITIAL_RTO, Event::Answered(number, tries));
             return;
         }
-        connection.answer_due = Some(
-            connection
-                .answer_due
-                .map_or(back, |answer_due| answer_due.min(back)),
-        );
+        connection.answer_due = Some(connection.answer_due.map_or(back, |answer_due| answer_due.min(back)));
         self.schedule(back, Event::Answered(number, tries));
     }
 
     fn answered(&mut self, now: Instant, number: usize, tries: u32) {
         let outcome = &mut self.outcomes[number];
         let first = outcome.took.is_none();
-        outcome
-            .took
-            .get_or_insert(now.saturating_since(outcome.started));
+        outcome.took.get_or_insert(now.saturating_since(outcome.started));
         let syn = self.connections[number].segment.clone();
         let mut answer = syn.answer(SYN | ACK);
         if self.endpoints.timestamps {
@@ -235,13 +216,7 @@ impl<W: PathModel> Run<'_, W> {
             self.pass(now, Direction::In, &answer);
         }
         if first {
-            let third = Segment {
-                seq: syn.seq + 1,
-                ack: answer.seq + 1,
-                flags: ACK,
-                options: Vec::new(),
-                ..syn
-            };
+            let third = Segment { seq: syn.seq + 1, ack: answer.seq + 1, flags: ACK, options: Vec::new(), ..syn };
             self.pass(now, Direction::Out, &third);
         }
     }
@@ -266,12 +241,7 @@ fn tsval(tries: u32) -> u32 {
 }
 
 /// Start times of handshakes: on average `per_hour` of them until `end`, in groups of up to `together`.
-pub(crate) fn arrivals(
-    per_hour: f64,
-    together: u32,
-    end: Instant,
-    rng: &mut Xoshiro256PlusPlus,
-) -> Vec<Instant> {
+pub(crate) fn arrivals(per_hour: f64, together: u32, end: Instant, rng: &mut Xoshiro256PlusPlus) -> Vec<Instant> {
     let mut times = Vec::new();
     let mut now = 0.0;
     loop {

@@ -21,12 +21,7 @@ pub(crate) struct Running {
 pub(crate) fn paper(client: bool, server: bool) -> Config {
     Config {
         timing: Timing::fixed(Nanos::from_millis(200)),
-        ..Config::new(Selection {
-            client,
-            server,
-            ports: vec!["80".parse().expect("a port")],
-            ..Selection::default()
-        })
+        ..Config::new(Selection { client, server, ports: vec!["80".parse().expect("a port")], ..Selection::default() })
     }
 }
 
@@ -45,16 +40,8 @@ impl Running {
             Ok(engine.status())
         });
         let outcome = listens.recv();
-        assert!(
-            outcome.is_ok(),
-            "{:?}",
-            thread.join().expect("no panic").err()
-        );
-        Running {
-            stop,
-            thread,
-            directory,
-        }
+        assert!(outcome.is_ok(), "{:?}", thread.join().expect("no panic").err());
+        Running { stop, thread, directory }
     }
 
     /// Directory of the status socket.

@@ -50,10 +50,7 @@ impl Host {
     }
 
     /// Starts a closure on a thread of its own in the host's namespace.
-    pub(crate) fn start<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-    ) -> thread::JoinHandle<T> {
+    pub(crate) fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
         // A new thread inherits the namespace of its parent.
         self.run(|| thread::spawn(job))
     }
@@ -62,10 +59,7 @@ impl Host {
     pub(crate) fn sh(&self, line: &str) {
         let line = line.to_owned();
         self.run(move || {
-            let output = Command::new("sh")
-                .args(["-ec", &line])
-                .output()
-                .expect("a shell");
+            let output = Command::new("sh").args(["-ec", &line]).output().expect("a shell");
             let error = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {error}");
         });

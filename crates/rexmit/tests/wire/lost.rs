@@ -26,10 +26,7 @@ fn opens_in(side: Side, server: &str, losses: Losses, expected: u128) -> Option<
     };
     network.lose(losses);
     let took = network.connect(server).as_millis();
-    assert!(
-        (expected..expected + LATE).contains(&took),
-        "{side:?} {losses:?}: {took} ms, expected {expected}"
-    );
+    assert!((expected..expected + LATE).contains(&took), "{side:?} {losses:?}: {took} ms, expected {expected}");
     Some(engine?.end())
 }
 
@@ -45,12 +42,9 @@ fn without_it_the_stack_waits() {
 
 #[test]
 fn on_the_clients_side() {
-    for (losses, expected, copies) in [
-        (lost(1, 0), 200, 1),
-        (lost(0, 1), 200, 1),
-        (lost(1, 1), 400, 2),
-        (lost(3, 0), 600, 3),
-    ] {
+    for (losses, expected, copies) in
+        [(lost(1, 0), 200, 1), (lost(0, 1), 200, 1), (lost(1, 1), 400, 2), (lost(3, 0), 600, 3)]
+    {
         let Some(status) = opens_in(Side::Client, SERVER_V4, losses, expected) else {
             return;
         };
@@ -63,12 +57,9 @@ fn on_the_clients_side() {
 #[test]
 fn on_the_servers_side() {
     // A server does not know of a lost SYN.
-    for (losses, expected, copies) in [
-        (lost(1, 0), 1_000, 0),
-        (lost(0, 1), 200, 1),
-        (lost(1, 1), 1_200, 1),
-        (lost(0, 3), 600, 3),
-    ] {
+    for (losses, expected, copies) in
+        [(lost(1, 0), 1_000, 0), (lost(0, 1), 200, 1), (lost(1, 1), 1_200, 1), (lost(0, 3), 600, 3)]
+    {
         let Some(status) = opens_in(Side::Server, SERVER_V4, losses, expected) else {
             return;
         };
@@ -91,20 +82,15 @@ fn on_a_gateway() {
     let Some(network) = Network::new() else {
         return;
     };
-    network.client.sh(
-        "nft add table inet loss; \
+    network.client.sh("nft add table inet loss; \
          nft add chain inet loss input '{ type filter hook input priority 0; }'; \
-         nft add rule inet loss input 'tcp flags & (syn|ack) == (syn|ack) numgen inc mod 1000000 < 1 drop'",
-    );
+         nft add rule inet loss input 'tcp flags & (syn|ack) == (syn|ack) numgen inc mod 1000000 < 1 drop'");
     let engine = Running::start(&network.router, "left", paper(true, true));
     let took = network.connect(SERVER_V4).as_millis();
     assert!((200..200 + LATE).contains(&took), "{took} ms");
     let c = engine.end().counters;
     // The SYN arrived on this device, so it is not copied.
-    assert_eq!(
-        (c.syns, c.synacks, c.copies, c.answered_after_copy),
-        (0, 1, 1, 1)
-    );
+    assert_eq!((c.syns, c.synacks, c.copies, c.answered_after_copy), (0, 1, 1, 1));
 }
 
 #[test]
@@ -112,10 +98,7 @@ fn a_dry_run_only_counts() {
     let Some(network) = Network::new() else {
         return;
     };
-    let config = Config {
-        dry_run: true,
-        ..paper(true, false)
-    };
+    let config = Config { dry_run: true, ..paper(true, false) };
     let engine = Running::start(&network.client, "eth0", config);
     network.lose(lost(1, 0));
     let took = network.connect(SERVER_V4).as_millis();
@@ -132,11 +115,9 @@ fn on_a_port_of_a_bridge() {
     let Some(network) = Network::new() else {
         return;
     };
-    network.client.sh(
-        "ip link add br0 type bridge; ip link set eth0 master br0; ip link set br0 up; \
+    network.client.sh("ip link add br0 type bridge; ip link set eth0 master br0; ip link set br0 up; \
          ip address flush dev eth0; ip address add 192.0.2.2/24 dev br0; \
-         ip route add default via 192.0.2.1",
-    );
+         ip route add default via 192.0.2.1");
     network.connect(SERVER_V4);
     let engine = Running::start(&network.client, "eth0", paper(true, false));
     network.lose(lost(1, 0));

@@ -29,27 +29,15 @@ impl Network {
                 return None;
             }
         }
-        let network = Network {
-            client: Host::new()?,
-            router: Host::new()?,
-            server: Host::new()?,
-        };
+        let network = Network { client: Host::new()?, router: Host::new()?, server: Host::new()? };
         let (client, router, server) = (&network.client, &network.router, &network.server);
         // Disables duplicate address detection: on a busy machine it takes longer than neighbour discovery waits.
         for host in [client, router, server] {
-            host.sh(
-                "for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done",
-            );
+            host.sh("for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done");
         }
         // ip accepts the identifier of a process or thread as its namespace.
-        client.sh(&format!(
-            "ip link add eth0 type veth peer name left netns {}",
-            router.thread()
-        ));
-        server.sh(&format!(
-            "ip link add eth0 type veth peer name right netns {}",
-            router.thread()
-        ));
+        client.sh(&format!("ip link add eth0 type veth peer name left netns {}", router.thread()));
+        server.sh(&format!("ip link add eth0 type veth peer name right netns {}", router.thread()));
         let end = |net: &str| {
             format!(
                 "ip link set lo up; ip link set eth0 up; \
@@ -59,12 +47,10 @@ impl Network {
         };
         client.sh(&end("2"));
         server.sh(&end("3"));
-        router.sh(
-            "for d in left:2 right:3; do ip link set ${d%:*} up; \
+        router.sh("for d in left:2 right:3; do ip link set ${d%:*} up; \
              ip address add 192.0.${d#*:}.1/24 dev ${d%:*}; \
              ip address add 2001:db8:${d#*:}::1/64 dev ${d%:*} nodad; done; \
-             echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding",
-        );
+             echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding");
         server.run(|| {
             // IPv4 clients appear as mapped addresses.
             let listener = TcpListener::bind(("::", PORT)).expect("a port");

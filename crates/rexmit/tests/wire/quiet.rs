@@ -20,10 +20,7 @@ fn without_losses_there_are_no_copies() {
     for (status, syns, synacks) in [(client.end(), 50, 0), (server.end(), 0, 50)] {
         let c = status.counters;
         assert_eq!((c.syns, c.synacks, c.answered), (syns, synacks, 50));
-        assert_eq!(
-            (c.copies, c.spurious, c.malformed, status.pending),
-            (0, 0, 0, 0)
-        );
+        assert_eq!((c.copies, c.spurious, c.malformed, status.pending), (0, 0, 0, 0));
         assert_eq!(status.paths.len(), 1);
         assert_eq!(status.paths[0].samples, 50);
     }
@@ -35,18 +32,13 @@ fn a_refused_connection_gets_no_copy() {
         return;
     };
     let config = Config {
-        selection: gentle_rexmit::Selection {
-            ports: Vec::new(),
-            ..paper(true, false).selection
-        },
+        selection: gentle_rexmit::Selection { ports: Vec::new(), ..paper(true, false).selection },
         ..paper(true, false)
     };
     let engine = Running::start(&network.client, "eth0", config);
     let closed: SocketAddr = "192.0.3.2:81".parse().expect("an address");
     let nowhere: SocketAddr = "198.51.100.1:80".parse().expect("an address");
-    network
-        .router
-        .sh("ip route add unreachable 198.51.100.0/24");
+    network.router.sh("ip route add unreachable 198.51.100.0/24");
     network.client.run(move || {
         TcpStream::connect(closed).expect_err("nobody listens");
         TcpStream::connect(nowhere).expect_err("no route");
@@ -54,10 +46,7 @@ fn a_refused_connection_gets_no_copy() {
     let c = engine.end().counters;
     assert_eq!((c.copies, c.resets), (0, 1));
     // Linux makes a second attempt before it accepts the ICMP error.
-    assert!(
-        c.undeliverable > 0 && c.undeliverable == c.syns - 1,
-        "{c:?}"
-    );
+    assert!(c.undeliverable > 0 && c.undeliverable == c.syns - 1, "{c:?}");
 }
 
 #[test]
@@ -86,24 +75,15 @@ fn it_can_be_asked_and_runs_once() {
     let directory = engine.directory();
     let found = running_engines(&directory, Some("eth0")).expect("a status");
     assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].interface.as_str(), found[0].counters.syns),
-        ("eth0", 1)
-    );
+    assert_eq!((found[0].interface.as_str(), found[0].counters.syns), ("eth0", 1));
     assert_eq!(found[0].pid, std::process::id());
-    assert_eq!(
-        running_engines(&directory, Some("other")).expect("none"),
-        []
-    );
+    assert_eq!(running_engines(&directory, Some("other")).expect("none"), []);
     let path = directory.clone();
     let second = network.client.run(move || {
         let (config, confinement) = (paper(true, false), Confinement::default());
         Engine::open("eth0", config, &path, 1, confinement).err()
     });
-    assert!(
-        matches!(second, Some(WireError::Running { .. })),
-        "{second:?}"
-    );
+    assert!(matches!(second, Some(WireError::Running { .. })), "{second:?}");
     engine.end();
     assert_eq!(running_engines(&directory, None).expect("none"), []);
 }
@@ -136,10 +116,7 @@ fn a_device_that_goes_away_ends_it() {
     network.client.sh("ip link set eth0 up");
     std::thread::sleep(std::time::Duration::from_millis(100));
     let directory = engine.directory();
-    assert_eq!(
-        running_engines(&directory, None).expect("a status").len(),
-        1
-    );
+    assert_eq!(running_engines(&directory, None).expect("a status").len(), 1);
     network.client.sh("ip link delete eth0");
     let error = engine.fails();
     assert!(matches!(error, WireError::InterfaceRemoved(_)), "{error}");

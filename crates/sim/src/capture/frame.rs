@@ -58,32 +58,19 @@ pub(super) fn write(packet: &Packet, ip_bytes: u32, out: &mut Vec<u8>) {
         Direction::Down => (left, right, left_port, DISCARD),
         Direction::Up => (right, left, DISCARD, left_port),
     };
-    let ethernet = EthernetHeader {
-        dst: mac(dst),
-        src: mac(src),
-        tags: &[],
-        ether_type: EthernetHeader::IPV4,
-    };
+    let ethernet = EthernetHeader { dst: mac(dst), src: mac(src), tags: &[], ether_type: EthernetHeader::IPV4 };
     let protocol = match packet.is_udp() {
         true => protocol::UDP,
         false => protocol::TCP,
     };
     let payload_len = ip_bytes - IP_HEADER;
-    let ip = Ipv4Header {
-        tos: packet.ds_field(),
-        ..Ipv4Header::new(src, dst, protocol, payload_len)
-    };
+    let ip = Ipv4Header { tos: packet.ds_field(), ..Ipv4Header::new(src, dst, protocol, payload_len) };
     let mut headers = [0; LONGEST_HEADERS];
     let fits = "the length was cut to what fits";
     let mut len = ethernet.emit(&mut headers).expect(fits);
     len += ip.emit(&mut headers[len..]).expect(fits);
     len += if packet.is_udp() {
-        let udp = Udp {
-            src_port,
-            dst_port,
-            payload_len: payload_len - Udp::HEADER_LEN as u32,
-            payload: &[],
-        };
+        let udp = Udp { src_port, dst_port, payload_len: payload_len - Udp::HEADER_LEN as u32, payload: &[] };
         udp.emit(None, &mut headers[len..]).expect(fits)
     } else {
         let options = match packet.is_of_flood() {
@@ -125,24 +112,13 @@ mod tests {
         segment.len = 65_495;
         segment.options |= Options::TIMESTAMPS;
         segment.sack_count = 3;
-        let path = Path {
-            place: 0,
-            serial: 0,
-            host: 0,
-            extra_delay: Nanos::ZERO,
-            dscp: 0,
-            tunnel: 0,
-            group: 0,
-        };
+        let path = Path { place: 0, serial: 0, host: 0, extra_delay: Nanos::ZERO, dscp: 0, tunnel: 0, group: 0 };
         let packet = Packet::tcp(&segment, &path, Direction::Down, 0, 0);
         let mut frame = Vec::new();
         write(&packet, LONGEST_IP_PACKET, &mut frame);
         let length = frame.len() as u32;
         assert_eq!(length, ETHERNET_HEADER + IP_HEADER + segment.header_bytes());
         let total_length = [frame[16], frame[17]];
-        assert_eq!(
-            u32::from(u16::from_be_bytes(total_length)),
-            LONGEST_IP_PACKET
-        );
+        assert_eq!(u32::from(u16::from_be_bytes(total_length)), LONGEST_IP_PACKET);
     }
 }

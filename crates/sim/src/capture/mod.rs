@@ -42,13 +42,7 @@ pub fn capture<W: Write>(
     let scenario = &scenario.under(spec);
     let mut recorder = Recorder::new(scenario, writer).map_err(CaptureError::Write)?;
     let end = scenario.ends_at().as_secs_f64();
-    let run = RunSpec {
-        scenario,
-        scheme: spec,
-        seed,
-        bins: &[],
-        keep_connections: false,
-    };
+    let run = RunSpec { scenario, scheme: spec, seed, bins: &[], keep_connections: false };
     Simulation::new(&run, &mut recorder)
         .run(|now| watch.reached(now.as_secs_f64() / end))
         .map_err(|Stopped| CaptureError::Stopped)?;

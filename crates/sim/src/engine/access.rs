@@ -14,10 +14,7 @@ pub(crate) struct Access {
 impl Access {
     pub(crate) fn new(config: &gentle_experiment::Access) -> Access {
         let idle = vec![Instant::ZERO; config.hosts as usize];
-        Access {
-            transmitters: [Transmitter::new(config.rate); 2],
-            free_at: [idle.clone(), idle],
-        }
+        Access { transmitters: [Transmitter::new(config.rate); 2], free_at: [idle.clone(), idle] }
     }
 
     /// Rate of each access link.
@@ -32,13 +29,7 @@ impl Access {
 
     /// Time at which a packet of `host`, sent now, reaches the bottleneck.
     #[inline]
-    pub(crate) fn cross(
-        &mut self,
-        now: Instant,
-        direction: Direction,
-        host: u16,
-        bytes: u32,
-    ) -> Instant {
+    pub(crate) fn cross(&mut self, now: Instant, direction: Direction, host: u16, bytes: u32) -> Instant {
         let side = direction.index();
         let free = &mut self.free_at[side][usize::from(host)];
         *free = now.max(*free) + self.transmitters[side].time_to_send(bytes);

@@ -39,9 +39,7 @@ impl CbrSource {
                 _ => continue,
             };
             let (first, stream) = pace.draw(streams.workload(index));
-            let end = pace
-                .stop
-                .map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
+            let end = pace.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
             let end = end.min(scenario.stops_at());
             let times = PacketTimes::new(pace.rate, pace.bytes, pace.jitter, first, end, stream);
             if times.next_at().is_none() {
@@ -79,8 +77,7 @@ impl CbrSource {
         let rate = self.times.rate();
         let bits = (rate.bits_per_second() as f64 * factor).round();
         let scaled = Rate::from_bits_per_second(bits.max(1.0) as u64).unwrap_or(rate);
-        self.times
-            .set_rate(most.map_or(scaled, |most| scaled.min(most)));
+        self.times.set_rate(most.map_or(scaled, |most| scaled.min(most)));
     }
 
     /// Time of the next packet; `None`: no more packets.

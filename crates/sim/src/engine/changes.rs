@@ -20,10 +20,7 @@ impl<T: Tap> Simulation<T> {
     /// Packets and bytes that wait in the queue of `direction`.
     pub fn backlog(&self, direction: Direction) -> Backlog {
         let queue = &self.links[direction.index()].qdisc;
-        Backlog {
-            packets: queue.len(),
-            bytes: queue.backlog(),
-        }
+        Backlog { packets: queue.len(), bytes: queue.backlog() }
     }
 
     /// Sets the rate of the link of `direction` from the next packet on, and removes later changes of the rate and a

@@ -42,12 +42,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Opens a connection; the SYN goes to `out`.
-    pub(crate) fn open(
-        arrival: &Arrival,
-        path: Path,
-        initiator: &Arc<Profile>,
-        out: &mut impl Outbox,
-    ) -> Connection {
+    pub(crate) fn open(arrival: &Arrival, path: Path, initiator: &Arc<Profile>, out: &mut impl Outbox) -> Connection {
         let now = arrival.at;
         let initiator_sends = arrival.initiator == Initiator::Sender;
         Connection {
@@ -55,11 +50,7 @@ impl Connection {
             workload: arrival.workload,
             started: now,
             span: arrival.span,
-            initiator_direction: if initiator_sends {
-                arrival.direction
-            } else {
-                arrival.direction.reverse()
-            },
+            initiator_direction: if initiator_sends { arrival.direction } else { arrival.direction.reverse() },
             initiator_sends,
             initiator: Endpoint::connect(Arc::clone(initiator), isn(path.serial, 0), now, out),
             responder: None,
@@ -76,11 +67,7 @@ impl Connection {
 
     /// The end point on that side, once it exists.
     pub(crate) fn end(&mut self, responder: bool) -> Option<&mut Endpoint> {
-        if responder {
-            self.responder.as_mut()
-        } else {
-            Some(&mut self.initiator)
-        }
+        if responder { self.responder.as_mut() } else { Some(&mut self.initiator) }
     }
 
     /// Hands a segment to one side; what it answers goes to `out`.
@@ -133,13 +120,8 @@ impl Connection {
 
     fn may_speak(&mut self, responder: bool) -> bool {
         let awaits_request = responder && !self.initiator_sends;
-        self.end(responder).is_some_and(|end| {
-            if awaits_request {
-                end.received() >= REQUEST_BYTES
-            } else {
-                end.is_established()
-            }
-        })
+        self.end(responder)
+            .is_some_and(|end| if awaits_request { end.received() >= REQUEST_BYTES } else { end.is_established() })
     }
 
     fn speak(&mut self, now: Instant, responder: bool, out: &mut impl Outbox) {
@@ -179,11 +161,7 @@ impl Connection {
 
     /// Whether the initiator knows that everything, FIN included, has arrived.
     fn is_complete(&self) -> bool {
-        if self.initiator_sends {
-            self.initiator.all_acked()
-        } else {
-            self.initiator.peer_closed()
-        }
+        if self.initiator_sends { self.initiator.all_acked() } else { self.initiator.peer_closed() }
     }
 
     /// Whether TCP has given up on it.
@@ -193,9 +171,7 @@ impl Connection {
 
     /// Whether nothing more will happen.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_failed()
-            || (self.initiator.is_closed()
-                && self.responder.as_ref().is_some_and(Endpoint::is_closed))
+        self.is_failed() || (self.initiator.is_closed() && self.responder.as_ref().is_some_and(Endpoint::is_closed))
     }
 
     /// Measuring begins: what was before does not count.
@@ -239,8 +215,5 @@ impl Connection {
 
 /// Initial sequence numbers differ between connections, so that some wrap around.
 fn isn(serial: u32, side: u32) -> Seq {
-    Seq(serial
-        .wrapping_mul(2)
-        .wrapping_add(side)
-        .wrapping_mul(0x9e37_79b1))
+    Seq(serial.wrapping_mul(2).wrapping_add(side).wrapping_mul(0x9e37_79b1))
 }

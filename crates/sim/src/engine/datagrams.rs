@@ -37,9 +37,7 @@ impl Datagrams {
         path: impl Fn(u32) -> Path,
         groups: &[u8],
     ) -> Datagrams {
-        let is_idle = |ends: &[Box<dyn DatagramEnd>; 2]| {
-            ends.iter().all(|end| end.next_at() == Instant::NEVER)
-        };
+        let is_idle = |ends: &[Box<dyn DatagramEnd>; 2]| ends.iter().all(|end| end.next_at() == Instant::NEVER);
         let flows = scenario.datagram_flows(seed);
         let flows = flows.iter().map(|flow| (flow, flow.ends()));
         let flows = flows.filter(|(_, ends)| !is_idle(ends));
@@ -64,12 +62,7 @@ impl Datagrams {
                 planned: [Instant::NEVER; 2],
             }
         });
-        Datagrams {
-            flows: flows.collect(),
-            first_serial,
-            out: Vec::new(),
-            taken: 0,
-        }
+        Datagrams { flows: flows.collect(), first_serial, out: Vec::new(), taken: 0 }
     }
 
     /// True without any flow.
@@ -111,12 +104,7 @@ impl Datagrams {
 
     /// Hands a packet to the end that it has reached; returns the number of the end, or `None` if the packet is of no
     /// application.
-    pub(crate) fn receive(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        record: &mut Recorder,
-    ) -> Option<u32> {
+    pub(crate) fn receive(&mut self, now: Instant, packet: &Packet, record: &mut Recorder) -> Option<u32> {
         let number = packet.serial.checked_sub(self.first_serial)?;
         let flow = self.flows.get_mut(number as usize)?;
         let datagram = packet.application_datagram()?;

@@ -55,10 +55,7 @@ pub(crate) struct Talk {
 impl Talk {
     /// The dialogue of the user with the index `user`.
     pub(crate) fn of(user: u32) -> Talk {
-        Talk {
-            user,
-            ..Talk::default()
-        }
+        Talk { user, ..Talk::default() }
     }
 
     /// Accounts for requests that the user writes; returns their bytes.

@@ -20,10 +20,8 @@ pub(crate) struct Disturbance {
 impl Disturbance {
     /// `None` if the link only delays.
     pub(crate) fn new(config: &LinkConfig, rng: Stream) -> Option<Disturbance> {
-        let quiet = config.loss == 0.0
-            && config.bursts.is_none()
-            && config.jitter == Nanos::ZERO
-            && config.reorder == 0.0;
+        let quiet =
+            config.loss == 0.0 && config.bursts.is_none() && config.jitter == Nanos::ZERO && config.reorder == 0.0;
         (!quiet).then_some(Disturbance {
             loss: config.loss,
             bursts: config.bursts,
@@ -58,13 +56,7 @@ impl Disturbance {
 
     /// When a packet that has been sent at `now`, in the time `sending`, arrives after `delay`. Without reordering, a packet
     /// arrives after the one before it, by the time that the link needs to send it (`netem_enqueue` with a rate).
-    pub(crate) fn arrival(
-        &mut self,
-        now: Instant,
-        sending: Nanos,
-        delay: Nanos,
-        extra: Nanos,
-    ) -> Instant {
+    pub(crate) fn arrival(&mut self, now: Instant, sending: Nanos, delay: Nanos, extra: Nanos) -> Instant {
         if self.happens(self.reorder) {
             return now;
         }

@@ -89,10 +89,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    const EMPTY: Bucket = Bucket {
-        first: NONE,
-        last: NONE,
-    };
+    const EMPTY: Bucket = Bucket { first: NONE, last: NONE };
 }
 
 // Aligned, so that a node of the simulator is in one cache line: it has left the fastest cache when its event is due.
@@ -218,10 +215,7 @@ impl<E> EventQueue<E> {
         }
         let nodes = &mut self.buckets[bucket];
         if nodes.first == NONE {
-            *nodes = Bucket {
-                first: place,
-                last: place,
-            };
+            *nodes = Bucket { first: place, last: place };
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         } else if self.nodes[nodes.last as usize].is_before(at, rank) {
             self.nodes[nodes.last as usize].next = place;
@@ -249,12 +243,7 @@ impl<E> EventQueue<E> {
 
     #[inline(always)]
     fn store(&mut self, at: Instant, rank: u32, event: E) -> u32 {
-        let node = Node {
-            at,
-            rank,
-            event: Some(event),
-            next: NONE,
-        };
+        let node = Node { at, rank, event: Some(event), next: NONE };
         if self.free == NONE {
             self.nodes.push(node);
             return (self.nodes.len() - 1) as u32;
@@ -417,21 +406,12 @@ mod tests {
         let mut events = Events::new(Nanos(256));
         let reach = 256 * FEWEST_BUCKETS as u64;
         events.plan(Instant(reach), Event::Timer(0, false));
-        assert_eq!(
-            (events.buckets.len(), events.far.len()),
-            (FEWEST_BUCKETS, 1)
-        );
+        assert_eq!((events.buckets.len(), events.far.len()), (FEWEST_BUCKETS, 1));
         events.plan_packet(Instant(3 * reach), 0, Event::Deliver(1, Packet::blank()));
-        assert_eq!(
-            (events.buckets.len(), events.far.len()),
-            (4 * FEWEST_BUCKETS, 1)
-        );
+        assert_eq!((events.buckets.len(), events.far.len()), (4 * FEWEST_BUCKETS, 1));
         let beyond = Instant(256 * MOST_BUCKETS as u64);
         events.plan_packet(beyond, 0, Event::Deliver(2, Packet::blank()));
-        assert_eq!(
-            (events.buckets.len(), events.far.len()),
-            (4 * FEWEST_BUCKETS, 2)
-        );
+        assert_eq!((events.buckets.len(), events.far.len()), (4 * FEWEST_BUCKETS, 2));
         let order = std::iter::from_fn(|| events.pop()).map(|event| match event {
             Event::Timer(number, _) | Event::Deliver(number, _) => number,
             other => panic!("{other:?}"),

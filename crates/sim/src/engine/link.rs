@@ -45,8 +45,7 @@ impl Link {
         Link {
             qdisc,
             transmitter: Transmitter::new(config.rate),
-            opportunities: (config.trace.as_ref())
-                .map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
+            opportunities: (config.trace.as_ref()).map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,
             overhead: config.overhead,
             changes: config.rate_changes().rev().collect(),
@@ -82,19 +81,11 @@ impl Link {
     /// queue. Packets that the queue dropped, and its marks, are in `signals`. `carried` learns from when to when how many
     /// bytes are transmitted.
     #[inline(always)]
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        mut carried: impl FnMut(Instant, Instant, u32),
-    ) -> Option<Instant> {
+    pub(crate) fn send(&mut self, now: Instant, mut carried: impl FnMut(Instant, Instant, u32)) -> Option<Instant> {
         if let Some(opportunities) = &mut self.opportunities {
             let next = opportunities.next_from(now);
             if next > now {
-                self.done_at = if self.qdisc.is_empty() {
-                    Instant::NEVER
-                } else {
-                    next
-                };
+                self.done_at = if self.qdisc.is_empty() { Instant::NEVER } else { next };
                 return None;
             }
         }
@@ -122,9 +113,7 @@ impl Link {
                 carried(now, done, bytes);
                 done
             }
-            Some(opportunities) => {
-                opportunities.send(now, bytes, |at, bytes| carried(at, at, bytes))
-            }
+            Some(opportunities) => opportunities.send(now, bytes, |at, bytes| carried(at, at, bytes)),
         };
         let arrived = packet.arrived();
         self.sending = Some(packet);

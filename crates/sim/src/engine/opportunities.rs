@@ -16,12 +16,7 @@ pub(crate) struct Opportunities {
 
 impl Opportunities {
     pub(crate) fn new(trace: Arc<RateTrace>) -> Opportunities {
-        Opportunities {
-            trace,
-            next: 0,
-            at: Instant::ZERO,
-            left: 0,
-        }
+        Opportunities { trace, next: 0, at: Instant::ZERO, left: 0 }
     }
 
     /// The next opportunity to begin with a packet at `now` or later.
@@ -37,12 +32,7 @@ impl Opportunities {
 
     /// When a packet of so many bytes, whose transmission begins at `now`, has been sent. `carried` learns how many bytes
     /// leave when.
-    pub(crate) fn send(
-        &mut self,
-        now: Instant,
-        bytes: u32,
-        mut carried: impl FnMut(Instant, u32),
-    ) -> Instant {
+    pub(crate) fn send(&mut self, now: Instant, bytes: u32, mut carried: impl FnMut(Instant, u32)) -> Instant {
         if self.at < now {
             self.left = 0;
             self.next_from(now);
@@ -73,8 +63,7 @@ mod tests {
         let mut link = Opportunities::new(Arc::new(trace));
         let ms = Instant::from_millis;
         let mut used = Vec::new();
-        let mut send =
-            |at: Instant, bytes: u32| link.send(at, bytes, |at, bytes| used.push((at, bytes)));
+        let mut send = |at: Instant, bytes: u32| link.send(at, bytes, |at, bytes| used.push((at, bytes)));
         assert_eq!(send(ms(0), 1_000), ms(5));
         // The rest of an opportunity serves packets that wait at that moment, not packets that come later.
         assert_eq!(send(ms(5), 504), ms(5));
@@ -90,10 +79,7 @@ mod tests {
             let used = used.iter().filter(|(at, _)| *at == ms(time));
             used.map(|(_, bytes)| bytes).sum()
         };
-        assert_eq!(
-            [5, 10, 20, 30, 40, 50, 70].map(at),
-            [1_504, 3_008, 1, 3_008, 1_504, 3_008, 1_504 + 496]
-        );
+        assert_eq!([5, 10, 20, 30, 40, 50, 70].map(at), [1_504, 3_008, 1, 3_008, 1_504, 3_008, 1_504 + 496]);
         assert_eq!(link.next_from(ms(70)), ms(70));
         assert_eq!(link.next_from(ms(71)), ms(80));
     }

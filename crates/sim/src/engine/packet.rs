@@ -79,13 +79,7 @@ const _: () = assert!(offset_of!(Packet, segment) + offset_of!(Segment, sack) <=
 impl Packet {
     /// A TCP segment.
     #[cfg(test)]
-    pub(crate) fn tcp(
-        segment: &Segment,
-        path: &Path,
-        direction: Direction,
-        overhead: u32,
-        unacked: u64,
-    ) -> Packet {
+    pub(crate) fn tcp(segment: &Segment, path: &Path, direction: Direction, overhead: u32, unacked: u64) -> Packet {
         let mut packet = *Packet::blank();
         packet.segment = *segment;
         packet.address(path, direction, overhead, unacked);
@@ -95,21 +89,11 @@ impl Packet {
     /// Makes it a packet of the connection with `path` that carries the segment it has. `overhead` is what the link layer adds
     /// to an IP packet; `unacked` is the number of payload bytes that the end point has queued and not got acknowledged.
     #[inline(always)]
-    pub(crate) fn address(
-        &mut self,
-        path: &Path,
-        direction: Direction,
-        overhead: u32,
-        unacked: u64,
-    ) {
+    pub(crate) fn address(&mut self, path: &Path, direction: Direction, overhead: u32, unacked: u64) {
         let segment = &self.segment;
         let flags = segment.flags;
         self.class = if flags.contains(Flags::SYN) {
-            if flags.contains(Flags::ACK) {
-                Class::SynAck
-            } else {
-                Class::Syn
-            }
+            if flags.contains(Flags::ACK) { Class::SynAck } else { Class::Syn }
         } else if segment.len > 0 {
             Class::Data
         } else {
@@ -137,14 +121,7 @@ impl Packet {
 
     /// A UDP datagram, the `number`th of its flow, sent by `host`: an IP packet of `ip_bytes`, to which the link layer
     /// adds `overhead`.
-    pub(crate) fn udp(
-        flow: u32,
-        number: u64,
-        host: u16,
-        direction: Direction,
-        ip_bytes: u32,
-        overhead: u32,
-    ) -> Packet {
+    pub(crate) fn udp(flow: u32, number: u64, host: u16, direction: Direction, ip_bytes: u32, overhead: u32) -> Packet {
         let bytes = ip_bytes + overhead;
         let mut segment = Segment::new(gentle_tcp::Seq(number as u32), Flags::NONE);
         segment.len = bytes;
@@ -168,18 +145,10 @@ impl Packet {
     }
 
     /// A datagram of an application, which takes `path`.
-    pub(crate) fn of_application(
-        datagram: &Datagram,
-        path: &Path,
-        direction: Direction,
-        overhead: u32,
-    ) -> Packet {
+    pub(crate) fn of_application(datagram: &Datagram, path: &Path, direction: Direction, overhead: u32) -> Packet {
         let (number, bytes) = (u64::from(datagram.number), datagram.ip_bytes);
         let packet = Packet::udp(path.serial, number, path.host, direction, bytes, overhead);
-        let mut packet = packet
-            .with_dscp(path.dscp)
-            .in_tunnel(path.tunnel)
-            .in_group(path.group);
+        let mut packet = packet.with_dscp(path.dscp).in_tunnel(path.tunnel).in_group(path.group);
         packet.extra_delay = path.extra_delay;
         // The header takes fields that mean nothing without TCP, so that packets do not grow.
         let [a, b, c, d, e, f, g, h] = datagram.to_words();
@@ -197,13 +166,7 @@ impl Packet {
     }
 
     /// A SYN of a flood, its `number`th: an IP packet of `ip_bytes`, to which the link layer adds `overhead`.
-    pub(crate) fn flood(
-        number: u64,
-        host: u16,
-        direction: Direction,
-        ip_bytes: u32,
-        overhead: u32,
-    ) -> Packet {
+    pub(crate) fn flood(number: u64, host: u16, direction: Direction, ip_bytes: u32, overhead: u32) -> Packet {
         let mut packet = Packet::udp(number as u32, number, host, direction, ip_bytes, overhead);
         packet.segment.flags = Flags::SYN;
         packet.segment.len = 0;
@@ -323,10 +286,7 @@ impl gentle_aqm::Packet for Packet {
             true => FORGED | u64::from(self.serial) << 1,
             false => host,
         };
-        Hosts {
-            source: source | side,
-            destination: host | (side ^ 1),
-        }
+        Hosts { source: source | side, destination: host | (side ^ 1) }
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -359,10 +319,7 @@ impl gentle_aqm::Packet for Packet {
         if self.tunnel != 0 {
             return Handshake::default();
         }
-        Handshake {
-            syn: self.segment.flags.contains(Flags::SYN),
-            fin: self.segment.flags.contains(Flags::FIN),
-        }
+        Handshake { syn: self.segment.flags.contains(Flags::SYN), fin: self.segment.flags.contains(Flags::FIN) }
     }
 
     #[inline]

@@ -15,11 +15,7 @@ pub(crate) struct Pipe {
 
 impl Default for Pipe {
     fn default() -> Self {
-        Pipe {
-            packets: VecDeque::new(),
-            next_at: Instant::NEVER,
-            last_at: Instant::ZERO,
-        }
+        Pipe { packets: VecDeque::new(), next_at: Instant::NEVER, last_at: Instant::ZERO }
     }
 }
 

@@ -15,9 +15,7 @@ use super::pipe::Pipe;
 use super::slab::Slab;
 use super::tap::{DropCause, Ended, Tap};
 use gentle_aqm::{Packet as _, registry};
-use gentle_experiment::{
-    Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span,
-};
+use gentle_experiment::{Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span};
 use gentle_tcp::Profile;
 use gentle_units::{Instant, Nanos};
 use std::sync::Arc;
@@ -98,11 +96,7 @@ impl<T: Tap> Simulation<T> {
 
     /// The simulation of `run` before its first event, with a queue under test that the registry of schemes need not
     /// have: `queue` makes it, given the seed of its random decisions. The scheme of `run` is its name in the record.
-    pub fn with_queue(
-        run: &RunSpec<'_>,
-        queue: impl FnOnce(u64) -> Queue,
-        tap: T,
-    ) -> Simulation<T> {
+    pub fn with_queue(run: &RunSpec<'_>, queue: impl FnOnce(u64) -> Queue, tap: T) -> Simulation<T> {
         let RunSpec { scenario, seed, .. } = *run;
         let [down, up] = &scenario.links;
         let streams = scenario.streams(seed);
@@ -113,22 +107,12 @@ impl<T: Tap> Simulation<T> {
         }
         let mut events = Events::new(spacing(scenario));
         // Scenario files have at most as many groups as fit.
-        let number = |workload| {
-            record
-                .group_of(workload)
-                .and_then(|group| u8::try_from(group + 1).ok())
-        };
-        let groups: Vec<u8> = (0..scenario.workloads.len())
-            .map(|workload| number(workload).unwrap_or(0))
-            .collect();
+        let number = |workload| record.group_of(workload).and_then(|group| u8::try_from(group + 1).ok());
+        let groups: Vec<u8> = (0..scenario.workloads.len()).map(|workload| number(workload).unwrap_or(0)).collect();
         let cbr_sources = CbrSource::all(scenario, seed, &groups);
         for (number, source) in cbr_sources.iter().enumerate() {
             if let Some(at) = source.next_at() {
-                events.plan_ranked(
-                    at,
-                    rank_on_host(Instant::ZERO, at),
-                    Event::Cbr(number as u32),
-                );
+                events.plan_ranked(at, rank_on_host(Instant::ZERO, at), Event::Cbr(number as u32));
             }
         }
         let access = scenario.access.as_ref().map(Access::new);
@@ -164,16 +148,8 @@ impl<T: Tap> Simulation<T> {
             horizon: Instant::ZERO,
             events,
             links: [
-                Link::new(
-                    down,
-                    queue(streams.queue(Direction::Down)),
-                    streams.link(Direction::Down),
-                ),
-                Link::new(
-                    up,
-                    registry::build(&up.qdisc, streams.queue(Direction::Up)),
-                    streams.link(Direction::Up),
-                ),
+                Link::new(down, queue(streams.queue(Direction::Down)), streams.link(Direction::Down)),
+                Link::new(up, registry::build(&up.qdisc, streams.queue(Direction::Up)), streams.link(Direction::Up)),
             ],
             access,
             schedule: scenario.schedule(seed),
@@ -200,10 +176,7 @@ impl<T: Tap> Simulation<T> {
     ///
     /// # Errors
     /// `poll_cancel` returned false.
-    pub fn run(
-        mut self,
-        mut poll_cancel: impl FnMut(Instant) -> bool,
-    ) -> Result<RunRecord, Stopped> {
+    pub fn run(mut self, mut poll_cancel: impl FnMut(Instant) -> bool) -> Result<RunRecord, Stopped> {
         let (proceed, between_polls): (fn(&mut Self) -> bool, u32) = match self.look_ahead() {
             true => (Self::round, ROUNDS_PER_POLL),
             false => (Self::step, EVENTS_PER_POLL),
@@ -351,9 +324,7 @@ impl<T: Tap> Simulation<T> {
     /// The earliest time at which a packet that has not been sent by a link may reach a host.
     fn first_arrival(&self) -> Instant {
         let of = |index: usize| {
-            let next = self.links[index]
-                .done_at
-                .min(self.entering[index].next_at());
+            let next = self.links[index].done_at.min(self.entering[index].next_at());
             next + self.lookahead[index]
         };
         of(0).min(of(1))
@@ -361,9 +332,7 @@ impl<T: Tap> Simulation<T> {
 
     /// When a host does something.
     fn next_on_hosts(&self) -> Instant {
-        self.next_on_wires()
-            .min(self.events.next_at())
-            .min(self.next_turn)
+        self.next_on_wires().min(self.events.next_at()).min(self.next_turn)
     }
 
     /// When a packet reaches the end of a link's wire.
@@ -376,11 +345,7 @@ impl<T: Tap> Simulation<T> {
     /// A packet reaches the end of a link's wire.
     fn arrival(&mut self) {
         let [down, up] = &mut self.links;
-        let link = if down.wire.next_at() == self.now {
-            down
-        } else {
-            up
-        };
+        let link = if down.wire.next_at() == self.now { down } else { up };
         if let Some(packet) = link.wire.pop() {
             self.deliver(packet.place, packet);
         }
@@ -414,10 +379,7 @@ impl<T: Tap> Simulation<T> {
     /// When the next thing happens.
     #[inline]
     fn soonest(&self) -> Instant {
-        self.next_on_links()
-            .min(self.next_entry())
-            .min(self.events.next_at())
-            .min(self.next_turn)
+        self.next_on_links().min(self.next_entry()).min(self.events.next_at()).min(self.next_turn)
     }
 
     /// When a link has sent a packet, or one reaches the end of its wire.
@@ -494,8 +456,7 @@ impl<T: Tap> Simulation<T> {
 
     /// Plans an event of a host.
     fn plan(&mut self, at: Instant, event: Event) {
-        self.events
-            .plan_ranked(at, rank_on_host(self.now, at), event);
+        self.events.plan_ranked(at, rank_on_host(self.now, at), event);
     }
 
     /// The warm-up or the arrivals end: long-lived flows are measured between the two, and stop at the latter.
@@ -514,12 +475,7 @@ impl<T: Tap> Simulation<T> {
             if !arrivals_end {
                 connection.begin_measuring();
             } else if connection.talk.is_none() {
-                self.record.goodput(
-                    connection.data_direction(),
-                    connection.goodput_bytes(),
-                    connection.started,
-                    stop,
-                );
+                self.record.goodput(connection.data_direction(), connection.goodput_bytes(), connection.started, stop);
                 self.stop_long(place);
             }
         }
@@ -744,8 +700,7 @@ impl<T: Tap> Simulation<T> {
                 if self.counts_groups
                     && let Some(group) = packet.counted_group()
                 {
-                    self.record
-                        .group_left(group, direction, now, delay, carried);
+                    self.record.group_left(group, direction, now, delay, carried);
                 }
                 if packet.congestion_experienced() {
                     self.tap.marked(now, direction, packet);
@@ -834,12 +789,7 @@ impl<T: Tap> Simulation<T> {
             }
             // At the end of arrivals all that were open have been measured.
             if !self.marks.is_empty() {
-                self.record.goodput(
-                    connection.data_direction(),
-                    connection.goodput_bytes(),
-                    connection.started,
-                    stop,
-                );
+                self.record.goodput(connection.data_direction(), connection.goodput_bytes(), connection.started, stop);
             }
             return;
         }
@@ -848,14 +798,7 @@ impl<T: Tap> Simulation<T> {
         }
         let segments = ended.segments.unwrap_or_default();
         let ends: Vec<_> = connection.stats().map(|(stats, _)| stats).collect();
-        self.record.connection(
-            connection.workload,
-            connection.started,
-            segments,
-            ended.ending,
-            ended.handshake,
-            &ends,
-        );
+        self.record.connection(connection.workload, connection.started, segments, ended.ending, ended.handshake, &ends);
     }
 
     /// The outcome of a connection that is removed from the simulation.
@@ -956,10 +899,7 @@ fn rank(lead: u64) -> u32 {
 fn spacing(scenario: &Scenario) -> Nanos {
     const FULL_PACKET: u64 = 1500;
     const EVENTS_PER_PACKET: u64 = 4;
-    let times = scenario
-        .links
-        .iter()
-        .map(|link| link.rate.time_to_send(FULL_PACKET));
+    let times = scenario.links.iter().map(|link| link.rate.time_to_send(FULL_PACKET));
     Nanos(times.min().unwrap_or_default().0 / EVENTS_PER_PACKET)
 }
 
@@ -975,13 +915,7 @@ mod tests {
         let mut scenario = Scenario::builtin("short").unwrap();
         scenario.set_duration(Nanos::from_secs(seconds));
         let spec = "spa".parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &spec,
-            seed: 1,
-            bins: &[],
-            keep_connections: false,
-        };
+        let run = RunSpec { scenario: &scenario, scheme: &spec, seed: 1, bins: &[], keep_connections: false };
         let mut simulation = Simulation::new(&run, NoTap);
         let mut alive = 0;
         while simulation.step() {
@@ -989,12 +923,7 @@ mod tests {
         }
         assert_eq!(simulation.connections.len(), 0);
         let places = simulation.connections.capacity();
-        (
-            alive,
-            places,
-            simulation.outgoing.boxes(),
-            simulation.next_serial,
-        )
+        (alive, places, simulation.outgoing.boxes(), simulation.next_serial)
     }
 
     /// Sends one packet each `interval`, first in, first out.
@@ -1038,22 +967,11 @@ mod tests {
         let mut scenario = Scenario::builtin("short").unwrap();
         scenario.set_duration(Nanos::from_secs(2));
         let spec = "pfifo".parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &spec,
-            seed: 1,
-            bins: &[],
-            keep_connections: false,
-        };
+        let run = RunSpec { scenario: &scenario, scheme: &spec, seed: 1, bins: &[], keep_connections: false };
         // Eight times as slow as the link.
         let interval = scenario.link(Direction::Down).rate.time_to_send(1514) * 8;
         let sent = Arc::new(Mutex::new(Vec::new()));
-        let shaper = Shaper {
-            packets: Default::default(),
-            interval,
-            free_at: Instant::ZERO,
-            sent: Arc::clone(&sent),
-        };
+        let shaper = Shaper { packets: Default::default(), interval, free_at: Instant::ZERO, sent: Arc::clone(&sent) };
         let mut simulation = Simulation::with_queue(&run, |_| Box::new(shaper), NoTap);
         while simulation.step() {}
         assert_eq!(simulation.connections.len(), 0, "all connections end");

@@ -9,10 +9,7 @@ pub struct Slab<T> {
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Slab {
-            values: Vec::new(),
-            free: Vec::new(),
-        }
+        Slab { values: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -76,9 +73,6 @@ impl<T> Slab<T> {
 
     /// Places of all values, in order.
     pub fn places(&self) -> impl Iterator<Item = u32> + '_ {
-        self.values
-            .iter()
-            .enumerate()
-            .filter_map(|(place, value)| value.as_ref().map(|_| place as u32))
+        self.values.iter().enumerate().filter_map(|(place, value)| value.as_ref().map(|_| place as u32))
     }
 }

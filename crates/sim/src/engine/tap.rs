@@ -58,14 +58,7 @@ pub trait Tap {
 
     /// A packet was dropped by the queue of `direction` or lost behind it.
     #[inline]
-    fn dropped(
-        &mut self,
-        _now: Instant,
-        _direction: Direction,
-        _packet: &Packet,
-        _cause: DropCause,
-    ) {
-    }
+    fn dropped(&mut self, _now: Instant, _direction: Direction, _packet: &Packet, _cause: DropCause) {}
 
     /// A packet reached the host at the end of `direction`.
     #[inline]

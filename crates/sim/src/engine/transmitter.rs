@@ -12,10 +12,7 @@ pub(crate) struct Transmitter {
 
 impl Transmitter {
     pub(crate) fn new(rate: Rate) -> Transmitter {
-        Transmitter {
-            rate,
-            known: [(0, Nanos::ZERO); 2],
-        }
+        Transmitter { rate, known: [(0, Nanos::ZERO); 2] }
     }
 
     pub(crate) fn rate(&self) -> Rate {

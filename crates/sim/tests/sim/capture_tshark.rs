@@ -31,21 +31,11 @@ impl Captured {
         let seed = 1;
         let mut bytes = Vec::new();
         let stop = AtomicBool::new(false);
-        let watch = Watch {
-            stop: &stop,
-            progress: &|_| {},
-        };
+        let watch = Watch { stop: &stop, progress: &|_| {} };
         capture(scenario, &spec, seed, &mut bytes, &watch).unwrap();
-        let settings = Settings {
-            seeds: vec![seed],
-            bins: Vec::new(),
-        };
+        let settings = Settings { seeds: vec![seed], bins: Vec::new() };
         let comparison = compare(scenario, &[spec], &settings, &(), &AtomicBool::new(false));
-        Captured {
-            result: comparison.results.into_iter().next().unwrap(),
-            bytes,
-            folder: TempDir::new().unwrap(),
-        }
+        Captured { result: comparison.results.into_iter().next().unwrap(), bytes, folder: TempDir::new().unwrap() }
     }
 
     /// Writes the whole capture to a file.
@@ -61,16 +51,11 @@ impl Captured {
         let path = self.folder.path().join("entries.pcapng");
         let mut writer = PcapNgWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
         for name in ["down entry", "up entry"] {
-            let interface = InterfaceDescription {
-                name: Some(name),
-                ..InterfaceDescription::new(LinkType::ETHERNET)
-            };
+            let interface = InterfaceDescription { name: Some(name), ..InterfaceDescription::new(LinkType::ETHERNET) };
             writer.interface(&interface).unwrap();
         }
         let bytes = Cursor::new(self.bytes.clone());
-        let mut reader = CaptureReader::from_reader("run".into(), Box::new(bytes))
-            .unwrap()
-            .strict(true);
+        let mut reader = CaptureReader::from_reader("run".into(), Box::new(bytes)).unwrap().strict(true);
         let mut whole = Vec::new();
         while let Some(packet) = reader.next().unwrap() {
             // Interfaces 0 and 3: the entries.
@@ -78,11 +63,7 @@ impl Captured {
                 whole.clear();
                 whole.extend_from_slice(packet.data);
                 whole.resize(packet.original_len as usize, 0);
-                let packet = RawPacket {
-                    data: &whole,
-                    interface: packet.interface / 3,
-                    ..packet
-                };
+                let packet = RawPacket { data: &whole, interface: packet.interface / 3, ..packet };
                 writer.packet(&packet).unwrap();
             }
         }
@@ -149,12 +130,7 @@ fn tshark(file: &Path) -> Vec<Frame> {
     let text = String::from_utf8(output.stdout).expect("text");
     let frames = text.lines().map(|line| {
         let mut values = line.split('\t').map(str::to_owned);
-        Frame(
-            FIELDS
-                .iter()
-                .map(|field| (*field, values.next().unwrap_or_default()))
-                .collect(),
-        )
+        Frame(FIELDS.iter().map(|field| (*field, values.next().unwrap_or_default())).collect())
     });
     frames.collect()
 }
@@ -177,16 +153,7 @@ fn check_interfaces(frames: &[Frame], result: &SchemeResult) {
         *count.entry(frame.text("frame.interface_name")).or_default() += 1;
     }
     let links = [("down", &result.links.down), ("up", &result.links.up)];
-    for (
-        name,
-        LinkResult {
-            offered,
-            sent,
-            drops,
-            ..
-        },
-    ) in links
-    {
+    for (name, LinkResult { offered, sent, drops, .. }) in links {
         let frames = |place: &str| {
             let interface = format!("{name} {place}");
             count.get(interface.as_str()).copied().unwrap_or(0)
@@ -201,28 +168,19 @@ fn check_interfaces(frames: &[Frame], result: &SchemeResult) {
 /// Checks that each dropped packet has a comment with its reason, other packets have none, and the counts of reasons
 /// agree with the results.
 fn check_comments(frames: &[Frame], result: &SchemeResult) {
-    for (interface, link) in [
-        ("down drop", &result.links.down),
-        ("up drop", &result.links.up),
-    ] {
-        let mut reasons: BTreeMap<&str, u64> =
-            link.drops.keys().map(|reason| (*reason, 0)).collect();
+    for (interface, link) in [("down drop", &result.links.down), ("up drop", &result.links.up)] {
+        let mut reasons: BTreeMap<&str, u64> = link.drops.keys().map(|reason| (*reason, 0)).collect();
         for frame in frames {
             let comment = frame.text("frame.comment");
             if frame.text("frame.interface_name") != interface {
                 assert!(frame.text("frame.interface_name").ends_with("drop") || comment.is_empty());
                 continue;
             }
-            let told = comment
-                .strip_prefix("dropped: ")
-                .unwrap_or_else(|| panic!("'{comment}'"));
+            let told = comment.strip_prefix("dropped: ").unwrap_or_else(|| panic!("'{comment}'"));
             let reason = told.split(',').next().unwrap();
-            *reasons
-                .get_mut(reason)
-                .unwrap_or_else(|| panic!("'{comment}'")) += 1;
+            *reasons.get_mut(reason).unwrap_or_else(|| panic!("'{comment}'")) += 1;
         }
-        let expected: BTreeMap<&str, u64> =
-            link.drops.iter().map(|(reason, n)| (*reason, *n)).collect();
+        let expected: BTreeMap<&str, u64> = link.drops.iter().map(|(reason, n)| (*reason, *n)).collect();
         assert_eq!(reasons, expected);
     }
 }
@@ -241,9 +199,7 @@ fn retransmission_share(entries: &[Frame]) -> f64 {
     for frame in entries.iter().filter(|frame| frame.has("tcp.len")) {
         if frame.number("tcp.len") > 0 || frame.number("tcp.flags") & SYN_OR_FIN != 0 {
             sent += 1;
-            again += u64::from(
-                frame.has("tcp.analysis.retransmission") || frame.has("tcp.analysis.out_of_order"),
-            );
+            again += u64::from(frame.has("tcp.analysis.retransmission") || frame.has("tcp.analysis.out_of_order"));
         }
     }
     assert!(sent > 1000, "{sent}");
@@ -313,9 +269,7 @@ jitter = 0
     // Random loss happens after the queue, so a marked packet may be lost before the exit interface.
     let at = |place: &str| {
         let interface = format!("down {place}");
-        frames
-            .iter()
-            .filter(move |frame| frame.text("frame.interface_name") == interface)
+        frames.iter().filter(move |frame| frame.text("frame.interface_name") == interface)
     };
     let congested = |frame: &&Frame| frame.text("ip.dsfield.ecn") == "3";
     assert_eq!(at("entry").filter(congested).count(), 0);
@@ -323,15 +277,9 @@ jitter = 0
     assert_eq!(marked as u64, result.marks);
 
     // 2 Mb/s of packets of 1,000 bytes are 250 per second; 20 bytes are the IP header.
-    let datagrams: Vec<&Frame> = at("entry")
-        .filter(|frame| frame.has("udp.length"))
-        .collect();
+    let datagrams: Vec<&Frame> = at("entry").filter(|frame| frame.has("udp.length")).collect();
     assert_eq!(datagrams.len(), 1000);
-    assert!(
-        datagrams
-            .iter()
-            .all(|frame| frame.number("udp.length") == 980)
-    );
+    assert!(datagrams.iter().all(|frame| frame.number("udp.length") == 980));
 
     // Relative sequence numbers are computed by Wireshark: they continue where the raw ones wrap.
     let entries = tshark(&captured.entries());

@@ -41,13 +41,7 @@ fn scenario(name: &str, seconds: u64) -> Scenario {
 
 fn start(scenario: &Scenario, scheme: &str) -> Simulation<Log> {
     let scheme: Spec = scheme.parse().unwrap();
-    let run = RunSpec {
-        scenario,
-        scheme: &scheme,
-        seed: 1,
-        bins: &[3],
-        keep_connections: true,
-    };
+    let run = RunSpec { scenario, scheme: &scheme, seed: 1, bins: &[3], keep_connections: true };
     Simulation::new(&run, Log::default())
 }
 
@@ -66,17 +60,10 @@ fn a_new_rate_holds_from_the_next_packet_on() {
     advance(&mut simulation, 60);
     let after = &simulation.tap().dequeued[before..];
     assert!(after.len() > 500);
-    let back_to_back = after[1..]
-        .windows(2)
-        .filter(|pair| pair[1].0 - pair[0].0 == rate.time_to_send(pair[0].1.into()))
-        .count();
-    assert!(
-        back_to_back > after.len() * 8 / 10,
-        "{back_to_back} of {}",
-        after.len()
-    );
-    let faster =
-        |pair: &&[(Instant, u32)]| pair[1].0 - pair[0].0 < rate.time_to_send(pair[0].1.into());
+    let back_to_back =
+        after[1..].windows(2).filter(|pair| pair[1].0 - pair[0].0 == rate.time_to_send(pair[0].1.into())).count();
+    assert!(back_to_back > after.len() * 8 / 10, "{back_to_back} of {}", after.len());
+    let faster = |pair: &&[(Instant, u32)]| pair[1].0 - pair[0].0 < rate.time_to_send(pair[0].1.into());
     assert_eq!(after[1..].windows(2).filter(|pair| faster(pair)).count(), 0);
 }
 
@@ -98,18 +85,11 @@ fn a_new_queue_takes_over_what_waits() {
         let log = simulation.tap();
         let waits = simulation.backlog(DOWN);
         assert!(waits.packets >= waited - 3, "{old}, {new}: {waits:?}");
-        assert_eq!(
-            log.offered,
-            log.dequeued.len() + log.dropped + waits.packets
-        );
+        assert_eq!(log.offered, log.dequeued.len() + log.dropped + waits.packets);
         while simulation.step() {}
         let log = simulation.tap();
         assert_eq!(simulation.backlog(DOWN).bytes, 0);
-        assert_eq!(
-            log.offered,
-            log.dequeued.len() + log.dropped,
-            "{old}, {new}"
-        );
+        assert_eq!(log.offered, log.dequeued.len() + log.dropped, "{old}, {new}");
     }
 }
 
@@ -147,8 +127,7 @@ fn load_follows_its_factor() {
 #[test]
 fn sources_of_constant_rate_follow_the_load() {
     let text = "duration = \"20s\"\nwarmup = \"0s\"\n[link.down]\nrate = \"10mbit\"\n[link.up]\nrate = \"10mbit\"\n[[workload]]\nkind = \"udp\"\nrate = \"1mbit\"\npacket = 1250\njitter = 0";
-    let scenario =
-        Scenario::from_toml("x.toml", text, &|_| unreachable!("no file is named")).unwrap();
+    let scenario = Scenario::from_toml("x.toml", text, &|_| unreachable!("no file is named")).unwrap();
     let mut simulation = start(&scenario, "pfifo");
     advance(&mut simulation, 10);
     let before = simulation.tap().offered;
@@ -165,13 +144,7 @@ fn every_connection_is_reported_as_it_is_recorded() {
         let scenario = scenario(name, 40);
         let mut log = Log::default();
         let scheme: Spec = "red limit=75000b".parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &scheme,
-            seed: 1,
-            bins: &[3],
-            keep_connections: true,
-        };
+        let run = RunSpec { scenario: &scenario, scheme: &scheme, seed: 1, bins: &[3], keep_connections: true };
         let record = Simulation::new(&run, &mut log).run(|_| true).unwrap();
         log.ended.sort_by_key(|ended| ended.started);
         assert_eq!(log.ended.len(), record.connections.len());

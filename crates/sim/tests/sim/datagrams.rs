@@ -11,14 +11,9 @@ const LINKS: &str = "duration = \"20s\"\nwarmup = \"2s\"\n\
 
 fn run(workloads: &str, schemes: &[&str]) -> Comparison {
     let text = format!("{LINKS}{workloads}");
-    let scenario = Scenario::from_toml("x.toml", &text, &|_| {
-        Err(std::io::ErrorKind::NotFound.into())
-    });
+    let scenario = Scenario::from_toml("x.toml", &text, &|_| Err(std::io::ErrorKind::NotFound.into()));
     let schemes: Vec<_> = schemes.iter().map(|spec| spec.parse().unwrap()).collect();
-    let settings = Settings {
-        seeds: vec![1, 2],
-        bins: DEFAULT_BINS.to_vec(),
-    };
+    let settings = Settings { seeds: vec![1, 2], bins: DEFAULT_BINS.to_vec() };
     let stop = AtomicBool::new(false);
     compare(&scenario.unwrap(), &schemes, &settings, &(), &stop)
 }
@@ -43,25 +38,16 @@ fn on_an_empty_link_delays_are_propagation_and_transmission() {
         let back = 10.0 + extra + sending(84.0, 1.0);
         let comparison = run(&format!("[[workload]]\nkind = \"ping\"\n{rtt}"), &["pfifo"]);
         let ping = &applications(&comparison)[0];
-        assert_eq!(
-            (ping.application.as_str(), ping.transactions),
-            ("ping", 180)
-        );
+        assert_eq!((ping.application.as_str(), ping.transactions), ("ping", 180));
         assert_eq!((ping.failed, ping.unfinished), (0, 0));
         // The answer to the last request of the warm-up may be sent after it.
         assert!((360..=362).contains(&ping.datagrams), "{}", ping.datagrams);
         close(ping.transaction_s.mean, there + back);
         let delay = ping.delay_s.mean.unwrap() * 1e3;
         let one_more = (there - back) / 360.0;
-        assert!(
-            (delay - 0.5 * (there + back)).abs() < one_more + 1e-5,
-            "{delay}"
-        );
+        assert!((delay - 0.5 * (there + back)).abs() < one_more + 1e-5, "{delay}");
     }
-    let comparison = run(
-        "[[workload]]\nkind = \"dns\"\ngap = \"1s\"\ndirection = \"up\"\n",
-        &["pfifo"],
-    );
+    let comparison = run("[[workload]]\nkind = \"dns\"\ngap = \"1s\"\ndirection = \"up\"\n", &["pfifo"]);
     let dns = &applications(&comparison)[0];
     // Queries go down, answers up.
     let lookup = 25.0 + sending(77.0, 1.0) + sending(141.0, 0.5);
@@ -70,10 +56,7 @@ fn on_an_empty_link_delays_are_propagation_and_transmission() {
     assert!((median / lookup - 1.0).abs() < 1e-3, "{median} {lookup}");
     assert!((20..60).contains(&dns.transactions), "{}", dns.transactions);
     assert_eq!(dns.datagrams, 2 * dns.transactions);
-    let comparison = run(
-        "[[workload]]\nkind = \"voice\"\nstop = \"11s\"\n",
-        &["pfifo"],
-    );
+    let comparison = run("[[workload]]\nkind = \"voice\"\nstop = \"11s\"\n", &["pfifo"]);
     let voice = &applications(&comparison)[0];
     assert_eq!(voice.datagrams, 2 * 2 * 450);
     let mean = 12.5 + 0.5 * (sending(200.0, 1.0) + sending(200.0, 0.5));
@@ -84,34 +67,19 @@ fn on_an_empty_link_delays_are_propagation_and_transmission() {
     let comparison = run("[[workload]]\nkind = \"game\"\nplayers = 3\n", &["pfifo"]);
     let game = &applications(&comparison)[0];
     let expected = 2.0 * 3.0 * 18.0 * (1.0 / 0.040 + 1.0 / 0.055);
-    assert!(
-        (game.datagrams as f64 - expected).abs() < 12.0,
-        "{}",
-        game.datagrams
-    );
+    assert!((game.datagrams as f64 - expected).abs() < 12.0, "{}", game.datagrams);
     assert_eq!(game.loss.mean, Some(0.0));
 }
 
 #[test]
 fn a_video_call_finds_the_rate_of_its_link() {
     // 500 kb/s up: one end adapts, the other has room.
-    let comparison = run(
-        "[[workload]]\nkind = \"video_call\"\nmax_rate = \"800kbit\"\n",
-        &["fq_codel"],
-    );
+    let comparison = run("[[workload]]\nkind = \"video_call\"\nmax_rate = \"800kbit\"\n", &["fq_codel"]);
     let video = &applications(&comparison)[0];
-    assert!(
-        (2 * 2 * 540..=2 * 2 * 541).contains(&video.frames),
-        "{}",
-        video.frames
-    );
+    assert!((2 * 2 * 540..=2 * 2 * 541).contains(&video.frames), "{}", video.frames);
     let goodput = video.goodput_bps.mean.unwrap();
     assert!((600e3..1_300e3).contains(&goodput), "{goodput}");
-    assert!(
-        video.late_frames.mean.unwrap() < 0.1,
-        "{:?}",
-        video.late_frames
-    );
+    assert!(video.late_frames.mean.unwrap() < 0.1, "{:?}", video.late_frames);
     assert!(video.loss.mean.unwrap() < 0.02, "{:?}", video.loss);
 }
 

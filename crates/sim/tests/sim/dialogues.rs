@@ -16,10 +16,7 @@ fn run(rate: &str, seconds: u32, more: &str, workload: &str) -> ApplicationResul
     );
     let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let scenario = Scenario::from_toml("dialogue.toml", &text, &none).unwrap();
-    let settings = Settings {
-        seeds: vec![1],
-        bins: vec![],
-    };
+    let settings = Settings { seeds: vec![1], bins: vec![] };
     let scheme: Spec = "pfifo limit=1000".parse().unwrap();
     let stop = AtomicBool::new(false);
     let mut results = compare(&scenario, &[scheme], &settings, &(), &stop).results;
@@ -37,8 +34,7 @@ fn close(found: Option<f64>, expected: f64, tolerance: f64) {
 const RTT: f64 = 0.1;
 
 /// A document of ten segments and twenty objects of three. The window is ten segments, then twenty, then forty.
-const PAGE: &str =
-    "kind = \"pages\"\nusers = 1\nthink = \"30s\"\ndocument = 14480\nobjects = 20\nobject = 4344\n";
+const PAGE: &str = "kind = \"pages\"\nusers = 1\nthink = \"30s\"\ndocument = 14480\nobjects = 20\nobject = 4344\n";
 
 #[test]
 fn a_page_takes_the_round_trips_that_slow_start_needs() {
@@ -65,10 +61,7 @@ fn a_slow_link_adds_its_transmission_and_the_server_its_time() {
     let requests = (74.0 + 74.0 + 66.0 + 366.0 + 21.0 * 300.0) * 8.0 / 1e6;
     let least = 3.0 * RTT + packets;
     let mean = slow.transaction_s.mean.unwrap();
-    assert!(
-        (least..least + requests + 0.12).contains(&mean),
-        "{mean} {least}"
-    );
+    assert!((least..least + requests + 0.12).contains(&mean), "{mean} {least}");
     let served = format!("{PAGE}pages = 1\nservice = \"25ms\"");
     let served = run("1gbit", 3_000, "", &served);
     close(served.transaction_s.mean, 4.0 * RTT + 0.05, 0.002);
@@ -81,18 +74,9 @@ fn an_echo_takes_a_round_trip_and_a_download_its_windows() {
     close(ssh.transaction_s.p99, RTT, 0.0005);
     let strokes = 3.0 * 600.0 / 0.239;
     assert!((ssh.transactions as f64 / strokes - 1.0).abs() < 0.05);
-    close(
-        ssh.goodput_bps.mean,
-        ssh.transactions as f64 * 36.0 * 8.0 / 600.0,
-        1.0,
-    );
+    close(ssh.goodput_bps.mean, ssh.transactions as f64 * 36.0 * 8.0 / 600.0, 1.0);
     // Thirty segments: ten, then twenty; all but the first download on the connection that is there.
-    let on_off = run(
-        "1gbit",
-        600,
-        "",
-        "kind = \"on_off\"\nusers = 2\noff = \"5s\"\nsize = { segments = 30 }",
-    );
+    let on_off = run("1gbit", 600, "", "kind = \"on_off\"\nusers = 2\noff = \"5s\"\nsize = { segments = 30 }");
     close(on_off.transaction_s.p50, 2.0 * RTT, 0.01);
     assert_eq!((on_off.failed, on_off.unfinished), (0, 0));
 }
@@ -108,10 +92,7 @@ fn a_link_that_loses_everything_fails_transactions_and_ends() {
         );
         let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
         let scenario = Scenario::from_toml("lossy.toml", &text, &none).unwrap();
-        let settings = Settings {
-            seeds: vec![1],
-            bins: vec![],
-        };
+        let settings = Settings { seeds: vec![1], bins: vec![] };
         let scheme: Spec = "pfifo limit=50".parse().unwrap();
         let stop = AtomicBool::new(false);
         let result = compare(&scenario, &[scheme], &settings, &(), &stop);

@@ -12,14 +12,9 @@ fn read(text: &str) -> Result<Scenario, String> {
 
 fn run_with(scenario: &Scenario, seeds: Vec<u64>) -> SchemeResult {
     let schemes = [scenario.links[0].qdisc.clone()];
-    let settings = Settings {
-        seeds,
-        bins: vec![3],
-    };
+    let settings = Settings { seeds, bins: vec![3] };
     let stop = AtomicBool::new(false);
-    compare(scenario, &schemes, &settings, &(), &stop)
-        .results
-        .remove(0)
+    compare(scenario, &schemes, &settings, &(), &stop).results.remove(0)
 }
 
 fn run(text: &str) -> SchemeResult {
@@ -126,9 +121,6 @@ fn link_and_random_streams_differ_for_every_seed() {
     let scenario = read(text).unwrap();
     for seed in 0..3 {
         let links = run_with(&scenario, vec![seed]).links;
-        assert!(
-            links.down.drops["loss"] != links.up.drops["loss"],
-            "seed {seed}"
-        );
+        assert!(links.down.drops["loss"] != links.up.drops["loss"], "seed {seed}");
     }
 }

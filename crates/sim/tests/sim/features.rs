@@ -17,10 +17,7 @@ fn scenario(duration: &str, down: &str, rest: &str) -> Scenario {
 
 fn run(scenario: &Scenario) -> SchemeResult {
     let scheme = scenario.links[0].qdisc.clone();
-    let settings = Settings {
-        seeds: vec![1],
-        bins: vec![1],
-    };
+    let settings = Settings { seeds: vec![1], bins: vec![1] };
     let stop = AtomicBool::new(false);
     let mut results = compare(scenario, &[scheme], &settings, &(), &stop).results;
     results.remove(0)
@@ -29,10 +26,7 @@ fn run(scenario: &Scenario) -> SchemeResult {
 #[track_caller]
 fn near(value: Option<f64>, expected: f64, tolerance: f64) {
     let value = value.expect("observed");
-    assert!(
-        (value - expected).abs() <= tolerance,
-        "{value}, expected {expected} ± {tolerance}"
-    );
+    assert!((value - expected).abs() <= tolerance, "{value}, expected {expected} ± {tolerance}");
 }
 
 /// One connection on idle links. Linux 7.2.12 in virtual time took 95.729 ms for the handshake and the listed times
@@ -50,11 +44,7 @@ fn a_lone_connection_takes_the_kernels_time() {
         let result = run(&scenario);
         assert_eq!(result.completed, 1);
         near(result.handshake_s.mean, 0.095_729, 0.000_005);
-        near(
-            result.response_time_s.mean,
-            kernel_ms / 1e3 - 0.000_7,
-            0.000_8,
-        );
+        near(result.response_time_s.mean, kernel_ms / 1e3 - 0.000_7, 0.000_8);
     }
 }
 
@@ -107,8 +97,7 @@ fn constant_rate_traffic_fills_what_it_should_and_loses_the_rest() {
 
 #[test]
 fn a_change_of_the_rate_takes_effect_when_it_should() {
-    let changes =
-        "changes = [{ at = \"30s\", rate = \"1.2mbit\" }, { at = \"60s\", rate = \"2.4mbit\" }]";
+    let changes = "changes = [{ at = \"30s\", rate = \"1.2mbit\" }, { at = \"60s\", rate = \"2.4mbit\" }]";
     let udp = "[[workload]]\nkind = \"udp\"\nrate = \"1.8mbit\"";
     let result = run(&scenario("90s", changes, udp));
     // In the middle third 1.8 Mb/s arrive at a link of 1.2 Mb/s: the FIFO of 50 packets fills, and a third of the
@@ -131,11 +120,7 @@ fn a_slow_access_link_is_the_bottleneck() {
     let rest = "[access]\nrate = \"240kbit\"\nhosts = 3\n[[workload]]\nkind = \"long\"\nflows = 1";
     let one = run(&scenario("100s", "", rest));
     near(one.utilization, 0.1, 0.005);
-    let three = run(&scenario(
-        "100s",
-        "",
-        &rest.replace("flows = 1", "flows = 3"),
-    ));
+    let three = run(&scenario("100s", "", &rest.replace("flows = 1", "flows = 3")));
     near(three.utilization, 0.3, 0.015);
     near(three.jain_index, 1.0, 0.001);
 }
@@ -180,16 +165,8 @@ fn a_warm_up_is_left_out_of_every_number() {
     let mut scenario = scenario("100s", "", poisson);
     scenario.warmup = "50s".parse().unwrap();
     let half = run(&scenario);
-    near(
-        Some(half.connections as f64 / whole.connections as f64),
-        0.5,
-        0.05,
-    );
-    near(
-        Some(half.links.down.offered as f64 / whole.links.down.offered as f64),
-        0.5,
-        0.05,
-    );
+    near(Some(half.connections as f64 / whole.connections as f64), 0.5, 0.05);
+    near(Some(half.links.down.offered as f64 / whole.links.down.offered as f64), 0.5, 0.05);
     near(half.utilization, whole.utilization.unwrap(), 0.02);
 }
 
@@ -199,10 +176,7 @@ fn web_sessions_open_many_connections() {
                objects = 3\nobject_gap = \"100ms\"\nsize = { pareto = 1.2, mean = 12 }\nrtt = [\"94ms\", \"200ms\"]";
     let result = run(&scenario("200s", "", web));
     assert!(result.connections > 100, "{}", result.connections);
-    assert_eq!(
-        result.completed + result.unfinished + result.failed,
-        result.connections
-    );
+    assert_eq!(result.completed + result.unfinished + result.failed, result.connections);
 }
 
 /// ECN end to end: the hosts request it, the queue marks instead of dropping.

@@ -27,15 +27,10 @@ start = "5s"
 fn run(scheme: &str) -> SchemeResult {
     let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let scenario = Scenario::from_toml("flood.toml", FLOOD, &none).unwrap();
-    let settings = Settings {
-        seeds: vec![1, 2],
-        bins: vec![3],
-    };
+    let settings = Settings { seeds: vec![1, 2], bins: vec![3] };
     let schemes = [scheme.parse().unwrap()];
     let stop = AtomicBool::new(false);
-    compare(&scenario, &schemes, &settings, &(), &stop)
-        .results
-        .remove(0)
+    compare(&scenario, &schemes, &settings, &(), &stop).results.remove(0)
 }
 
 /// Goodput of the established connections as a fraction of the link's 2.4 Mb/s.

@@ -40,10 +40,7 @@ group = "many"
     );
     let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let scenario = Scenario::from_toml("groups.toml", &text, &none).unwrap();
-    let settings = Settings {
-        seeds: vec![1, 2],
-        bins: vec![3],
-    };
+    let settings = Settings { seeds: vec![1, 2], bins: vec![3] };
     let scheme: Spec = "pfifo limit=50".parse().unwrap();
     let stop = AtomicBool::new(false);
     let mut results = compare(&scenario, &[scheme], &settings, &(), &stop).results;
@@ -57,11 +54,7 @@ fn sent_twice(group: &GroupResult) -> f64 {
 #[test]
 fn groups_add_up_to_the_whole() {
     let all = run("");
-    let names: Vec<&str> = all
-        .groups
-        .iter()
-        .map(|group| group.group.as_str())
-        .collect();
+    let names: Vec<&str> = all.groups.iter().map(|group| group.group.as_str()).collect();
     assert_eq!(names, ["few", "many"]);
     let sum = |count: fn(&GroupResult) -> u64| all.groups.iter().map(count).sum::<u64>();
     assert_eq!(sum(|group| group.connections), all.connections);
@@ -69,20 +62,12 @@ fn groups_add_up_to_the_whole() {
     assert_eq!(sum(|group| group.unfinished), all.unfinished);
     assert_eq!(sum(|group| group.failed), all.failed);
     for bin in 0..2 {
-        let of_groups = all
-            .groups
-            .iter()
-            .map(|group| group.response_time_by_size[bin].n);
+        let of_groups = all.groups.iter().map(|group| group.response_time_by_size[bin].n);
         assert_eq!(of_groups.sum::<u64>(), all.response_time_by_size[bin].n);
     }
     // The mean over all connections is between the means of the groups.
-    let means = all
-        .groups
-        .iter()
-        .map(|group| group.response_time_s.mean.unwrap());
-    let (low, high) = means.fold((f64::MAX, 0.0_f64), |(low, high), mean| {
-        (low.min(mean), high.max(mean))
-    });
+    let means = all.groups.iter().map(|group| group.response_time_s.mean.unwrap());
+    let (low, high) = means.fold((f64::MAX, 0.0_f64), |(low, high), mean| (low.min(mean), high.max(mean)));
     assert!((low..=high).contains(&all.response_time_s.mean.unwrap()));
 }
 
@@ -101,20 +86,10 @@ fn a_workload_has_the_tcp_that_it_is_given_and_the_others_keep_theirs() {
     // Setting the TCP of both hosts, not only the connecting one, adds retransmitted SYN/ACKs.
     let both = run("tcp = { initial_rto = \"50ms\" }");
     let again = |result: &SchemeResult| result.groups[0].retransmission.syn_probability.unwrap();
-    assert!(
-        again(&both) > again(&impatient),
-        "{} {}",
-        again(&both),
-        again(&impatient)
-    );
+    assert!(again(&both) > again(&impatient), "{} {}", again(&both), again(&impatient));
     // FreeBSD's profile waits three seconds before it retransmits a lost SYN.
     let patient = run("tcp = { profile = \"freebsd-9.3\" }");
-    let waited = |result: &SchemeResult| {
-        result.groups[0]
-            .retransmission
-            .delay_mean_with_syn_loss_s
-            .unwrap()
-    };
+    let waited = |result: &SchemeResult| result.groups[0].retransmission.delay_mean_with_syn_loss_s.unwrap();
     assert!(waited(&patient) >= 3.0, "{}", waited(&patient));
     assert!(waited(&plain) < 3.0, "{}", waited(&plain));
 }
@@ -137,19 +112,9 @@ group = "all"
 "#;
     let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let scenario = Scenario::from_toml("falls.toml", text, &none).unwrap();
-    let settings = Settings {
-        seeds: vec![1],
-        bins: vec![3],
-    };
+    let settings = Settings { seeds: vec![1], bins: vec![3] };
     let stop = AtomicBool::new(false);
-    let results = compare(
-        &scenario,
-        &["pfifo".parse().unwrap()],
-        &settings,
-        &(),
-        &stop,
-    )
-    .results;
+    let results = compare(&scenario, &["pfifo".parse().unwrap()], &settings, &(), &stop).results;
     let group = &results[0].groups[0];
     let share = group.links.down.as_ref().unwrap().share.mean;
     assert_eq!(share, Some(1.0));

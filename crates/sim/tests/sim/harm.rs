@@ -33,10 +33,7 @@ fn scenario(up: &str, workloads: &str) -> Scenario {
 }
 
 fn settings() -> Settings {
-    Settings {
-        seeds: vec![1, 2, 3],
-        bins: DEFAULT_BINS.to_vec(),
-    }
+    Settings { seeds: vec![1, 2, 3], bins: DEFAULT_BINS.to_vec() }
 }
 
 #[test]
@@ -54,25 +51,12 @@ fn a_part_sends_the_same_alone_and_is_harmed_by_the_others() {
     assert_eq!(alone.schedule(7).count(), of_group(&alone).len());
 
     let schemes = ["pfifo limit=100", "fq_codel"].map(|spec| spec.parse().unwrap());
-    let run = |scenario: &Scenario| {
-        compare(
-            scenario,
-            &schemes,
-            &settings(),
-            &(),
-            &AtomicBool::new(false),
-        )
-    };
+    let run = |scenario: &Scenario| compare(scenario, &schemes, &settings(), &(), &AtomicBool::new(false));
     let mut together = run(&scenario);
     together.add_harm(&parts[1], &run(&alone));
-    let harm: Vec<f64> = (together.results.iter())
-        .map(|result| result.harm[0].harm.mean.unwrap())
-        .collect();
+    let harm: Vec<f64> = (together.results.iter()).map(|result| result.harm[0].harm.mean.unwrap()).collect();
     // Alone, a connection needs two round trips; behind 100 packets it waits for 0.6 s.
-    assert!(
-        harm.iter().all(|harm| (0.0..1.0).contains(harm)),
-        "{harm:?}"
-    );
+    assert!(harm.iter().all(|harm| (0.0..1.0).contains(harm)), "{harm:?}");
     assert!(harm[0] > 0.5 && harm[1] < harm[0], "{harm:?}");
     let first = &together.results[0].harm[0];
     assert_eq!((first.part.as_str(), first.kind.as_ref()), ("short", None));
@@ -101,24 +85,14 @@ fn groups_of_long_flows_and_datagrams_are_harmed() {
         together.add_harm(part, &run(&scenario.alone(part)));
     }
     let harm = together.results[0].harm.iter();
-    let harm: Vec<(&str, &str, f64)> = harm
-        .map(|harm| {
-            (
-                harm.part.as_str(),
-                harm.number.as_str(),
-                harm.harm.mean.unwrap(),
-            )
-        })
-        .collect();
+    let harm: Vec<(&str, &str, f64)> =
+        harm.map(|harm| (harm.part.as_str(), harm.number.as_str(), harm.harm.mean.unwrap())).collect();
     let [download, rate, delay, upload] = harm[..] else {
         panic!("{harm:?}");
     };
     assert_eq!(download.0, "download");
     assert_eq!((rate.0, rate.1), ("stream", "links.down.rate_bps.mean"));
-    assert_eq!(
-        (delay.0, delay.1),
-        ("stream", "links.down.queue_delay_s.p99")
-    );
+    assert_eq!((delay.0, delay.1), ("stream", "links.down.queue_delay_s.p99"));
     assert_eq!((upload.0, upload.1), ("upload", "links.up.rate_bps.mean"));
     // The stream takes a half of the download's link, and waits in its queue.
     assert!((0.3..0.7).contains(&download.2), "{harm:?}");
@@ -127,21 +101,11 @@ fn groups_of_long_flows_and_datagrams_are_harmed() {
 
 #[test]
 fn the_only_part_is_not_harmed() {
-    let scenario = scenario(
-        "",
-        "[[workload]]\nkind = \"poisson\"\ngroup = \"all\"\ngap = \"200ms\"\nsize = { segments = 10 }",
-    );
+    let scenario =
+        scenario("", "[[workload]]\nkind = \"poisson\"\ngroup = \"all\"\ngap = \"200ms\"\nsize = { segments = 10 }");
     let part = &scenario.parts()[0];
     let schemes = ["codel".parse().unwrap()];
-    let run = |scenario: &Scenario| {
-        compare(
-            scenario,
-            &schemes,
-            &settings(),
-            &(),
-            &AtomicBool::new(false),
-        )
-    };
+    let run = |scenario: &Scenario| compare(scenario, &schemes, &settings(), &(), &AtomicBool::new(false));
     let mut together = run(&scenario);
     together.add_harm(part, &run(&scenario.alone(part)));
     let harm = &together.results[0].harm[0];
@@ -170,18 +134,6 @@ fn a_reverse_link_can_have_the_scheme_under_test() {
     let delay = |comparison: &gentle_experiment::results::Comparison| {
         comparison.results[0].links.up.queue_delay_s.mean.unwrap()
     };
-    assert!(
-        delay(&both) < 0.1 * delay(&one),
-        "{} {}",
-        delay(&both),
-        delay(&one)
-    );
-    assert_eq!(
-        as_down
-            .under(&"codel".parse().unwrap())
-            .link(Direction::Up)
-            .qdisc
-            .to_string(),
-        "codel"
-    );
+    assert!(delay(&both) < 0.1 * delay(&one), "{} {}", delay(&both), delay(&one));
+    assert_eq!(as_down.under(&"codel".parse().unwrap()).link(Direction::Up).qdisc.to_string(), "codel");
 }

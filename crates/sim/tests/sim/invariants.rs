@@ -12,22 +12,13 @@ fn every_scheme() -> Vec<Spec> {
 }
 
 fn settings(seeds: u64) -> Settings {
-    Settings {
-        seeds: (1..=seeds).collect(),
-        bins: DEFAULT_BINS.to_vec(),
-    }
+    Settings { seeds: (1..=seeds).collect(), bins: DEFAULT_BINS.to_vec() }
 }
 
 fn run(traffic: &str, seconds: u64, schemes: &[Spec], seeds: u64) -> Comparison {
     let mut scenario = Scenario::builtin(traffic).unwrap();
     scenario.set_duration(Nanos::from_secs(seconds));
-    compare(
-        &scenario,
-        schemes,
-        &settings(seeds),
-        &(),
-        &AtomicBool::new(false),
-    )
+    compare(&scenario, schemes, &settings(seeds), &(), &AtomicBool::new(false))
 }
 
 /// Packets offered = packets sent + packets dropped: the run drains, so none is left in a queue.
@@ -36,12 +27,7 @@ fn conserved(result: &SchemeResult) {
         let dropped: u64 = link.drops.values().sum();
         assert_eq!(link.offered, link.sent + dropped, "{}", result.label);
     }
-    assert_eq!(
-        result.connections,
-        result.completed + result.unfinished + result.failed,
-        "{}",
-        result.label
-    );
+    assert_eq!(result.connections, result.completed + result.unfinished + result.failed, "{}", result.label);
 }
 
 #[test]
@@ -62,10 +48,7 @@ fn every_scheme_sees_the_same_connections_and_loses_none_from_view() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
     let json = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let comparison = pool.install(|| run("real-reverse", 30, &every_scheme(), 3));
         serde_json::to_string(&comparison).unwrap()
     };
@@ -81,10 +64,7 @@ fn different_seeds_give_different_connections() {
     let schemes = ["pfifo limit=50".parse().unwrap()];
     let means: Vec<_> = (1..=3)
         .map(|seed| {
-            let settings = Settings {
-                seeds: vec![seed],
-                bins: Vec::new(),
-            };
+            let settings = Settings { seeds: vec![seed], bins: Vec::new() };
             let c = compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false));
             c.results[0].response_time_s.mean
         })
@@ -109,15 +89,10 @@ impl Observer for StopAfter<'_> {
 fn an_interrupted_comparison_keeps_what_it_has() {
     let mut scenario = Scenario::builtin("real").unwrap();
     scenario.set_duration(Nanos::from_secs(20));
-    let schemes: Vec<Spec> = ["pfifo limit=50", "codel", "spa"]
-        .map(|spec| spec.parse().unwrap())
-        .to_vec();
+    let schemes: Vec<Spec> = ["pfifo limit=50", "codel", "spa"].map(|spec| spec.parse().unwrap()).to_vec();
     let stop = AtomicBool::new(false);
     let observer = StopAfter(4.into(), &stop);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let comparison = pool.install(|| compare(&scenario, &schemes, &settings(3), &observer, &stop));
     assert!(comparison.interrupted);
     // Of four finished runs three are of the first seed, the only one that every scheme has.
@@ -144,13 +119,7 @@ size = { segments = 3 }
     let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let scenario = Scenario::from_toml("dead.toml", text, &none).unwrap();
     let schemes = ["pfifo".parse().unwrap()];
-    let c = compare(
-        &scenario,
-        &schemes,
-        &settings(1),
-        &(),
-        &AtomicBool::new(false),
-    );
+    let c = compare(&scenario, &schemes, &settings(1), &(), &AtomicBool::new(false));
     let result = &c.results[0];
     assert!(result.connections > 5);
     assert_eq!(result.completed, 0);

@@ -20,9 +20,7 @@ struct Measured {
 }
 
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/kernel")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -78,9 +76,7 @@ fn shifted(traffic: &str, run: u64) -> String {
     for row in csv::Reader::from_reader(file(traffic).as_bytes()).records() {
         let row = row.unwrap();
         // The generator of Knuth's MMIX.
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let shift_s = (state >> 40) as f64 / (1_u64 << 24) as f64 * 1e-3;
         let start_s = row[0].parse::<f64>().unwrap() + shift_s;
         list.push_str(&format!("{start_s:.9},{}\n", &row[1]));
@@ -100,10 +96,7 @@ fn simulated(traffic: &str, schemes: &[Spec]) -> Vec<Simulated> {
             scenario.set_rate(Direction::Down, "10mbit".parse().unwrap());
             scenario.set_rate(Direction::Up, "2mbit".parse().unwrap());
         }
-        let settings = Settings {
-            seeds: vec![run],
-            bins: DEFAULT_BINS.to_vec(),
-        };
+        let settings = Settings { seeds: vec![run], bins: DEFAULT_BINS.to_vec() };
         let result = compare(&scenario, schemes, &settings, &(), &AtomicBool::new(false));
         for (mean, result) in means.iter_mut().zip(&result.results) {
             mean.add(result);
@@ -153,14 +146,8 @@ fn the_simulated_means_are_those_on_file() {
 
 /// Reports all ratios outside of the tolerance in one failure.
 fn all_within(tolerance: f64, ratios: &[(String, f64)]) {
-    let off: Vec<_> = ratios
-        .iter()
-        .filter(|(_, ratio)| (ratio - 1.0).abs() > tolerance)
-        .collect();
-    assert!(
-        off.is_empty(),
-        "simulated/measured is off by more than {tolerance}: {off:#?}"
-    );
+    let off: Vec<_> = ratios.iter().filter(|(_, ratio)| (ratio - 1.0).abs() > tolerance).collect();
+    assert!(off.is_empty(), "simulated/measured is off by more than {tolerance}: {off:#?}");
 }
 
 /// Compares mean response times of all and of short connections, and handshake times.
@@ -240,10 +227,7 @@ fn the_order_of_the_schemes_is_the_kernels() {
 /// for SYN alone does (docs/papers/spa-2018.md).
 #[test]
 fn short_traffic_shows_the_collapse_of_fin_priority() {
-    let kernel: BTreeMap<String, f64> = measured("short")
-        .into_iter()
-        .map(|m| (m.scheme, m.mean_s))
-        .collect();
+    let kernel: BTreeMap<String, f64> = measured("short").into_iter().map(|m| (m.scheme, m.mean_s)).collect();
     let specs = [
         "codel",
         "spa fin=priority maxlen=0 share=100",
@@ -257,12 +241,7 @@ fn short_traffic_shows_the_collapse_of_fin_priority() {
     for collapsed in [1, 2] {
         // Mean response times of seconds and twice CoDel's drops, as on the kernel.
         assert!(kernel[specs[collapsed]] > 2.5 * kernel["codel"]);
-        assert!(
-            mean(collapsed) > 2.5 * mean(0),
-            "{}: {}",
-            specs[collapsed],
-            mean(collapsed)
-        );
+        assert!(mean(collapsed) > 2.5 * mean(0), "{}: {}", specs[collapsed], mean(collapsed));
         assert!(drops(collapsed) > 1.7 * drops(0), "{}", specs[collapsed]);
     }
     assert!(mean(3) < 1.4 * mean(0), "{}: {}", specs[3], mean(3));
@@ -276,18 +255,9 @@ fn without_sack_the_priority_of_fin_does_little_harm() {
     let mut scenario = Scenario::from_flows("short.csv", &file("short.csv")).unwrap();
     scenario.set_profile("linux-7.2").unwrap();
     scenario.set_knob("sack", "off").unwrap();
-    let schemes =
-        ["codel", "spa fin=priority maxlen=0 share=100"].map(|spec| spec.parse().unwrap());
-    let settings = Settings {
-        seeds: vec![1, 2, 3],
-        bins: DEFAULT_BINS.to_vec(),
-    };
+    let schemes = ["codel", "spa fin=priority maxlen=0 share=100"].map(|spec| spec.parse().unwrap());
+    let settings = Settings { seeds: vec![1, 2, 3], bins: DEFAULT_BINS.to_vec() };
     let results = compare(&scenario, &schemes, &settings, &(), &AtomicBool::new(false)).results;
     let mean = |i: usize| results[i].response_time_s.mean.unwrap();
-    assert!(
-        mean(1) < 1.6 * mean(0),
-        "spa {}, codel {}",
-        mean(1),
-        mean(0)
-    );
+    assert!(mean(1) < 1.6 * mean(0), "spa {}, codel {}", mean(1), mean(0));
 }

@@ -42,13 +42,7 @@ fn observed(keys: &str, trace: &str) -> Seen {
     let scenario = Scenario::from_toml("x.toml", &text, &|_| Ok(trace.to_owned()));
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let pfifo = "pfifo limit=1000".parse().unwrap();
-    let run = RunSpec {
-        scenario: &scenario,
-        scheme: &pfifo,
-        seed: 1,
-        bins: &[],
-        keep_connections: false,
-    };
+    let run = RunSpec { scenario: &scenario, scheme: &pfifo, seed: 1, bins: &[], keep_connections: false };
     let mut seen = Seen::default();
     Simulation::new(&run, &mut seen).run(|_| true).unwrap();
     assert!(seen.sent.len() > 4_900, "{}", seen.sent.len());
@@ -60,30 +54,18 @@ fn delays(seen: &Seen) -> BTreeMap<Instant, Nanos> {
     let arrived: BTreeMap<Instant, Instant> = seen.arrived.iter().copied().collect();
     assert!(seen.arrived.len() + 20 > seen.sent.len());
     let sent = seen.sent.iter();
-    sent.filter_map(|(id, at, _, _)| Some((*id, *arrived.get(id)? - *at)))
-        .collect()
+    sent.filter_map(|(id, at, _, _)| Some((*id, *arrived.get(id)? - *at))).collect()
 }
 
 fn near(found: f64, expected: f64, relative: f64) {
-    assert!(
-        (found / expected - 1.0).abs() < relative,
-        "{found} instead of {expected}"
-    );
+    assert!((found / expected - 1.0).abs() < relative, "{found} instead of {expected}");
 }
 
 #[test]
 fn losses_come_in_bursts() {
-    let seen = observed(
-        "rate = \"1mbit\"\nbursts = { p = 0.02, r = 0.2, bad = 0.8, good = 0.02 }",
-        "",
-    );
+    let seen = observed("rate = \"1mbit\"\nbursts = { p = 0.02, r = 0.2, bad = 0.8, good = 0.02 }", "");
     let lost: Vec<bool> = seen.sent.iter().map(|(_, _, _, lost)| *lost).collect();
-    let model = GilbertElliott {
-        p: 0.02,
-        r: 0.2,
-        bad: 0.8,
-        good: 0.02,
-    };
+    let model = GilbertElliott { p: 0.02, r: 0.2, bad: 0.8, good: 0.02 };
     let share = |of: &mut dyn Iterator<Item = bool>| {
         let all: Vec<bool> = of.collect();
         all.iter().filter(|yes| **yes).count() as f64 / all.len() as f64
@@ -118,9 +100,7 @@ fn reordered_packets_skip_the_delay() {
     assert!(!seen.arrived.is_sorted());
     let delays: Vec<Nanos> = delays(&seen).into_values().collect();
     let early = delays.iter().filter(|delay| **delay == Nanos::ZERO).count();
-    let rest = delays
-        .iter()
-        .filter(|delay| **delay == Nanos::from_millis(50));
+    let rest = delays.iter().filter(|delay| **delay == Nanos::from_millis(50));
     assert_eq!(rest.count() + early, delays.len());
     near(early as f64 / delays.len() as f64, 0.1, 0.15);
 }

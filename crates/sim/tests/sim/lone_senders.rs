@@ -51,16 +51,9 @@ fn simulated([tcp, rate, rtt, scheme]: &[String; 4], connections: &Connections) 
         let (name, value) = knob.split_once('=').unwrap();
         scenario.set_knob(name, value).unwrap();
     }
-    let change = LinkChange {
-        down: Some(rate.parse().unwrap()),
-        up: None,
-        load: None,
-    };
+    let change = LinkChange { down: Some(rate.parse().unwrap()), up: None, load: None };
     scenario.change_links(&change).unwrap();
-    let settings = Settings {
-        seeds: vec![1],
-        bins: connections.iter().map(|(segments, _)| *segments).collect(),
-    };
+    let settings = Settings { seeds: vec![1], bins: connections.iter().map(|(segments, _)| *segments).collect() };
     let schemes: [Spec; 1] = [scheme.parse().unwrap()];
     let stop = AtomicBool::new(false);
     let result = compare(&scenario, &schemes, &settings, &(), &stop);
@@ -78,9 +71,8 @@ fn lone_connections_take_the_kernels_time() {
     for (key, connections) in &all {
         let times = simulated(key, connections);
         for ((segments, kernel), simulated) in connections.iter().zip(times) {
-            let forked = key[0] == "congestion_control=bbr"
-                && key[1..] == ["10mbit", "40ms", "fq_codel"]
-                && *segments >= 700;
+            let forked =
+                key[0] == "congestion_control=bbr" && key[1..] == ["10mbit", "40ms", "fq_codel"] && *segments >= 700;
             let tolerance = if forked {
                 FORKED_TOLERANCE
             } else {

@@ -2,9 +2,7 @@
 
 use gentle_aqm::Packet as _;
 use gentle_experiment::results::{Comparison, GroupLinkResult, SchemeResult};
-use gentle_experiment::{
-    Backend, Direction, Ending, RunRecord, RunSpec, Scenario, Settings, Watch,
-};
+use gentle_experiment::{Backend, Direction, Ending, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_sim::{DropCause, NoTap, Packet, Simulation, Simulator, Tap, compare};
 use gentle_units::{Instant, Nanos};
 use proptest::prelude::*;
@@ -18,10 +16,7 @@ fn scenario(text: &str, trace: &str) -> Scenario {
 
 fn comparison(scenario: &Scenario, schemes: &[&str], seeds: &[u64]) -> Comparison {
     let schemes: Vec<_> = schemes.iter().map(|spec| spec.parse().unwrap()).collect();
-    let settings = Settings {
-        seeds: seeds.to_vec(),
-        bins: vec![3],
-    };
+    let settings = Settings { seeds: seeds.to_vec(), bins: vec![3] };
     compare(scenario, &schemes, &settings, &(), &AtomicBool::new(false))
 }
 
@@ -32,21 +27,14 @@ fn result(text: &str, trace: &str, scheme: &str) -> SchemeResult {
 
 fn near(found: Option<f64>, expected: f64, tolerance: f64) {
     let found = found.expect("a value");
-    assert!(
-        (found - expected).abs() <= tolerance,
-        "{found} instead of {expected}"
-    );
+    assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
 }
 
 /// Four flows of a minute each, begun ten seconds apart (flent issue 66).
 fn staggered(group: bool) -> String {
     let flow = |number: u64| {
         let (start, stop) = (10 * number, 10 * number + 60);
-        let group = if group {
-            format!("group = \"{number}\"\n")
-        } else {
-            String::new()
-        };
+        let group = if group { format!("group = \"{number}\"\n") } else { String::new() };
         format!("[[workload]]\nkind = \"long\"\nstart = \"{start}s\"\nstop = \"{stop}s\"\n{group}")
     };
     let flows: String = (0..4).map(flow).collect();
@@ -76,23 +64,13 @@ fn a_link_with_a_trace_is_used_by_what_it_carries() {
                 [[workload]]\nkind = \"udp\"\nrate = \"1.1904mbit\"\npacket = 1488\n";
     let every = |ms: u64| -> String { (1..=600).map(|n| format!("{}\n", n * ms)).collect() };
     let third = 1_502.0 / (3.0 * 1_504.0);
-    let regular: String = (1..=100)
-        .map(|n| format!("{0}\n{0}\n{0}\n", 10 * n))
-        .collect();
+    let regular: String = (1..=100).map(|n| format!("{0}\n{0}\n{0}\n", 10 * n)).collect();
     let found = result(text, &regular, "pfifo");
     near(found.utilization, third, 0.005);
-    near(
-        found.links.down.capacity_bps,
-        3.0 * 1_504.0 * 8.0 * 100.0,
-        1e4,
-    );
+    near(found.links.down.capacity_bps, 3.0 * 1_504.0 * 8.0 * 100.0, 1e4);
     // A burst of opportunities after half a second without any.
     let outage: String = (501..=1_000).map(|ms| format!("{ms}\n")).collect();
-    near(
-        result(text, &outage, "pfifo limit=1000").utilization,
-        1_502.0 * 100.0 / (1_504.0 * 500.0),
-        0.005,
-    );
+    near(result(text, &outage, "pfifo limit=1000").utilization, 1_502.0 * 100.0 / (1_504.0 * 500.0), 0.005);
     // More than the link can carry.
     near(result(text, &every(100), "pfifo").utilization, 1.0, 0.01);
     assert!(result(text, &every(100), "pfifo").utilization <= Some(1.0));
@@ -104,13 +82,9 @@ fn a_shaper_above_a_trace_uses_the_part_that_it_shapes_to() {
     let trace: String = (1..=1_000).map(|ms| format!("{ms}\n").repeat(7)).collect();
     let text = "duration = \"20s\"\nwarmup = \"5s\"\n[link.down]\ntrace = \"trace.up\"\ndelay = \"20ms\"\n\
                 [link.up]\nrate = \"10mbit\"\ndelay = \"20ms\"\n[[workload]]\nkind = \"long\"\nflows = 2\n";
-    let cake = result(text, &trace, "cake bandwidth=40mbit")
-        .utilization
-        .unwrap();
+    let cake = result(text, &trace, "cake bandwidth=40mbit").utilization.unwrap();
     assert!((0.40..0.48).contains(&cake), "{cake}");
-    let htb = result(text, &trace, "htb rate=40mbit child=fq_codel")
-        .utilization
-        .unwrap();
+    let htb = result(text, &trace, "htb rate=40mbit child=fq_codel").utilization.unwrap();
     assert!((0.2..0.48).contains(&htb), "{htb}");
 }
 
@@ -196,13 +170,7 @@ fn check_groups(text: &str, scheme: &str, kind: fn(&Packet) -> usize) -> Vec<Gro
     let window = scenario.measures_from()..scenario.stops_at();
     let seconds = (window.end - window.start).as_secs_f64();
     let spec = scheme.parse().unwrap();
-    let run = RunSpec {
-        scenario: &scenario,
-        scheme: &spec,
-        seed: 1,
-        bins: &[],
-        keep_connections: false,
-    };
+    let run = RunSpec { scenario: &scenario, scheme: &spec, seed: 1, bins: &[], keep_connections: false };
     let mut counted = Counted {
         kind,
         window,
@@ -214,10 +182,7 @@ fn check_groups(text: &str, scheme: &str, kind: fn(&Packet) -> usize) -> Vec<Gro
     Simulation::new(&run, &mut counted).run(|_| true).unwrap();
     let result = comparison(&scenario, &[scheme], &[1]).results.remove(0);
     let rate = result.links.down.capacity_bps.unwrap();
-    let of_groups = result
-        .groups
-        .iter()
-        .map(|group| group.links.down.clone().unwrap());
+    let of_groups = result.groups.iter().map(|group| group.links.down.clone().unwrap());
     let of_groups: Vec<GroupLinkResult> = of_groups.collect();
     for (index, group) in of_groups.iter().enumerate() {
         let bps = 8.0 * counted.bytes[index] as f64 / seconds;
@@ -250,9 +215,7 @@ fn links(rate: &str, delay: &str) -> String {
 #[test]
 fn groups_of_long_flows_have_what_a_tap_counts() {
     let host = |host: u32, flows: u32| {
-        format!(
-            "[[workload]]\nkind = \"long\"\nflows = {flows}\nhost = {host}\ngroup = \"host {host}\"\n"
-        )
+        format!("[[workload]]\nkind = \"long\"\nflows = {flows}\nhost = {host}\ngroup = \"host {host}\"\n")
     };
     let text = format!(
         "duration = \"40s\"\nwarmup = \"10s\"\n{}{}{}{}",
@@ -262,16 +225,9 @@ fn groups_of_long_flows_have_what_a_tap_counts() {
         host(2, 10)
     );
     let of_host = |packet: &Packet| (packet.hosts().destination >> 1) as usize;
-    for scheme in [
-        "pfifo limit=100",
-        "cake bandwidth=20mbit dual-dsthost",
-        "gentle hosts=dst",
-    ] {
+    for scheme in ["pfifo limit=100", "cake bandwidth=20mbit dual-dsthost", "gentle hosts=dst"] {
         let groups = check_groups(&text, scheme, of_host);
-        let shares: Vec<f64> = groups
-            .iter()
-            .map(|group| group.share.mean.unwrap())
-            .collect();
+        let shares: Vec<f64> = groups.iter().map(|group| group.share.mean.unwrap()).collect();
         match scheme.starts_with("pfifo") {
             true => assert!(shares[2] > 3.0 * shares[0], "{shares:?}"),
             false => assert!(shares[2] < 2.5 * shares[0], "{scheme}: {shares:?}"),
@@ -301,9 +257,7 @@ fn groups_of_datagrams_have_what_a_tap_counts() {
 #[test]
 fn groups_of_codepoints_have_what_a_tap_counts() {
     let tin = |dscp: &str| {
-        format!(
-            "[[workload]]\nkind = \"udp\"\nrate = \"24mbit\"\ndscp = \"{dscp}\"\ngroup = \"{dscp}\"\n"
-        )
+        format!("[[workload]]\nkind = \"udp\"\nrate = \"24mbit\"\ndscp = \"{dscp}\"\ngroup = \"{dscp}\"\n")
     };
     let text = format!(
         "duration = \"20s\"\nwarmup = \"2s\"\n{}{}{}{}{}",
@@ -324,31 +278,18 @@ fn groups_of_codepoints_have_what_a_tap_counts() {
     for (group, share) in groups.iter().zip([0.0625, 0.1875, 0.5, 0.25]) {
         near(group.share.mean, share * 20.0 / 200.0, 0.003);
     }
-    let staggered = check_groups(&staggered(true), "fq_codel", |packet| {
-        packet.connection().expect("a connection") as usize
-    });
+    let staggered =
+        check_groups(&staggered(true), "fq_codel", |packet| packet.connection().expect("a connection") as usize);
     near(staggered[0].rate_bps.mean, 12e6 * 0.25, 0.6e6);
 }
 
 fn record(scenario: &Scenario, scheme: &str, seed: u64) -> RunRecord {
     let spec = scheme.parse().unwrap();
-    let run = RunSpec {
-        scenario,
-        scheme: &spec,
-        seed,
-        bins: &[],
-        keep_connections: true,
-    };
+    let run = RunSpec { scenario, scheme: &spec, seed, bins: &[], keep_connections: true };
     Simulation::new(&run, NoTap).run(|_| true).unwrap()
 }
 
-const SCHEMES: [&str; 5] = [
-    "pfifo limit=10",
-    "red limit=30000b",
-    "pie",
-    "fq_codel",
-    "spa",
-];
+const SCHEMES: [&str; 5] = ["pfifo limit=10", "red limit=30000b", "pie", "fq_codel", "spa"];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]

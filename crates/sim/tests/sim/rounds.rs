@@ -8,20 +8,11 @@ use gentle_units::Nanos;
 fn compare(scenario: &Scenario, schemes: &[&str], seed: u64) {
     for text in schemes {
         let scheme = text.parse().unwrap();
-        let run = RunSpec {
-            scenario,
-            scheme: &scheme,
-            seed,
-            bins: &[],
-            keep_connections: true,
-        };
-        let Ok(whole) = Simulation::new(&run, NoTap).run(|_| true) else {
-            unreachable!("nobody stops it")
-        };
+        let run = RunSpec { scenario, scheme: &scheme, seed, bins: &[], keep_connections: true };
+        let Ok(whole) = Simulation::new(&run, NoTap).run(|_| true) else { unreachable!("nobody stops it") };
         let mut stepped = Simulation::new(&run, NoTap);
         while stepped.step() {}
-        let [whole, stepped] =
-            [whole, stepped.finish()].map(|record| serde_json::to_string(&record).unwrap());
+        let [whole, stepped] = [whole, stepped.finish()].map(|record| serde_json::to_string(&record).unwrap());
         assert_eq!(whole, stepped, "{} under {text}", scenario.title);
     }
 }
@@ -81,11 +72,7 @@ fn with_many_events_at_the_same_time() {
             );
             let none = |_: &str| Err(std::io::Error::other("there is no file"));
             let scenario = Scenario::from_toml("ties.toml", &text, &none).unwrap();
-            compare(
-                &scenario,
-                &["pfifo limit=20", "red", "codel", "fq_codel"],
-                3,
-            );
+            compare(&scenario, &["pfifo limit=20", "red", "codel", "fq_codel"], 3);
         }
     }
 }

@@ -72,10 +72,7 @@ fn scenario() -> Scenario {
 
 fn backend(run: &RunSpec<'_>) -> RunRecord {
     let stop = AtomicBool::new(false);
-    let watch = Watch {
-        stop: &stop,
-        progress: &|_| {},
-    };
+    let watch = Watch { stop: &stop, progress: &|_| {} };
     Simulator.run(run, &watch).expect("it is not stopped")
 }
 
@@ -84,13 +81,7 @@ fn a_tap_sees_all_and_changes_nothing() {
     let scenario = scenario();
     for scheme in ["codel ecn=on", "pfifo limit=50", "red limit=75000b", "spa"] {
         let scheme: Spec = scheme.parse().unwrap();
-        let run = RunSpec {
-            scenario: &scenario,
-            scheme: &scheme,
-            seed: 3,
-            bins: &[3],
-            keep_connections: false,
-        };
+        let run = RunSpec { scenario: &scenario, scheme: &scheme, seed: 3, bins: &[3], keep_connections: false };
         let mut counts = Counts::default();
         let mut simulation = Simulation::new(&run, &mut counts);
         while simulation.step() {
@@ -103,24 +94,13 @@ fn a_tap_sees_all_and_changes_nothing() {
 
         for index in 0..2 {
             let c = &counts;
-            assert_eq!(
-                c.offered[index],
-                c.dequeued[index] + c.dropped[index],
-                "{scheme}"
-            );
+            assert_eq!(c.offered[index], c.dequeued[index] + c.dropped[index], "{scheme}");
             assert_eq!(c.dequeued[index], c.sent[index] + c.lost[index], "{scheme}");
             assert_eq!(c.sent[index], c.delivered[index], "{scheme}");
         }
         assert!(counts.lost[0] > 0 && counts.lost[1] == 0);
-        assert!(
-            counts.dropped[0] > 0 || scheme.to_string().contains("ecn"),
-            "{scheme}"
-        );
-        assert_eq!(
-            counts.marked[0] > 0,
-            scheme.to_string().contains("ecn"),
-            "{scheme}"
-        );
+        assert!(counts.dropped[0] > 0 || scheme.to_string().contains("ecn"), "{scheme}");
+        assert_eq!(counts.marked[0] > 0, scheme.to_string().contains("ecn"), "{scheme}");
         assert!(counts.timers > 100, "{scheme}");
     }
 }

@@ -15,10 +15,7 @@ const OPTION_SPACE: u32 = 12;
 impl Endpoint {
     /// Marks counted so far; `None` without Accurate ECN.
     pub fn marks(&self) -> Option<Marks> {
-        self.accecn.as_ref().map(|accecn| Marks {
-            received: accecn.received,
-            reported: accecn.reported,
-        })
+        self.accecn.as_ref().map(|accecn| Marks { received: accecn.received, reported: accecn.reported })
     }
 
     /// Accounts for an arriving segment before its acknowledgement is processed.
@@ -50,12 +47,7 @@ impl Endpoint {
 
     /// An outgoing segment with the ACE field and the option; `dsack`: it reports a duplicate.
     #[cold]
-    pub(crate) fn report_marks(
-        &mut self,
-        now: Instant,
-        mut segment: Segment,
-        dsack: bool,
-    ) -> Segment {
+    pub(crate) fn report_marks(&mut self, now: Instant, mut segment: Segment, dsack: bool) -> Segment {
         let srtt = self.rtt.srtt();
         if let Some(accecn) = &mut self.accecn {
             let with_option = accecn.sends_option(&self.profile, now, srtt);
@@ -76,13 +68,7 @@ impl Endpoint {
     }
 
     /// Answers a SYN or SYN/ACK on an established connection.
-    pub(crate) fn answer_syn(
-        &mut self,
-        now: Instant,
-        syn: &Segment,
-        ce: bool,
-        out: &mut impl Outbox,
-    ) {
+    pub(crate) fn answer_syn(&mut self, now: Instant, syn: &Segment, ce: bool, out: &mut impl Outbox) {
         if let Some(accecn) = &mut self.accecn {
             accecn.syn_field = Field::of(syn, ce);
             if accecn.take_first_option(syn) {
@@ -94,10 +80,7 @@ impl Endpoint {
 
     /// The option of a SYN/ACK: the counters before anything has arrived.
     pub(crate) fn initial_option(&self) -> Option<AccEcnOption> {
-        (self.profile.ecn_option > 0).then_some(AccEcnOption {
-            fields: 3,
-            counters: OPTION_OFFSETS,
-        })
+        (self.profile.ecn_option > 0).then_some(AccEcnOption { fields: 3, counters: OPTION_OFFSETS })
     }
 
     /// Payload of a full segment sent at `now`: without the space of the AccECN option, if the segment has one
@@ -125,13 +108,7 @@ impl Endpoint {
     /// Number of marks that an acknowledgement reports, after `delivered` segments with `bytes` bytes were delivered;
     /// `progress`: it acknowledges something new (`tcp_accecn_process`).
     #[cold]
-    pub(crate) fn take_marks(
-        &mut self,
-        segment: &Segment,
-        delivered: u32,
-        bytes: u64,
-        progress: bool,
-    ) -> u32 {
+    pub(crate) fn take_marks(&mut self, segment: &Segment, delivered: u32, bytes: u64, progress: bool) -> u32 {
         let Some(accecn) = &mut self.accecn else {
             return 0;
         };

@@ -26,12 +26,7 @@ pub(super) struct Delivery {
 impl AccEcn {
     /// Updates the bytes that the peer reports after `bytes` more were delivered; returns whether they tell how many
     /// were marked (`tcp_accecn_process_option`). `sent`: bytes sent so far.
-    pub(super) fn take_option(
-        &mut self,
-        option: Option<AccEcnOption>,
-        bytes: u32,
-        sent: u64,
-    ) -> bool {
+    pub(super) fn take_option(&mut self, option: Option<AccEcnOption>, bytes: u32, sent: u64) -> bool {
         if self.failed & OPTION_RECEIVE != 0 {
             return false;
         }
@@ -99,13 +94,7 @@ impl AccEcn {
     ///
     /// Among more than 7 segments, the counter may have wrapped. Unless the option or acknowledgements that are
     /// aggregated anyway speak against it, the largest number possible is taken (RFC 9768, section 3.2.2.5).
-    pub(super) fn resolve(
-        &self,
-        ace: u8,
-        delivery: &Delivery,
-        counted: bool,
-        marked_bytes: u32,
-    ) -> u32 {
+    pub(super) fn resolve(&self, ace: u8, delivery: &Delivery, counted: bool, marked_bytes: u32) -> u32 {
         let corrected = u32::from(ace).wrapping_sub(ACE_OFFSET);
         let delta = corrected.wrapping_sub(self.reported) & ACE_MASK;
         let delivered = delivery.segments;
@@ -147,19 +136,11 @@ mod tests {
     use crate::accecn::Field;
 
     fn delivery(segments: u32) -> Delivery {
-        Delivery {
-            segments,
-            bytes: segments * 1436,
-            mss: 1448,
-            in_order: true,
-        }
+        Delivery { segments, bytes: segments * 1436, mss: 1448, in_order: true }
     }
 
     fn option(counters: [u32; 3]) -> Option<AccEcnOption> {
-        Some(AccEcnOption {
-            fields: 3,
-            counters,
-        })
+        Some(AccEcnOption { fields: 3, counters })
     }
 
     /// RFC 9768, section 3.2.2.5: an acknowledgement of few segments has an exact count, whatever it wraps.
@@ -192,10 +173,7 @@ mod tests {
         for expected in [3, 11] {
             assert_eq!(marks(delivery(12), true, expected * 1436), expected);
         }
-        let lossy = Delivery {
-            in_order: false,
-            ..delivery(20)
-        };
+        let lossy = Delivery { in_order: false, ..delivery(20) };
         assert_eq!(marks(lossy, true, 3 * 1436), 3);
         assert_eq!(marks(lossy, true, 19 * 1436), 19);
         // Acknowledgements that always cover many segments are no sign of loss.
@@ -212,11 +190,7 @@ mod tests {
             state.note_acked(0);
             state.note_acked(10);
         }
-        assert!(
-            (570..=640).contains(&state.mean_acked),
-            "{}",
-            state.mean_acked
-        );
+        assert!((570..=640).contains(&state.mean_acked), "{}", state.mean_acked);
         state.note_acked(u32::MAX >> 8);
         assert_eq!(state.mean_acked, 0xffff);
     }
@@ -254,10 +228,7 @@ mod tests {
     fn an_option_that_was_zeroed_or_comes_too_late_is_not_read() {
         let mut zeroed = AccEcn::new(Field::Not);
         zeroed.take_option(option([0, 0, 0]), 0, 1);
-        assert_eq!(
-            (zeroed.seen, zeroed.failed),
-            (Seen::Failure, OPTION_RECEIVE)
-        );
+        assert_eq!((zeroed.seen, zeroed.failed), (Seen::Failure, OPTION_RECEIVE));
         let mut late = AccEcn::new(Field::Not);
         late.take_option(None, 0, TOO_LATE - 1);
         assert_eq!(late.seen, Seen::Nothing);

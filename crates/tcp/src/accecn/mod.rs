@@ -238,10 +238,7 @@ impl AccEcn {
 
     /// Reads the option of a segment of the handshake; returns whether it has one.
     fn take_first_option(&mut self, segment: &Segment) -> bool {
-        let Some(option) = segment
-            .accecn_option()
-            .filter(|_| self.seen < Seen::Counters)
-        else {
+        let Some(option) = segment.accecn_option().filter(|_| self.seen < Seen::Counters) else {
             return false;
         };
         self.see(Seen::first(option));

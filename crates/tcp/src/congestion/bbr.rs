@@ -22,16 +22,8 @@ const DRAIN_GAIN: u64 = GAIN_ONE * 1000 / 2885;
 /// Gain of the window in ProbeBW, which leaves room for delayed acknowledgements.
 const WINDOW_GAIN: u64 = GAIN_ONE * 2;
 /// Gains of the pacing rate in the phases of ProbeBW.
-const CYCLE: [u64; 8] = [
-    GAIN_ONE * 5 / 4,
-    GAIN_ONE * 3 / 4,
-    GAIN_ONE,
-    GAIN_ONE,
-    GAIN_ONE,
-    GAIN_ONE,
-    GAIN_ONE,
-    GAIN_ONE,
-];
+const CYCLE: [u64; 8] =
+    [GAIN_ONE * 5 / 4, GAIN_ONE * 3 / 4, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE];
 /// ProbeBW starts in one of so many phases, drawn at random: in any but the one of the lowest gain.
 const START_PHASES: u64 = 7;
 /// Percentage of the estimated rate at which data is paced.
@@ -169,9 +161,7 @@ impl Model {
     }
 
     fn burst(&self, flow: &Flow) -> u32 {
-        flow.pacing
-            .burst(flow.mss, least_burst(flow.pacing.rate))
-            .min(127)
+        flow.pacing.burst(flow.mss, least_burst(flow.pacing.rate)).min(127)
     }
 
     fn target_in_flight(&self, flow: &Flow, rate: u32, gain: u64) -> u32 {
@@ -225,10 +215,7 @@ impl Model {
     fn start_probe_bw(&mut self, flow: &Flow) {
         self.mode = Mode::ProbeBw;
         // Knuth's generator; its high bits choose the phase.
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let drawn = ((self.random >> 32) * START_PHASES) >> 32;
         self.cycle = CYCLE.len() - 1 - drawn as usize;
         self.advance_cycle(flow);
@@ -242,8 +229,7 @@ impl Model {
     /// Takes a sample of the delivery rate (`bbr_update_bw`).
     fn update_rate(&mut self, flow: &Flow, sample: &RateSample) {
         self.round_start = false;
-        let (Some((before, delivered)), Some(interval_us)) = (sample.delivered, sample.interval_us)
-        else {
+        let (Some((before, delivered)), Some(interval_us)) = (sample.delivered, sample.interval_us) else {
             return;
         };
         if before.wrapping_sub(self.round_end) as i32 >= 0 {
@@ -273,9 +259,7 @@ impl Model {
                 self.start_probe_bw(flow);
             }
         } else {
-            let found = self
-                .policer
-                .sample(&interval, lost, self.round_start, app_limited);
+            let found = self.policer.sample(&interval, lost, self.round_start, app_limited);
             if found {
                 self.pacing_gain = GAIN_ONE;
             }
@@ -299,8 +283,7 @@ impl Model {
         }
         let epoch_us = micros_between(it.epoch, flow.rate.delivered_at);
         let mut expected = u64::from(bandwidth) * epoch_us / RATE_ONE;
-        if u64::from(it.epoch_acked) <= expected || it.epoch_acked + sample.acked > AGGREGATION_MOST
-        {
+        if u64::from(it.epoch_acked) <= expected || it.epoch_acked + sample.acked > AGGREGATION_MOST {
             it.epoch_acked = 0;
             it.epoch = flow.rate.delivered_at;
             expected = 0;
@@ -322,9 +305,7 @@ impl Model {
         let ends = if self.pacing_gain == GAIN_ONE {
             is_long
         } else if self.pacing_gain > GAIN_ONE {
-            is_long
-                && (sample.lost > 0
-                    || in_network() >= self.target_in_flight(flow, rate, self.pacing_gain))
+            is_long && (sample.lost > 0 || in_network() >= self.target_in_flight(flow, rate, self.pacing_gain))
         } else {
             is_long || in_network() <= self.target_in_flight(flow, rate, GAIN_ONE)
         };

@@ -94,27 +94,16 @@ impl Cubic {
                 now
             }
         };
-        let min_rtt = if self.min_rtt == Nanos::MAX {
-            Nanos::ZERO
-        } else {
-            self.min_rtt
-        };
+        let min_rtt = if self.min_rtt == Nanos::MAX { Nanos::ZERO } else { self.min_rtt };
         let t = now.saturating_since(epoch) + min_rtt;
         let t = (u128::from(t.0) << HZ_SHIFT) / 1_000_000_000;
         let offset = u128::from(self.k).abs_diff(t);
         // 2^18 units are four minutes; beyond that the window is far above anything a path carries.
         let offset = offset.min(1 << 18) as u64;
         let delta = ((u128::from(C) * u128::from(offset).pow(3)) >> (10 + 3 * HZ_SHIFT)) as u32;
-        let target = if t < u128::from(self.k) {
-            self.origin.saturating_sub(delta)
-        } else {
-            self.origin.saturating_add(delta)
-        };
-        let per = if target > cwnd {
-            cwnd / (target - cwnd)
-        } else {
-            cwnd.saturating_mul(100)
-        };
+        let target =
+            if t < u128::from(self.k) { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
+        let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         // Before the first loss nothing is known about a plateau: at least 5 % a round trip.
         if self.last_max == 0 { per.min(20) } else { per }
     }
@@ -150,13 +139,7 @@ impl Controller for Cubic {
     }
 
     #[inline]
-    fn on_rtt(
-        &mut self,
-        window: &mut Window,
-        progress: &Progress,
-        rtt: Nanos,
-        ack_delay: impl FnOnce() -> Nanos,
-    ) {
+    fn on_rtt(&mut self, window: &mut Window, progress: &Progress, rtt: Nanos, ack_delay: impl FnOnce() -> Nanos) {
         // Delays right after a reduction still belong to the queue that caused it.
         if let Some(epoch) = self.epoch
             && progress.now.saturating_since(epoch) < Nanos::from_secs(1)
@@ -183,11 +166,8 @@ impl Controller for Cubic {
     /// Multiplicative decrease and fast convergence (RFC 9438, sections 4.6 and 4.7).
     fn on_loss(&mut self, cwnd: u32) -> u32 {
         self.epoch = None;
-        self.last_max = if cwnd < self.last_max {
-            (u64::from(cwnd) * (BETA_ONE + BETA) / (2 * BETA_ONE)) as u32
-        } else {
-            cwnd
-        };
+        self.last_max =
+            if cwnd < self.last_max { (u64::from(cwnd) * (BETA_ONE + BETA) / (2 * BETA_ONE)) as u32 } else { cwnd };
         ((u64::from(cwnd) * BETA / BETA_ONE) as u32).max(2)
     }
 }
@@ -240,11 +220,7 @@ mod tests {
         let rtt = Nanos::from_millis(100);
         let start = Instant::from_secs(1);
         cubic.min_rtt = rtt;
-        let mut window = Window {
-            cwnd: 1000,
-            credit: 0,
-            ssthresh: 1000,
-        };
+        let mut window = Window { cwnd: 1000, credit: 0, ssthresh: 1000 };
         window.ssthresh = cubic.on_loss(window.cwnd);
         window.cwnd = window.ssthresh;
         assert_eq!(window.cwnd, 700);
@@ -253,11 +229,7 @@ mod tests {
         while now < Instant::from_secs(16) {
             let acks = window.cwnd;
             for i in 0..acks {
-                cubic.on_ack(
-                    &mut window,
-                    now + Nanos(rtt.0 * u64::from(i) / u64::from(acks)),
-                    1,
-                );
+                cubic.on_ack(&mut window, now + Nanos(rtt.0 * u64::from(i) / u64::from(acks)), 1);
             }
             now += rtt;
             let t = (now - start).as_secs_f64();
@@ -280,11 +252,7 @@ mod tests {
     fn small_windows_grow_like_reno() {
         let mut cubic = Cubic::started(None);
         cubic.min_rtt = Nanos::from_millis(10);
-        let mut window = Window {
-            cwnd: 20,
-            credit: 0,
-            ssthresh: 20,
-        };
+        let mut window = Window { cwnd: 20, credit: 0, ssthresh: 20 };
         window.ssthresh = cubic.on_loss(window.cwnd);
         window.cwnd = window.ssthresh;
         let mut now = Instant::from_secs(1);

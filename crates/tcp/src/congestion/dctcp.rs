@@ -32,8 +32,7 @@ impl Dctcp {
             0 => self.alpha,
             share => share,
         };
-        let fraction =
-            (u64::from(self.marked) << (10 - SHIFT_G)) / u64::from(self.delivered.max(1));
+        let fraction = (u64::from(self.marked) << (10 - SHIFT_G)) / u64::from(self.delivered.max(1));
         self.alpha = ONE.min(self.alpha + fraction as u32);
         self.delivered = 0;
         self.marked = 0;
@@ -44,14 +43,7 @@ impl Controller for Dctcp {
     const NEEDS_ECN: bool = true;
 
     fn new(_: &Profile, _: Instant) -> Dctcp {
-        Dctcp {
-            ecn: false,
-            alpha: ONE,
-            delivered: 0,
-            marked: 0,
-            window_end: 0,
-            before_reduction: 0,
-        }
+        Dctcp { ecn: false, alpha: ONE, delivered: 0, marked: 0, window_end: 0, before_reduction: 0 }
     }
 
     fn on_open(&mut self, opening: &Opening, _: Option<&mut Flow>) {
@@ -98,11 +90,7 @@ impl Controller for Dctcp {
     }
 
     fn on_undo(&mut self, window: &mut Window, prior_cwnd: u32) {
-        let before = if self.ecn {
-            self.before_reduction
-        } else {
-            prior_cwnd
-        };
+        let before = if self.ecn { self.before_reduction } else { prior_cwnd };
         window.cwnd = window.cwnd.max(before);
     }
 }
@@ -112,21 +100,12 @@ mod tests {
     use super::*;
 
     fn dctcp(alpha: u32) -> Dctcp {
-        Dctcp {
-            ecn: true,
-            alpha,
-            ..Dctcp::new(&Profile::default(), Instant::ZERO)
-        }
+        Dctcp { ecn: true, alpha, ..Dctcp::new(&Profile::default(), Instant::ZERO) }
     }
 
     /// A window of `delivered` segments, of which `marked` were.
     fn observe(dctcp: &mut Dctcp, delivered: u32, marked: u32) {
-        let progress = |delivered, una| Progress {
-            now: Instant::ZERO,
-            delivered,
-            una,
-            nxt: una + 1000,
-        };
+        let progress = |delivered, una| Progress { now: Instant::ZERO, delivered, una, nxt: una + 1000 };
         dctcp.on_delivered(&progress(marked, 0), marked);
         let end = dctcp.window_end;
         dctcp.on_delivered(&progress(delivered - marked, end), 0);
@@ -156,11 +135,7 @@ mod tests {
         assert_eq!(quarter.on_loss(80), 70);
         assert_eq!(dctcp(ONE).on_loss(80), 40);
         assert_eq!(dctcp(ONE).on_loss(3), 2);
-        let mut window = Window {
-            cwnd: 80,
-            credit: 0,
-            ssthresh: 70,
-        };
+        let mut window = Window { cwnd: 80, credit: 0, ssthresh: 70 };
         quarter.on_recovery(&mut window);
         assert_eq!(window.ssthresh, 40);
     }

@@ -61,10 +61,7 @@ impl HyStart {
         }
         let now = progress.now;
         if progress.una > self.round_end {
-            *self = HyStart {
-                round_end: progress.nxt,
-                ..self.restarted(now)
-            };
+            *self = HyStart { round_end: progress.nxt, ..self.restarted(now) };
         }
         if cwnd < LOW_WINDOW {
             return false;
@@ -72,11 +69,7 @@ impl HyStart {
         if now.saturating_since(self.last_ack) <= ACK_SPACING {
             self.last_ack = now;
             let longest = min_rtt + ack_delay();
-            let threshold = if self.paced {
-                longest
-            } else {
-                Nanos(longest.0 / 2)
-            };
+            let threshold = if self.paced { longest } else { Nanos(longest.0 / 2) };
             self.found = now.saturating_since(self.round_start) > threshold;
         }
         self.round_rtt = self.round_rtt.min(rtt);
@@ -95,12 +88,7 @@ mod tests {
     use super::*;
 
     fn progress(now: Instant, una: u64) -> Progress {
-        Progress {
-            now,
-            delivered: 1,
-            una,
-            nxt: una + 20,
-        }
+        Progress { now, delivered: 1, una, nxt: una + 20 }
     }
 
     fn ms(n: u64) -> Nanos {
@@ -112,13 +100,10 @@ mod tests {
         let mut hystart = HyStart::new(Instant::from_millis(0), false);
         let mut found = 0;
         for i in 0..12 {
-            let ended = hystart.ends_slow_start(
-                40,
-                &progress(Instant::from_millis(100 + i * 5), 10),
-                ms(115),
-                ms(100),
-                || Nanos::ZERO,
-            );
+            let ended =
+                hystart.ends_slow_start(40, &progress(Instant::from_millis(100 + i * 5), 10), ms(115), ms(100), || {
+                    Nanos::ZERO
+                });
             found += u32::from(ended);
         }
         assert!(found > 0, "15 ms above 100 ms is more than an eighth");
@@ -139,25 +124,14 @@ mod tests {
         let mut hystart = HyStart::new(Instant::from_millis(0), false);
         let ended: Vec<u64> = (0..60)
             .filter(|i| {
-                hystart.ends_slow_start(
-                    40,
-                    &progress(Instant::from_millis(100 + i), 10),
-                    ms(100),
-                    ms(100),
-                    || Nanos::ZERO,
-                )
+                hystart
+                    .ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || Nanos::ZERO)
             })
             .collect();
         assert_eq!(ended.first(), Some(&51), "half of 100 ms");
         let mut paced = HyStart::new(Instant::from_millis(0), true);
         let ends = (0..120).find(|i| {
-            paced.ends_slow_start(
-                40,
-                &progress(Instant::from_millis(100 + i), 10),
-                ms(100),
-                ms(100),
-                || Nanos::ZERO,
-            )
+            paced.ends_slow_start(40, &progress(Instant::from_millis(100 + i), 10), ms(100), ms(100), || Nanos::ZERO)
         });
         assert_eq!(ends, Some(101));
     }

@@ -74,14 +74,9 @@ impl HyStartPlus {
             Some(css) if self.round_min < css.baseline => self.conservative = None,
             Some(_) => return over,
             None if self.last_round_min != Nanos::MAX => {
-                let threshold = Nanos(self.last_round_min.0 / MIN_RTT_DIVISOR)
-                    .clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+                let threshold = Nanos(self.last_round_min.0 / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
                 if self.round_min >= self.last_round_min + threshold {
-                    self.conservative = Some(Conservative {
-                        baseline: self.round_min,
-                        rounds: 1,
-                        credit: 0,
-                    });
+                    self.conservative = Some(Conservative { baseline: self.round_min, rounds: 1, credit: 0 });
                 }
             }
             None => {}
@@ -119,19 +114,12 @@ mod tests {
     /// A connection whose n-th round has ten acknowledgements with the n-th round-trip time; returns the state and the
     /// round in which slow start ended.
     fn rounds(rtts: &[u64]) -> (HyStartPlus, Option<usize>) {
-        let profile = Profile {
-            hystart_plus: true,
-            ..Profile::default()
-        };
+        let profile = Profile { hystart_plus: true, ..Profile::default() };
         let mut state = *HyStartPlus::new(&profile).unwrap();
         for (n, &rtt) in rtts.iter().enumerate() {
             for i in 0..10 {
-                let progress = Progress {
-                    now: Instant::ZERO,
-                    delivered: 1,
-                    una: 1 + 10 * n as u64 + i,
-                    nxt: 10 * (n as u64 + 1),
-                };
+                let progress =
+                    Progress { now: Instant::ZERO, delivered: 1, una: 1 + 10 * n as u64 + i, nxt: 10 * (n as u64 + 1) };
                 if state.ends_slow_start(&progress, ms(rtt)) {
                     return (state, Some(n));
                 }
@@ -158,11 +146,7 @@ mod tests {
 
     #[test]
     fn growth_is_limited_and_then_quartered() {
-        let window = Window {
-            cwnd: 20,
-            credit: 0,
-            ssthresh: u32::MAX,
-        };
+        let window = Window { cwnd: 20, credit: 0, ssthresh: u32::MAX };
         let (mut state, _) = rounds(&[100]);
         assert_eq!(state.growth(&window, 20), 8);
         let (mut state, _) = rounds(&[100, 120]);

@@ -154,13 +154,7 @@ pub(crate) trait Controller {
     /// Takes an RTT sample of data that was sent once. `ack_delay` is the time for which a full burst may hold
     /// acknowledgements back ([`hystart`]).
     #[inline]
-    fn on_rtt(
-        &mut self,
-        window: &mut Window,
-        progress: &Progress,
-        rtt: Nanos,
-        ack_delay: impl FnOnce() -> Nanos,
-    ) {
+    fn on_rtt(&mut self, window: &mut Window, progress: &Progress, rtt: Nanos, ack_delay: impl FnOnce() -> Nanos) {
         let _ = (window, progress, rtt, ack_delay);
     }
 

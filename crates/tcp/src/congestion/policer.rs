@@ -60,13 +60,7 @@ impl Policer {
     }
 
     /// Takes the state after an acknowledgement that proved `lost` segments lost; returns whether a policer was found.
-    pub(super) fn sample(
-        &mut self,
-        now: &Interval,
-        lost: u32,
-        round_start: bool,
-        app_limited: bool,
-    ) -> bool {
+    pub(super) fn sample(&mut self, now: &Interval, lost: u32, round_start: bool, app_limited: bool) -> bool {
         if !self.samples {
             // The first loss shows that the tokens are used up.
             if lost == 0 {
@@ -129,12 +123,7 @@ mod tests {
     /// Intervals of five round trips of 100 ms, in each of which `delivered` segments arrive and `lost` are lost.
     fn found_after(intervals: &[(u32, u32)]) -> Option<usize> {
         let mut policer = Policer::default();
-        let mut now = Interval {
-            at_ms: 1000,
-            delivered: 100,
-            lost: 5,
-            mss: 1448,
-        };
+        let mut now = Interval { at_ms: 1000, delivered: 100, lost: 5, mss: 1448 };
         policer.sample(&now, 5, true, false);
         for (n, (delivered, lost)) in intervals.iter().enumerate() {
             for round in 0..5 {
@@ -152,25 +141,13 @@ mod tests {
     #[test]
     fn two_lossy_intervals_at_one_rate_are_a_policer() {
         assert_eq!(found_after(&[(500, 150), (510, 150), (500, 150)]), Some(1));
-        assert_eq!(
-            found_after(&[(500, 50), (500, 50), (500, 50)]),
-            None,
-            "too few losses"
-        );
-        assert_eq!(
-            found_after(&[(250, 100), (500, 150), (1000, 300)]),
-            None,
-            "rates differ"
-        );
+        assert_eq!(found_after(&[(500, 50), (500, 50), (500, 50)]), None, "too few losses");
+        assert_eq!(found_after(&[(250, 100), (500, 150), (1000, 300)]), None, "rates differ");
     }
 
     #[test]
     fn its_rate_is_used_for_a_while() {
-        let mut policer = Policer {
-            found: true,
-            rate: 1000,
-            ..Policer::default()
-        };
+        let mut policer = Policer { found: true, rate: 1000, ..Policer::default() };
         assert_eq!(policer.rate(), Some(1000));
         let rounds = (1..).find(|_| policer.gives_up());
         assert_eq!(rounds, Some(48));

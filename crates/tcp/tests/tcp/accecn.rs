@@ -61,11 +61,7 @@ fn every_pair_of_hosts_agrees_on_what_both_have() {
         let handshake = wire.log()[..3].iter();
         let seen: Vec<u8> = handshake.map(|sent| sent.segment.flags.ace()).collect();
         assert_eq!(seen, aces, "{client}, {server}");
-        assert_eq!(
-            wire.initiator().marks().is_some(),
-            accurate,
-            "{client}, {server}"
-        );
+        assert_eq!(wire.initiator().marks().is_some(), accurate, "{client}, {server}");
         assert_eq!(wire.responder().unwrap().marks().is_some(), accurate);
         let data = wire.log().iter().find(is_data).unwrap().segment.ect;
         let ack = wire.sent(Side::Responder).nth(1).unwrap().segment.ect;
@@ -85,19 +81,11 @@ fn a_synack_with_any_ace_field_is_understood() {
             synack.window = 65_535;
             client.on_segment(at_ms(10), &synack, false, &mut out);
             assert!(client.is_established());
-            assert_eq!(
-                client.marks().is_some(),
-                accurate.contains(&ace),
-                "{ecn}, {ace}"
-            );
+            assert_eq!(client.marks().is_some(), accurate.contains(&ace), "{ecn}, {ace}");
             client.write(at_ms(10), 100, &mut out);
             // RFC 9768, table 2: 000 and 111 are "Not ECN"; to a host without AE, 101 is 001.
             let capable = accurate.contains(&ace) || ace == 1 || (ecn == "request" && ace == 5);
-            assert_eq!(
-                out.last().unwrap().ect.is_capable(),
-                capable,
-                "{ecn}, {ace}"
-            );
+            assert_eq!(out.last().unwrap().ect.is_capable(), capable, "{ecn}, {ace}");
         }
     }
 }
@@ -106,23 +94,13 @@ fn a_synack_with_any_ace_field_is_understood() {
 #[test]
 fn a_syn_with_any_ace_field_is_answered() {
     for ace in 0..8 {
-        for (ect, ce, reflected) in [
-            (Ect::Not, false, 2),
-            (Ect::One, false, 3),
-            (Ect::Zero, false, 4),
-            (Ect::Zero, true, 6),
-        ] {
+        for (ect, ce, reflected) in
+            [(Ect::Not, false, 2), (Ect::One, false, 3), (Ect::Zero, false, 4), (Ect::Zero, true, 6)]
+        {
             let mut syn = Segment::new(Seq(7), Flags::SYN.with_ace(ace));
             syn.ect = ect;
             let mut out = Vec::new();
-            Endpoint::accept(
-                Arc::new(with("accecn")),
-                Seq(9),
-                at_ms(0),
-                &syn,
-                ce,
-                &mut out,
-            );
+            Endpoint::accept(Arc::new(with("accecn")), Seq(9), at_ms(0), &syn, ce, &mut out);
             let expected = match ace {
                 0 => 0,
                 3 => u8::from(ect == Ect::Not),
@@ -142,21 +120,14 @@ fn lost_handshakes_fall_back() {
             true => Fate::Drop,
             false => Fate::Pass,
         };
-        let p = || {
-            profile(
-                "linux-7.2",
-                &[("ecn", "accecn"), ("syn_linear_timeouts", "0")],
-            )
-        };
+        let p = || profile("linux-7.2", &[("ecn", "accecn"), ("syn_linear_timeouts", "0")]);
         let mut wire = Wire::new(p(), p(), ms(10), script).responder_writes(50_000);
         wire.write_and_close(PAYLOAD);
         wire.run(MINUTE);
         wire
     };
     let aces = |wire: &Wire, from| -> Vec<u8> {
-        let syns = wire
-            .sent(from)
-            .filter(|sent| sent.segment.flags.contains(Flags::SYN));
+        let syns = wire.sent(from).filter(|sent| sent.segment.flags.contains(Flags::SYN));
         syns.map(|sent| sent.segment.flags.ace()).collect()
     };
     let wire = lost(Side::Initiator, 1);
@@ -168,9 +139,7 @@ fn lost_handshakes_fall_back() {
 
     let p = || profile("linux-7.2", &[("ecn", "accecn"), ("initial_rto", "30s")]);
     for (count, expected, capable) in [(1, vec![2, 2], true), (2, vec![2, 2, 0], false)] {
-        let script = move |sent: &Sent, number: usize| match sent.from == Side::Responder
-            && number < count
-        {
+        let script = move |sent: &Sent, number: usize| match sent.from == Side::Responder && number < count {
             true => Fate::Drop,
             false => Fate::Pass,
         };
@@ -182,9 +151,7 @@ fn lost_handshakes_fall_back() {
         assert_eq!(aces(&wire, Side::Responder), expected);
         assert_eq!(wire.initiator().received(), 50_000);
         let synacks = wire.sent(Side::Responder).take(count + 1);
-        let options: Vec<bool> = synacks
-            .map(|s| s.segment.accecn_option().is_some())
-            .collect();
+        let options: Vec<bool> = synacks.map(|s| s.segment.accecn_option().is_some()).collect();
         assert_eq!(options[..2], [true, false]);
         // Without an option on the SYN/ACK that arrived, neither end sends any.
         let rest = || wire.log().iter().filter(is_data);
@@ -197,37 +164,17 @@ fn lost_handshakes_fall_back() {
 /// Marked SYNs and SYN/ACKs, which DCTCP sends ECN-capable, are reflected; a marked SYN/ACK counts.
 #[test]
 fn marks_of_the_handshake_are_reflected() {
-    let p = || {
-        profile(
-            "linux-7.2",
-            &[("ecn", "accecn"), ("congestion_control", "dctcp")],
-        )
-    };
+    let p = || profile("linux-7.2", &[("ecn", "accecn"), ("congestion_control", "dctcp")]);
     let script = |sent: &Sent, number: usize| match number == 0 && sent.segment.seq_len() == 1 {
         true => Fate::Mark,
         false => Fate::Pass,
     };
     let mut wire = Wire::new(p(), p(), ms(10), script);
     transfer(&mut wire, 20);
-    let aces: Vec<u8> = wire.log()[..4]
-        .iter()
-        .map(|s| s.segment.flags.ace())
-        .collect();
+    let aces: Vec<u8> = wire.log()[..4].iter().map(|s| s.segment.flags.ace()).collect();
     assert_eq!(aces[..3], [7, 6, 6]);
-    assert_eq!(
-        marks(wire.initiator()),
-        Marks {
-            received: 1,
-            reported: 0
-        }
-    );
-    assert_eq!(
-        marks(wire.responder().unwrap()),
-        Marks {
-            received: 0,
-            reported: 1
-        }
-    );
+    assert_eq!(marks(wire.initiator()), Marks { received: 1, reported: 0 });
+    assert_eq!(marks(wire.responder().unwrap()), Marks { received: 0, reported: 1 });
     let data = wire.log().iter().find(is_data).unwrap();
     assert_eq!(data.segment.flags.ace(), 6);
 }
@@ -263,11 +210,7 @@ fn the_option_takes_its_space_from_the_payload() {
         wire.write_and_close(40 * 1448);
         wire.run(MINUTE);
         let first = wire.log().iter().find(is_data).unwrap().segment;
-        assert_eq!(
-            (first.len, first.header_bytes()),
-            (payload, header),
-            "{option}"
-        );
+        assert_eq!((first.len, first.header_bytes()), (payload, header), "{option}");
         let synack = wire.log()[1].segment;
         assert_eq!(synack.header_bytes(), if option == "0" { 40 } else { 52 });
         let last = wire.sent(Side::Responder).last().unwrap().segment;
@@ -280,11 +223,7 @@ fn the_option_takes_its_space_from_the_payload() {
 #[test]
 fn few_options_come_when_there_is_news() {
     let count = |beacon, marked: &'static [u64]| {
-        let knobs = [
-            ("ecn", "accecn"),
-            ("ecn_option", "1"),
-            ("ecn_option_beacon", beacon),
-        ];
+        let knobs = [("ecn", "accecn"), ("ecn_option", "1"), ("ecn_option_beacon", beacon)];
         let p = || profile("linux-7.2", &knobs);
         let script = marking(move |number| marked.contains(&number));
         let mut wire = Wire::new(p(), p(), ms(50), script);
@@ -318,16 +257,10 @@ fn marks_are_reported_at_once_and_answered_once_in_a_round_trip() {
     assert_eq!(marks(wire.initiator()).reported, 3);
     for number in marked {
         let position = ISNS.0.0 + 1 + number as u32 * PAYLOAD as u32;
-        let sent = wire
-            .log()
-            .iter()
-            .find(|sent| is_data(sent) && sent.segment.seq.0 == position);
+        let sent = wire.log().iter().find(|sent| is_data(sent) && sent.segment.seq.0 == position);
         let arrived = sent.unwrap().at + ms(10);
         let end = position + PAYLOAD as u32;
-        let answer = wire
-            .sent(Side::Responder)
-            .find(|sent| sent.segment.ack.0 == end)
-            .unwrap();
+        let answer = wire.sent(Side::Responder).find(|sent| sent.segment.ack.0 == end).unwrap();
         assert!(answer.at >= arrived);
         assert!(answer.at < arrived + ms(1), "{number}");
     }
@@ -341,20 +274,10 @@ fn the_counter_wraps() {
         let p = || profile("linux-7.2", &knobs);
         let mut wire = Wire::new(p(), p(), ms(10), marking(|number| number % 3 == 1));
         transfer(&mut wire, 300);
-        assert_eq!(
-            marks(wire.responder().unwrap()).received,
-            100,
-            "{algorithm}"
-        );
+        assert_eq!(marks(wire.responder().unwrap()).received, 100, "{algorithm}");
         assert_eq!(marks(wire.initiator()).reported, 100, "{algorithm}");
-        let no_echo = wire
-            .sent(Side::Initiator)
-            .filter(is_data)
-            .all(|sent| sent.segment.flags.ace() == 5);
-        assert!(
-            no_echo,
-            "data reports marks of acknowledgements, of which there are none"
-        );
+        let no_echo = wire.sent(Side::Initiator).filter(is_data).all(|sent| sent.segment.flags.ace() == 5);
+        assert!(no_echo, "data reports marks of acknowledgements, of which there are none");
         assert!(wire.initiator().stats().ecn_reductions > 3, "{algorithm}");
     }
 }
@@ -381,28 +304,22 @@ fn options_end_when_they_seem_to_get_lost() {
         let p = || profile("linux-7.2", &knobs);
         // The acknowledgements of the only segment are lost until it has come four times; the third time shows
         // that the first report of a duplicate did not arrive.
-        let script = |sent: &Sent, number: usize| match sent.from == Side::Responder
-            && (1..4).contains(&number)
-        {
+        let script = |sent: &Sent, number: usize| match sent.from == Side::Responder && (1..4).contains(&number) {
             true => Fate::Drop,
             false => Fate::Pass,
         };
         let mut wire = Wire::new(p(), p(), ms(10), script);
         wire.write(PAYLOAD);
         wire.run(MINUTE);
-        let options: Vec<bool> = wire
-            .sent(Side::Responder)
-            .map(|sent| sent.segment.accecn_option().is_some())
-            .collect();
+        let options: Vec<bool> =
+            wire.sent(Side::Responder).map(|sent| sent.segment.accecn_option().is_some()).collect();
         assert_eq!(options, [true, true, true, goes_on, goes_on]);
         assert_eq!(wire.initiator().bytes_acked(), PAYLOAD);
     }
 }
 
 fn next(state: &mut u64) -> u64 {
-    *state = state
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
 }
 

@@ -33,15 +33,8 @@ fn nothing_lost() {
         assert_eq!(syns(&wire), [0], "{name}");
         assert_eq!(synacks(&wire), [10], "{name}");
         assert_eq!(wire.initiator().established_at(), Some(at_ms(20)), "{name}");
-        assert_eq!(
-            wire.responder().unwrap().established_at(),
-            Some(at_ms(30)),
-            "{name}"
-        );
-        assert!(
-            wire.initiator().is_closed() && !wire.initiator().is_failed(),
-            "{name}"
-        );
+        assert_eq!(wire.responder().unwrap().established_at(), Some(at_ms(30)), "{name}");
+        assert!(wire.initiator().is_closed() && !wire.initiator().is_failed(), "{name}");
         assert_eq!(wire.received(), 100, "{name}");
     }
 }
@@ -54,11 +47,7 @@ fn all_syns_lost() {
         ("linux-7.2", vec![0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67], 131),
         ("linux-3.16", vec![0, 1, 3, 7, 15, 31, 63], 127),
         ("freebsd-9.3", vec![0, 3, 6, 9, 12, 15, 21, 33, 57], 75),
-        (
-            "ns-2",
-            vec![0, 3, 9, 21, 45, 93, 153, 213, 273, 333, 393, 453, 513],
-            573,
-        ),
+        ("ns-2", vec![0, 3, 9, 21, 45, 93, 153, 213, 273, 333, 393, 453, 513], 573),
     ] {
         let wire = connect(name, |_, _| Fate::Drop);
         assert_eq!(seconds(syns(&wire)), expected, "{name}");
@@ -66,16 +55,8 @@ fn all_syns_lost() {
         assert_eq!(wire.now(), Instant::from_secs(failed_at), "{name}");
         let stats = wire.initiator().stats();
         assert_eq!(stats.syn_sent as usize, expected.len(), "{name}");
-        assert_eq!(
-            stats.syn_retransmitted as usize,
-            expected.len() - 1,
-            "{name}"
-        );
-        assert_eq!(
-            stats.waits.handshake_sum(),
-            Nanos::from_secs(*expected.last().unwrap()),
-            "{name}"
-        );
+        assert_eq!(stats.syn_retransmitted as usize, expected.len() - 1, "{name}");
+        assert_eq!(stats.waits.handshake_sum(), Nanos::from_secs(*expected.last().unwrap()), "{name}");
     }
 }
 
@@ -88,12 +69,8 @@ fn all_synacks_lost_and_the_initiator_silent() {
         ("freebsd-9.3", vec![0, 3, 9, 21], 45),
     ] {
         let mut out = Vec::new();
-        let initiator = gentle_tcp::Endpoint::connect(
-            profile(name, &[]).into(),
-            gentle_tcp::Seq(0),
-            at_ms(0),
-            &mut out,
-        );
+        let initiator =
+            gentle_tcp::Endpoint::connect(profile(name, &[]).into(), gentle_tcp::Seq(0), at_ms(0), &mut out);
         let syn = out[0];
         drop(initiator);
         out.clear();
@@ -128,18 +105,9 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
         ("linux-7.2", vec![0, 500, 1500, 3500, 7500, 15_500, 31_500]),
         ("freebsd-9.3", vec![0, 3000, 3500, 6500, 12_500, 24_500]),
     ] {
-        let again = if name == "linux-7.2" {
-            at_ms(500)
-        } else {
-            at_ms(3500)
-        };
+        let again = if name == "linux-7.2" { at_ms(500) } else { at_ms(3500) };
         let mut out = Vec::new();
-        gentle_tcp::Endpoint::connect(
-            profile(name, &[]).into(),
-            gentle_tcp::Seq(0),
-            at_ms(0),
-            &mut out,
-        );
+        gentle_tcp::Endpoint::connect(profile(name, &[]).into(), gentle_tcp::Seq(0), at_ms(0), &mut out);
         let syn = out[0];
         out.clear();
         let mut responder = gentle_tcp::Endpoint::accept(
@@ -175,16 +143,8 @@ fn a_duplicate_syn_restarts_the_synack_timer() {
 fn the_published_times_of_three_second_stacks() {
     let with = |out: &'static [usize], back: &'static [usize]| {
         let wire = connect("ns-2", move |sent, number| {
-            let lost = if sent.from == Side::Initiator {
-                out
-            } else {
-                back
-            };
-            if sent.segment.flags.contains(Flags::SYN) && lost.contains(&number) {
-                Fate::Drop
-            } else {
-                Fate::Pass
-            }
+            let lost = if sent.from == Side::Initiator { out } else { back };
+            if sent.segment.flags.contains(Flags::SYN) && lost.contains(&number) { Fate::Drop } else { Fate::Pass }
         });
         wire.initiator().established_at().unwrap()
     };
@@ -197,18 +157,9 @@ fn the_published_times_of_three_second_stacks() {
 
 #[test]
 fn one_syn_lost() {
-    for (name, established) in [
-        ("linux-7.2", 1020),
-        ("linux-3.16", 1020),
-        ("freebsd-9.3", 3020),
-        ("ns-2", 3020),
-    ] {
+    for (name, established) in [("linux-7.2", 1020), ("linux-3.16", 1020), ("freebsd-9.3", 3020), ("ns-2", 3020)] {
         let wire = connect(name, dropping(Side::Initiator, &[0]));
-        assert_eq!(
-            wire.initiator().established_at(),
-            Some(at_ms(established)),
-            "{name}"
-        );
+        assert_eq!(wire.initiator().established_at(), Some(at_ms(established)), "{name}");
         assert_eq!(wire.received(), 100, "{name}");
         let stats = wire.initiator().stats();
         assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
@@ -219,20 +170,11 @@ fn one_syn_lost() {
 /// The duplicate SYN is answered with a SYN/ACK at once, and restarts the responder's own timer.
 #[test]
 fn one_synack_lost() {
-    for (name, again) in [
-        ("linux-7.2", 1000),
-        ("linux-3.16", 1000),
-        ("freebsd-9.3", 3000),
-        ("ns-2", 3000),
-    ] {
+    for (name, again) in [("linux-7.2", 1000), ("linux-3.16", 1000), ("freebsd-9.3", 3000), ("ns-2", 3000)] {
         let wire = connect(name, dropping(Side::Responder, &[0]));
         assert_eq!(syns(&wire), [0, again], "{name}");
         assert_eq!(synacks(&wire), [10, again + 10], "{name}");
-        assert_eq!(
-            wire.initiator().established_at(),
-            Some(at_ms(again + 20)),
-            "{name}"
-        );
+        assert_eq!(wire.initiator().established_at(), Some(at_ms(again + 20)), "{name}");
         let stats = wire.responder().unwrap().stats();
         assert_eq!((stats.syn_sent, stats.syn_retransmitted), (2, 1), "{name}");
     }
@@ -241,26 +183,12 @@ fn one_synack_lost() {
 /// The ACK is lost and no data follows: the SYN/ACK is retransmitted and acknowledged again.
 #[test]
 fn the_final_ack_lost() {
-    for (name, again) in [
-        ("linux-7.2", 1010),
-        ("linux-3.16", 1010),
-        ("freebsd-9.3", 3010),
-        ("ns-2", 3010),
-    ] {
-        let mut wire = Wire::new(
-            profile(name, &[]),
-            profile(name, &[]),
-            DELAY,
-            dropping(Side::Initiator, &[1]),
-        );
+    for (name, again) in [("linux-7.2", 1010), ("linux-3.16", 1010), ("freebsd-9.3", 3010), ("ns-2", 3010)] {
+        let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), DELAY, dropping(Side::Initiator, &[1]));
         wire.run(Instant::from_secs(60));
         assert_eq!(synacks(&wire), [10, again], "{name}");
         assert!(wire.responder().unwrap().is_established(), "{name}");
-        assert_eq!(
-            wire.responder().unwrap().established_at(),
-            Some(at_ms(again + 20)),
-            "{name}"
-        );
+        assert_eq!(wire.responder().unwrap().established_at(), Some(at_ms(again + 20)), "{name}");
     }
 }
 
@@ -270,11 +198,7 @@ fn data_completes_the_handshake() {
     for name in Profile::NAMES {
         let wire = connect(name, dropping(Side::Initiator, &[1]));
         assert_eq!(synacks(&wire), [10], "{name}");
-        assert_eq!(
-            wire.responder().unwrap().established_at(),
-            Some(at_ms(30)),
-            "{name}"
-        );
+        assert_eq!(wire.responder().unwrap().established_at(), Some(at_ms(30)), "{name}");
     }
 }
 
@@ -289,12 +213,7 @@ fn the_initial_window_after_losses() {
         ("freebsd-9.3", &[][..], 4),
         ("freebsd-9.3", &[0][..], 1),
     ] {
-        let mut wire = Wire::new(
-            profile(name, &[]),
-            profile(name, &[]),
-            DELAY,
-            dropping(Side::Initiator, lost),
-        );
+        let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), DELAY, dropping(Side::Initiator, lost));
         wire.run(Instant::from_secs(10));
         assert_eq!(wire.initiator().cwnd(), expected, "{name} {lost:?}");
     }

@@ -27,42 +27,27 @@ struct Case {
 
 /// Name of a segment in [`Case::sent`].
 fn name(sent: &Sent) -> Option<String> {
-    let Segment {
-        seq, len, flags, ..
-    } = sent.segment;
+    let Segment { seq, len, flags, .. } = sent.segment;
     let kind = if flags.contains(Flags::SYN | Flags::ACK) {
         "SYN/ACK".to_owned()
     } else if flags.contains(Flags::SYN) {
         "SYN".to_owned()
     } else if len > 0 {
-        let fin = if flags.contains(Flags::FIN) {
-            "+FIN"
-        } else {
-            ""
-        };
+        let fin = if flags.contains(Flags::FIN) { "+FIN" } else { "" };
         format!("data {}{fin}", (seq.0 - 1001) / MSS + 1)
     } else if flags.contains(Flags::FIN) {
         "FIN".to_owned()
     } else {
         return None;
     };
-    let host = if sent.from == Side::Initiator {
-        "C"
-    } else {
-        "S"
-    };
+    let host = if sent.from == Side::Initiator { "C" } else { "S" };
     Some(format!("{host} {kind}"))
 }
 
 /// Parses [`Case::sent`]: time, name and whether the segment was lost. `data 1-3` stands for three segments.
 fn expected(case: &Case) -> Vec<(f64, String, bool)> {
     let mut events = Vec::new();
-    for line in case
-        .sent
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
+    for line in case.sent.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (time, rest) = line.split_once(' ').unwrap();
         let time: f64 = time.parse().unwrap();
         let lost = rest.ends_with(" lost");
@@ -140,17 +125,12 @@ fn segments_leave_when_the_kernel_sends_them() {
         let expected = expected(case);
         let simulated = simulated(case, &expected);
         let close = expected.len() == simulated.len()
-            && expected
-                .iter()
-                .zip(&simulated)
-                .all(|(a, b)| a.1 == b.1 && (a.0 - b.0).abs() < TOLERANCE);
+            && expected.iter().zip(&simulated).all(|(a, b)| a.1 == b.1 && (a.0 - b.0).abs() < TOLERANCE);
         if !close {
             wrong += &format!("{}\n", case.name);
             for n in 0..expected.len().max(simulated.len()) {
                 let show = |event: Option<&(f64, String, bool)>| {
-                    event.map_or(String::new(), |(time, name, _)| {
-                        format!("{time:10.3} {name}")
-                    })
+                    event.map_or(String::new(), |(time, name, _)| format!("{time:10.3} {name}"))
                 };
                 let (a, b) = (show(expected.get(n)), show(simulated.get(n)));
                 wrong += &format!("  {a:32} {b}\n");
@@ -207,10 +187,7 @@ fn a_fin_that_overtakes_its_data_makes_it_retransmit() {
     assert_eq!(sent.len(), expected.len(), "{sent:?}");
     for ((time, name, _), (kernel, known)) in sent.iter().zip(expected) {
         assert_eq!(name, known);
-        assert!(
-            (time - kernel).abs() < TOLERANCE,
-            "{name}: {time} instead of {kernel}"
-        );
+        assert!((time - kernel).abs() < TOLERANCE, "{name}: {time} instead of {kernel}");
     }
     assert_eq!(wire.initiator().stats().dsacks_received, 1);
     assert_eq!(wire.initiator().stats().undos, 1);

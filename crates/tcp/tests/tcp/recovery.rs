@@ -26,11 +26,7 @@ fn run(p: Profile, segments: u64, script: impl FnMut(&Sent, usize) -> Fate + 'st
 /// Script that delays the segments with these numbers by `extra`.
 fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> Fate {
     move |sent, number| {
-        if sent.from == Side::Initiator && numbers.contains(&number) {
-            Fate::Late(extra)
-        } else {
-            Fate::Pass
-        }
+        if sent.from == Side::Initiator && numbers.contains(&number) { Fate::Late(extra) } else { Fate::Pass }
     }
 }
 
@@ -38,12 +34,7 @@ fn late(numbers: &'static [usize], extra: Nanos) -> impl FnMut(&Sent, usize) -> 
 fn again(wire: &Wire) -> Vec<(u64, u64)> {
     wire.sent(Side::Initiator)
         .filter(|sent| sent.segment.retransmitted && !sent.segment.flags.contains(Flags::SYN))
-        .map(|sent| {
-            (
-                sent.at.as_millis(),
-                u64::from(sent.segment.seq.0 - 1001) / MSS,
-            )
-        })
+        .map(|sent| (sent.at.as_millis(), u64::from(sent.segment.seq.0 - 1001) / MSS))
         .collect()
 }
 
@@ -56,11 +47,7 @@ fn third_duplicate_ack_or_rack_repairs_one_loss_in_a_round_trip() {
         assert_eq!(wire.initiator().stats().rto_timeouts, 0, "{name}");
     }
     for name in ["freebsd-9.3", "ns-2"] {
-        let wire = run(
-            profile(name, &[("iw", "10")]),
-            10,
-            dropping(Side::Initiator, &[4]),
-        );
+        let wire = run(profile(name, &[("iw", "10")]), 10, dropping(Side::Initiator, &[4]));
         assert_eq!(again(&wire), [(200, 2)], "{name}");
     }
 }
@@ -79,16 +66,8 @@ fn rack_tolerates_small_reordering() {
 /// Once reordering was observed, the third duplicate ACK no longer suffices.
 #[test]
 fn rack_learns_from_reordering() {
-    let wire = run(
-        profile("linux-7.2", &[("iw", "10")]),
-        30,
-        late(&[4, 14, 16], ms(20)),
-    );
-    assert_eq!(
-        again(&wire),
-        [(200, 2)],
-        "only the first was taken for lost"
-    );
+    let wire = run(profile("linux-7.2", &[("iw", "10")]), 30, late(&[4, 14, 16], ms(20)));
+    assert_eq!(again(&wire), [(200, 2)], "only the first was taken for lost");
 }
 
 #[test]
@@ -107,11 +86,7 @@ fn a_retransmission_that_a_dsack_proves_spurious_is_undone() {
     let p = profile("linux-7.2", &[("timestamps", "false")]);
     let mut wire = start(p, 200, late(&[4], ms(20)));
     wire.run(at_ms(225));
-    assert_eq!(
-        wire.initiator().stats().undos,
-        0,
-        "not before the duplicate has arrived"
-    );
+    assert_eq!(wire.initiator().stats().undos, 0, "not before the duplicate has arrived");
     wire.run(at_ms(305));
     assert_eq!(wire.initiator().stats().undos, 1);
     assert_eq!(wire.initiator().stats().dsacks_received, 1);
@@ -124,79 +99,49 @@ fn a_retransmission_that_a_dsack_proves_spurious_is_undone() {
 #[test]
 fn the_tail_is_probed() {
     let lost_tail = dropping(Side::Initiator, &[6]);
-    let wire = run(
-        profile("linux-7.2", &[("fin_on_data", "true")]),
-        5,
-        lost_tail,
-    );
+    let wire = run(profile("linux-7.2", &[("fin_on_data", "true")]), 5, lost_tail);
     // Acknowledgements until 200 ms; one segment outstanding: 2 · 100 + 200 ms would be later than the timeout.
     assert_eq!(again(&wire), [(500, 4)]);
     assert_eq!(wire.initiator().stats().tlp_probes, 1);
     assert_eq!(wire.initiator().stats().rto_timeouts, 0);
 
-    let wire = run(
-        profile("linux-7.2", &[]),
-        5,
-        dropping(Side::Initiator, &[5, 6]),
-    );
+    let wire = run(profile("linux-7.2", &[]), 5, dropping(Side::Initiator, &[5, 6]));
     // Two outstanding: 2 · 100 + 2 ms. The SACK of the probe then shows the other segment missing.
     assert_eq!(again(&wire), [(402, 4), (502, 3)]);
     assert_eq!(wire.initiator().stats().rto_timeouts, 0);
 
-    let wire = run(
-        profile("linux-7.2", &[("tlp", "false")]),
-        5,
-        dropping(Side::Initiator, &[5, 6]),
-    );
+    let wire = run(profile("linux-7.2", &[("tlp", "false")]), 5, dropping(Side::Initiator, &[5, 6]));
     assert_eq!(again(&wire), [(500, 3), (600, 4)]);
     assert_eq!(wire.initiator().stats().rto_timeouts, 1);
 
     // FreeBSD: RTO = SRTT + 4·RTTVAR + 200 ms.
-    let wire = run(
-        profile("freebsd-9.3", &[]),
-        4,
-        dropping(Side::Initiator, &[5]),
-    );
+    let wire = run(profile("freebsd-9.3", &[]), 4, dropping(Side::Initiator, &[5]));
     assert_eq!(wire.initiator().stats().rto_timeouts, 1);
 }
 
 /// A probe that repairs a loss reduces the window (RFC 8985, section 7.4.2).
 #[test]
 fn a_repairing_probe_reduces_the_window() {
-    let mut wire = Wire::new(
-        profile("linux-7.2", &[]),
-        profile("linux-7.2", &[]),
-        ms(50),
-        dropping(Side::Initiator, &[6]),
-    );
+    let mut wire =
+        Wire::new(profile("linux-7.2", &[]), profile("linux-7.2", &[]), ms(50), dropping(Side::Initiator, &[6]));
     wire.write(5 * MSS);
     // The probe is sent at 500 ms and acknowledged at 600; no DSACK follows, as the next acknowledgement shows.
     wire.run(at_ms(650));
     assert_eq!(wire.initiator().ssthresh(), u32::MAX);
     wire.write(MSS);
     wire.run(at_ms(751));
-    assert_eq!(
-        wire.initiator().ssthresh(),
-        7,
-        "0.7 times the initial window, which five segments did not fill"
-    );
+    assert_eq!(wire.initiator().ssthresh(), 7, "0.7 times the initial window, which five segments did not fill");
 }
 
 /// Stalls the path from 200 ms on: segments sent in the next second arrive together, in order, at 1200 ms.
 fn stall(sent: &Sent) -> Fate {
     let stalled = sent.from == Side::Initiator && sent.at >= at_ms(200) && sent.at < at_ms(1200);
-    if stalled {
-        Fate::Late(at_ms(1200) - sent.at)
-    } else {
-        Fate::Pass
-    }
+    if stalled { Fate::Late(at_ms(1200) - sent.at) } else { Fate::Pass }
 }
 
 #[test]
 fn a_spurious_timeout_is_undone_by_timestamps() {
-    let mut wire = start(profile("linux-7.2", &[("tlp", "false")]), 100, |sent, _| {
-        stall(sent)
-    });
+    let mut wire = start(profile("linux-7.2", &[("tlp", "false")]), 100, |sent, _| stall(sent));
     wire.run(at_ms(1290));
     let before = wire.initiator().stats().rto_timeouts;
     assert!(before >= 1);
@@ -209,27 +154,17 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
 /// RFC 5682: the first ACK after the timeout releases new data, the second proves that the originals arrive.
 #[test]
 fn a_spurious_timeout_is_undone_by_f_rto() {
-    let knobs = [
-        ("tlp", "false"),
-        ("timestamps", "false"),
-        ("dsack", "false"),
-    ];
+    let knobs = [("tlp", "false"), ("timestamps", "false"), ("dsack", "false")];
     let count = |frto: &str| {
         let mut p = profile("linux-7.2", &knobs);
         p.set("frto", frto).unwrap();
         let wire = run(p, 100, |sent, _| stall(sent));
-        (
-            wire.initiator().stats().undos,
-            wire.initiator().stats().segments_retransmitted,
-        )
+        (wire.initiator().stats().undos, wire.initiator().stats().segments_retransmitted)
     };
     let (undos, retransmitted) = count("true");
     let (undos_without, retransmitted_without) = count("false");
     assert_eq!((undos, undos_without), (1, 0));
-    assert!(
-        retransmitted * 4 < retransmitted_without,
-        "{retransmitted} and {retransmitted_without}"
-    );
+    assert!(retransmitted * 4 < retransmitted_without, "{retransmitted} and {retransmitted_without}");
 }
 
 /// FreeBSD's `t_badrxtwin`: the answer arrives within half a round trip of the timeout.
@@ -238,13 +173,8 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
     let knobs = [("min_rto", "30ms"), ("rto_slop", "0")];
     let delayed = |extra: u64| {
         move |sent: &Sent, _: usize| {
-            let flight =
-                sent.at >= at_ms(200) && sent.at < at_ms(201) && sent.from == Side::Initiator;
-            if flight {
-                Fate::Late(ms(extra))
-            } else {
-                Fate::Pass
-            }
+            let flight = sent.at >= at_ms(200) && sent.at < at_ms(201) && sent.from == Side::Initiator;
+            if flight { Fate::Late(ms(extra)) } else { Fate::Pass }
         }
     };
     let mut wire = start(profile("freebsd-9.3", &knobs), 100, delayed(0));
@@ -264,18 +194,11 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
 #[test]
 fn a_fin_that_overtakes_its_data() {
     let overtaking = |sent: &Sent, _: usize| {
-        if sent.segment.len > 0 && !sent.segment.retransmitted {
-            Fate::Late(ms(60))
-        } else {
-            Fate::Pass
-        }
+        if sent.segment.len > 0 && !sent.segment.retransmitted { Fate::Late(ms(60)) } else { Fate::Pass }
     };
     let fin_alone = [("fin_on_data", "false"), ("iw", "4")];
     let wire = run(profile("linux-7.2", &fin_alone), 3, overtaking);
-    let reported = wire
-        .sent(Side::Responder)
-        .find(|sent| sent.segment.sack_count > 0)
-        .unwrap();
+    let reported = wire.sent(Side::Responder).find(|sent| sent.segment.sack_count > 0).unwrap();
     let block = reported.segment.sack[0];
     assert_eq!(block.1.0 - block.0.0, 1, "the FIN alone");
     assert_eq!(reported.at, at_ms(150));
@@ -284,54 +207,25 @@ fn a_fin_that_overtakes_its_data() {
     // a second retransmission.
     assert_eq!(again(&wire), [(227, 0)]);
     assert_eq!(wire.initiator().stats().fast_recoveries, 1);
-    assert_eq!(
-        wire.initiator().stats().undos,
-        1,
-        "the data arrives after all, and says so"
-    );
+    assert_eq!(wire.initiator().stats().undos, 1, "the data arrives after all, and says so");
 
     let wire = run(profile("freebsd-9.3", &fin_alone), 3, overtaking);
-    assert!(
-        wire.sent(Side::Responder)
-            .all(|sent| sent.segment.sack_count == 0)
-    );
+    assert!(wire.sent(Side::Responder).all(|sent| sent.segment.sack_count == 0));
     assert_eq!(again(&wire), []);
 
-    let wire = run(
-        profile(
-            "linux-7.2",
-            &[("fin_on_data", "false"), ("iw", "4"), ("sack", "false")],
-        ),
-        3,
-        overtaking,
-    );
-    assert_eq!(
-        again(&wire),
-        [],
-        "as on a real Linux with SACK switched off"
-    );
+    let wire = run(profile("linux-7.2", &[("fin_on_data", "false"), ("iw", "4"), ("sack", "false")]), 3, overtaking);
+    assert_eq!(again(&wire), [], "as on a real Linux with SACK switched off");
 }
 
 /// Only a FIN is outstanding: a probe after 2·RTT + 200 ms or the timeout, whichever is sooner, then timeouts that
 /// double. Linux 6.18 over a veth pair showed the same: a probe, and then gaps that double from the timeout on.
 #[test]
 fn a_fin_that_nobody_answers() {
-    let mut wire = start(
-        profile("linux-7.2", &[("fin_on_data", "false")]),
-        1,
-        |sent, _| {
-            if sent.from == Side::Initiator && sent.segment.flags.contains(Flags::FIN) {
-                Fate::Drop
-            } else {
-                Fate::Pass
-            }
-        },
-    );
+    let mut wire = start(profile("linux-7.2", &[("fin_on_data", "false")]), 1, |sent, _| {
+        if sent.from == Side::Initiator && sent.segment.flags.contains(Flags::FIN) { Fate::Drop } else { Fate::Pass }
+    });
     wire.run(Instant::from_secs(12));
-    assert_eq!(
-        wire.times(Side::Initiator, Flags::FIN),
-        [100, 500, 800, 1400, 2600, 5000, 9800]
-    );
+    assert_eq!(wire.times(Side::Initiator, Flags::FIN), [100, 500, 800, 1400, 2600, 5000, 9800]);
 }
 
 /// Only the FIN is lost: it is retransmitted until acknowledged.
@@ -339,17 +233,11 @@ fn a_fin_that_nobody_answers() {
 fn a_lost_fin_is_repeated() {
     for name in Profile::NAMES {
         let mut lost = 0;
-        let wire = run(
-            profile(name, &[("fin_on_data", "false")]),
-            1,
-            move |sent, _| {
-                let fin = sent.from == Side::Initiator
-                    && sent.segment.flags.contains(Flags::FIN)
-                    && lost < 3;
-                lost += usize::from(fin);
-                if fin { Fate::Drop } else { Fate::Pass }
-            },
-        );
+        let wire = run(profile(name, &[("fin_on_data", "false")]), 1, move |sent, _| {
+            let fin = sent.from == Side::Initiator && sent.segment.flags.contains(Flags::FIN) && lost < 3;
+            lost += usize::from(fin);
+            if fin { Fate::Drop } else { Fate::Pass }
+        });
         let stats = wire.initiator().stats();
         assert_eq!((stats.fin_sent, stats.fin_retransmitted), (4, 3), "{name}");
         assert!(wire.responder().unwrap().peer_closed(), "{name}");
@@ -364,10 +252,7 @@ fn a_closed_end_point_still_answers() {
         let mut ends = 0;
         let mut wire = Wire::new(p.clone(), p, ms(50), move |sent, _| {
             // Last ACK of the initiator, twice.
-            let last = sent.from == Side::Initiator
-                && sent.at > at_ms(150)
-                && sent.segment.len == 0
-                && ends < 2;
+            let last = sent.from == Side::Initiator && sent.at > at_ms(150) && sent.segment.len == 0 && ends < 2;
             ends += usize::from(last);
             if last { Fate::Drop } else { Fate::Pass }
         });
@@ -404,10 +289,7 @@ fn proportional_rate_reduction() {
         });
         wire.run(at_ms(290));
         let mut per_ack = vec![0; 19];
-        for sent in wire
-            .sent(Side::Initiator)
-            .filter(|sent| sent.at >= at_ms(203) && sent.at < at_ms(222))
-        {
+        for sent in wire.sent(Side::Initiator).filter(|sent| sent.at >= at_ms(203) && sent.at < at_ms(222)) {
             per_ack[sent.at.as_millis() as usize - 203] += 1;
         }
         (per_ack, wire.initiator().ssthresh())
@@ -415,10 +297,7 @@ fn proportional_rate_reduction() {
     let (prr, ssthresh) = sent_per_ack("true");
     assert_eq!(ssthresh, 10);
     // Limited transmit twice, the retransmission, then one for two until the window is 10.
-    assert_eq!(
-        prr,
-        [1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]
-    );
+    assert_eq!(prr, [1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
     let (pipe, _) = sent_per_ack("false");
     assert!(pipe[5..10].iter().all(|n| *n == 0), "{pipe:?}");
     assert!(pipe[13..].iter().all(|n| *n == 1), "{pipe:?}");
@@ -427,15 +306,7 @@ fn proportional_rate_reduction() {
 /// RFC 6675, IsLost: a hole is lost with three SACKed segments above it, not with two.
 #[test]
 fn holes_are_lost_one_by_one() {
-    let p = profile(
-        "linux-7.2",
-        &[
-            ("rack", "false"),
-            ("tlp", "false"),
-            ("iw", "10"),
-            ("delack_segments", "1"),
-        ],
-    );
+    let p = profile("linux-7.2", &[("rack", "false"), ("tlp", "false"), ("iw", "10"), ("delack_segments", "1")]);
     // Numbers 2 to 11 are the window; 2 and 7 are lost. They arrive a millisecond apart.
     let wire = run(p, 10, |sent, number| match (sent.from, number) {
         (Side::Initiator, 2 | 7) => Fate::Drop,
@@ -496,11 +367,7 @@ fn a_timeout_starts_over() {
 /// Linux 3.16: with three segments in flight the first duplicate ACK suffices, after a quarter RTT (RFC 5827).
 #[test]
 fn early_retransmit() {
-    let wire = run(
-        profile("linux-3.16", &[]),
-        3,
-        dropping(Side::Initiator, &[3]),
-    );
+    let wire = run(profile("linux-3.16", &[]), 3, dropping(Side::Initiator, &[3]));
     assert_eq!(again(&wire), [(225, 1)]);
     let wire = run(profile("linux-3.16", &[]), 3, late(&[3], ms(20)));
     assert_eq!(again(&wire), [], "reordering is waited out");
@@ -510,13 +377,14 @@ fn early_retransmit() {
 #[test]
 fn congestion_experienced_reduces_once_a_round_trip() {
     let p = profile("linux-7.2", &[("ecn", "on")]);
-    let mut wire = start(p, 60, |sent, number| {
-        if sent.from == Side::Initiator && (5..10).contains(&number) {
-            Fate::Mark
-        } else {
-            Fate::Pass
-        }
-    });
+    let mut wire =
+        start(
+            p,
+            60,
+            |sent, number| {
+                if sent.from == Side::Initiator && (5..10).contains(&number) { Fate::Mark } else { Fate::Pass }
+            },
+        );
     wire.run(Instant::from_secs(5));
     assert_eq!(wire.initiator().stats().ecn_reductions, 1);
     assert_eq!(wire.initiator().stats().segments_retransmitted, 0);
@@ -525,23 +393,11 @@ fn congestion_experienced_reduces_once_a_round_trip() {
         .filter(|sent| sent.segment.len > 0 && sent.segment.flags.contains(Flags::CWR))
         .collect();
     assert_eq!(reduced.len(), 1, "one segment says so");
-    let last_echo = wire
-        .sent(Side::Responder)
-        .rfind(|sent| sent.segment.flags.contains(Flags::ECE))
-        .unwrap()
-        .at;
+    let last_echo = wire.sent(Side::Responder).rfind(|sent| sent.segment.flags.contains(Flags::ECE)).unwrap().at;
+    assert!(last_echo <= reduced[0].at + ms(50), "the echo stops when the sender has reacted");
+    assert!(wire.sent(Side::Initiator).filter(|sent| sent.segment.len > 0).all(|sent| sent.segment.ect.is_capable()));
     assert!(
-        last_echo <= reduced[0].at + ms(50),
-        "the echo stops when the sender has reacted"
-    );
-    assert!(
-        wire.sent(Side::Initiator)
-            .filter(|sent| sent.segment.len > 0)
-            .all(|sent| sent.segment.ect.is_capable())
-    );
-    assert!(
-        wire.sent(Side::Responder)
-            .all(|sent| !sent.segment.ect.is_capable()),
+        wire.sent(Side::Responder).all(|sent| !sent.segment.ect.is_capable()),
         "acknowledgements are not ECN-capable"
     );
 }
@@ -550,15 +406,11 @@ fn congestion_experienced_reduces_once_a_round_trip() {
 #[test]
 fn ecn_is_negotiated() {
     let capable = |a: &str, b: &str| {
-        let (a, b) = (
-            profile("linux-7.2", &[("ecn", a)]),
-            profile("linux-7.2", &[("ecn", b)]),
-        );
+        let (a, b) = (profile("linux-7.2", &[("ecn", a)]), profile("linux-7.2", &[("ecn", b)]));
         let mut wire = Wire::new(a, b, ms(50), |_, _| Fate::Pass);
         wire.write_and_close(MSS);
         wire.run(Instant::from_secs(5));
-        wire.sent(Side::Initiator)
-            .any(|sent| sent.segment.ect.is_capable())
+        wire.sent(Side::Initiator).any(|sent| sent.segment.ect.is_capable())
     };
     assert!(capable("request", "accept"));
     assert!(!capable("accept", "accept"));
@@ -578,30 +430,14 @@ fn delayed_acknowledgements() {
     assert_eq!(acks("freebsd-9.3", &[], MSS), [250]);
     assert_eq!(acks("freebsd-9.3", &[], 2 * MSS), [150]);
     assert_eq!(acks("freebsd-9.3", &[], 3 * MSS), [150, 250]);
-    assert_eq!(
-        acks("linux-7.2", &[], 3 * MSS),
-        [150, 150, 150],
-        "quick at the start"
-    );
-    assert_eq!(
-        acks("linux-7.2", &[("quickack_segments", "0")], 3 * MSS),
-        [150, 150, 150],
-        "each opens the window"
-    );
+    assert_eq!(acks("linux-7.2", &[], 3 * MSS), [150, 150, 150], "quick at the start");
+    assert_eq!(acks("linux-7.2", &[("quickack_segments", "0")], 3 * MSS), [150, 150, 150], "each opens the window");
     let slow = [("quickack_segments", "0"), ("window_tuning", "false")];
     // The first of a pair is not acknowledged; the last segment has PSH, so it is acknowledged when it is read, at
     // once.
     assert_eq!(acks("linux-7.2", &slow, 3 * MSS), [150, 150]);
     assert_eq!(
-        acks(
-            "linux-7.2",
-            &[
-                ("quickack_segments", "0"),
-                ("window_tuning", "false"),
-                ("mss", "500")
-            ],
-            2 * 500
-        ),
+        acks("linux-7.2", &[("quickack_segments", "0"), ("window_tuning", "false"), ("mss", "500")], 2 * 500),
         [150]
     );
 }
@@ -643,11 +479,7 @@ fn closing_an_endless_flow() {
 fn counting_acks_halves_the_growth_under_delayed_acks() {
     let window = |knobs: &[(&str, &str)]| {
         let fixed = [("iw", "20"), ("initial_ssthresh", "20")];
-        let mut wire = start(
-            profile("ns-2", &[&fixed[..], knobs].concat()),
-            100_000,
-            |_, _| Fate::Pass,
-        );
+        let mut wire = start(profile("ns-2", &[&fixed[..], knobs].concat()), 100_000, |_, _| Fate::Pass);
         // Ten round trips after the handshake.
         wire.run(at_ms(1150));
         wire.initiator().cwnd()
@@ -680,11 +512,7 @@ fn time_wait_echoes_the_first_fin() {
         let responder = wire.responder().unwrap();
         let echoed = last.at + ms(50) - first.at;
         assert_eq!(responder.stats().rtt_samples, 2, "{name}");
-        assert_eq!(
-            responder.stats().rtt_sum.as_millis(),
-            100 + echoed.as_millis(),
-            "{name}"
-        );
+        assert_eq!(responder.stats().rtt_sum.as_millis(), 100 + echoed.as_millis(), "{name}");
     }
 }
 
@@ -708,15 +536,9 @@ fn acknowledgements_behind_a_hole_are_compressed_while_it_is_open() {
 /// hole of 400 segments behind `pfifo limit=50`, in a capture of Linux 7.2.12.
 #[test]
 fn after_a_hole_every_segment_opens_the_window() {
-    let wire = run(
-        profile("linux-7.2", &[]),
-        400,
-        dropping(Side::Initiator, &[160]),
-    );
-    let acks: Vec<_> = wire
-        .sent(Side::Responder)
-        .map(|sent| (u64::from(sent.segment.ack.0), sent.segment.window))
-        .collect();
+    let wire = run(profile("linux-7.2", &[]), 400, dropping(Side::Initiator, &[160]));
+    let acks: Vec<_> =
+        wire.sent(Side::Responder).map(|sent| (u64::from(sent.segment.ack.0), sent.segment.window)).collect();
     let steps: Vec<_> = acks.windows(2).map(|two| two[1].0 - two[0].0).collect();
     let filled = steps.iter().position(|step| *step > 20 * MSS).unwrap();
     let single = steps[filled + 1..].iter().take_while(|step| **step == MSS);

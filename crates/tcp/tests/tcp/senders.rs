@@ -11,18 +11,8 @@ const FAST: u64 = 800_000;
 
 /// A sender that never stops, over a link with a queue without bound and 40 ms of delay each way.
 fn endless(profile: Profile, picos_per_byte: u64, seconds: u64) -> Wire {
-    let links = [
-        Link::new(ms(40), picos_per_byte),
-        Link::new(ms(40), picos_per_byte),
-    ];
-    let mut wire = Wire::over(
-        profile.clone(),
-        profile,
-        links,
-        Instant::ZERO,
-        ISNS,
-        |_, _| Fate::Pass,
-    );
+    let links = [Link::new(ms(40), picos_per_byte), Link::new(ms(40), picos_per_byte)];
+    let mut wire = Wire::over(profile.clone(), profile, links, Instant::ZERO, ISNS, |_, _| Fate::Pass);
     wire.write_forever();
     wire.run(Instant::from_secs(seconds));
     wire
@@ -58,12 +48,7 @@ fn marking(numbers: &'static [u64]) -> impl FnMut(&Sent, usize) -> Fate {
 /// the delay of acknowledgements.
 #[test]
 fn dctcp_echoes_exactly_what_was_marked() {
-    for marked in [
-        &[25, 26, 27][..],
-        &[30],
-        &[24, 28, 29, 33],
-        &[21, 22, 40, 41, 42],
-    ] {
+    for marked in [&[25, 26, 27][..], &[30], &[24, 28, 29, 33], &[21, 22, 40, 41, 42]] {
         let p = profile("linux-7.2", &[("congestion_control", "dctcp")]);
         let mut wire = Wire::new(p.clone(), p, ms(30), marking(marked.to_vec().leak()));
         wire.write_and_close(60 * MSS);
@@ -114,10 +99,7 @@ fn dctcp_is_reno_towards_a_host_without_ecn() {
 #[test]
 fn dctcp_reduces_in_proportion() {
     let mean = |algorithm: &str| {
-        let p = profile(
-            "linux-7.2",
-            &[("congestion_control", algorithm), ("ecn", "on")],
-        );
+        let p = profile("linux-7.2", &[("congestion_control", algorithm), ("ecn", "on")]);
         let some = |sent: &Sent, number: usize| match sent.from {
             Side::Initiator if number.is_multiple_of(50) => Fate::Mark,
             _ => Fate::Pass,
@@ -133,12 +115,7 @@ fn dctcp_reduces_in_proportion() {
 
 /// Sends 100 segments and returns the times of the first window after the unpaced start, with the number of segments.
 fn bursts(knobs: &[(&str, &str)]) -> Vec<(Instant, usize)> {
-    let mut wire = Wire::new(
-        profile("linux-7.2", knobs),
-        profile("linux-7.2", &[]),
-        ms(50),
-        |_, _| Fate::Pass,
-    );
+    let mut wire = Wire::new(profile("linux-7.2", knobs), profile("linux-7.2", &[]), ms(50), |_, _| Fate::Pass);
     wire.write_and_close(100 * MSS);
     wire.run(Instant::from_secs(10));
     let mut bursts: Vec<(Instant, usize)> = Vec::new();
@@ -161,15 +138,9 @@ fn pacing_spreads_a_window() {
     assert_eq!(paced[0].1, 10, "the first ten are not paced: {paced:?}");
     let second = &paced[1..8];
     assert!(second.iter().all(|burst| burst.1 == 2), "{paced:?}");
-    let gaps: Vec<Nanos> = second
-        .windows(2)
-        .map(|pair| pair[1].0 - pair[0].0)
-        .collect();
+    let gaps: Vec<Nanos> = second.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     // The window, and with it the rate, grows while it is sent.
-    assert!(
-        gaps.iter().all(|gap| (ms(4)..=ms(10)).contains(gap)),
-        "{gaps:?}"
-    );
+    assert!(gaps.iter().all(|gap| (ms(4)..=ms(10)).contains(gap)), "{gaps:?}");
     let single = bursts(&[("pacing", "on"), ("tso", "off")]);
     assert!(single[2..12].iter().all(|burst| burst.1 == 1), "{single:?}");
 }
@@ -198,11 +169,7 @@ fn bbr_probes_for_the_shortest_round_trip() {
     let mut sent: u32 = 0;
     let mut lull = Vec::new();
     let mut acked: u32 = 0;
-    for event in wire
-        .log()
-        .iter()
-        .filter(|event| event.at > Instant::from_secs(2))
-    {
+    for event in wire.log().iter().filter(|event| event.at > Instant::from_secs(2)) {
         match event.from {
             Side::Initiator => sent = event.segment.seq.0 + event.segment.len,
             // Half a round trip later it is there; the order of magnitude is all that matters here.
@@ -259,12 +226,8 @@ fn a_short_segment_fills_the_window() {
     let p = profile("linux-7.2", &[("receive_window", "100kb")]);
     let wire = endless(p, FAST / 2, 10);
     let last = |sent: &&Sent| sent.at >= Instant::from_secs(9);
-    let lengths: Vec<_> = wire
-        .sent(Side::Initiator)
-        .filter(data)
-        .filter(last)
-        .map(|sent| u64::from(sent.segment.len))
-        .collect();
+    let lengths: Vec<_> =
+        wire.sent(Side::Initiator).filter(data).filter(last).map(|sent| u64::from(sent.segment.len)).collect();
     let short: Vec<_> = (0..lengths.len()).filter(|i| lengths[*i] < MSS).collect();
     assert!(short.len() > 10, "{lengths:?}");
     assert!(short.iter().all(|i| lengths[*i] == 1_336), "{lengths:?}");

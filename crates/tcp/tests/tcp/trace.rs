@@ -4,12 +4,7 @@ use gentle_testkit::scripted::{Side, Wire, dropping, ms, profile};
 use gentle_units::Instant;
 
 fn trace(name: &str, out: &'static [usize]) -> String {
-    let mut wire = Wire::new(
-        profile(name, &[]),
-        profile(name, &[]),
-        ms(50),
-        dropping(Side::Initiator, out),
-    );
+    let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), ms(50), dropping(Side::Initiator, out));
     wire.write_and_close(8 * 1448);
     wire.run(Instant::from_secs(60));
     wire.trace()

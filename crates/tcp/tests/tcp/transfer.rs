@@ -21,49 +21,34 @@ impl Dice {
 
 fn knobs() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
     let flag = |name: &'static str| prop_oneof![Just((name, "true")), Just((name, "false"))];
-    proptest::sample::subsequence(
-        vec![
-            0usize, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
-        ],
-        0..4,
-    )
-    .prop_flat_map(move |which| {
-        which
-            .into_iter()
-            .map(|i| match i {
-                0 => flag("sack").boxed(),
-                1 => flag("timestamps").boxed(),
-                2 => flag("rack").boxed(),
-                3 => flag("tlp").boxed(),
-                4 => flag("prr").boxed(),
-                5 => flag("frto").boxed(),
-                6 => flag("undo").boxed(),
-                7 => flag("ecn").boxed(),
-                8 => flag("early_retransmit").boxed(),
-                9 => flag("limited_transmit").boxed(),
-                10 => flag("fin_on_data").boxed(),
-                11 => flag("rto_forgets_sack").boxed(),
-                12 => flag("dsack").boxed(),
-                17 => flag("timer_wheel").boxed(),
-                13 => prop_oneof![
-                    Just(("loss_marking", "holes")),
-                    Just(("loss_marking", "fack"))
-                ]
-                .boxed(),
-                14 => prop_oneof![
-                    Just(("receive_window", "1000")),
-                    Just(("receive_window", "5000"))
-                ]
-                .boxed(),
-                15 => prop_oneof![
-                    Just(("congestion_control", "reno")),
-                    Just(("congestion_control", "cubic"))
-                ]
-                .boxed(),
-                _ => prop_oneof![Just(("max_burst", "1")), Just(("recovery_burst", "1"))].boxed(),
-            })
-            .collect::<Vec<_>>()
-    })
+    proptest::sample::subsequence(vec![0usize, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17], 0..4)
+        .prop_flat_map(move |which| {
+            which
+                .into_iter()
+                .map(|i| match i {
+                    0 => flag("sack").boxed(),
+                    1 => flag("timestamps").boxed(),
+                    2 => flag("rack").boxed(),
+                    3 => flag("tlp").boxed(),
+                    4 => flag("prr").boxed(),
+                    5 => flag("frto").boxed(),
+                    6 => flag("undo").boxed(),
+                    7 => flag("ecn").boxed(),
+                    8 => flag("early_retransmit").boxed(),
+                    9 => flag("limited_transmit").boxed(),
+                    10 => flag("fin_on_data").boxed(),
+                    11 => flag("rto_forgets_sack").boxed(),
+                    12 => flag("dsack").boxed(),
+                    17 => flag("timer_wheel").boxed(),
+                    13 => prop_oneof![Just(("loss_marking", "holes")), Just(("loss_marking", "fack"))].boxed(),
+                    14 => prop_oneof![Just(("receive_window", "1000")), Just(("receive_window", "5000"))].boxed(),
+                    15 => {
+                        prop_oneof![Just(("congestion_control", "reno")), Just(("congestion_control", "cubic"))].boxed()
+                    }
+                    _ => prop_oneof![Just(("max_burst", "1")), Just(("recovery_burst", "1"))].boxed(),
+                })
+                .collect::<Vec<_>>()
+        })
 }
 
 /// Two megabytes with loss and reordering of 2 % each: every profile completes, with few spurious retransmissions.
@@ -81,21 +66,13 @@ fn long_transfers_over_a_lossy_wire() {
             let mut wire = Wire::new(profile(name, &[]), profile(name, &[]), ms(20), script);
             wire.write_and_close(BYTES);
             wire.run(Instant::from_secs(3600));
-            assert!(
-                wire.initiator().is_closed() && !wire.initiator().is_failed(),
-                "{name} {seed}"
-            );
+            assert!(wire.initiator().is_closed() && !wire.initiator().is_failed(), "{name} {seed}");
             assert_eq!(wire.received(), BYTES, "{name} {seed}");
-            let lost = wire
-                .sent(Side::Initiator)
-                .filter(|sent| sent.segment.len > 0 && sent.fate == Fate::Drop)
-                .count();
+            let lost =
+                wire.sent(Side::Initiator).filter(|sent| sent.segment.len > 0 && sent.fate == Fate::Drop).count();
             let again = wire.initiator().stats().data_retransmitted as usize;
             assert!(again >= lost.saturating_sub(1), "{name} {seed}");
-            assert!(
-                again <= lost * 3 + 20,
-                "{name} {seed}: {again} for {lost} lost"
-            );
+            assert!(again <= lost * 3 + 20, "{name} {seed}: {again} for {lost} lost");
         }
     }
 }

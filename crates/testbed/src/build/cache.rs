@@ -20,11 +20,7 @@ pub struct Cache {
 impl Cache {
     /// Cache in `gentle/testbed` below `$XDG_CACHE_HOME`, or below `~/.cache` if that is unset.
     pub fn of_user() -> Result<Cache, BuildError> {
-        let set = |name| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .filter(|path| path.is_absolute())
-        };
+        let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         set("XDG_CACHE_HOME")
             .or_else(|| set("HOME").map(|home| home.join(".cache")))
             .map(|base| Cache::at(base.join("gentle").join("testbed")))
@@ -52,15 +48,8 @@ impl Cache {
 
     /// Paths of the kernel of this version and configuration, whether cached or not.
     pub(super) fn kernel_of(&self, version: &str, flavour: Flavour) -> Kernel {
-        let tree = self
-            .kernels()
-            .join(format!("{version}-{flavour}-{}", flavour.fingerprint()));
-        Kernel {
-            version: version.to_owned(),
-            flavour,
-            linux: tree.join("linux"),
-            tree,
-        }
+        let tree = self.kernels().join(format!("{version}-{flavour}-{}", flavour.fingerprint()));
+        Kernel { version: version.to_owned(), flavour, linux: tree.join("linux"), tree }
     }
 
     pub(super) fn kernels(&self) -> PathBuf {
@@ -77,12 +66,7 @@ impl Cache {
 
     /// Waits until no other process builds in `folder`. The lock is released when the file is closed, also if the
     /// process is killed.
-    pub(super) fn lock(
-        &self,
-        folder: &Path,
-        stop: &AtomicBool,
-        observer: &dyn Observer,
-    ) -> Result<File, BuildError> {
+    pub(super) fn lock(&self, folder: &Path, stop: &AtomicBool, observer: &dyn Observer) -> Result<File, BuildError> {
         let path = folder.join("lock");
         fs::create_dir_all(folder).map_err(|error| BuildError::file(folder, error))?;
         let file = File::create(&path).map_err(|error| BuildError::file(&path, error))?;
@@ -152,18 +136,12 @@ pub(super) fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Buil
 
 /// Numeric components of a version, for sorting: 7.10 comes after 7.9.
 pub(super) fn numbers(version: &str) -> Vec<u64> {
-    version
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|part| part.parse().ok())
-        .collect()
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
 /// First 8 bytes of a hash in hexadecimal; enough to distinguish cache entries.
 pub(super) fn short_hex(hash: &[u8]) -> String {
-    hash.iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -33,9 +33,7 @@ pub(super) fn configure(
     process::run(make(tree).arg("olddefconfig"), stop, &mut |_| {})?;
     let text = fs::read_to_string(&config).map_err(|error| BuildError::file(&config, error))?;
     for option in refused(flavour, &text) {
-        observer.note(&format!(
-            "this kernel does not take {option}; what needs it will not work"
-        ));
+        observer.note(&format!("this kernel does not take {option}; what needs it will not work"));
     }
     Ok(())
 }
@@ -43,15 +41,10 @@ pub(super) fn configure(
 /// Options of the fragments that a configuration does not have.
 fn refused<'a>(flavour: Flavour, config: &str) -> Vec<&'a str> {
     let set: Vec<&str> = config.lines().collect();
-    let options = flavour
-        .fragments()
-        .iter()
-        .flat_map(|fragment| fragment.lines());
+    let options = flavour.fragments().iter().flat_map(|fragment| fragment.lines());
     options
         .filter(|line| match line.split_once('=') {
-            Some((name, "n")) => set
-                .iter()
-                .any(|line| line.split_once('=').is_some_and(|(set, _)| set == name)),
+            Some((name, "n")) => set.iter().any(|line| line.split_once('=').is_some_and(|(set, _)| set == name)),
             Some(_) => !line.starts_with('#') && !set.contains(line),
             None => false,
         })
@@ -76,8 +69,7 @@ pub(super) fn compile(
         }
     };
     let mut make = make(tree);
-    make.arg(format!("-j{jobs}"))
-        .args(["linux", "modules_prepare"]);
+    make.arg(format!("-j{jobs}")).args(["linux", "modules_prepare"]);
     process::run(&mut make, stop, &mut line)
 }
 
@@ -102,9 +94,6 @@ mod tests {
         assert_eq!(refused(Flavour::Plain, &config), [""; 0]);
         config = config.replace("CONFIG_NET_SCH_CAKE=y", "# CONFIG_NET_SCH_CAKE is not set");
         config.push_str("\nCONFIG_SSL=y\n");
-        assert_eq!(
-            refused(Flavour::Plain, &config),
-            ["CONFIG_SSL=n", "CONFIG_NET_SCH_CAKE=y"]
-        );
+        assert_eq!(refused(Flavour::Plain, &config), ["CONFIG_SSL=n", "CONFIG_NET_SCH_CAKE=y"]);
     }
 }

@@ -21,10 +21,7 @@ impl Sources {
         let mut files = Vec::new();
         collect(folder, Path::new(""), &mut files)?;
         files.sort();
-        Ok(Sources {
-            folder: folder.to_owned(),
-            files,
-        })
+        Ok(Sources { folder: folder.to_owned(), files })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -60,11 +57,7 @@ impl Sources {
     }
 }
 
-fn collect(
-    sources: &Path,
-    below: &Path,
-    files: &mut Vec<(PathBuf, Vec<u8>)>,
-) -> Result<(), BuildError> {
+fn collect(sources: &Path, below: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> Result<(), BuildError> {
     let folder = sources.join(below);
     let wrong = |error: std::io::Error| BuildError::source(&folder, error);
     for entry in fs::read_dir(&folder).map_err(wrong)? {
@@ -80,14 +73,8 @@ fn collect(
 }
 
 fn takes_part(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let extension = path
-        .extension()
-        .and_then(|extension| extension.to_str())
-        .unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     // Skip products of an earlier build in that directory.
     !name.ends_with(".mod.c") && (DESCRIPTIONS.contains(&name) || ENDINGS.contains(&extension))
 }

@@ -83,9 +83,7 @@ fn of_stanza(stanza: &str) -> Option<String> {
             key.eq_ignore_ascii_case(name).then(|| value.trim())
         })
     };
-    let uri = field("URIs")?
-        .split_whitespace()
-        .find(|uri| is_debian(uri))?;
+    let uri = field("URIs")?.split_whitespace().find(|uri| is_debian(uri))?;
     let enabled = field("Enabled").is_none_or(|value| value != "no");
     let binary = field("Types")?.split_whitespace().any(|kind| kind == "deb");
     (enabled && binary).then(|| with(uri, field("Signed-By")))
@@ -98,13 +96,8 @@ fn of_line(line: &str) -> Option<String> {
         Some(rest) => rest.split_once(']')?,
         None => ("", rest),
     };
-    let uri = rest
-        .split_whitespace()
-        .next()
-        .filter(|uri| is_debian(uri))?;
-    let key = options
-        .split_whitespace()
-        .find_map(|option| option.strip_prefix("signed-by="));
+    let uri = rest.split_whitespace().next().filter(|uri| is_debian(uri))?;
+    let key = options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="));
     Some(with(uri, key))
 }
 
@@ -138,21 +131,9 @@ mod tests {
 
     #[test]
     fn other_sources_are_passed_over() {
-        assert_eq!(
-            of_line("# deb https://mirror.example/debian bookworm main"),
-            None
-        );
-        assert_eq!(
-            of_line("deb https://mirror.example/debian-security bookworm-security main"),
-            None
-        );
-        assert_eq!(
-            of_stanza("Types: deb-src\nURIs: https://mirror.example/debian"),
-            None
-        );
-        assert_eq!(
-            of_stanza("Types: deb\nURIs: https://mirror.example/debian\nEnabled: no"),
-            None
-        );
+        assert_eq!(of_line("# deb https://mirror.example/debian bookworm main"), None);
+        assert_eq!(of_line("deb https://mirror.example/debian-security bookworm-security main"), None);
+        assert_eq!(of_stanza("Types: deb-src\nURIs: https://mirror.example/debian"), None);
+        assert_eq!(of_stanza("Types: deb\nURIs: https://mirror.example/debian\nEnabled: no"), None);
     }
 }

@@ -74,9 +74,7 @@ pub(super) fn apply(tree: &Path, observer: &dyn Observer) -> Result<(), BuildErr
         let changed = text.replacen(edit.from, edit.to, 1);
         if changed == text {
             let Edit { file, without, .. } = edit;
-            observer.note(&format!(
-                "{file} of this kernel is not as expected; its machines lack {without}"
-            ));
+            observer.note(&format!("{file} of this kernel is not as expected; its machines lack {without}"));
             continue;
         }
         fs::write(&path, changed).map_err(|error| BuildError::file(&path, error))?;

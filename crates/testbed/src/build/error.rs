@@ -66,17 +66,11 @@ pub enum BuildError {
 
 impl BuildError {
     pub(super) fn file(path: &Path, source: io::Error) -> BuildError {
-        BuildError::File {
-            path: path.to_owned(),
-            source,
-        }
+        BuildError::File { path: path.to_owned(), source }
     }
 
     pub(super) fn source(path: &Path, problem: impl Into<SourceProblem>) -> BuildError {
-        BuildError::Source {
-            path: path.to_owned(),
-            problem: problem.into(),
-        }
+        BuildError::Source { path: path.to_owned(), problem: problem.into() }
     }
 }
 
@@ -94,13 +88,12 @@ pub enum NoSource {
 impl fmt::Display for NoSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoSource::NoProgram(program) => write!(
-                f,
-                "none is installed in /usr/src, and there is no {program} to fetch one with"
-            ),
-            NoSource::NoMirror => f.write_str(
-                "none is installed in /usr/src, and /etc/apt names no source of Debian to fetch one from",
-            ),
+            NoSource::NoProgram(program) => {
+                write!(f, "none is installed in /usr/src, and there is no {program} to fetch one with")
+            }
+            NoSource::NoMirror => {
+                f.write_str("none is installed in /usr/src, and /etc/apt names no source of Debian to fetch one from")
+            }
             NoSource::EmptyPackage => f.write_str("the package that was fetched has none"),
         }
     }

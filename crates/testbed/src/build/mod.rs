@@ -96,11 +96,7 @@ pub fn build(
     }
     if let Source::Directory(_) = source {
         // A build with another configuration may have left files in the directory.
-        process::run(
-            compile::make(tree.path()).arg("mrproper"),
-            stop,
-            &mut |_| {},
-        )?;
+        process::run(compile::make(tree.path()).arg("mrproper"), stop, &mut |_| {})?;
     }
     edits::apply(tree.path(), observer)?;
     compile::configure(tree.path(), flavour, observer, stop)?;

@@ -11,27 +11,13 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// The directory has no `Kbuild`, or the build fails.
-pub fn modules(
-    kernel: &Kernel,
-    sources: &Path,
-    cache: &Cache,
-    stop: &AtomicBool,
-) -> Result<Vec<PathBuf>, BuildError> {
+pub fn modules(kernel: &Kernel, sources: &Path, cache: &Cache, stop: &AtomicBool) -> Result<Vec<PathBuf>, BuildError> {
     let sources = Sources::read(sources)?;
     if !sources.has("Kbuild") {
-        return Err(BuildError::source(
-            sources.folder(),
-            SourceProblem::NoKbuild,
-        ));
+        return Err(BuildError::source(sources.folder(), SourceProblem::NoKbuild));
     }
-    let tree = kernel
-        .tree
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
-    let place = cache
-        .modules()
-        .join(format!("{tree}-{}", sources.fingerprint()));
+    let tree = kernel.tree.file_name().unwrap_or_default().to_string_lossy();
+    let place = cache.modules().join(format!("{tree}-{}", sources.fingerprint()));
     if place.is_dir() {
         return cache::files(&place, "ko");
     }
@@ -43,8 +29,7 @@ pub fn modules(
     let work = cache.work(&cache.modules())?;
     sources.copy_to(work.path())?;
     let mut make = compile::make(&kernel.tree);
-    make.arg(format!("M={}", work.path().display()))
-        .arg("modules");
+    make.arg(format!("M={}", work.path().display())).arg("modules");
     process::run(&mut make, stop, &mut |_| {})?;
     cache::keep(work, &place)?;
     cache::files(&place, "ko")

@@ -12,17 +12,10 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// The directory has no `Makefile`, or the build fails.
-pub fn plugins(
-    sources: &Path,
-    cache: &Cache,
-    stop: &AtomicBool,
-) -> Result<Vec<PathBuf>, BuildError> {
+pub fn plugins(sources: &Path, cache: &Cache, stop: &AtomicBool) -> Result<Vec<PathBuf>, BuildError> {
     let sources = Sources::read(sources)?;
     if !sources.has("Makefile") {
-        return Err(BuildError::source(
-            sources.folder(),
-            SourceProblem::NoPluginMakefile,
-        ));
+        return Err(BuildError::source(sources.folder(), SourceProblem::NoPluginMakefile));
     }
     let place = cache.plugins().join(sources.fingerprint());
     let built = place.join("tc");

@@ -17,16 +17,9 @@ const TAIL: usize = 15;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `command` to its end; calls `line` with every line of its output.
-pub(super) fn run(
-    command: &mut Command,
-    stop: &AtomicBool,
-    line: &mut dyn FnMut(&str),
-) -> Result<(), BuildError> {
+pub(super) fn run(command: &mut Command, stop: &AtomicBool, line: &mut dyn FnMut(&str)) -> Result<(), BuildError> {
     let name = name(command);
-    let failed = |source| BuildError::Run {
-        command: name.clone(),
-        source,
-    };
+    let failed = |source| BuildError::Run { command: name.clone(), source };
     let (reader, writer) = std::io::pipe().map_err(failed)?;
     let errors = writer.try_clone().map_err(failed)?;
     let child = command
@@ -64,10 +57,7 @@ pub(super) fn run(
     if status.success() {
         return Ok(());
     }
-    Err(BuildError::Command {
-        command: name,
-        tail: Vec::from(tail).join("\n"),
-    })
+    Err(BuildError::Command { command: name, tail: Vec::from(tail).join("\n") })
 }
 
 /// Program and arguments of the command, for error messages.
@@ -81,10 +71,7 @@ fn lines(reader: PipeReader) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
-            if sender
-                .send(String::from_utf8_lossy(&line).into_owned())
-                .is_err()
-            {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
                 return;
             }
         }

@@ -41,9 +41,7 @@ impl Source {
             .ok()?
             .filter_map(|entry| {
                 let name = entry.ok()?.file_name().into_string().ok()?;
-                let version = name
-                    .strip_prefix("linux-source-")?
-                    .strip_suffix(".tar.xz")?;
+                let version = name.strip_prefix("linux-source-")?.strip_suffix(".tar.xz")?;
                 let version = numbers(version);
                 (version[..] >= OLDEST[..]).then(|| (version, folder.join(&name)))
             })
@@ -62,8 +60,7 @@ impl Source {
         }
         observer.began(Stage::Download);
         download::debian(folder, stop)?;
-        Source::newest_in(&folder.join("usr/src"))
-            .ok_or(BuildError::NoSource(NoSource::EmptyPackage))
+        Source::newest_in(&folder.join("usr/src")).ok_or(BuildError::NoSource(NoSource::EmptyPackage))
     }
 
     /// Path for messages.
@@ -110,8 +107,7 @@ mod tests {
 
     #[test]
     fn versions_are_read_from_the_makefile() {
-        let makefile =
-            "# SPDX\nVERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 12\nEXTRAVERSION =\nNAME = x\n";
+        let makefile = "# SPDX\nVERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 12\nEXTRAVERSION =\nNAME = x\n";
         assert_eq!(version(makefile).unwrap(), "7.2.12");
         let makefile = "VERSION = 7\nPATCHLEVEL = 10\nSUBLEVEL = 0\nEXTRAVERSION = -rc1\n";
         assert_eq!(version(makefile).unwrap(), "7.10.0-rc1");
@@ -132,18 +128,11 @@ mod tests {
     fn the_newest_installed_source_is_taken() {
         let folder = tempfile::TempDir::new().unwrap();
         assert_eq!(Source::newest_in(folder.path()), None);
-        for name in [
-            "linux-source-7.2.tar.xz",
-            "linux-source-7.10.tar.xz",
-            "linux-source-6.1.tar.xz",
-            "linux-config-9",
-        ] {
+        for name in ["linux-source-7.2.tar.xz", "linux-source-7.10.tar.xz", "linux-source-6.1.tar.xz", "linux-config-9"]
+        {
             fs::write(folder.path().join(name), "").unwrap();
         }
         let newest = folder.path().join("linux-source-7.10.tar.xz");
-        assert_eq!(
-            Source::newest_in(folder.path()),
-            Some(Source::Archive(newest))
-        );
+        assert_eq!(Source::newest_in(folder.path()), Some(Source::Archive(newest)));
     }
 }

@@ -18,8 +18,7 @@ const FILES: [&str; 4] = ["linux", ".config", "Module.symvers", "Makefile"];
 /// Module.symvers, where the module build looks for it.
 pub(super) fn tidy(tree: &Path) -> Result<(), BuildError> {
     let symbols = tree.join("vmlinux.symvers");
-    fs::rename(&symbols, tree.join("Module.symvers"))
-        .map_err(|error| BuildError::file(&symbols, error))?;
+    fs::rename(&symbols, tree.join("Module.symvers")).map_err(|error| BuildError::file(&symbols, error))?;
     below(tree, Path::new("")).map_err(|error| BuildError::file(tree, error))?;
     Ok(())
 }
@@ -87,11 +86,7 @@ mod tests {
         tidy(tree).unwrap();
         let there = |file: &str| tree.join(file).exists();
         assert!(there("linux") && there("Makefile") && there("Module.symvers"));
-        assert!(
-            there("include/linux/skbuff.h")
-                && there("scripts/mod/modpost")
-                && there("arch/um/Makefile")
-        );
+        assert!(there("include/linux/skbuff.h") && there("scripts/mod/modpost") && there("arch/um/Makefile"));
         assert!(there("arch/x86/um/shared/sysdep/ptrace_user.h"));
         assert!(!there("arch/mips"));
         assert!(!there("net") && !there("arch/um/kernel") && !there("vmlinux.symvers"));

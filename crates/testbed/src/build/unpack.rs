@@ -46,28 +46,18 @@ pub(super) fn unpack(
         Source::Directory(path) => copy(path, Path::new(""), into, stop)?,
     }
     let makefile = into.join("Makefile");
-    let makefile = fs::read_to_string(&makefile).map_err(|error| {
-        BuildError::source(source.path(), SourceProblem::NoKernelMakefile(error))
-    })?;
+    let makefile = fs::read_to_string(&makefile)
+        .map_err(|error| BuildError::source(source.path(), SourceProblem::NoKernelMakefile(error)))?;
     source.version(&makefile)
 }
 
-fn archive(
-    path: &Path,
-    into: &Path,
-    observer: &dyn Observer,
-    stop: &AtomicBool,
-) -> Result<(), BuildError> {
+fn archive(path: &Path, into: &Path, observer: &dyn Observer, stop: &AtomicBool) -> Result<(), BuildError> {
     let wrong = |error: io::Error| BuildError::source(path, error);
     let file = File::open(path).map_err(wrong)?;
     let length = file.metadata().map_err(wrong)?.len().max(1);
     let position = AtomicU64::new(0);
-    let counted = Counted {
-        inner: file,
-        position: &position,
-    };
-    let reader: Box<dyn Read + '_> = match path.extension().and_then(|extension| extension.to_str())
-    {
+    let counted = Counted { inner: file, position: &position };
+    let reader: Box<dyn Read + '_> = match path.extension().and_then(|extension| extension.to_str()) {
         Some("xz") => Box::new(XzDecoder::new(counted)),
         Some("gz" | "tgz") => Box::new(GzDecoder::new(counted)),
         Some("tar") => Box::new(counted),
@@ -95,9 +85,7 @@ fn archive(
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(|error| BuildError::file(parent, error))?;
         }
-        entry
-            .unpack(&target)
-            .map_err(|error| BuildError::file(&target, error))?;
+        entry.unpack(&target).map_err(|error| BuildError::file(&target, error))?;
     }
     Ok(())
 }
@@ -114,14 +102,8 @@ fn below_top(path: &Path) -> Option<PathBuf> {
 
 /// Whether the build may read the file.
 fn wanted(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    if ["Kconfig", "Makefile", "Kbuild"]
-        .iter()
-        .any(|start| name.starts_with(start))
-    {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if ["Kconfig", "Makefile", "Kbuild"].iter().any(|start| name.starts_with(start)) {
         return true;
     }
     let mut components = path.components().map(|component| component.as_os_str());
@@ -153,8 +135,7 @@ fn copy(from: &Path, below: &Path, into: &Path, stop: &AtomicBool) -> Result<(),
             fs::create_dir_all(&target).map_err(failed)?;
             copy(from, &inner, into, stop)?;
         } else if kind.is_symlink() && wanted(&inner) {
-            let link =
-                fs::read_link(&source).map_err(|error| BuildError::source(&source, error))?;
+            let link = fs::read_link(&source).map_err(|error| BuildError::source(&source, error))?;
             std::os::unix::fs::symlink(link, &target).map_err(failed)?;
         } else if kind.is_file() && wanted(&inner) {
             fs::copy(&source, &target).map_err(failed)?;
@@ -183,14 +164,8 @@ mod tests {
 
     #[test]
     fn paths_of_archives_stay_inside() {
-        assert_eq!(
-            below_top(Path::new("linux/net/core/dev.c")),
-            Some("net/core/dev.c".into())
-        );
-        assert_eq!(
-            below_top(Path::new("./linux/Makefile")),
-            Some("Makefile".into())
-        );
+        assert_eq!(below_top(Path::new("linux/net/core/dev.c")), Some("net/core/dev.c".into()));
+        assert_eq!(below_top(Path::new("./linux/Makefile")), Some("Makefile".into()));
         assert_eq!(below_top(Path::new("linux")), None);
         assert_eq!(below_top(Path::new("linux/../../etc/passwd")), None);
     }
@@ -207,12 +182,8 @@ mod tests {
         ] {
             assert!(wanted(Path::new(path)), "{path}");
         }
-        for path in [
-            "drivers/gpu/drm/drm_drv.c",
-            "arch/arm/kernel/setup.c",
-            "Documentation/index.rst",
-            "sound/last.c",
-        ] {
+        for path in ["drivers/gpu/drm/drm_drv.c", "arch/arm/kernel/setup.c", "Documentation/index.rst", "sound/last.c"]
+        {
             assert!(!wanted(Path::new(path)), "{path}");
         }
     }

@@ -45,9 +45,7 @@ impl CaptureArrivals {
     /// Skips and counts a frame without a usable IP packet. A pause of more than ten seconds becomes one of ten; a time
     /// before that of the previous packet becomes that time.
     pub fn push(&mut self, time: Instant, link: LinkType, frame: &[u8], original_len: u32) {
-        let offer = dissect(link, frame, original_len, Tunnels::Outer)
-            .ok()
-            .and_then(|packet| self.offer(&packet));
+        let offer = dissect(link, frame, original_len, Tunnels::Outer).ok().and_then(|packet| self.offer(&packet));
         let Some(offer) = offer else {
             self.skipped += 1;
             return;
@@ -56,15 +54,9 @@ impl CaptureArrivals {
             Some(last) => time.saturating_since(last).min(LONGEST_PAUSE),
             None => Nanos::ZERO,
         };
-        let before = self
-            .arrivals
-            .last()
-            .map_or(Schedule::FIRST, |arrival| arrival.at);
+        let before = self.arrivals.last().map_or(Schedule::FIRST, |arrival| arrival.at);
         self.last = Some(time);
-        self.arrivals.push(Arrival {
-            at: before + pause,
-            offer,
-        });
+        self.arrivals.push(Arrival { at: before + pause, offer });
     }
 
     /// Packets in order of time.
@@ -86,33 +78,20 @@ impl CaptureArrivals {
     pub fn mean_rate(&self) -> Option<Rate> {
         let (first, last) = (self.arrivals.first()?, self.arrivals.last()?);
         let span = last.at.saturating_since(first.at).as_secs_f64();
-        let bytes: u64 = self
-            .arrivals
-            .iter()
-            .map(|arrival| u64::from(arrival.offer.bytes))
-            .sum();
+        let bytes: u64 = self.arrivals.iter().map(|arrival| u64::from(arrival.offer.bytes)).sum();
         let rate = bytes as f64 * 8.0 / span;
-        rate.is_finite()
-            .then(|| Rate::from_bits_per_second(rate as u64))
-            .flatten()
+        rate.is_finite().then(|| Rate::from_bits_per_second(rate as u64)).flatten()
     }
 
     /// Packet as the queue sees it; `None`: too long, or one flow too many.
     fn offer(&mut self, packet: &Packet<'_>) -> Option<Offer> {
         let (transport, ports) = match packet.transport {
-            gentle_wire::Transport::Tcp(tcp) => (
-                Transport::Tcp(tcp.flags.0 as u8),
-                (tcp.src_port, tcp.dst_port),
-            ),
+            gentle_wire::Transport::Tcp(tcp) => (Transport::Tcp(tcp.flags.0 as u8), (tcp.src_port, tcp.dst_port)),
             gentle_wire::Transport::Udp(udp) => (Transport::Udp, (udp.src_port, udp.dst_port)),
             _ => (Transport::Udp, (0, 0)),
         };
         let ip = packet.ip;
-        let headers = Headers {
-            ip: if ip.src.is_v4() { Ip::V4 } else { Ip::V6 },
-            tag: Tag::None,
-            transport,
-        };
+        let headers = Headers { ip: if ip.src.is_v4() { Ip::V4 } else { Ip::V6 }, tag: Tag::None, transport };
         let mut offer = Offer {
             flow: 0,
             bytes: 0,
@@ -131,10 +110,7 @@ impl CaptureArrivals {
             },
         };
         let before_payload = offer.bytes_before_transport();
-        offer.bytes = ip
-            .payload_len
-            .checked_add(before_payload)?
-            .max(offer.shortest());
+        offer.bytes = ip.payload_len.checked_add(before_payload)?.max(offer.shortest());
         if offer.bytes > LONGEST || self.flows.len() == MAX_FLOWS {
             return None;
         }
@@ -152,12 +128,8 @@ impl CaptureArrivals {
 fn acknowledgment(tcp: &Tcp<'_>) -> Acknowledgment {
     // Other options stand for those of a SYN.
     let other_option = tcp.mss().is_some() || tcp.window_scale().is_some();
-    let mut found = Acknowledgment {
-        number: tcp.ack,
-        timestamps: tcp.timestamps(),
-        other_option,
-        ..Acknowledgment::default()
-    };
+    let mut found =
+        Acknowledgment { number: tcp.ack, timestamps: tcp.timestamps(), other_option, ..Acknowledgment::default() };
     let room = Acknowledgment::MAX_SACK - usize::from(other_option);
     for (place, block) in found.sack[..room].iter_mut().zip(tcp.sack_blocks()) {
         *place = block;
@@ -173,12 +145,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn push(capture: &mut CaptureArrivals, ms: u64, port: u16, syn: bool, payload: usize) {
-        let ethernet = EthernetHeader {
-            dst: [2; 6],
-            src: [1; 6],
-            tags: &[],
-            ether_type: EthernetHeader::IPV4,
-        };
+        let ethernet = EthernetHeader { dst: [2; 6], src: [1; 6], tags: &[], ether_type: EthernetHeader::IPV4 };
         let [src, dst] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
         let tcp = Tcp {
             src_port: port,
@@ -217,12 +184,7 @@ mod tests {
                 (ms, offer.flow, offer.bytes, offer.handshake().syn)
             })
             .collect();
-        let expected = [
-            (0, 0, 54, true),
-            (20, 1, 1054, false),
-            (20, 0, 154, false),
-            (10_020, 1, 54, false),
-        ];
+        let expected = [(0, 0, 54, true), (20, 1, 1054, false), (20, 0, 154, false), (10_020, 1, 54, false)];
         assert_eq!(found, expected);
         assert_eq!(capture.flows(), 2);
         // 1316 bytes in 10.02 seconds.

@@ -34,13 +34,7 @@ pub struct Case {
 impl Case {
     /// Case with `spec` on the kernel, and a model of what `tc` and the kernel's timers make of its options.
     pub fn new(spec: &Spec, seed: u64, schedule: Schedule) -> Case {
-        Case {
-            kernel: spec.clone(),
-            model: model_of(spec),
-            seed,
-            schedule,
-            set_again: false,
-        }
+        Case { kernel: spec.clone(), model: model_of(spec), seed, schedule, set_again: false }
     }
 
     /// Case of `arrivals` at a link of `rate`.
@@ -59,17 +53,10 @@ impl Case {
         let write = |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(file_error(path));
         write(&files.preamble, &record::preamble(&self.model, self.seed))?;
         let requests = record::requests(&self.model, self.seed, &self.schedule);
-        let half = if self.set_again {
-            self.schedule.steps.len() / 2 * record::REQUEST
-        } else {
-            requests.len()
-        };
+        let half = if self.set_again { self.schedule.steps.len() / 2 * record::REQUEST } else { requests.len() };
         write(&files.requests[0], &requests[..half])?;
         write(&files.requests[1], &requests[half..])?;
-        Ok(Replay {
-            number,
-            commands: self.commands()?,
-        })
+        Ok(Replay { number, commands: self.commands()? })
     }
 
     /// Compares the events that the machine left in `folder` with the decisions of the model.
@@ -78,10 +65,7 @@ impl Case {
         let events = fs::read(&path).map_err(file_error(&path))?;
         let record = record::read(&self.schedule, &events)?;
         let model = replay(&self.model, self.seed, &self.schedule, |step| {
-            let timer = record.timers.get(step).map(|&next| Expiries {
-                first: record.timers[0],
-                next,
-            });
+            let timer = record.timers.get(step).map(|&next| Expiries { first: record.timers[0], next });
             clock::model_time(&self.model, record.begun, record.times[step], timer)
         });
         Ok(compare(&self.schedule, &record.outcomes, &model)?)

@@ -26,8 +26,7 @@ pub(super) fn with_late_timers(spec: &Spec) -> Spec {
         || spec.clone(),
         |period| {
             let longer = unshaped.options().time(period) + TICK;
-            spec.with(period, Value::Time(longer))
-                .expect("a period that is a tick longer")
+            spec.with(period, Value::Time(longer)).expect("a period that is a tick longer")
         },
     )
 }
@@ -43,12 +42,7 @@ pub(super) struct Expiries {
 
 /// Time of the model when the kernel's schedule, which began `begun` after boot, has run for `at`. `timer`: the
 /// high-resolution timer of the qdisc at that time.
-pub(super) fn model_time(
-    spec: &Spec,
-    begun: Instant,
-    at: Instant,
-    timer: Option<Expiries>,
-) -> Instant {
+pub(super) fn model_time(spec: &Spec, begun: Instant, at: Instant, timer: Option<Expiries>) -> Instant {
     let unshaped = spec.unshaped();
     let conformance = &unshaped.scheme().conformance;
     match (conformance.timer, conformance.high_resolution_timer) {
@@ -74,10 +68,7 @@ mod tests {
     fn a_late_timer_is_as_late_in_the_model() {
         let spec: Spec = "dualpi2 tupdate=4ms".parse().unwrap();
         let us = Instant::from_micros;
-        let timer = |next| Expiries {
-            first: us(4_030),
-            next,
-        };
+        let timer = |next| Expiries { first: us(4_030), next };
         let time = |at, next| model_time(&spec, Instant::ZERO, at, Some(timer(next)));
         // The qdisc was created at 30 us.
         assert_eq!(time(us(1_030), us(4_030)), us(1_000));

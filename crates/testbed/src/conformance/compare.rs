@@ -50,19 +50,12 @@ impl std::error::Error for Difference {}
 ///
 /// # Errors
 /// The first difference.
-pub(super) fn compare(
-    schedule: &Schedule,
-    kernel: &[Outcome],
-    model: &[Outcome],
-) -> Result<Tally, Box<Difference>> {
+pub(super) fn compare(schedule: &Schedule, kernel: &[Outcome], model: &[Outcome]) -> Result<Tally, Box<Difference>> {
     let mut tally = Tally::default();
     let offered: Vec<Ecn> = schedule.offers().map(|offer| offer.ecn).collect();
     for (step, (kernel_outcome, outcome)) in kernel.iter().zip(model).enumerate() {
         if kernel_outcome != outcome {
-            return Err(Box::new(Difference {
-                step,
-                text: describe(schedule, kernel, outcome, step),
-            }));
+            return Err(Box::new(Difference { step, text: describe(schedule, kernel, outcome, step) }));
         }
         tally.steps += 1;
         tally.dropped += outcome.dropped.len();
@@ -78,10 +71,7 @@ pub(super) fn compare(
 /// Text of a difference: the outcomes of the kernel up to `step`, and that of the model.
 fn describe(schedule: &Schedule, kernel: &[Outcome], model: &Outcome, step: usize) -> String {
     let first = step.saturating_sub(BEFORE);
-    let mut number = schedule.steps[..first]
-        .iter()
-        .filter(|step| matches!(step.call, Call::Enqueue(_)))
-        .count();
+    let mut number = schedule.steps[..first].iter().filter(|step| matches!(step.call, Call::Enqueue(_))).count();
     let mut text = format!("step {step} was decided in two ways; it and those before:\n");
     for (at, outcome) in kernel.iter().enumerate().take(step + 1).skip(first) {
         let call = match schedule.steps[at].call {
@@ -116,24 +106,10 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_shown_with_what_led_to_it() {
-        let schedule = Schedule {
-            steps: (1..=20)
-                .map(|ms| Step {
-                    at: Instant::from_millis(ms),
-                    call: Call::Dequeue,
-                })
-                .collect(),
-        };
-        let kernel: Vec<Outcome> = schedule
-            .steps
-            .iter()
-            .map(|_| Outcome {
-                sent: None,
-                dropped: Vec::new(),
-                len: 0,
-                backlog: 0,
-            })
-            .collect();
+        let schedule =
+            Schedule { steps: (1..=20).map(|ms| Step { at: Instant::from_millis(ms), call: Call::Dequeue }).collect() };
+        let kernel: Vec<Outcome> =
+            schedule.steps.iter().map(|_| Outcome { sent: None, dropped: Vec::new(), len: 0, backlog: 0 }).collect();
         assert_eq!(compare(&schedule, &kernel, &kernel).unwrap().steps, 20);
         let mut model = kernel.clone();
         model[12].dropped.push(3);

@@ -27,14 +27,8 @@ pub enum Pattern {
 
 impl Pattern {
     /// All patterns.
-    pub const ALL: [Pattern; 6] = [
-        Pattern::Poisson,
-        Pattern::Overload,
-        Pattern::Bursts,
-        Pattern::OnOff,
-        Pattern::SynFlood,
-        Pattern::Fins,
-    ];
+    pub const ALL: [Pattern; 6] =
+        [Pattern::Poisson, Pattern::Overload, Pattern::Bursts, Pattern::OnOff, Pattern::SynFlood, Pattern::Fins];
 }
 
 /// Parameters of a link and its senders.
@@ -79,10 +73,7 @@ pub fn generate(traffic: &Traffic, seed: u64) -> Schedule {
             }
             arrival = generator.next_arrival(arrival);
         } else {
-            steps.push(Step {
-                at: departure,
-                call: generator.departure(),
-            });
+            steps.push(Step { at: departure, call: generator.departure() });
             let factor = generator.rng.random_range(0.5..1.5);
             departure += scaled(traffic.service, factor);
         }
@@ -144,11 +135,7 @@ impl Generator {
     }
 
     fn departure(&mut self) -> Call {
-        if self.rng.random_bool(0.1) {
-            Call::PeekDequeue
-        } else {
-            Call::Dequeue
-        }
+        if self.rng.random_bool(0.1) { Call::PeekDequeue } else { Call::Dequeue }
     }
 
     fn offer(&mut self) -> Offer {
@@ -216,16 +203,8 @@ impl Generator {
         }
         self.packets_left -= 1;
         // Up to four connections are open at the same time.
-        let flow = self.new_flow
-            - self
-                .rng
-                .random_range(0..4)
-                .min(self.new_flow - NEW_FLOWS - 1);
-        let flags = if self.packets_left == 0 {
-            Transport::FIN | Transport::ACK
-        } else {
-            Transport::ACK
-        };
+        let flow = self.new_flow - self.rng.random_range(0..4).min(self.new_flow - NEW_FLOWS - 1);
+        let flags = if self.packets_left == 0 { Transport::FIN | Transport::ACK } else { Transport::ACK };
         (flow, Transport::Tcp(flags))
     }
 
@@ -266,10 +245,7 @@ struct Fields {
 
 impl Fields {
     fn new(seed: u64) -> Fields {
-        Fields {
-            rng: Xoshiro256PlusPlus::seed_from_u64(!seed),
-            acknowledged: HashMap::new(),
-        }
+        Fields { rng: Xoshiro256PlusPlus::seed_from_u64(!seed), acknowledged: HashMap::new() }
     }
 
     /// Mostly one codepoint for all packets of a flow: best effort for two flows of eight, EF, AF11, CS1, AF41, LE, and 4,
@@ -285,20 +261,14 @@ impl Fields {
     /// Mostly more than the flow has acknowledged so far.
     fn acknowledgment(&mut self, flow: u32) -> Acknowledgment {
         let rng = &mut self.rng;
-        let last = self
-            .acknowledged
-            .entry(flow)
-            .or_insert_with(|| rng.random());
+        let last = self.acknowledged.entry(flow).or_insert_with(|| rng.random());
         *last = match rng.random_range(0..10) {
             0..=1 => *last,
             2 => last.wrapping_sub(rng.random_range(0..3000)),
             _ => last.wrapping_add(rng.random_range(0..3000)),
         };
-        let mut found = Acknowledgment {
-            number: *last,
-            other_option: rng.random_bool(0.03),
-            ..Acknowledgment::default()
-        };
+        let mut found =
+            Acknowledgment { number: *last, other_option: rng.random_bool(0.03), ..Acknowledgment::default() };
         if flow.is_multiple_of(2) {
             let time = *last / 1000;
             let earlier = rng.random_range(0..3);
@@ -307,9 +277,7 @@ impl Fields {
         if rng.random_bool(0.3) {
             found.sack_count = rng.random_range(1..=2);
             // Few different blocks, so that those of one segment often cover those of another; some are DSACKs.
-            let first = last
-                .wrapping_add(rng.random_range(0..5) * 1000)
-                .wrapping_sub(500);
+            let first = last.wrapping_add(rng.random_range(0..5) * 1000).wrapping_sub(500);
             for (number, block) in (0..).zip(&mut found.sack) {
                 let left = (first / 4000 * 4000).wrapping_add(number * 8000);
                 *block = (left, left.wrapping_add(rng.random_range(1..=2) * 2000));
@@ -319,11 +287,7 @@ impl Fields {
     }
 
     fn ecn_echo(&mut self) -> u8 {
-        if self.rng.random_bool(0.1) {
-            Transport::ECE
-        } else {
-            0
-        }
+        if self.rng.random_bool(0.1) { Transport::ECE } else { 0 }
     }
 }
 
@@ -334,14 +298,8 @@ mod tests {
     #[test]
     fn schedules_are_in_order_of_time_and_of_valid_packets() {
         for pattern in Pattern::ALL {
-            let traffic = Traffic {
-                pattern,
-                steps: 5000,
-                service: Nanos::from_millis(3),
-                flows: 10,
-                ecn: 0.5,
-                tags: true,
-            };
+            let traffic =
+                Traffic { pattern, steps: 5000, service: Nanos::from_millis(3), flows: 10, ecn: 0.5, tags: true };
             let schedule = generate(&traffic, 1);
             assert_eq!(schedule, generate(&traffic, 1));
             assert_ne!(schedule, generate(&traffic, 2));
@@ -349,15 +307,8 @@ mod tests {
             assert!(schedule.steps.is_sorted_by_key(|step| step.at));
             assert!(schedule.steps[0].at >= Schedule::FIRST);
             let offers: Vec<_> = schedule.offers().collect();
-            assert!(
-                offers.iter().all(|offer| offer.bytes >= offer.shortest()),
-                "{pattern:?}"
-            );
-            assert!(
-                (500..4500).contains(&offers.len()),
-                "{pattern:?}: {}",
-                offers.len()
-            );
+            assert!(offers.iter().all(|offer| offer.bytes >= offer.shortest()), "{pattern:?}");
+            assert!((500..4500).contains(&offers.len()), "{pattern:?}: {}", offers.len());
         }
     }
 }

@@ -85,11 +85,7 @@ mod tests {
             offer: Offer {
                 flow: 0,
                 bytes: 1000,
-                headers: Headers {
-                    ip: Ip::V4,
-                    tag: Tag::None,
-                    transport: Transport::Udp,
-                },
+                headers: Headers { ip: Ip::V4, tag: Tag::None, transport: Transport::Udp },
                 ecn: Ecn::NotEct,
                 dscp: 0,
                 hosts: [0; 2],
@@ -105,11 +101,8 @@ mod tests {
         let arrivals = [arrival(1), arrival(2), arrival(3), arrival(50)];
         let spec = "pfifo limit=1".parse().unwrap();
         let asked = schedule(&arrivals, rate, &spec, 1);
-        let calls: Vec<_> = asked
-            .steps
-            .iter()
-            .map(|step| (step.at.0 / 1_000_000, step.call == Call::Dequeue))
-            .collect();
+        let calls: Vec<_> =
+            asked.steps.iter().map(|step| (step.at.0 / 1_000_000, step.call == Call::Dequeue)).collect();
         let expected = [
             (1, false),
             (1, true),

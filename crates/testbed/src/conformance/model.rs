@@ -6,12 +6,7 @@ use gentle_aqm::{Ecn, Handshake, Hosts, Packet, Signals, Spec, TcpHeader, priori
 use gentle_units::Instant;
 
 /// Replays `schedule` through the queue that `spec` and `seed` build; `clock` gives the time of each step.
-pub(super) fn replay(
-    spec: &Spec,
-    seed: u64,
-    schedule: &Schedule,
-    clock: impl Fn(usize) -> Instant,
-) -> Vec<Outcome> {
+pub(super) fn replay(spec: &Spec, seed: u64, schedule: &Schedule, clock: impl Fn(usize) -> Instant) -> Vec<Outcome> {
     let mut queue = registry::build::<NumberedPacket>(spec, seed);
     let mut signals = Signals::new();
     let mut number = 0;
@@ -36,11 +31,7 @@ pub(super) fn replay(
             signals.drain_marks().for_each(drop);
             dropped.sort_unstable();
             Outcome {
-                sent: sent.map(|packet| Sent {
-                    number: packet.number,
-                    ecn: packet.offer.ecn,
-                    dscp: packet.offer.dscp,
-                }),
+                sent: sent.map(|packet| Sent { number: packet.number, ecn: packet.offer.ecn, dscp: packet.offer.dscp }),
                 dropped,
                 len: queue.len(),
                 backlog: queue.backlog(),
@@ -59,11 +50,7 @@ pub(super) struct NumberedPacket {
 
 impl NumberedPacket {
     pub(super) fn new(number: u32, offer: Offer) -> NumberedPacket {
-        NumberedPacket {
-            number,
-            offer,
-            arrived: Instant::ZERO,
-        }
+        NumberedPacket { number, offer, arrived: Instant::ZERO }
     }
 }
 
@@ -79,10 +66,7 @@ impl Packet for NumberedPacket {
     }
     fn hosts(&self) -> Hosts {
         let [source, destination] = self.offer.hosts.map(u64::from);
-        Hosts {
-            source,
-            destination,
-        }
+        Hosts { source, destination }
     }
     fn dscp(&self) -> u8 {
         self.offer.dscp

@@ -34,14 +34,7 @@ pub(super) fn preamble(spec: &Spec, seed: u64) -> Vec<u8> {
     // A scheme with a flow hash draws the key first.
     let skip = spec.unshaped().scheme().conformance.hash != Hashing::None;
     let mut requests = Request::of(BEGIN).encode().to_vec();
-    requests.extend(
-        Request {
-            at: seed,
-            number: u32::from(skip),
-            ..Request::of(SEED)
-        }
-        .encode(),
-    );
+    requests.extend(Request { at: seed, number: u32::from(skip), ..Request::of(SEED) }.encode());
     requests
 }
 
@@ -142,20 +135,11 @@ struct Request {
 
 impl Request {
     fn of(op: u8) -> Request {
-        Request {
-            op,
-            ..Request::default()
-        }
+        Request { op, ..Request::default() }
     }
 
     fn encode(&self) -> [u8; REQUEST] {
-        let Acknowledgment {
-            number: ack,
-            timestamps,
-            sack,
-            sack_count,
-            other_option,
-        } = self.acknowledgment;
+        let Acknowledgment { number: ack, timestamps, sack, sack_count, other_option } = self.acknowledgment;
         let tcp_options = u8::from(timestamps.is_some()) | u8::from(other_option) << 1;
         let mut record = [0; REQUEST];
         record[..8].copy_from_slice(&self.at.to_ne_bytes());
@@ -171,18 +155,8 @@ impl Request {
         ]);
         let [source, destination] = self.host_hashes;
         let (value, echo) = timestamps.unwrap_or_default();
-        let numbers = [
-            self.number,
-            self.flow,
-            self.bytes,
-            self.hash,
-            self.truesize,
-            source,
-            destination,
-            ack,
-            value,
-            echo,
-        ];
+        let numbers =
+            [self.number, self.flow, self.bytes, self.hash, self.truesize, source, destination, ack, value, echo];
         let blocks = sack.into_iter().flat_map(|(left, right)| [left, right]);
         let all = numbers.into_iter().chain(blocks);
         for (place, number) in record[16..].chunks_exact_mut(4).zip(all) {
@@ -260,26 +234,14 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
     let mut sent = None;
     let mut dropped = Vec::new();
     for (event, record) in events.chunks_exact(EVENT).enumerate() {
-        let Event {
-            at,
-            backlog,
-            number,
-            value,
-            kind,
-            ds,
-            damaged,
-        } = Event::decode(record);
+        let Event { at, backlog, number, value, kind, ds, damaged } = Event::decode(record);
         match kind {
             BEGUN => begun = Instant(backlog),
             TIMER => timer = Some(Instant(backlog)),
             DROPPED => dropped.push(number),
             SENT if damaged => return Err(EventError::Damaged(number)),
             SENT => {
-                sent = Some(Sent {
-                    number,
-                    ecn: codepoint(ds),
-                    dscp: ds >> 2,
-                });
+                sent = Some(Sent { number, ecn: codepoint(ds), dscp: ds >> 2 });
             }
             DONE => {
                 let step = outcomes.len();
@@ -301,37 +263,17 @@ pub(super) fn read(schedule: &Schedule, events: &[u8]) -> Result<Record, EventEr
         }
     }
     if outcomes.len() != schedule.steps.len() {
-        return Err(EventError::Missing {
-            done: outcomes.len(),
-            steps: schedule.steps.len(),
-        });
+        return Err(EventError::Missing { done: outcomes.len(), steps: schedule.steps.len() });
     }
-    Ok(Record {
-        begun,
-        timers,
-        times,
-        outcomes,
-    })
+    Ok(Record { begun, timers, times, outcomes })
 }
 
 /// Checks the return value of an enqueue. A packet that is dropped at once has to be reported as `NET_XMIT_DROP` or
 /// `NET_XMIT_CN`, or parents would count it as queued; a packet that is queued must not be reported as
 /// `NET_XMIT_DROP`.
 fn check_code(step: usize, code: i32, dropped: bool) -> Result<(), EventError> {
-    let fits = if dropped {
-        code != 0
-    } else {
-        code != NET_XMIT_DROP
-    };
-    if fits {
-        Ok(())
-    } else {
-        Err(EventError::Code {
-            step,
-            code,
-            dropped,
-        })
-    }
+    let fits = if dropped { code != 0 } else { code != NET_XMIT_DROP };
+    if fits { Ok(()) } else { Err(EventError::Code { step, code, dropped }) }
 }
 
 struct Event {
@@ -378,11 +320,7 @@ mod tests {
         let offer = Offer {
             flow: 5,
             bytes: 1514,
-            headers: Headers {
-                ip: Ip::V4,
-                tag: Tag::None,
-                transport: Transport::Tcp(Transport::ACK),
-            },
+            headers: Headers { ip: Ip::V4, tag: Tag::None, transport: Transport::Tcp(Transport::ACK) },
             ecn: Ecn::Ect0,
             dscp: 0,
             hosts: [3, 4],
@@ -395,14 +333,8 @@ mod tests {
         };
         Schedule {
             steps: vec![
-                Step {
-                    at: Instant::from_millis(1),
-                    call: Call::Enqueue(offer),
-                },
-                Step {
-                    at: Instant::from_millis(2),
-                    call: Call::Dequeue,
-                },
+                Step { at: Instant::from_millis(1), call: Call::Enqueue(offer) },
+                Step { at: Instant::from_millis(2), call: Call::Dequeue },
             ],
         }
     }
@@ -421,11 +353,7 @@ mod tests {
         let events = [event(DONE, 1, 0), event(SENT, 0, 0), event(DONE, 0, 0)].concat();
         let outcomes = read(&schedule(), &events).unwrap().outcomes;
         assert_eq!((outcomes[0].len, outcomes[0].sent), (1, None));
-        let sent = Sent {
-            number: 0,
-            ecn: Ecn::Ce,
-            dscp: 46,
-        };
+        let sent = Sent { number: 0, ecn: Ecn::Ce, dscp: 46 };
         assert_eq!(outcomes[1].sent, Some(sent));
     }
 
@@ -433,10 +361,7 @@ mod tests {
     fn a_drop_that_enqueue_does_not_report_is_an_error() {
         let events = [event(DROPPED, 0, 0), event(DONE, 0, 0), event(DONE, 0, 0)].concat();
         let error = read(&schedule(), &events).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "step 0: enqueue returned 0, but the packet offered was dropped"
-        );
+        assert_eq!(error.to_string(), "step 0: enqueue returned 0, but the packet offered was dropped");
     }
 
     #[test]

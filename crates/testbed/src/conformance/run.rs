@@ -59,8 +59,5 @@ pub fn run_cases(
     machine.files = Some(folder.path().to_owned());
     let outcome = machine.run(ReplayJob { replays }, stop, progress)?;
     let check = |(number, case): (usize, &Case)| case.check(folder.path(), number);
-    Ok(CaseResults {
-        cases: cases.iter().enumerate().map(check).collect(),
-        complaints: outcome.complaints(),
-    })
+    Ok(CaseResults { cases: cases.iter().enumerate().map(check).collect(), complaints: outcome.complaints() })
 }

@@ -125,10 +125,7 @@ impl Offer {
     /// SYN and FIN flags of the packet.
     pub fn handshake(&self) -> Handshake {
         match self.headers.transport {
-            Transport::Tcp(flags) => Handshake {
-                syn: flags & Transport::SYN != 0,
-                fin: flags & Transport::FIN != 0,
-            },
+            Transport::Tcp(flags) => Handshake { syn: flags & Transport::SYN != 0, fin: flags & Transport::FIN != 0 },
             Transport::Udp => Handshake::default(),
         }
     }

@@ -21,9 +21,7 @@ pub enum ExperimentError {
         link: &'static str,
     },
     /// A workload has its own TCP settings; all hosts of a side have one kernel.
-    #[error(
-        "[[workload]] tcp: all hosts on a side of the testbed share one TCP; leave it out, or use gentle sim"
-    )]
+    #[error("[[workload]] tcp: all hosts on a side of the testbed share one TCP; leave it out, or use gentle sim")]
     WorkloadTcp,
     /// A host has a number for which the testbed has no address.
     #[error("[[workload]] host = {host}: the testbed's hosts have numbers up to {most}")]
@@ -60,9 +58,7 @@ pub enum ExperimentError {
         most: usize,
     },
     /// The MSS is outside the range that the hosts support.
-    #[error(
-        "mss={mss}: segments of the testbed's hosts hold {least} to 1448 bytes with timestamps, 12 more without"
-    )]
+    #[error("mss={mss}: segments of the testbed's hosts hold {least} to 1448 bytes with timestamps, 12 more without")]
     Mss {
         /// Minimum, bytes.
         least: u16,

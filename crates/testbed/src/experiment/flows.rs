@@ -191,10 +191,7 @@ impl RttClasses {
                     }
                 }
                 // Those of users are spaced evenly over the range.
-                Traffic::Poisson { .. }
-                | Traffic::Web { .. }
-                | Traffic::Long { .. }
-                | Traffic::Dialogue(_) => {
+                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } | Traffic::Dialogue(_) => {
                     add(from, to);
                 }
                 // Their flows are few, and the same under any seed.
@@ -213,10 +210,7 @@ impl RttClasses {
             fixed.clear();
         }
         let Some((from, to)) = ranges else {
-            return RttClasses {
-                extra_rtts: fixed.into_iter().collect(),
-                error: Nanos::ZERO,
-            };
+            return RttClasses { extra_rtts: fixed.into_iter().collect(), error: Nanos::ZERO };
         };
         let n = (MOST_CLASSES - fixed.len()).max(1) as u64;
         let width = (to - from).0;
@@ -225,10 +219,7 @@ impl RttClasses {
             let part = u128::from(width) * u128::from(2 * i + 1) / u128::from(2 * n);
             from + Nanos(part as u64)
         }));
-        RttClasses {
-            extra_rtts: fixed.into_iter().take(MOST_CLASSES).collect(),
-            error: Nanos(width.div_ceil(2 * n)),
-        }
+        RttClasses { extra_rtts: fixed.into_iter().take(MOST_CLASSES).collect(), error: Nanos(width.div_ceil(2 * n)) }
     }
 
     pub(super) fn extra_rtts(&self) -> &[Nanos] {
@@ -265,18 +256,10 @@ pub(super) struct Sources {
 }
 
 /// Sources of `scenario` under `seed`.
-pub(super) fn plan(
-    scenario: &Scenario,
-    seed: u64,
-    classes: &RttClasses,
-) -> Result<Sources, ExperimentError> {
+pub(super) fn plan(scenario: &Scenario, seed: u64, classes: &RttClasses) -> Result<Sources, ExperimentError> {
     let mss = scenario.profile.mss;
     // TCP in Linux does not keep to an MTU below 128 + 12 (TCP_MIN_MSS is 88).
-    let least = match scenario
-        .workloads
-        .iter()
-        .all(|workload| workload.tunnel == 0)
-    {
+    let least = match scenario.workloads.iter().all(|workload| workload.tunnel == 0) {
         true => 88,
         false => 88 + TUNNEL_HEADERS,
     };
@@ -364,10 +347,7 @@ pub(super) fn datagrams(
 ) -> Result<Vec<DatagramSocket>, ExperimentError> {
     let flows = scenario.datagram_flows(seed);
     if flows.len() > MOST_DATAGRAM_FLOWS {
-        return Err(ExperimentError::Datagrams {
-            flows: flows.len(),
-            most: MOST_DATAGRAM_FLOWS,
-        });
+        return Err(ExperimentError::Datagrams { flows: flows.len(), most: MOST_DATAGRAM_FLOWS });
     }
     let sockets = (FIRST_DATAGRAM_PORT..).zip(flows);
     let sockets = sockets.map(|(port, flow)| DatagramSocket {
@@ -391,10 +371,7 @@ mod tests {
              [link.down]\nrate = \"10mbit\"\ndelay = \"5ms\"\n\
              [link.up]\nrate = \"10mbit\"\ndelay = \"5ms\"\n{workloads}"
         );
-        Scenario::from_toml("test.toml", &text, &|_| {
-            Err(std::io::ErrorKind::NotFound.into())
-        })
-        .unwrap()
+        Scenario::from_toml("test.toml", &text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
     }
 
     #[test]
@@ -408,10 +385,7 @@ mod tests {
         let simulated: Vec<Arrival> = real.schedule(3).collect();
         assert_eq!(flows.len(), simulated.len());
         for (flow, arrival) in flows.iter().zip(&simulated) {
-            assert_eq!(
-                (flow.at_ns, flow.workload),
-                (arrival.at.0, arrival.workload)
-            );
+            assert_eq!((flow.at_ns, flow.workload), (arrival.at.0, arrival.workload));
             let bytes = match arrival.span {
                 Span::Bytes(bytes) => Some(bytes),
                 Span::Until(_) => None,
@@ -450,18 +424,9 @@ mod tests {
         assert_eq!(classes.extra_rtts(), [ms(0), ms(10), ms(30), ms(50)]);
         assert_eq!(classes.deviation(), None);
         let sockets = datagrams(&calls, 1, &classes).unwrap();
-        let places: Vec<(u16, u8, bool)> = (sockets.iter())
-            .map(|socket| (socket.port, socket.class, socket.is_from_client(1)))
-            .collect();
-        assert_eq!(
-            places,
-            [
-                (1024, 1, true),
-                (1025, 2, true),
-                (1026, 3, true),
-                (1027, 0, false)
-            ]
-        );
+        let places: Vec<(u16, u8, bool)> =
+            (sockets.iter()).map(|socket| (socket.port, socket.class, socket.is_from_client(1))).collect();
+        assert_eq!(places, [(1024, 1, true), (1025, 2, true), (1026, 3, true), (1027, 0, false)]);
         let many = "[[workload]]\nkind = \"voice\"\ncalls = 1000\n".repeat(9);
         let error = datagrams(&scenario(&many), 1, &classes).unwrap_err();
         assert!(error.to_string().contains("9000 flows"), "{error}");
@@ -517,10 +482,7 @@ mod tests {
         assert_eq!((flood.ip_bytes, flood.stop_ns), (40, 9_000_000_000));
         // A datagram in a tunnel is shorter by the headers of the one that carries it.
         assert_eq!((datagrams.tunnel, datagrams.payload()), (0, 1_472));
-        let inside = CbrFlow {
-            tunnel: 7,
-            ..datagrams
-        };
+        let inside = CbrFlow { tunnel: 7, ..datagrams };
         assert_eq!(inside.payload(), 1_444);
         let late = scenario("[[workload]]\nkind = \"long\"\nstart = \"25s\"\n");
         let names = super::super::Namespaces::plain();

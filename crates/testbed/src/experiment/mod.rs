@@ -14,9 +14,7 @@ pub use flows::{CbrFlow, CbrKind, DatagramSocket, Flow};
 pub use namespaces::{HostName, Namespaces, ROUTER_DOWN, ROUTER_UP};
 pub use rexmit::{Rexmit, RexmitEngine, RexmitError};
 pub use step::Step;
-pub use topology::{
-    QUEUE, client_address, forged_address, is_forged, is_host, server_address, unassigned_address,
-};
+pub use topology::{QUEUE, client_address, forged_address, is_forged, is_host, server_address, unassigned_address};
 pub use tunnel::{Gateway, TUNNEL_HEADERS, TUNNEL_PORT, is_gateway, tunnel_device};
 
 use gentle_aqm::Spec;
@@ -122,10 +120,7 @@ pub fn plan(
     if scenario.workloads.iter().any(own) {
         return Err(ExperimentError::WorkloadTcp);
     }
-    let hosts = scenario
-        .workloads
-        .iter()
-        .filter_map(|workload| workload.host);
+    let hosts = scenario.workloads.iter().filter_map(|workload| workload.host);
     let most = topology::LAST_HOST;
     if let Some(host) = hosts.max().filter(|host| *host > most) {
         return Err(ExperimentError::Host { host, most });
@@ -146,13 +141,8 @@ pub fn plan(
         let note = "Random losses on the links do not count as losses; drops of the queues do.";
         deviations.push(note.to_owned());
     }
-    let network = topology::Network {
-        scenario,
-        namespaces,
-        tcp: &tcp,
-        extra_rtts: classes.extra_rtts(),
-        tunnels: &tunnels,
-    };
+    let network =
+        topology::Network { scenario, namespaces, tcp: &tcp, extra_rtts: classes.extra_rtts(), tunnels: &tunnels };
     let setup = network.setup(scheme, backing, &mut deviations)?;
     let changes = network.changes();
 

@@ -71,12 +71,6 @@ impl Namespaces {
 
     /// All five names.
     pub fn all(&self) -> [&str; 5] {
-        [
-            &self.client,
-            &self.up,
-            &self.router,
-            &self.down,
-            &self.server,
-        ]
+        [&self.client, &self.up, &self.router, &self.down, &self.server]
     }
 }

@@ -44,9 +44,7 @@ impl Step {
         let is_qdisc = argv.first()? == "tc" && argv.iter().any(|word| word == "qdisc");
         // The handle, as in `handle 10: codel`, ends the words that say where the qdisc is attached.
         let handle = argv.iter().position(|word| word == "handle")?;
-        argv.get(handle + 2)
-            .filter(|_| is_qdisc)
-            .map(String::as_str)
+        argv.get(handle + 2).filter(|_| is_qdisc).map(String::as_str)
     }
 
     /// Step that sets a parameter below `/proc/sys/net`.
@@ -83,17 +81,8 @@ impl fmt::Display for Step {
                 });
                 f.write_str(&quoted.collect::<Vec<_>>().join(" "))
             }
-            Step::Write {
-                path,
-                value,
-                optional,
-                ..
-            } => {
-                let unless = if *optional {
-                    format!("test ! -e {path} || ")
-                } else {
-                    String::new()
-                };
+            Step::Write { path, value, optional, .. } => {
+                let unless = if *optional { format!("test ! -e {path} || ") } else { String::new() };
                 write!(f, "sh -c \"{unless}echo '{value}' > {path}\"")
             }
         }

@@ -45,63 +45,24 @@ const INTERFACES: &[(&str, Interface)] = &[
     ("tso_unpaced", Interface::Planned),
     ("initial_rto", Interface::InitialRto),
     // TCP_RTO_MIN is a route metric: ip-route(8).
-    (
-        "min_rto",
-        Interface::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis())),
-    ),
+    ("min_rto", Interface::Route(|p| format!("rto_min {}ms", p.min_rto.as_millis()))),
     // Since Linux 6.15.
-    (
-        "max_rto",
-        Interface::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string()),
-    ),
-    (
-        "syn_retries",
-        Interface::Sysctl("ipv4/tcp_syn_retries", |p| p.syn_retries.to_string()),
-    ),
-    (
-        "syn_linear_timeouts",
-        Interface::Sysctl("ipv4/tcp_syn_linear_timeouts", |p| {
-            p.syn_linear_timeouts.to_string()
-        }),
-    ),
-    (
-        "synack_retries",
-        Interface::Sysctl("ipv4/tcp_synack_retries", |p| p.synack_retries.to_string()),
-    ),
-    (
-        "retries",
-        Interface::Sysctl("ipv4/tcp_retries2", |p| p.retries.to_string()),
-    ),
+    ("max_rto", Interface::Sysctl("ipv4/tcp_rto_max_ms", |p| p.max_rto.as_millis().to_string())),
+    ("syn_retries", Interface::Sysctl("ipv4/tcp_syn_retries", |p| p.syn_retries.to_string())),
+    ("syn_linear_timeouts", Interface::Sysctl("ipv4/tcp_syn_linear_timeouts", |p| p.syn_linear_timeouts.to_string())),
+    ("synack_retries", Interface::Sysctl("ipv4/tcp_synack_retries", |p| p.synack_retries.to_string())),
+    ("retries", Interface::Sysctl("ipv4/tcp_retries2", |p| p.retries.to_string())),
     (
         "congestion_control",
-        Interface::Sysctl("ipv4/tcp_congestion_control", |p| {
-            p.get("congestion_control").unwrap_or_default()
-        }),
+        Interface::Sysctl("ipv4/tcp_congestion_control", |p| p.get("congestion_control").unwrap_or_default()),
     ),
     ("iw", Interface::Route(|p| format!("initcwnd {}", p.iw))),
-    (
-        "hystart",
-        Interface::Parameter("/sys/module/tcp_cubic/parameters/hystart", |p| {
-            switch(p.hystart)
-        }),
-    ),
+    ("hystart", Interface::Parameter("/sys/module/tcp_cubic/parameters/hystart", |p| switch(p.hystart))),
     ("pacing", Interface::Pacing),
-    (
-        "idle_restart",
-        Interface::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart)),
-    ),
-    (
-        "sack",
-        Interface::Sysctl("ipv4/tcp_sack", |p| switch(p.sack)),
-    ),
-    (
-        "dsack",
-        Interface::Sysctl("ipv4/tcp_dsack", |p| switch(p.dsack)),
-    ),
-    (
-        "timestamps",
-        Interface::Sysctl("ipv4/tcp_timestamps", |p| switch(p.timestamps)),
-    ),
+    ("idle_restart", Interface::Sysctl("ipv4/tcp_slow_start_after_idle", |p| switch(p.idle_restart))),
+    ("sack", Interface::Sysctl("ipv4/tcp_sack", |p| switch(p.sack))),
+    ("dsack", Interface::Sysctl("ipv4/tcp_dsack", |p| switch(p.dsack))),
+    ("timestamps", Interface::Sysctl("ipv4/tcp_timestamps", |p| switch(p.timestamps))),
     (
         "ecn",
         Interface::Sysctl("ipv4/tcp_ecn", |p| {
@@ -115,42 +76,15 @@ const INTERFACES: &[(&str, Interface)] = &[
             .to_owned()
         }),
     ),
-    (
-        "ecn_option",
-        Interface::Sysctl("ipv4/tcp_ecn_option", |p| p.ecn_option.to_string()),
-    ),
-    (
-        "ecn_option_beacon",
-        Interface::Sysctl("ipv4/tcp_ecn_option_beacon", |p| {
-            p.ecn_option_beacon.to_string()
-        }),
-    ),
-    (
-        "dupthresh",
-        Interface::Sysctl("ipv4/tcp_reordering", |p| p.dupthresh.to_string()),
-    ),
-    (
-        "max_reordering",
-        Interface::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string()),
-    ),
+    ("ecn_option", Interface::Sysctl("ipv4/tcp_ecn_option", |p| p.ecn_option.to_string())),
+    ("ecn_option_beacon", Interface::Sysctl("ipv4/tcp_ecn_option_beacon", |p| p.ecn_option_beacon.to_string())),
+    ("dupthresh", Interface::Sysctl("ipv4/tcp_reordering", |p| p.dupthresh.to_string())),
+    ("max_reordering", Interface::Sysctl("ipv4/tcp_max_reordering", |p| p.max_reordering.to_string())),
     // Bit 0 is TCP_RACK_LOSS_DETECTION.
-    (
-        "rack",
-        Interface::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack)),
-    ),
-    (
-        "tlp",
-        Interface::Sysctl("ipv4/tcp_early_retrans", |p| {
-            if p.tlp { "3" } else { "0" }.to_owned()
-        }),
-    ),
+    ("rack", Interface::Sysctl("ipv4/tcp_recovery", |p| switch(p.rack))),
+    ("tlp", Interface::Sysctl("ipv4/tcp_early_retrans", |p| if p.tlp { "3" } else { "0" }.to_owned())),
     // 2 is the kernel's default for "on".
-    (
-        "frto",
-        Interface::Sysctl("ipv4/tcp_frto", |p| {
-            if p.frto { "2" } else { "0" }.to_owned()
-        }),
-    ),
+    ("frto", Interface::Sysctl("ipv4/tcp_frto", |p| if p.frto { "2" } else { "0" }.to_owned())),
 ];
 
 fn switch(on: bool) -> String {
@@ -228,11 +162,7 @@ mod tests {
         assert!(settings.route.contains(&"initcwnd 4".to_owned()));
         let reno = ("ipv4/tcp_congestion_control", "reno".to_owned());
         assert!(settings.sysctls.contains(&reno));
-        assert!(
-            settings
-                .sysctls
-                .contains(&("ipv4/tcp_recovery", "0".to_owned()))
-        );
+        assert!(settings.sysctls.contains(&("ipv4/tcp_recovery", "0".to_owned())));
         let [missing] = &settings.deviations[..] else {
             panic!("{:?}", settings.deviations);
         };
@@ -263,23 +193,12 @@ mod tests {
     fn accurate_ecn_and_its_option_are_settings_of_the_namespace() {
         let mut profile = Profile::default();
         profile.set("ecn", "accecn").unwrap();
-        assert_eq!(
-            settings(&profile).sysctls,
-            [("ipv4/tcp_ecn", "3".to_owned())]
-        );
+        assert_eq!(settings(&profile).sysctls, [("ipv4/tcp_ecn", "3".to_owned())]);
         profile.set("ecn_option", "1").unwrap();
         profile.set("ecn_option_beacon", "0").unwrap();
         let settings = settings(&profile);
-        assert!(
-            settings
-                .sysctls
-                .contains(&("ipv4/tcp_ecn_option", "1".to_owned()))
-        );
-        assert!(
-            settings
-                .sysctls
-                .contains(&("ipv4/tcp_ecn_option_beacon", "0".to_owned()))
-        );
+        assert!(settings.sysctls.contains(&("ipv4/tcp_ecn_option", "1".to_owned())));
+        assert!(settings.sysctls.contains(&("ipv4/tcp_ecn_option_beacon", "0".to_owned())));
         assert_eq!(settings.deviations, Vec::<String>::new());
     }
 
@@ -287,10 +206,7 @@ mod tests {
     fn a_paced_socket_needs_no_parameter() {
         let mut profile = Profile::default();
         profile.set("pacing", "on").unwrap();
-        let expected = Settings {
-            pacing: true,
-            ..Settings::default()
-        };
+        let expected = Settings { pacing: true, ..Settings::default() };
         assert_eq!(settings(&profile), expected);
     }
 

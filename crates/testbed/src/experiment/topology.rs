@@ -88,11 +88,7 @@ impl Network<'_> {
         for name in self.namespaces.all() {
             steps.push(ip(format!("netns add {name}")));
             // Set before any device exists: IPv6's own packets would pass the queues too.
-            steps.push(Step::optional_sysctl(
-                name,
-                "ipv6/conf/default/disable_ipv6",
-                1,
-            ));
+            steps.push(Step::optional_sysctl(name, "ipv6/conf/default/disable_ipv6", 1));
             if self.has_syn_flood() {
                 // Accept packets with forged source addresses.
                 for of in ["all", "default"] {
@@ -107,10 +103,7 @@ impl Network<'_> {
         self.hosts(&mut steps);
         let down = self.scenario.link(Direction::Down);
         let up = self.scenario.link(Direction::Up);
-        for (direction, link, spec) in [
-            (Direction::Down, down, scheme),
-            (Direction::Up, up, &up.qdisc),
-        ] {
+        for (direction, link, spec) in [(Direction::Down, down, scheme), (Direction::Up, up, &up.qdisc)] {
             self.bottleneck(direction, link, spec, backing, notes, &mut steps)?;
             self.wire(direction, link, link.rate, "add", &mut steps);
         }
@@ -144,13 +137,7 @@ impl Network<'_> {
     }
 
     fn veth_pairs(&self, steps: &mut Vec<Step>) {
-        let Namespaces {
-            client,
-            up,
-            router,
-            down,
-            server,
-        } = self.namespaces;
+        let Namespaces { client, up, router, down, server } = self.namespaces;
         let pairs = [
             [(client.as_str(), "c0"), (up.as_str(), "u0")],
             [(up, "u1"), (router, ROUTER_UP)],
@@ -173,14 +160,9 @@ impl Network<'_> {
             hardware(2)
         )));
         for (end, (namespace, dev)) in (1..).zip(ends) {
-            steps.push(ip(format!(
-                "-n {namespace} address add 10.0.{number}.{end}/24 dev {dev}"
-            )));
+            steps.push(ip(format!("-n {namespace} address add 10.0.{number}.{end}/24 dev {dev}")));
             // Without offloads, each packet on the wire is one packet in the queue.
-            steps.push(Step::run(
-                Some(namespace),
-                &format!("ethtool -K {dev} tso off gso off gro off"),
-            ));
+            steps.push(Step::run(Some(namespace), &format!("ethtool -K {dev} tso off gso off gro off")));
             let mtu = self.mtu();
             if mtu != ETHERNET_MTU {
                 steps.push(ip(format!("-n {namespace} link set dev {dev} mtu {mtu}")));
@@ -203,19 +185,11 @@ impl Network<'_> {
     }
 
     fn routes(&self, steps: &mut Vec<Step>) {
-        let Namespaces {
-            client,
-            up,
-            router,
-            down,
-            server,
-        } = self.namespaces;
+        let Namespaces { client, up, router, down, server } = self.namespaces;
         for host in hosts(self.scenario) {
             let classes = 0..self.extra_rtts.len().max(1);
             let addresses = classes.map(|class| client_address(host, class as u8));
-            steps.extend(
-                addresses.map(|address| ip(format!("-n {client} address add {address}/32 dev lo"))),
-            );
+            steps.extend(addresses.map(|address| ip(format!("-n {client} address add {address}/32 dev lo"))));
             let address = server_address(host, 0);
             steps.push(ip(format!("-n {server} address add {address}/32 dev lo")));
         }
@@ -241,13 +215,7 @@ impl Network<'_> {
     }
 
     fn hosts(&self, steps: &mut Vec<Step>) {
-        let Namespaces {
-            client,
-            up,
-            router,
-            down,
-            server,
-        } = self.namespaces;
+        let Namespaces { client, up, router, down, server } = self.namespaces;
         for namespace in [up, router, down] {
             steps.push(Step::sysctl(namespace, "ipv4/ip_forward", 1));
         }
@@ -302,20 +270,12 @@ impl Network<'_> {
             0 => String::new(),
             more => format!(" stab overhead {more}"),
         };
-        steps.push(tc(
-            router,
-            format!("qdisc add dev {dev} root{stab} handle 1: htb default 10"),
-        ));
+        steps.push(tc(router, format!("qdisc add dev {dev} root{stab} handle 1: htb default 10")));
         steps.push(self.class("add", direction, link.rate));
         for words in [
-            format!(
-                "qdisc add dev {dev} parent {CLASS} handle 2: prio bands 2 priomap{}",
-                " 0".repeat(16)
-            ),
+            format!("qdisc add dev {dev} parent {CLASS} handle 2: prio bands 2 priomap{}", " 0".repeat(16)),
             format!("qdisc add dev {dev} parent {HELD} handle 3: plug"),
-            format!(
-                "filter add dev {dev} parent 2: protocol arp prio 1 u32 match u32 0 0 flowid {HELD}"
-            ),
+            format!("filter add dev {dev} parent 2: protocol arp prio 1 u32 match u32 0 0 flowid {HELD}"),
         ] {
             steps.push(tc(router, words));
         }
@@ -341,10 +301,7 @@ impl Network<'_> {
             let mut argv = vec![name.to_owned()];
             argv.extend(in_namespace);
             argv.extend(command.args);
-            Step::Run {
-                namespace: None,
-                argv,
-            }
+            Step::Run { namespace: None, argv }
         }));
         let said = queue.differences.iter().chain(&queue.notes);
         notes.extend(said.map(|note| sentence(note)));
@@ -371,14 +328,7 @@ impl Network<'_> {
     }
 
     /// Adds transmission time, delay, loss, jitter and reordering behind a queue; one band for each class of round-trip times.
-    fn wire(
-        &self,
-        direction: Direction,
-        link: &LinkConfig,
-        rate: Rate,
-        verb: &str,
-        steps: &mut Vec<Step>,
-    ) {
+    fn wire(&self, direction: Direction, link: &LinkConfig, rate: Rate, verb: &str, steps: &mut Vec<Step>) {
         // Offset of the client's address in the IP header (RFC 791, section 3.1).
         let (namespace, dev, offset) = match direction {
             Direction::Down => (&self.namespaces.down, "d1", 12),
@@ -406,36 +356,23 @@ impl Network<'_> {
         };
         let netem = |extra_rtt: Nanos| {
             let delay = link.delay + Nanos(extra_rtt.0 / 2);
-            format!(
-                "netem {WIRE_LIMIT} delay {}us{jitter}{disturbed} rate {rate}{overhead}",
-                delay.as_micros()
-            )
+            format!("netem {WIRE_LIMIT} delay {}us{jitter}{disturbed} rate {rate}{overhead}", delay.as_micros())
         };
         if let [] | [_] = self.extra_rtts {
             let extra = self.extra_rtts.first().copied().unwrap_or_default();
-            steps.push(tc(
-                namespace,
-                format!("qdisc {verb} dev {dev} root handle 1: {}", netem(extra)),
-            ));
+            steps.push(tc(namespace, format!("qdisc {verb} dev {dev} root handle 1: {}", netem(extra))));
             return;
         }
         let bands = self.extra_rtts.len();
         if verb == "add" {
             let map = " 0".repeat(16);
-            steps.push(tc(
-                namespace,
-                format!("qdisc add dev {dev} root handle 1: prio bands {bands} priomap{map}"),
-            ));
+            steps.push(tc(namespace, format!("qdisc add dev {dev} root handle 1: prio bands {bands} priomap{map}")));
         }
         for (class, extra) in self.extra_rtts.iter().enumerate() {
             let band = class + 1;
             steps.push(tc(
                 namespace,
-                format!(
-                    "qdisc {verb} dev {dev} parent 1:{band:x} handle {:x}: {}",
-                    0x100 + band,
-                    netem(*extra)
-                ),
+                format!("qdisc {verb} dev {dev} parent 1:{band:x} handle {:x}: {}", 0x100 + band, netem(*extra)),
             ));
             if verb == "add" {
                 // Of every host.

@@ -110,10 +110,7 @@ pub(super) fn tunnels(scenario: &Scenario) -> Result<Vec<u8>, ExperimentError> {
     let numbers = scenario.workloads.iter().map(|workload| workload.tunnel);
     let numbers: BTreeSet<u8> = numbers.filter(|tunnel| *tunnel != 0).collect();
     match numbers.last() {
-        Some(tunnel) if *tunnel > LAST_TUNNEL => Err(ExperimentError::Tunnel {
-            tunnel: *tunnel,
-            most: LAST_TUNNEL,
-        }),
+        Some(tunnel) if *tunnel > LAST_TUNNEL => Err(ExperimentError::Tunnel { tunnel: *tunnel, most: LAST_TUNNEL }),
         _ => Ok(numbers.into_iter().collect()),
     }
 }
@@ -141,13 +138,7 @@ pub(super) fn setup(
     if tunnels.is_empty() {
         return;
     }
-    let Namespaces {
-        client,
-        up,
-        router,
-        down,
-        server,
-    } = namespaces;
+    let Namespaces { client, up, router, down, server } = namespaces;
     // Full packets are as long in a tunnel as outside.
     let inner = mtu - TUNNEL_HEADERS;
     for (namespace, to, via) in [
@@ -173,18 +164,12 @@ pub(super) fn setup(
             }
         }
         let table = table(*tunnel);
-        steps.push(ip(format!(
-            "-n {down} route add {CLIENTS} dev {dev} table {table}"
-        )));
+        steps.push(ip(format!("-n {down} route add {CLIENTS} dev {dev} table {table}")));
     }
-    steps.push(ip(format!(
-        "-n {server} route add {CLIENTS} via 10.0.4.1 mtu {inner}{tcp} table {SERVER_TABLE}"
-    )));
+    steps.push(ip(format!("-n {server} route add {CLIENTS} via 10.0.4.1 mtu {inner}{tcp} table {SERVER_TABLE}")));
     let workloads = scenario.workloads.iter();
     let inside = workloads.filter(|workload| workload.tunnel != 0);
-    let places: BTreeSet<(u8, u8)> = inside
-        .map(|workload| (host_of(workload), workload.tunnel))
-        .collect();
+    let places: BTreeSet<(u8, u8)> = inside.map(|workload| (host_of(workload), workload.tunnel)).collect();
     for (host, tunnel) in places {
         let address = server_address(host, tunnel);
         let dev = tunnel_device(tunnel);

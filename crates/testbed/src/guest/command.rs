@@ -14,14 +14,7 @@ pub(super) fn run(command: &Command) -> Result<Finished, CommandError> {
         .args(arguments)
         .stdin(Stdio::null())
         .output()
-        .map_err(|source| CommandError::Start {
-            program: program.clone(),
-            source,
-        })?;
+        .map_err(|source| CommandError::Start { program: program.clone(), source })?;
     let signal = || output.status.signal().map_or(1, |signal| 128 + signal);
-    Ok(Finished {
-        status: output.status.code().unwrap_or_else(signal),
-        stdout: output.stdout,
-        stderr: output.stderr,
-    })
+    Ok(Finished { status: output.status.code().unwrap_or_else(signal), stdout: output.stdout, stderr: output.stderr })
 }

@@ -13,9 +13,7 @@ pub struct JobContext {
 
 impl JobContext {
     pub(super) fn new() -> JobContext {
-        JobContext {
-            share: PathBuf::from(SHARE),
-        }
+        JobContext { share: PathBuf::from(SHARE) }
     }
 
     /// Directory of the host that the job may write to, if the caller gave one.
@@ -32,10 +30,7 @@ impl JobContext {
     /// Reports the progress of the job to the host, 0 to 1.
     pub fn progress(&self, fraction: f64) {
         // Errors are ignored: progress is only displayed.
-        let _ = write_whole(
-            &self.share.join(share::PROGRESS),
-            fraction.to_string().as_bytes(),
-        );
+        let _ = write_whole(&self.share.join(share::PROGRESS), fraction.to_string().as_bytes());
     }
 
     /// Writes the answer of the job.
@@ -47,17 +42,12 @@ impl JobContext {
     /// Reports the failure of the job.
     pub(super) fn fail(&self, error: &JobError) {
         // If even this fails, the host reports that there was no answer.
-        let _ = write_whole(
-            &self.share.join(share::FAILURE),
-            error.to_string().as_bytes(),
-        );
+        let _ = write_whole(&self.share.join(share::FAILURE), error.to_string().as_bytes());
     }
 }
 
 /// Writes a file atomically, because the host may read it at any time.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let part = path.with_extension("part");
-    std::fs::write(&part, bytes)
-        .and_then(|()| std::fs::rename(&part, path))
-        .map_err(FileError::at(path))
+    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(FileError::at(path))
 }

@@ -85,10 +85,7 @@ fn remove_module(file: &str) {
 /// Warns on the console if lockdep has turned itself off.
 fn check_locks() -> Result<(), FileError> {
     let text = fs::read_to_string(LOCKS).map_err(FileError::at(LOCKS))?;
-    let on = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("debug_locks:"))
-        .any(|value| value.trim() == "1");
+    let on = text.lines().filter_map(|line| line.trim().strip_prefix("debug_locks:")).any(|value| value.trim() == "1");
     if !on {
         // Standard error is the console.
         eprintln!("WARNING: the kernel no longer watches locks");

@@ -41,17 +41,9 @@ pub(super) enum InitError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("{place}: {kind} cannot be mounted: {errno}")]
-    Mount {
-        place: &'static str,
-        kind: &'static str,
-        errno: Errno,
-    },
+    Mount { place: &'static str, kind: &'static str, errno: Errno },
     #[error("{place}: the host's directory {} cannot be mounted: {errno}", directory.display())]
-    MountHost {
-        place: &'static str,
-        directory: PathBuf,
-        errno: Errno,
-    },
+    MountHost { place: &'static str, directory: PathBuf, errno: Errno },
     #[error("{place}: a path with a zero byte")]
     ZeroByte { place: &'static str },
     #[error("{call}: {errno}")]
@@ -113,10 +105,7 @@ pub(super) enum ReplayError {
     #[error("{line}: {stderr}")]
     Setup { line: String, stderr: String },
     #[error("{file}: {problem}; expected the module gentle_replay to be loaded")]
-    Module {
-        file: &'static str,
-        problem: io::Error,
-    },
+    Module { file: &'static str, problem: io::Error },
 }
 
 /// A file of the machine cannot be used.
@@ -131,9 +120,6 @@ impl FileError {
     /// Error for `path`; also for JSON in it that cannot be parsed.
     pub(super) fn at<E: Into<io::Error>>(path: impl AsRef<Path>) -> impl FnOnce(E) -> FileError {
         let path = path.as_ref().to_owned();
-        |error| FileError {
-            path,
-            source: error.into(),
-        }
+        |error| FileError { path, source: error.into() }
     }
 }

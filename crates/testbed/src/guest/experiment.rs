@@ -15,21 +15,10 @@ const START: Duration = Duration::from_secs(100);
 
 /// Runs an experiment; the packet capture goes to the machine's directory.
 pub(super) fn run(experiment: &Experiment, context: &JobContext) -> Result<Observations, JobError> {
-    let files = context
-        .files()
-        .ok_or(JobError::NoFiles("the packets of the experiment"))?;
-    let environment = Environment {
-        cgroup: Path::new("/sys/fs/cgroup"),
-        start: START,
-    };
+    let files = context.files().ok_or(JobError::NoFiles("the packets of the experiment"))?;
+    let environment = Environment { cgroup: Path::new("/sys/fs/cgroup"), start: START };
     // To stop a run, the host kills the machine.
     let stop = AtomicBool::new(false);
     let progress = |fraction| context.progress(fraction);
-    Ok(traffic::run(
-        experiment,
-        &files.join(PACKETS),
-        environment,
-        &stop,
-        &progress,
-    )?)
+    Ok(traffic::run(experiment, &files.join(PACKETS), environment, &stop, &progress)?)
 }

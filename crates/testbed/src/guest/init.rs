@@ -16,10 +16,7 @@ use std::process::{Command, Stdio};
 
 /// Environment of programs in the machine; the host's would name directories that are not writable here.
 const ENVIRONMENT: [(&str, &str); 5] = [
-    (
-        "PATH",
-        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    ),
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
     ("HOME", "/run/root"),
     ("TMPDIR", "/run/tmp"),
     ("LANG", "C.UTF-8"),
@@ -54,10 +51,7 @@ fn set_up_and_run() -> Result<(), InitError> {
     }
     sethostname(b"testbed").map_err(InitError::call("sethostname"))?;
     loopback()?;
-    let limit = Rlimit {
-        current: Some(OPEN_FILES),
-        maximum: Some(OPEN_FILES),
-    };
+    let limit = Rlimit { current: Some(OPEN_FILES), maximum: Some(OPEN_FILES) };
     setrlimit(Resource::Nofile, limit).map_err(InitError::call("setrlimit"))?;
     for module in &setup.modules {
         insert(&Path::new(SHARE).join(share::MODULES).join(module))?;
@@ -68,12 +62,7 @@ fn set_up_and_run() -> Result<(), InitError> {
 
 fn file_systems() -> Result<(), InitError> {
     // /tmp stays the host's: paths given by the caller may be there.
-    for (kind, place) in [
-        ("proc", "/proc"),
-        ("sysfs", "/sys"),
-        ("cgroup2", "/sys/fs/cgroup"),
-        ("bpf", "/sys/fs/bpf"),
-    ] {
+    for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("cgroup2", "/sys/fs/cgroup"), ("bpf", "/sys/fs/bpf")] {
         mount_here(kind, place)?;
     }
     // debugfs exists only in debug kernels.
@@ -98,26 +87,14 @@ fn file_systems() -> Result<(), InitError> {
 
 /// Mounts a file system of the kernel.
 fn mount_here(kind: &'static str, place: &'static str) -> Result<(), InitError> {
-    mount(kind, place, kind, MountFlags::empty(), None).map_err(|errno| InitError::Mount {
-        place,
-        kind,
-        errno,
-    })
+    mount(kind, place, kind, MountFlags::empty(), None).map_err(|errno| InitError::Mount { place, kind, errno })
 }
 
 /// Mounts a directory of the host read-write at `place`.
 fn mount_host(directory: &Path, place: &'static str) -> Result<(), InitError> {
     make(place)?;
-    let data = CString::new(directory.as_os_str().as_bytes())
-        .map_err(|_| InitError::ZeroByte { place })?;
-    mount(
-        "none",
-        place,
-        "hostfs",
-        MountFlags::empty(),
-        data.as_c_str(),
-    )
-    .map_err(|errno| InitError::MountHost {
+    let data = CString::new(directory.as_os_str().as_bytes()).map_err(|_| InitError::ZeroByte { place })?;
+    mount("none", place, "hostfs", MountFlags::empty(), data.as_c_str()).map_err(|errno| InitError::MountHost {
         place,
         directory: directory.to_owned(),
         errno,
@@ -145,9 +122,7 @@ fn loopback() -> Result<(), InitError> {
 
 /// Host path of the share.
 fn share_of_host() -> Result<PathBuf, InitError> {
-    std::env::var_os(SHARE_VARIABLE)
-        .map(PathBuf::from)
-        .ok_or(InitError::NoShare(SHARE_VARIABLE))
+    std::env::var_os(SHARE_VARIABLE).map(PathBuf::from).ok_or(InitError::NoShare(SHARE_VARIABLE))
 }
 
 fn setup() -> Result<Setup, FileError> {
@@ -161,10 +136,7 @@ fn insert(path: &Path) -> Result<(), InitError> {
     let file = File::open(path).map_err(FileError::at(path))?;
     finit_module(&file, c"", 0).map_err(|errno| {
         let name = path.file_name().unwrap_or_default();
-        InitError::Module {
-            module: name.to_string_lossy().into_owned(),
-            errno,
-        }
+        InitError::Module { module: name.to_string_lossy().into_owned(), errno }
     })
 }
 

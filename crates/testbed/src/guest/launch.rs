@@ -9,11 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Executes `kernel`, to be killed when the process `parent` ends for any reason.
-pub(super) fn run(
-    parent: &OsStr,
-    kernel: &OsStr,
-    arguments: &[OsString],
-) -> Result<(), LaunchError> {
+pub(super) fn run(parent: &OsStr, kernel: &OsStr, arguments: &[OsString]) -> Result<(), LaunchError> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(LaunchError::DeathSignal)?;
     // The parent may have ended before the signal was set.
     let still = getppid().map(|pid| pid.as_raw_nonzero().to_string());
@@ -21,8 +17,5 @@ pub(super) fn run(
         return Err(LaunchError::Orphaned);
     }
     let source = Command::new(kernel).args(arguments).exec();
-    Err(LaunchError::Exec {
-        kernel: kernel.into(),
-        source,
-    })
+    Err(LaunchError::Exec { kernel: kernel.into(), source })
 }

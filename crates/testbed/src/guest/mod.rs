@@ -45,13 +45,11 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
 
 fn job() -> Result<(), JobError> {
     let context = JobContext::new();
-    let outcome = read_job()
-        .map_err(JobError::from)
-        .and_then(|job| match job {
-            Job::Command(command) => context.answer(&command::run(&command)?),
-            Job::Replay(job) => context.answer(&replay::run(&job, &context)?),
-            Job::Experiment(experiment) => context.answer(&experiment::run(&experiment, &context)?),
-        });
+    let outcome = read_job().map_err(JobError::from).and_then(|job| match job {
+        Job::Command(command) => context.answer(&command::run(&command)?),
+        Job::Replay(job) => context.answer(&replay::run(&job, &context)?),
+        Job::Experiment(experiment) => context.answer(&experiment::run(&experiment, &context)?),
+    });
     if let Err(error) = &outcome {
         context.fail(error);
     }

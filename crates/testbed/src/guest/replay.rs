@@ -13,19 +13,12 @@ const MODULE: &str = "/proc/gentle_replay";
 
 /// Replays all schedules of `job`.
 pub(super) fn run(job: &ReplayJob, context: &JobContext) -> Result<Replayed, JobError> {
-    let folder = context
-        .files()
-        .ok_or(JobError::NoFiles("the schedules of packets"))?;
+    let folder = context.files().ok_or(JobError::NoFiles("the schedules of packets"))?;
     for (done, replay) in job.replays.iter().enumerate() {
-        run_one(replay, folder).map_err(|source| JobError::Replay {
-            number: replay.number,
-            source,
-        })?;
+        run_one(replay, folder).map_err(|source| JobError::Replay { number: replay.number, source })?;
         context.progress((done + 1) as f64 / job.replays.len() as f64);
     }
-    Ok(Replayed {
-        schedules: job.replays.len(),
-    })
+    Ok(Replayed { schedules: job.replays.len() })
 }
 
 /// Replays one schedule, whose files are in `folder`, on a new device.
@@ -66,8 +59,5 @@ fn feed(path: &Path) -> Result<(), ReplayError> {
         .write(true)
         .open(MODULE)
         .and_then(|mut module| module.write_all(&requests))
-        .map_err(|problem| ReplayError::Module {
-            file: MODULE,
-            problem,
-        })
+        .map_err(|problem| ReplayError::Module { file: MODULE, problem })
 }

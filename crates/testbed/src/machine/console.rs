@@ -42,11 +42,7 @@ impl Console {
         let mut line = Vec::new();
         loop {
             line.clear();
-            match reader
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut line)
-            {
+            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => break,
                 Ok(_) => lines.push(String::from_utf8_lossy(&line).trim_end().to_owned()),
             }
@@ -72,12 +68,7 @@ impl Console {
     /// programs.
     pub(super) fn tracing_refused(&self) -> bool {
         // arch/um/os-Linux/start_up.c
-        let checks = [
-            "check_ptrace",
-            "check_sysemu",
-            "start_ptraced_child",
-            "stop_ptraced_child",
-        ];
+        let checks = ["check_ptrace", "check_sysemu", "start_ptraced_child", "stop_ptraced_child"];
         let mut lines = self.lines.iter();
         lines.any(|line| checks.iter().any(|check| line.starts_with(check)))
     }
@@ -101,19 +92,14 @@ impl Console {
 
 /// Strips the timestamp of a kernel message, as in `[   12.345678] `.
 fn without_time(line: &str) -> &str {
-    match line
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once("] "))
-    {
+    match line.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         Some((time, text)) if time.trim().parse::<f64>().is_ok() => text,
         _ => line,
     }
 }
 
 fn begins(text: &str) -> bool {
-    BEGINNINGS
-        .iter()
-        .any(|beginning| text.starts_with(beginning))
+    BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
 
 #[cfg(test)]

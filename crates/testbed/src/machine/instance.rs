@@ -38,23 +38,15 @@ impl<'a> Instance<'a> {
             .prefix("gentle-machine-")
             .tempdir()
             .map_err(MachineError::file(&std::env::temp_dir()))?;
-        let instance = Instance {
-            machine,
-            share,
-            memory: memory::directory(machine.memory_mib)?,
-        };
+        let instance = Instance { machine, share, memory: memory::directory(machine.memory_mib)? };
         let modules = instance.copy_to_share(share::MODULES, &machine.modules)?;
         let plugins = instance.copy_to_share(share::PLUGINS, &machine.plugins)?;
         let files = match &machine.files {
             Some(files) => Some(quotable(&absolute(files)?)?),
             None => None,
         };
-        let setup = Setup {
-            modules,
-            plugins: !plugins.is_empty(),
-            files,
-            arguments: machine.program.arguments.clone(),
-        };
+        let setup =
+            Setup { modules, plugins: !plugins.is_empty(), files, arguments: machine.program.arguments.clone() };
         instance.write(share::SETUP, &setup)?;
         instance.write(share::JOB, job)?;
         Ok(instance)
@@ -84,10 +76,7 @@ impl<'a> Instance<'a> {
         let console = process.end();
         match status? {
             WaitOutcome::Stopped => Err(MachineError::Stopped),
-            WaitOutcome::TimeLimit => Err(MachineError::TimeLimit {
-                limit: self.machine.time_limit,
-                console,
-            }),
+            WaitOutcome::TimeLimit => Err(MachineError::TimeLimit { limit: self.machine.time_limit, console }),
             WaitOutcome::Exited(status) => self.outcome(status, console),
         }
     }
@@ -95,15 +84,9 @@ impl<'a> Instance<'a> {
     fn start(&self) -> Result<Process, MachineError> {
         let program = &self.machine.program;
         let path = absolute(&program.path)?;
-        let failed = |source| MachineError::Start {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| MachineError::Start { path: path.clone(), source };
         let (reader, writer) = io::pipe().map_err(failed)?;
-        let seed = self
-            .machine
-            .seed
-            .map(|seed| (SEED_VARIABLE, seed.to_string()));
+        let seed = self.machine.seed.map(|seed| (SEED_VARIABLE, seed.to_string()));
         let child = Command::new(&path)
             .args(&program.arguments)
             .arg("launch")
@@ -121,10 +104,7 @@ impl<'a> Instance<'a> {
             .stderr(writer)
             .spawn()
             .map_err(failed)?;
-        Ok(Process {
-            child: Some(child),
-            console: Some(thread::spawn(move || Console::read(reader))),
-        })
+        Ok(Process { child: Some(child), console: Some(thread::spawn(move || Console::read(reader))) })
     }
 
     fn command_line(&self, program: &Path) -> Result<Vec<String>, MachineError> {
@@ -191,16 +171,9 @@ impl<'a> Instance<'a> {
     }
 
     /// Reads what the ended machine left in the share.
-    fn outcome<A: DeserializeOwned>(
-        &self,
-        status: ExitStatus,
-        console: Console,
-    ) -> Result<Outcome<A>, MachineError> {
+    fn outcome<A: DeserializeOwned>(&self, status: ExitStatus, console: Console) -> Result<Outcome<A>, MachineError> {
         if let Some(failure) = self.read(share::FAILURE)? {
-            return Err(MachineError::Job {
-                problem: String::from_utf8_lossy(&failure).into_owned(),
-                console,
-            });
+            return Err(MachineError::Job { problem: String::from_utf8_lossy(&failure).into_owned(), console });
         }
         let Some(answer) = self.read(share::ANSWER)? else {
             if console.tracing_refused() {
@@ -210,11 +183,7 @@ impl<'a> Instance<'a> {
         };
         let answer = serde_json::from_slice(&answer).map_err(MachineError::Answer)?;
         let leaks = self.read(share::LEAKS)?;
-        Ok(Outcome {
-            answer,
-            console,
-            leaks: leaks.map(|leaks| String::from_utf8_lossy(&leaks).into_owned()),
-        })
+        Ok(Outcome { answer, console, leaks: leaks.map(|leaks| String::from_utf8_lossy(&leaks).into_owned()) })
     }
 
     fn write(&self, name: &str, value: &impl Serialize) -> Result<(), MachineError> {
@@ -273,9 +242,7 @@ impl Process {
             let _ = child.wait();
         }
         let console = self.console.take();
-        console
-            .and_then(|console| console.join().ok())
-            .unwrap_or_default()
+        console.and_then(|console| console.join().ok()).unwrap_or_default()
     }
 }
 

@@ -69,9 +69,7 @@ fn unfit(place: &Path, needed: u64) -> Option<Unfit> {
         Some(Unfit::Noexec)
     } else if free < needed {
         // The file grows as pages are touched; without free space the machine would die of SIGBUS.
-        Some(Unfit::Full {
-            free_mib: free / MIB,
-        })
+        Some(Unfit::Full { free_mib: free / MIB })
     } else if let Err(error) = rustix::fs::access(place, rustix::fs::Access::WRITE_OK) {
         Some(Unfit::ReadOnly(error))
     } else {

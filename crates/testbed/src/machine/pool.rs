@@ -23,10 +23,7 @@ where
     T::Answer: Send,
 {
     let results: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();
-    let tasks: Vec<_> = tasks
-        .into_iter()
-        .map(|task| Mutex::new(Some(task)))
-        .collect();
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..parallel.get().min(tasks.len()) {
@@ -47,9 +44,7 @@ where
                         progress(number, fraction.clamp(0.0, 1.0));
                     });
                     progress(number, 1.0);
-                    *results[number]
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    *results[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                 }
             });
         }

@@ -26,27 +26,19 @@ impl QueueCounters {
         let first = observations.samples.iter().find(warm);
         let last = observations.samples.last();
         let grown = |counter: &str| {
-            let at = |sample: Option<&Sample>| {
-                sample.map_or(0, |sample| total(sample, direction, counter))
-            };
+            let at = |sample: Option<&Sample>| sample.map_or(0, |sample| total(sample, direction, counter));
             at(last).saturating_sub(at(first))
         };
         let near = near(observations, direction, spec);
         let spec = near.as_ref().unwrap_or(spec);
         // In priority from stock parts, only the child has a qdisc with these counters.
-        let mut forms: Vec<&Spec> =
-            std::iter::successors(Some(spec), |spec| spec.child()).collect();
+        let mut forms: Vec<&Spec> = std::iter::successors(Some(spec), |spec| spec.child()).collect();
         forms.reverse();
-        let qdiscs: Vec<&KernelQdisc> = forms
-            .into_iter()
-            .filter_map(|spec| Some(spec.scheme().linux?.qdisc))
-            .collect();
+        let qdiscs: Vec<&KernelQdisc> = forms.into_iter().filter_map(|spec| Some(spec.scheme().linux?.qdisc)).collect();
         let reasons = qdiscs.iter().flat_map(|qdisc| qdisc.drops);
         let marks = qdiscs.iter().flat_map(|qdisc| qdisc.marks);
         QueueCounters {
-            reasons: reasons
-                .map(|(counter, reason)| (*reason, grown(counter)))
-                .collect(),
+            reasons: reasons.map(|(counter, reason)| (*reason, grown(counter))).collect(),
             marks: marks.map(|counter| grown(counter)).sum(),
             usual: spec.default_drop_reason(),
         }
@@ -62,10 +54,7 @@ impl QueueCounters {
     ///
     /// The iterator is infinite.
     pub(super) fn of_drops(&self, drops: usize) -> impl Iterator<Item = DropReason> {
-        let counted = self
-            .reasons
-            .iter()
-            .flat_map(|(reason, n)| std::iter::repeat_n(*reason, *n as usize));
+        let counted = self.reasons.iter().flat_map(|(reason, n)| std::iter::repeat_n(*reason, *n as usize));
         let counted: Vec<DropReason> = counted.take(drops).collect();
         counted.into_iter().chain(std::iter::repeat(self.usual))
     }
@@ -91,9 +80,7 @@ pub(super) fn queued(sample: &Sample, direction: Direction) -> usize {
 
 /// Sum of a counter, a JSON pointer, over the qdiscs of a direction.
 fn total(sample: &Sample, direction: Direction, counter: &str) -> u64 {
-    of(sample, direction)
-        .filter_map(|qdisc| qdisc.pointer(counter)?.as_u64())
-        .sum()
+    of(sample, direction).filter_map(|qdisc| qdisc.pointer(counter)?.as_u64()).sum()
 }
 
 /// Qdiscs of the router's device in a direction.
@@ -102,10 +89,7 @@ fn of(sample: &Sample, direction: Direction) -> impl Iterator<Item = &Value> {
         Direction::Down => ROUTER_DOWN,
         Direction::Up => ROUTER_UP,
     };
-    sample
-        .qdiscs
-        .iter()
-        .filter(move |qdisc| qdisc["dev"] == dev)
+    sample.qdiscs.iter().filter(move |qdisc| qdisc["dev"] == dev)
 }
 
 #[cfg(test)]
@@ -122,10 +106,7 @@ mod tests {
                 qdisc,
             ],
         });
-        Observations {
-            samples: samples.collect(),
-            ..Observations::default()
-        }
+        Observations { samples: samples.collect(), ..Observations::default() }
     }
 
     #[test]
@@ -135,23 +116,12 @@ mod tests {
         let seen = observations(vec![
             (0, json!({"dev": "rdown", "early": 0, "pdrop": 0})),
             (10, json!({"dev": "rdown", "early": 4, "pdrop": 1})),
-            (
-                90,
-                json!({"dev": "rdown", "early": 6, "pdrop": 2, "marked": 5}),
-            ),
+            (90, json!({"dev": "rdown", "early": 6, "pdrop": 2, "marked": 5})),
         ]);
         let red = "red limit=75000".parse().unwrap();
         let counted = QueueCounters::of(&seen, &scenario, Direction::Down, &red);
         let reasons: Vec<DropReason> = counted.of_drops(4).take(4).collect();
-        assert_eq!(
-            reasons,
-            [
-                DropReason::Early,
-                DropReason::Early,
-                DropReason::Tail,
-                DropReason::Early
-            ]
-        );
+        assert_eq!(reasons, [DropReason::Early, DropReason::Early, DropReason::Tail, DropReason::Early]);
         assert_eq!(counted.marks(), 5);
         assert_eq!(queued(seen.samples.last().unwrap(), Direction::Down), 3);
         let shown = json!({"dev": "rdown", "flood_drop": 2, "ecn_mark": 1});
@@ -163,14 +133,7 @@ mod tests {
             &spa,
         );
         let reasons: Vec<DropReason> = counted.of_drops(3).take(3).collect();
-        assert_eq!(
-            reasons,
-            [
-                DropReason::Overlimit,
-                DropReason::Overlimit,
-                DropReason::Aqm
-            ]
-        );
+        assert_eq!(reasons, [DropReason::Overlimit, DropReason::Overlimit, DropReason::Aqm]);
         assert_eq!(counted.marks(), 1);
         let up = QueueCounters::of(&seen, &scenario, Direction::Up, &spa);
         assert_eq!(up.marks(), 0);

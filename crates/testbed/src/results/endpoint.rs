@@ -63,9 +63,7 @@ impl Endpoint {
         if retransmitted {
             self.stats.segments_retransmitted += 1;
             let before = self.pieces.range(..=start).next_back();
-            let before = before
-                .map(|(_, piece)| piece)
-                .filter(|piece| piece.end > start);
+            let before = before.map(|(_, piece)| piece).filter(|piece| piece.end > start);
             let previous = before.map_or(now, |piece| piece.last);
             if segment.syn {
                 self.stats.syn_retransmitted += 1;
@@ -74,15 +72,7 @@ impl Endpoint {
                 self.stats.waits.add(previous, now);
             }
         }
-        self.pieces.insert(
-            start,
-            Piece {
-                end,
-                last: now,
-                retransmitted,
-                sacked: false,
-            },
-        );
+        self.pieces.insert(start, Piece { end, last: now, retransmitted, sacked: false });
         self.next = self.next.max(end);
     }
 
@@ -180,10 +170,7 @@ mod tests {
     }
 
     fn ack(number: u32) -> Segment {
-        Segment {
-            ack: Some(number),
-            ..segment(0, 0, false)
-        }
+        Segment { ack: Some(number), ..segment(0, 0, false) }
     }
 
     #[test]

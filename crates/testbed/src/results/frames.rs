@@ -126,13 +126,7 @@ fn frame(at: Instant, point: CapturePoint, bytes: &[u8], original_len: u32) -> O
         _ => None,
     };
     let mut hasher = std::hash::DefaultHasher::new();
-    (
-        packet.ip.src,
-        packet.ip.dst,
-        packet.ip.id,
-        packet.ip.payload_len,
-    )
-        .hash(&mut hasher);
+    (packet.ip.src, packet.ip.dst, packet.ip.id, packet.ip.payload_len).hash(&mut hasher);
     let datagram = match &packet.transport {
         Transport::Udp(udp) => Some([udp.src_port, udp.dst_port]),
         _ => None,
@@ -170,29 +164,16 @@ mod tests {
     /// The packet in a datagram from one gateway of tunnel 7 to the other. `length` is that of the packet, of which only
     /// the first bytes may be there.
     fn tunnelled(from: Gateway, id: u16, packet_inside: &[u8], length: u32) -> Vec<u8> {
-        let udp = Udp {
-            src_port: TUNNEL_PORT,
-            dst_port: TUNNEL_PORT,
-            payload_len: length,
-            payload: packet_inside,
-        };
+        let udp = Udp { src_port: TUNNEL_PORT, dst_port: TUNNEL_PORT, payload_len: length, payload: packet_inside };
         let mut datagram = vec![0; 8 + packet_inside.len()];
         udp.emit(None, &mut datagram).unwrap();
         let [from, to] = [from, from.other()].map(|gateway| gateway.address(7));
-        let header = Ipv4Header {
-            id,
-            ..Ipv4Header::new(from, to, protocol::UDP, 8 + length)
-        };
+        let header = Ipv4Header { id, ..Ipv4Header::new(from, to, protocol::UDP, 8 + length) };
         packet(header, &datagram)
     }
 
     fn read(packet: &[u8], length: u32) -> Option<Frame> {
-        let ethernet = EthernetHeader {
-            dst: [2; 6],
-            src: [1; 6],
-            tags: &[],
-            ether_type: EthernetHeader::IPV4,
-        };
+        let ethernet = EthernetHeader { dst: [2; 6], src: [1; 6], tags: &[], ether_type: EthernetHeader::IPV4 };
         let mut bytes = vec![0; EthernetHeader::UNTAGGED_LEN];
         ethernet.emit(&mut bytes).unwrap();
         bytes.extend_from_slice(packet);
@@ -213,10 +194,7 @@ mod tests {
             options: &[],
             payload: &[],
         };
-        let header = Ipv4Header {
-            id: 9,
-            ..Ipv4Header::new(server, client, protocol::TCP, 20 + 1_432)
-        };
+        let header = Ipv4Header { id: 9, ..Ipv4Header::new(server, client, protocol::TCP, 20 + 1_432) };
         let mut segment = vec![0; 20];
         tcp.emit(&header.pseudo_header(), &mut segment).unwrap();
         let inner = packet(header, &segment);
@@ -225,34 +203,20 @@ mod tests {
         assert_eq!((outside.ip_bytes, inside.ip_bytes), (1_472, 1_500));
         assert_eq!(inside.addresses, [IpAddr::from(server), client.into()]);
         assert_eq!(inside.addresses, outside.addresses);
-        assert_eq!(
-            (inside.class(), outside.class()),
-            (Class::SynAck, Class::SynAck)
-        );
+        assert_eq!((inside.class(), outside.class()), (Class::SynAck, Class::SynAck));
         let payload = |frame: &Frame| frame.segment.as_ref().map(|segment| segment.payload);
-        assert_eq!(
-            (payload(&inside), payload(&outside)),
-            (Some(1_432), Some(1_432))
-        );
+        assert_eq!((payload(&inside), payload(&outside)), (Some(1_432), Some(1_432)));
         assert_eq!(inside.identity, outside.identity);
     }
 
     #[test]
     fn datagrams_in_a_tunnel_are_told_apart_and_what_is_no_traffic_is_left_out() {
         let [client, server] = [client_address(0, 0), server_address(0, 7)];
-        let udp = Udp {
-            src_port: 1_024,
-            dst_port: 1_024,
-            payload_len: 100,
-            payload: &[],
-        };
+        let udp = Udp { src_port: 1_024, dst_port: 1_024, payload_len: 100, payload: &[] };
         let mut ports = vec![0; 8];
         udp.emit(None, &mut ports).unwrap();
         let numbered = |id| {
-            let header = Ipv4Header {
-                id,
-                ..Ipv4Header::new(client, server, protocol::UDP, 108)
-            };
+            let header = Ipv4Header { id, ..Ipv4Header::new(client, server, protocol::UDP, 108) };
             let inner = packet(header, &ports);
             read(&tunnelled(Gateway::Up, 50, &inner, 128), 156).unwrap()
         };
@@ -264,12 +228,7 @@ mod tests {
             let length = inner.len() as u32;
             assert!(read(&tunnelled(Gateway::Up, 1, inner, length), 28 + length).is_none());
         }
-        let header = Ipv4Header::new(
-            Gateway::Up.address(7),
-            Gateway::Down.address(7),
-            protocol::TCP,
-            20,
-        );
+        let header = Ipv4Header::new(Gateway::Up.address(7), Gateway::Down.address(7), protocol::TCP, 20);
         assert!(read(&packet(header, &[0; 20]), 40).is_none());
     }
 }

@@ -14,11 +14,7 @@ pub(super) struct LinkRate {
 
 impl LinkRate {
     pub(super) fn new(link: &LinkConfig) -> LinkRate {
-        LinkRate {
-            rate: link.rate,
-            overhead: link.overhead,
-            changes: link.rate_changes().rev().collect(),
-        }
+        LinkRate { rate: link.rate, overhead: link.overhead, changes: link.rate_changes().rev().collect() }
     }
 
     /// Length of an IP packet on the link, bytes.

@@ -53,9 +53,7 @@ pub struct Inputs<'a> {
 /// The packet capture cannot be read, or the taps missed packets.
 pub fn evaluate(inputs: &Inputs<'_>) -> Result<RunRecord, ResultsError> {
     if inputs.observations.missed > 0 {
-        return Err(ResultsError::Missed {
-            packets: inputs.observations.missed,
-        });
+        return Err(ResultsError::Missed { packets: inputs.observations.missed });
     }
     let mut evaluation = Evaluation::new(inputs);
     let mut frames = Frames::open(inputs.packets)?;
@@ -237,29 +235,18 @@ impl<'a> Evaluation<'a> {
         if let Some(group) = group.filter(|_| counts) {
             self.recorder.group_offered(group, direction);
         }
-        self.queues[direction as usize].enter(
-            frame,
-            QueuedPacket {
-                since: frame.at,
-                class,
-                group,
-                counts,
-            },
-        );
+        self.queues[direction as usize].enter(frame, QueuedPacket { since: frame.at, class, group, counts });
         let Some((place, end)) = connection else {
             return;
         };
         let warmup = self.inputs.spec.scenario.measures_from();
         let connection = &self.inputs.observations.connections[place];
         let flow = &self.inputs.planned.experiment.flows[connection.flow as usize];
-        let tracked = self
-            .tracked
-            .entry(place)
-            .or_insert_with(|| TrackedConnection {
-                ends: Default::default(),
-                before: Default::default(),
-                received: (0, 0),
-            });
+        let tracked = self.tracked.entry(place).or_insert_with(|| TrackedConnection {
+            ends: Default::default(),
+            before: Default::default(),
+            received: (0, 0),
+        });
         let Some(segment) = &frame.segment else {
             return;
         };
@@ -289,8 +276,7 @@ impl<'a> Evaluation<'a> {
         self.recorder.left(frame.at, direction, delay);
         let carried = self.recorder.carried(direction, frame.at, done, bytes);
         if let Some(group) = packet.group {
-            self.recorder
-                .group_left(group, direction, frame.at, delay, carried);
+            self.recorder.group_left(group, direction, frame.at, delay, carried);
         }
         if packet.counts {
             self.recorder.sent(direction);
@@ -328,12 +314,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Index of a segment's connection in the list, and of the sending end: 0 for the initiator.
-    fn connection_of(
-        &mut self,
-        direction: Direction,
-        frame: &Frame,
-        entering: bool,
-    ) -> Option<(usize, usize)> {
+    fn connection_of(&mut self, direction: Direction, frame: &Frame, entering: bool) -> Option<(usize, usize)> {
         let segment = frame.segment.as_ref()?;
         let (key, by_initiator) = Key::of_segment(direction, frame.addresses, segment);
         if entering && by_initiator && segment.is_syn() {
@@ -376,12 +357,7 @@ impl<'a> Evaluation<'a> {
             let queue = std::mem::take(&mut self.queues[direction as usize]);
             let queued = last.map_or(0, |sample| counters::queued(sample, direction));
             let dropped = queue.dropped(queued);
-            let counters = QueueCounters::of(
-                self.inputs.observations,
-                self.inputs.spec.scenario,
-                direction,
-                spec,
-            );
+            let counters = QueueCounters::of(self.inputs.observations, self.inputs.spec.scenario, direction, spec);
             let reasons = counters.of_drops(dropped.len());
             for (packet, reason) in dropped.into_iter().zip(reasons) {
                 self.recorder.dropped(direction, packet.class, Some(reason));
@@ -391,11 +367,7 @@ impl<'a> Evaluation<'a> {
             }
             self.recorder.marked(direction, counters.marks());
         }
-        let nothing = TrackedConnection {
-            ends: Default::default(),
-            before: Default::default(),
-            received: (0, 0),
-        };
+        let nothing = TrackedConnection { ends: Default::default(), before: Default::default(), received: (0, 0) };
         for (place, connection) in self.inputs.observations.connections.iter().enumerate() {
             let tracked = self.tracked.get(&place).unwrap_or(&nothing);
             report(self.inputs, connection, tracked, &mut self.recorder);
@@ -414,12 +386,7 @@ impl<'a> Evaluation<'a> {
 }
 
 /// Reports a connection to the recorder.
-fn report(
-    inputs: &Inputs<'_>,
-    connection: &Connection,
-    tracked: &TrackedConnection,
-    to: &mut Recorder,
-) {
+fn report(inputs: &Inputs<'_>, connection: &Connection, tracked: &TrackedConnection, to: &mut Recorder) {
     let flow = &inputs.planned.experiment.flows[connection.flow as usize];
     let started = Instant(connection.started_ns);
     let stats = [0, 1].map(|end| tracked.ends[end].stats());
@@ -447,14 +414,7 @@ fn report(
     };
     let mss = u64::from(inputs.spec.scenario.profile.mss);
     let segments = bytes.div_ceil(mss).max(1);
-    to.connection(
-        flow.workload,
-        started,
-        segments,
-        ending,
-        connection.connected_ns.map(since),
-        &stats,
-    );
+    to.connection(flow.workload, started, segments, ending, connection.connected_ns.map(since), &stats);
 }
 
 #[cfg(test)]
@@ -482,10 +442,8 @@ mod tests {
     /// The queue that a segment of the connection of a flow passes, its addresses, and the segment.
     fn sent(flow: &Flow, by_initiator: bool) -> (Direction, [IpAddr; 2], Segment) {
         let mut ports = [PORT, flow.port()];
-        let mut addresses = [
-            client_address(flow.host, flow.class).into(),
-            server_address(flow.host, flow.tunnel).into(),
-        ];
+        let mut addresses =
+            [client_address(flow.host, flow.class).into(), server_address(flow.host, flow.tunnel).into()];
         if !by_initiator {
             ports.reverse();
         }
@@ -513,15 +471,12 @@ mod tests {
     fn connections_with_one_port_are_told_apart() {
         let mut flows = Vec::new();
         for (host, class, tunnel) in [(0, 0, 0), (0, 1, 0), (3, 0, 0), (0, 0, 1)] {
-            for (from_client, sends) in [(true, true), (true, false), (false, true), (false, false)]
-            {
+            for (from_client, sends) in [(true, true), (true, false), (false, true), (false, false)] {
                 flows.push(flow(host, class, tunnel, from_client, sends));
             }
         }
-        let keys: Vec<Key> = flows
-            .iter()
-            .map(|flow| Key::of_connection(&Connection::started(flow, 0, PORT, 0), flow))
-            .collect();
+        let keys: Vec<Key> =
+            flows.iter().map(|flow| Key::of_connection(&Connection::started(flow, 0, PORT, 0), flow)).collect();
         for (place, flow) in flows.iter().enumerate() {
             for by_initiator in [true, false] {
                 let (direction, addresses, segment) = sent(flow, by_initiator);

@@ -14,18 +14,13 @@ use std::path::Path;
 /// # Errors
 /// One of the files cannot be read or written.
 pub fn split(from: &Path, to: &Path, points: &[CapturePoint]) -> Result<(), ResultsError> {
-    let writing = |source| ResultsError::Write {
-        path: to.to_owned(),
-        source,
-    };
+    let writing = |source| ResultsError::Write { path: to.to_owned(), source };
     let mut reader = CaptureReader::open(from)?.strict(true);
     let file = BufWriter::new(File::create(to).map_err(writing)?);
     let mut writer = PcapNgWriter::new(file).map_err(writing)?;
     for point in points {
-        let interface = InterfaceDescription {
-            name: Some(point.name()),
-            ..InterfaceDescription::new(LinkType::ETHERNET)
-        };
+        let interface =
+            InterfaceDescription { name: Some(point.name()), ..InterfaceDescription::new(LinkType::ETHERNET) };
         writer.interface(&interface).map_err(writing)?;
     }
     while let Some(packet) = reader.next()? {
@@ -33,10 +28,7 @@ pub fn split(from: &Path, to: &Path, points: &[CapturePoint]) -> Result<(), Resu
         let Some(interface) = points.iter().position(|point| Some(point) == seen_at) else {
             continue;
         };
-        let packet = RawPacket {
-            interface: interface as u32,
-            ..packet
-        };
+        let packet = RawPacket { interface: interface as u32, ..packet };
         writer.packet(&packet).map_err(writing)?;
     }
     writer.into_inner().flush().map_err(writing)

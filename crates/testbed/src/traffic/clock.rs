@@ -43,9 +43,7 @@ impl RunClock {
 
     /// Sleeps until `since_start` nanoseconds after the start.
     pub(super) fn sleep_until(&self, since_start: u64) -> Result<(), TrafficError> {
-        let wait = self
-            .monotonic_ns(since_start)
-            .saturating_sub(now(ClockId::CLOCK_MONOTONIC)?);
+        let wait = self.monotonic_ns(since_start).saturating_sub(now(ClockId::CLOCK_MONOTONIC)?);
         thread::sleep(Duration::from_nanos(wait));
         Ok(())
     }

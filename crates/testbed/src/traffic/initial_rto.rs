@@ -20,16 +20,10 @@ pub(super) struct RtoOverride {
 pub(super) fn set(cgroup: &Path, all: &[Settings]) -> Result<RtoOverride, TrafficError> {
     let group = cgroup.join(format!("gentle-{}", std::process::id()));
     fs::create_dir(&group).map_err(TrafficError::file(&group))?;
-    let mut rto = RtoOverride {
-        group: group.clone(),
-        before: cgroup.to_owned(),
-        programs: Vec::new(),
-    };
+    let mut rto = RtoOverride { group: group.clone(), before: cgroup.to_owned(), programs: Vec::new() };
     for settings in all {
-        let attached = attach(settings, &group).map_err(|problem| TrafficError::InitialRto {
-            delay: settings.delay,
-            problem,
-        })?;
+        let attached =
+            attach(settings, &group).map_err(|problem| TrafficError::InitialRto { delay: settings.delay, problem })?;
         rto.programs.push(attached);
     }
     join(&group).map_err(TrafficError::file(&group))?;

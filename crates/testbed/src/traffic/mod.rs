@@ -20,9 +20,7 @@ mod tunnel;
 mod waker;
 
 pub use error::{NamespaceError, StatisticsError, StepError, StepFailure, TrafficError};
-pub use observations::{
-    ApplicationPart, Connection, ConnectionOutcome, Observations, Sample, UserNote,
-};
+pub use observations::{ApplicationPart, Connection, ConnectionOutcome, Observations, Sample, UserNote};
 pub use steps::run as run_step;
 pub use tap::CapturePoint;
 
@@ -64,13 +62,8 @@ pub fn run(
     for step in &experiment.setup {
         steps::run(step)?;
     }
-    let initial_rto = experiment
-        .initial_rto_ms
-        .map(|ms| Settings::everything(Duration::from_millis(ms.into())));
-    let rtos: Vec<Settings> = initial_rto
-        .into_iter()
-        .chain(rexmit::settings(experiment.rexmit))
-        .collect();
+    let initial_rto = experiment.initial_rto_ms.map(|ms| Settings::everything(Duration::from_millis(ms.into())));
+    let rtos: Vec<Settings> = initial_rto.into_iter().chain(rexmit::settings(experiment.rexmit)).collect();
     let _rto = match &rtos[..] {
         [] => None,
         all => Some(initial_rto::set(environment.cgroup, all)?),
@@ -79,17 +72,11 @@ pub fn run(
     let clock = RunClock::starting_at_multiple_of(environment.start)?;
     let over = AtomicBool::new(false);
     // Both hosts exchange datagrams as long as any may arrive.
-    let exchanging = if experiment.datagrams.is_empty() {
-        0
-    } else {
-        2
-    };
+    let exchanging = if experiment.datagrams.is_empty() { 0 } else { 2 };
     let open = AtomicUsize::new(experiment.flows.len() + exchanging);
     let namespaces = &experiment.namespaces;
     let tap = namespace::within(&namespaces.router, || tap::Tap::open(packets, clock))??;
-    let host = |namespace: &str, name| {
-        namespace::within(namespace, || Host::new(experiment, name, clock, &open))?
-    };
+    let host = |namespace: &str, name| namespace::within(namespace, || Host::new(experiment, name, clock, &open))?;
     let client = host(&namespaces.client, HostName::Client)?;
     let server = host(&namespaces.server, HostName::Server)?;
     let mut wakers = vec![client.waker()?, server.waker()?];
@@ -112,16 +99,13 @@ pub fn run(
         let over = &over;
         let gateways = gateways.map(|gateways| scope.spawn(move || gateways.run(experiment, over)));
         // The sockets of a host belong to the namespace of the thread that creates them.
-        let hosts = [(client, &namespaces.client), (server, &namespaces.server)].map(
-            |(host, namespace)| {
-                scope.spawn(|| {
-                    namespace::enter(namespace)?;
-                    host.run(over)
-                })
-            },
-        );
-        let done =
-            || open.load(Ordering::Relaxed) == 0 || hosts.iter().any(ScopedJoinHandle::is_finished);
+        let hosts = [(client, &namespaces.client), (server, &namespaces.server)].map(|(host, namespace)| {
+            scope.spawn(|| {
+                namespace::enter(namespace)?;
+                host.run(over)
+            })
+        });
+        let done = || open.load(Ordering::Relaxed) == 0 || hosts.iter().any(ScopedJoinHandle::is_finished);
         let control = control(experiment, clock, stop, progress, &done);
         over.store(true, Ordering::Relaxed);
         for waker in &wakers {
@@ -146,22 +130,12 @@ pub fn run(
             joined(gateways, "the gateways of the tunnels")?;
         }
         let (samples, interrupted) = control?;
-        Ok(Observations {
-            connections,
-            applications,
-            notes,
-            samples,
-            missed,
-            interrupted,
-        })
+        Ok(Observations { connections, applications, notes, samples, missed, interrupted })
     })
 }
 
 /// Result of a thread; a panic becomes an error.
-fn joined<T>(
-    thread: ScopedJoinHandle<'_, Result<T, TrafficError>>,
-    part: &'static str,
-) -> Result<T, TrafficError> {
+fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, TrafficError>>, part: &'static str) -> Result<T, TrafficError> {
     thread.join().unwrap_or(Err(TrafficError::Panicked(part)))
 }
 
@@ -197,11 +171,7 @@ fn control(
             samples.push(samples::take(experiment, clock)?);
             let next = now + experiment.sample_every_ns;
             // After the last arrival only the sample at the end is needed.
-            next_sample = if next <= experiment.duration_ns {
-                next
-            } else {
-                u64::MAX
-            };
+            next_sample = if next <= experiment.duration_ns { next } else { u64::MAX };
         }
         if now >= next_progress {
             progress((now as f64 / experiment.duration_ns as f64).min(1.0));

@@ -20,16 +20,9 @@ pub(super) fn enter(name: &str) -> Result<(), NamespaceError> {
 }
 
 /// Runs `work` in the namespace, in a separate thread.
-pub(super) fn within<T: Send>(
-    name: &str,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, NamespaceError> {
+pub(super) fn within<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
     thread::scope(|scope| {
         let thread = scope.spawn(|| enter(name).map(|()| work()));
-        thread.join().unwrap_or_else(|_| {
-            Err(NamespaceError::Panicked {
-                name: name.to_owned(),
-            })
-        })
+        thread.join().unwrap_or_else(|_| Err(NamespaceError::Panicked { name: name.to_owned() }))
     })
 }

@@ -31,28 +31,18 @@ pub(super) struct Engines {
 
 /// Starts the wire engines that the experiment asks for.
 pub(super) fn open(experiment: &Experiment) -> Result<Engines, TrafficError> {
-    let mut engines = Engines {
-        engines: Vec::new(),
-        _directories: Vec::new(),
-    };
+    let mut engines = Engines { engines: Vec::new(), _directories: Vec::new() };
     let Some(rexmit) = experiment.rexmit else {
         return Ok(engines);
     };
     if rexmit.engine == RexmitEngine::Kernel {
         return Ok(engines);
     }
-    let selection = Selection {
-        client: true,
-        ..Selection::default()
-    };
-    let config = Config {
-        timing: rexmit.delay.map_or(Timing::LEARNED, Timing::fixed),
-        ..Config::new(selection)
-    };
+    let selection = Selection { client: true, ..Selection::default() };
+    let config = Config { timing: rexmit.delay.map_or(Timing::LEARNED, Timing::fixed), ..Config::new(selection) };
     let hosts = [&experiment.namespaces.client, &experiment.namespaces.server];
     for (seed, (host, device)) in (0..).zip(hosts.into_iter().zip(DEVICES)) {
-        let directory =
-            tempfile::tempdir().map_err(|source| TrafficError::RexmitDirectory { source })?;
+        let directory = tempfile::tempdir().map_err(|source| TrafficError::RexmitDirectory { source })?;
         let engine = namespace::within(host, || {
             let confinement = Confinement::default();
             let path = directory.path();

@@ -15,10 +15,7 @@ pub(super) fn take(experiment: &Experiment, clock: RunClock) -> Result<Sample, T
 }
 
 fn qdiscs(router: &str) -> Result<Vec<Value>, StatisticsError> {
-    let output = Command::new("tc")
-        .args(["-n", router, "-s", "-j", "qdisc", "show"])
-        .stdin(Stdio::null())
-        .output()?;
+    let output = Command::new("tc").args(["-n", router, "-s", "-j", "qdisc", "show"]).stdin(Stdio::null()).output()?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         return Err(StatisticsError::Exit(stderr.trim().to_owned()));

@@ -13,8 +13,8 @@ use gentle_wire::LinkType;
 use nix::cmsg_space;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol,
-    SockType, recvmmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType, recvmmsg,
+    setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use std::fs::File;
@@ -56,12 +56,8 @@ pub enum CapturePoint {
 
 impl CapturePoint {
     /// All points, in the order of the interfaces in the file.
-    pub const ALL: [CapturePoint; 4] = [
-        CapturePoint::DownEntry,
-        CapturePoint::DownExit,
-        CapturePoint::UpEntry,
-        CapturePoint::UpExit,
-    ];
+    pub const ALL: [CapturePoint; 4] =
+        [CapturePoint::DownEntry, CapturePoint::DownExit, CapturePoint::UpEntry, CapturePoint::UpExit];
 
     /// Name of the interface, as in the simulator's captures.
     pub const fn name(self) -> &'static str {
@@ -91,36 +87,19 @@ impl Tap {
     /// Opens the tap in the current network namespace, which must be the router's; captures from then on.
     pub(super) fn open(path: &Path, clock: RunClock) -> Result<Tap, TrafficError> {
         let index = |device: &'static str| {
-            if_nametoindex(device)
-                .map(|index| index as usize)
-                .map_err(|source| TrafficError::Device { device, source })
+            if_nametoindex(device).map(|index| index as usize).map_err(|source| TrafficError::Device { device, source })
         };
         let (down, up) = (index(ROUTER_DOWN)?, index(ROUTER_UP)?);
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = socket(
-            AddressFamily::Packet,
-            SockType::Raw,
-            flags,
-            SockProtocol::EthAll,
-        )
-        .map_err(TrafficError::call("a packet socket"))?;
-        setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
-            .map_err(TrafficError::call("SO_RCVBUFFORCE"))?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
-            .map_err(TrafficError::call("SO_TIMESTAMPNS"))?;
+        let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)
+            .map_err(TrafficError::call("a packet socket"))?;
+        setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER).map_err(TrafficError::call("SO_RCVBUFFORCE"))?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(TrafficError::call("SO_TIMESTAMPNS"))?;
         setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(TrafficError::call("SO_RXQ_OVFL"))?;
         let file = File::create(path).map_err(TrafficError::file(path))?;
         let file = BufWriter::with_capacity(1 << 20, file);
         let writer = header(file).map_err(TrafficError::file(path))?;
-        Ok(Tap {
-            socket,
-            path: path.to_owned(),
-            writer,
-            clock,
-            down,
-            up,
-            missed: 0,
-        })
+        Ok(Tap { socket, path: path.to_owned(), writer, clock, down, up, missed: 0 })
     }
 
     /// Writes packets until `over` is true; returns the number of missed packets.
@@ -142,20 +121,10 @@ impl Tap {
 
     /// Receives one batch; returns the number of packets.
     fn take(&mut self, buffers: &mut [[u8; SNAPLEN]]) -> Result<usize, TrafficError> {
-        let mut headers =
-            MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(cmsg_space!(TimeSpec, u32)));
-        let mut slices: Vec<[IoSliceMut<'_>; 1]> = buffers
-            .iter_mut()
-            .map(|buffer| [IoSliceMut::new(buffer)])
-            .collect();
+        let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(cmsg_space!(TimeSpec, u32)));
+        let mut slices: Vec<[IoSliceMut<'_>; 1]> = buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-        let messages = recvmmsg(
-            self.socket.as_raw_fd(),
-            &mut headers,
-            slices.iter_mut(),
-            flags,
-            None,
-        );
+        let messages = recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None);
         let messages = match messages {
             Ok(messages) => messages,
             Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(0),
@@ -189,9 +158,7 @@ impl Tap {
                 original_len: message.bytes as u32,
                 data: captured,
             };
-            self.writer
-                .packet(&packet)
-                .map_err(TrafficError::file(&self.path))?;
+            self.writer.packet(&packet).map_err(TrafficError::file(&self.path))?;
         }
         Ok(n)
     }

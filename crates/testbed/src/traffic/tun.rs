@@ -11,16 +11,10 @@ use std::os::unix::fs::OpenOptionsExt;
 /// Attaches to a TUN device of the current network namespace that exists. Each read gives one IP packet that was routed
 /// to the device, each write is one that arrives from it; neither waits.
 pub(super) fn attach(name: &str) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open("/dev/net/tun")?;
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
     let mut request = libc::ifreq {
         ifr_name: [0; libc::IFNAMSIZ],
-        ifr_ifru: libc::__c_anonymous_ifr_ifru {
-            ifru_flags: (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short,
-        },
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short },
     };
     // The last byte stays zero.
     let room = libc::IFNAMSIZ - 1;

@@ -10,9 +10,7 @@ use crate::experiment::{Experiment, Gateway, TUNNEL_PORT, tunnel_device};
 use nix::cmsg_space;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg, setsockopt, sockopt,
-};
+use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg, setsockopt, sockopt};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::UdpSocket;
@@ -69,9 +67,7 @@ impl Gateways {
             ends.extend(namespace::within(namespace, all)?.map_err(TrafficError::Tunnel)?);
         }
         thread::sleep(SETTLING);
-        Gateways::watching(ends)
-            .map(Some)
-            .map_err(TrafficError::Tunnel)
+        Gateways::watching(ends).map(Some).map_err(TrafficError::Tunnel)
     }
 
     fn watching(ends: Vec<End>) -> io::Result<Gateways> {
@@ -91,11 +87,7 @@ impl Gateways {
     }
 
     /// Carries packets until `over` is true.
-    pub(super) fn run(
-        mut self,
-        experiment: &Experiment,
-        over: &AtomicBool,
-    ) -> Result<(), TrafficError> {
+    pub(super) fn run(mut self, experiment: &Experiment, over: &AtomicBool) -> Result<(), TrafficError> {
         self.carry(over).map_err(TrafficError::Tunnel)?;
         let mut packets: u64 = self.ends.iter().map(|end| end.missed).sum();
         for gateway in Gateway::BOTH {
@@ -106,9 +98,7 @@ impl Gateways {
             })?;
             let table = table.map_err(TrafficError::Tunnel)?;
             let tunnels = experiment.tunnels.iter();
-            packets += tunnels
-                .map(|tunnel| dropped(&table, &tunnel_device(*tunnel)))
-                .sum::<u64>();
+            packets += tunnels.map(|tunnel| dropped(&table, &tunnel_device(*tunnel))).sum::<u64>();
         }
         match packets {
             0 => Ok(()),
@@ -148,11 +138,7 @@ impl End {
         setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)?;
         setsockopt(&socket, sockopt::RxqOvfl, &1)?;
         setsockopt(&socket, sockopt::IpRecvTos, &true)?;
-        Ok(End {
-            device,
-            socket,
-            missed: 0,
-        })
+        Ok(End { device, socket, missed: 0 })
     }
 
     /// Sends all packets that were routed to the device. Datagrams have the DS field of the packet in them: the ECN field
@@ -173,8 +159,7 @@ impl End {
             let socket = self.socket.as_fd().as_raw_fd();
             let parts = [IoSlice::new(packet)];
             let control = [ControlMessage::Ipv4Tos(ds_field)];
-            while let Err(error) = sendmsg::<()>(socket, &parts, &control, MsgFlags::empty(), None)
-            {
+            while let Err(error) = sendmsg::<()>(socket, &parts, &control, MsgFlags::empty(), None) {
                 match error {
                     // Errors that ICMP messages report of earlier datagrams, or an interruption.
                     nix::Error::ECONNREFUSED | nix::Error::EINTR => {}
@@ -243,10 +228,7 @@ fn dropped(table: &str, device: &str) -> u64 {
     let Some((_, counters)) = row else {
         return 0;
     };
-    let counters: Vec<u64> = counters
-        .split_ascii_whitespace()
-        .map(|counter| counter.parse().unwrap_or(0))
-        .collect();
+    let counters: Vec<u64> = counters.split_ascii_whitespace().map(|counter| counter.parse().unwrap_or(0)).collect();
     // Errors and drops, received and sent.
     let at = [2, 3, 10, 11];
     at.into_iter().filter_map(|at| counters.get(at)).sum()
@@ -260,11 +242,7 @@ mod tests {
 
     fn header(ds_field: u8, ttl: u8) -> [u8; 20] {
         let (from, to) = (Ipv4Addr::new(10, 2, 0, 2), Ipv4Addr::new(10, 1, 0, 1));
-        let header = Ipv4Header {
-            tos: ds_field,
-            ttl,
-            ..Ipv4Header::new(from, to, protocol::TCP, 0)
-        };
+        let header = Ipv4Header { tos: ds_field, ttl, ..Ipv4Header::new(from, to, protocol::TCP, 0) };
         let mut bytes = [0; 20];
         header.emit(&mut bytes).unwrap();
         bytes

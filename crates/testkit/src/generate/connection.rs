@@ -75,22 +75,11 @@ pub struct Peer {
 
 impl Peer {
     pub(crate) fn new(host: Host, profile: Arc<Profile>, isn: Seq, ip_id: u16) -> Peer {
-        Peer {
-            host,
-            profile,
-            isn,
-            end: None,
-            ip_id,
-            free_at: Instant::ZERO,
-            spoken: false,
-            closed: false,
-        }
+        Peer { host, profile, isn, end: None, ip_id, free_at: Instant::ZERO, spoken: false, closed: false }
     }
 
     fn is_over(&self) -> bool {
-        self.end
-            .as_ref()
-            .is_none_or(|end| end.is_failed() || end.is_closed())
+        self.end.as_ref().is_none_or(|end| end.is_failed() || end.is_closed())
     }
 }
 
@@ -141,13 +130,7 @@ impl Connection {
     }
 
     /// Delivers a segment to a side; its replies go into `out`.
-    pub(crate) fn deliver(
-        &mut self,
-        now: Instant,
-        to: Side,
-        segment: &Segment,
-        out: &mut Vec<Segment>,
-    ) {
+    pub(crate) fn deliver(&mut self, now: Instant, to: Side, segment: &Segment, out: &mut Vec<Segment>) {
         if to == SERVER && matches!(self.plan.answer, Answer::None | Answer::Reject) {
             return;
         }

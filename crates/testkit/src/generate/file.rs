@@ -37,9 +37,7 @@ impl Capture {
         let output: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
         } else {
-            Box::new(
-                File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
-            )
+            Box::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?)
         };
         let output = BufWriter::with_capacity(BUFFER, output);
         let pcap = |output, resolution| {
@@ -57,10 +55,7 @@ impl Capture {
                 Writer::PcapNg(writer)
             }
         };
-        Ok(Capture {
-            writer,
-            snaplen: snaplen as usize,
-        })
+        Ok(Capture { writer, snaplen: snaplen as usize })
     }
 
     /// Adds a frame of `wire_bytes`, of which `data` is what was captured.

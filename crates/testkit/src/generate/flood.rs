@@ -26,10 +26,7 @@ const GAP: Nanos = Nanos::from_micros(1);
 /// # Errors
 /// If `count` is more than 2^32, or the file cannot be written.
 pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
-    ensure!(
-        count <= 1 << 32,
-        "there are only 2^32 sequence numbers to tell SYNs apart by"
-    );
+    ensure!(count <= 1 << 32, "there are only 2^32 sequence numbers to tell SYNs apart by");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let host = |address: [u8; 4], port| Host {
         address: IpAddr::V4(Ipv4Addr::from(address)),

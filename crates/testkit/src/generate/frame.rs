@@ -3,9 +3,7 @@
 use super::path::Host;
 use gentle_sim::{tcp_header, tcp_options};
 use gentle_tcp::{Flags, Segment};
-use gentle_wire::{
-    EthernetHeader, Ipv4Header, Ipv6Header, PseudoHeader, Unreachable, VlanTag, protocol,
-};
+use gentle_wire::{EthernetHeader, Ipv4Header, Ipv6Header, PseudoHeader, Unreachable, VlanTag, protocol};
 use std::net::IpAddr;
 
 /// Window scale that every SYN announces, as Linux does for its default buffers.
@@ -77,10 +75,8 @@ pub(crate) fn write_undelivered(
         IpAddr::V4(_) => (20, protocol::ICMP),
         IpAddr::V6(_) => (40, protocol::ICMPV6),
     };
-    let message = Unreachable {
-        code: HOST_UNREACHABLE,
-        quoted: &out[EthernetHeader::UNTAGGED_LEN..][..header + QUOTED],
-    };
+    let message =
+        Unreachable { code: HOST_UNREACHABLE, quoted: &out[EthernetHeader::UNTAGGED_LEN..][..header + QUOTED] };
     let mut frame = [0; LONGEST_HEADERS];
     let mut whole = link_header(1, hosts, vlan, &mut frame);
     let ip = (0, 60, number, message.message_len() as u32);
@@ -98,10 +94,7 @@ pub(crate) fn write_undelivered(
 
 /// Writes the headers before the IP header, and returns their length.
 fn link_header(side: usize, hosts: &[Host; 2], vlan: Option<u16>, out: &mut [u8]) -> usize {
-    let tag = vlan.map(|control| VlanTag {
-        service: false,
-        control,
-    });
+    let tag = vlan.map(|control| VlanTag { service: false, control });
     let ethernet = EthernetHeader {
         dst: ROUTERS[1 - side],
         src: ROUTERS[side],
@@ -124,18 +117,11 @@ fn ip_header(
 ) -> (usize, PseudoHeader) {
     let (len, pseudo_header) = match (hosts[side].address, hosts[1 - side].address) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let ip = Ipv4Header {
-                id,
-                ttl,
-                ..Ipv4Header::new(src, dst, protocol, payload_len)
-            };
+            let ip = Ipv4Header { id, ttl, ..Ipv4Header::new(src, dst, protocol, payload_len) };
             (ip.emit(out), ip.pseudo_header())
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            let ip = Ipv6Header {
-                hop_limit: ttl,
-                ..Ipv6Header::new(src, dst, protocol, payload_len)
-            };
+            let ip = Ipv6Header { hop_limit: ttl, ..Ipv6Header::new(src, dst, protocol, payload_len) };
             (ip.emit(out), ip.pseudo_header())
         }
         _ => unreachable!("both ends have addresses of one family"),

@@ -95,9 +95,7 @@ impl<'a> Generator<'a> {
             frame: Vec::new(),
             truth: Truth::default(),
         };
-        Ok(Generator {
-            events: EventLoop::new(network, SPACING),
-        })
+        Ok(Generator { events: EventLoop::new(network, SPACING) })
     }
 
     /// Runs until all connections are over.
@@ -191,10 +189,7 @@ impl CapturedNetwork<'_> {
     /// capture.
     fn draw_path_part(&mut self) -> PathPart {
         let from = if self.rng.random() { CLIENT } else { SERVER };
-        PathPart {
-            from,
-            before: from == SERVER && self.is_before(from),
-        }
+        PathPart { from, before: from == SERVER && self.is_before(from) }
     }
 
     /// Draws whether an event on the path of a packet from this side happens before the capture point.
@@ -232,13 +227,8 @@ impl CapturedNetwork<'_> {
         let from_server = packet.from == SERVER;
         let late = connection.plan.late;
         if packet.undelivered {
-            let whole = frame::write_undelivered(
-                segment,
-                &hosts,
-                self.options.vlan,
-                self.file.snaplen,
-                &mut self.frame,
-            );
+            let whole =
+                frame::write_undelivered(segment, &hosts, self.options.vlan, self.file.snaplen, &mut self.frame);
             self.file.write(now, whole, &self.frame)?;
             self.truth.packets += 1;
         } else if !(from_server && connection.plan.one_sided) {
@@ -263,10 +253,7 @@ impl CapturedNetwork<'_> {
                 None => 1_000..=50_000,
             };
             let at = now + Nanos(self.rng.random_range(delay));
-            let copy = Packet {
-                copy: true,
-                ..*packet
-            };
+            let copy = Packet { copy: true, ..*packet };
             schedule.plan(at, Box::new(copy));
         }
         if packet.copy || packet.lost_later {
@@ -300,12 +287,7 @@ impl CapturedNetwork<'_> {
         if to == SERVER && connection.plan.answer == Answer::Reject {
             connection.in_flight += 1;
             let at = schedule.now() + connection.peer(SERVER).host.delay;
-            let message = Packet {
-                stage: Stage::Vantage,
-                from: SERVER,
-                undelivered: true,
-                ..*packet
-            };
+            let message = Packet { stage: Stage::Vantage, from: SERVER, undelivered: true, ..*packet };
             schedule.plan(at, Box::new(message));
         }
     }
@@ -349,19 +331,14 @@ impl Network for CapturedNetwork<'_> {
         let lost = self.chance(self.loss(&segment));
         let lost_before = lost && self.is_before(from);
         let is_late = segment.len > 0 && self.chance(self.options.reorder);
-        let late = if is_late {
-            Nanos(self.rng.random_range(1_000_000..5_000_000))
-        } else {
-            Nanos::ZERO
-        };
+        let late = if is_late { Nanos(self.rng.random_range(1_000_000..5_000_000)) } else { Nanos::ZERO };
         if segment.flags.contains(Flags::SYN) {
             connection.opening.lost |= lost;
             connection.opening.again |= segment.retransmitted;
         }
         let longer = connection.plan.late;
-        let longer = longer
-            .filter(|(part, _)| part.from == from && part.before)
-            .map_or(Nanos::ZERO, |(_, longer)| longer);
+        let longer =
+            longer.filter(|(part, _)| part.from == from && part.before).map_or(Nanos::ZERO, |(_, longer)| longer);
         let swallowed = connection.plan.swallowed.filter(|part| part.from == from);
         let picos_per_byte = connection.picos_per_byte;
         let side = connection.peer(from);

@@ -124,11 +124,7 @@ pub struct Options {
 
 fn share(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
-    if (0.0..=1.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err("expected 0 to 1".to_string())
-    }
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("expected 0 to 1".to_string()) }
 }
 
 /// Parses a number with an optional suffix k, M or G: `5.4M`.
@@ -139,9 +135,7 @@ fn count(text: &str) -> Result<u64, String> {
         Some(digits) => (digits, 1e9),
         None => (text, 1.0),
     };
-    let value = digits
-        .parse::<f64>()
-        .map_or(f64::NAN, |value| value * factor);
+    let value = digits.parse::<f64>().map_or(f64::NAN, |value| value * factor);
     if (1.0..=1e12).contains(&value.round()) {
         Ok(value.round() as u64)
     } else {

@@ -80,10 +80,7 @@ impl Paths {
             ]
         };
         // A port is reused after all others: never within a connection's life, but often within a capture.
-        let ports = [
-            (FIRST_PORT + serial % PORTS) as u16,
-            SERVICES[server as usize % SERVICES.len()],
-        ];
+        let ports = [(FIRST_PORT + serial % PORTS) as u16, SERVICES[server as usize % SERVICES.len()]];
         let delays = [Nanos(near), Nanos(rtt.0 / 2 - near)];
         let here = match self.vantage {
             Vantage::Client => Some(0),

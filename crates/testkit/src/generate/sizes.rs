@@ -39,10 +39,7 @@ impl Draws {
         // A separate stream from the world's generator, which starts from the same seed.
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         rng.jump();
-        Draws {
-            rng,
-            pareto: Pareto::new(1.0, SHAPE).expect("the parameters are valid"),
-        }
+        Draws { rng, pareto: Pareto::new(1.0, SHAPE).expect("the parameters are valid") }
     }
 
     fn next(&mut self) -> f64 {
@@ -72,10 +69,7 @@ impl Sizes {
                 high = middle;
             }
         }
-        Ok(Sizes {
-            draws: Draws::new(seed),
-            scale: low,
-        })
+        Ok(Sizes { draws: Draws::new(seed), scale: low })
     }
 
     /// Size of the next connection, bytes.

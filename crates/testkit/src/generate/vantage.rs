@@ -27,14 +27,7 @@ struct Coverage {
 
 impl Seen {
     /// Counts a segment; `isn` is its sender's initial sequence number, `copy` whether it was captured before.
-    pub(crate) fn pass(
-        &mut self,
-        segment: &Segment,
-        from_server: bool,
-        isn: Seq,
-        copy: bool,
-        truth: &mut Truth,
-    ) {
+    pub(crate) fn pass(&mut self, segment: &Segment, from_server: bool, isn: Seq, copy: bool, truth: &mut Truth) {
         let flags = segment.flags;
         truth.packets += 1;
         if flags.contains(Flags::SYN | Flags::ACK) {
@@ -50,10 +43,7 @@ impl Seen {
         } else if flags.contains(Flags::RST) {
             self.refused |= from_server && self.synack.is_none();
         } else {
-            self.success |= !from_server
-                && self
-                    .synack
-                    .is_some_and(|isn| segment.ack.distance(isn) == 1);
+            self.success |= !from_server && self.synack.is_some_and(|isn| segment.ack.distance(isn) == 1);
             let side = &mut self.data[usize::from(from_server)];
             let start = segment.seq.0.wrapping_sub(isn.0).wrapping_sub(1);
             if segment.len > 0 {
@@ -107,9 +97,7 @@ impl Coverage {
             truth.data_reordered += 1;
         }
         let holes = std::mem::take(&mut self.holes);
-        let rest = holes
-            .into_iter()
-            .flat_map(|(from, to)| [(from, to.min(start)), (from.max(end), to)]);
+        let rest = holes.into_iter().flat_map(|(from, to)| [(from, to.min(start)), (from.max(end), to)]);
         self.holes = rest.filter(|(from, to)| from < to).collect();
         self.end = self.end.max(end);
     }

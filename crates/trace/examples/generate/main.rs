@@ -17,9 +17,7 @@ fn run(options: &Options) -> Result<()> {
     file.finish()?;
     let truth = serde_json::to_string_pretty(&truth)? + "\n";
     match &options.truth {
-        Some(path) => {
-            fs::write(path, truth).with_context(|| format!("cannot write {}", path.display()))
-        }
+        Some(path) => fs::write(path, truth).with_context(|| format!("cannot write {}", path.display())),
         None => {
             eprint!("{truth}");
             Ok(())

@@ -87,10 +87,7 @@ impl DuplicateDetector {
             }
             let certain = segment.ip_id != 0;
             // A sender may repeat a segment without sequence numbers.
-            if segment.flags().any(TcpFlags::RST)
-                || segment.is_undelivered()
-                || (segment.seq_len() == 0 && !certain)
-            {
+            if segment.flags().any(TcpFlags::RST) || segment.is_undelivered() || (segment.seq_len() == 0 && !certain) {
                 continue;
             }
             let number = self.hasher.hash_one(segment.content());
@@ -127,9 +124,7 @@ impl DuplicateDetector {
             let most = Nanos(gaps[from].0.0.saturating_mul(ALIKE)) + JITTER;
             from..gaps.partition_point(|(gap, _)| *gap <= most)
         };
-        let most = (0..gaps.len())
-            .map(alike)
-            .max_by_key(ExactSizeIterator::len)?;
+        let most = (0..gaps.len()).map(alike).max_by_key(ExactSizeIterator::len)?;
         let gaps = &gaps[most];
         let originals = |certain: bool| {
             let originals = self.evidence.iter().filter(|it| it.gap.is_none());
@@ -181,31 +176,21 @@ impl Originals {
             self.forget_oldest();
         }
         self.order.push_back((time, number));
-        let original = Original {
-            number,
-            time,
-            copies,
-        };
-        self.table
-            .insert_unique(number, original, |original| original.number);
+        let original = Original { number, time, copies };
+        self.table.insert_unique(number, original, |original| original.number);
     }
 
     /// Drops segments too old to be copied.
     fn expire(&mut self, now: Instant) {
-        while self
-            .order
-            .front()
-            .is_some_and(|(time, _)| now.saturating_since(*time) > LONGEST)
-        {
+        while self.order.front().is_some_and(|(time, _)| now.saturating_since(*time) > LONGEST) {
             self.forget_oldest();
         }
     }
 
     fn forget_oldest(&mut self) {
         if let Some((time, number)) = self.order.pop_front()
-            && let Ok(entry) = self.table.find_entry(number, |original| {
-                original.number == number && original.time == time
-            })
+            && let Ok(entry) =
+                self.table.find_entry(number, |original| original.number == number && original.time == time)
         {
             entry.remove();
         }
@@ -213,9 +198,7 @@ impl Originals {
 
     /// Time since an equal segment, if there was one.
     fn gap(&self, number: u64, now: Instant) -> Option<Nanos> {
-        let original = self
-            .table
-            .find(number, |original| original.number == number)?;
+        let original = self.table.find(number, |original| original.number == number)?;
         Some(now.saturating_since(original.time))
     }
 

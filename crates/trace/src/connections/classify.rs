@@ -37,12 +37,7 @@ impl Repeats {
     /// Whether there are some, and all because an answer was late: then nothing was lost.
     pub(crate) fn are_late(&self) -> bool {
         let late = self.late;
-        late > 0
-            && *self
-                == Repeats {
-                    late,
-                    ..Repeats::default()
-                }
+        late > 0 && *self == Repeats { late, ..Repeats::default() }
     }
 }
 
@@ -98,11 +93,7 @@ impl Connection {
     pub(crate) fn outcome(&self) -> Outcome {
         let has = |flag| self.flags.has(flag);
         if has(ConnectionFlags::WENT_ON) || has(ConnectionFlags::ESTABLISHED) {
-            if self.synacks > 0 {
-                Outcome::Succeeded
-            } else {
-                Outcome::OneSided
-            }
+            if self.synacks > 0 { Outcome::Succeeded } else { Outcome::OneSided }
         } else if self.synacks > 0 {
             Outcome::HalfOpen
         } else if has(ConnectionFlags::REFUSED) {
@@ -130,8 +121,7 @@ impl Connection {
             waited_for_reset: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
             swallowed: false,
-            elsewhere: outcome == Outcome::Unanswered
-                && self.flags.has(ConnectionFlags::ANSWERED_ELSEWHERE),
+            elsewhere: outcome == Outcome::Unanswered && self.flags.has(ConnectionFlags::ANSWERED_ELSEWHERE),
             reset: outcome == Outcome::HalfOpen && self.flags.has(ConnectionFlags::RESET),
             held: Nanos::ZERO,
             dropped_for: SynExtras::default(),
@@ -158,9 +148,7 @@ impl Connection {
         if let Some(side) = vantage {
             return side == VantagePoint::Server;
         }
-        if !self.flags.has(ConnectionFlags::V6)
-            && self.addresses >> 32 == self.addresses & 0xffff_ffff
-        {
+        if !self.flags.has(ConnectionFlags::V6) && self.addresses >> 32 == self.addresses & 0xffff_ffff {
             // Client and server are the same host.
             return true;
         }
@@ -175,19 +163,14 @@ impl Connection {
         // The client answered the last SYN/ACK before its ACK, unless a round trip says more: between the first one and the
         // ACK there may have been timeouts.
         let last = synacks.iter().rev().find(|synack| !synack.settled);
-        let client = exchange
-            .round_trip(SERVER)
-            .unwrap_or_else(|| answer.at.since(last.unwrap_or(synack).at));
+        let client = exchange.round_trip(SERVER).unwrap_or_else(|| answer.at.since(last.unwrap_or(synack).at));
         (server <= LONGEST_REPLY && server <= client) || server.0 * NEAR <= server.0 + client.0
     }
 }
 
 /// Index of the transmission that `echo` refers to, if only one of `sent` has that timestamp.
 fn echoed(sent: &[Transmission], echo: u16) -> Option<usize> {
-    let mut same = sent
-        .iter()
-        .enumerate()
-        .filter(|(_, transmission)| echo != 0 && transmission.stamp == echo);
+    let mut same = sent.iter().enumerate().filter(|(_, transmission)| echo != 0 && transmission.stamp == echo);
     let found = same.next()?.0;
     same.next().is_none().then_some(found)
 }
@@ -205,9 +188,7 @@ const PROMPT: Nanos = Nanos::from_millis(20);
 /// answered.
 fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<Nanos>) -> bool {
     match round_trip {
-        Some(round_trip) => {
-            round_trip.0 * 2 >= took.0 && (indicated || since_last.0 * 2 < round_trip.0)
-        }
+        Some(round_trip) => round_trip.0 * 2 >= took.0 && (indicated || since_last.0 * 2 < round_trip.0),
         None => indicated,
     }
 }
@@ -297,14 +278,9 @@ impl Classifier<'_> {
     /// Records that the client waited from the transmission before number `at` of `side` until number `at`.
     fn record_wait(&mut self, side: usize, at: usize, cause: Cause) {
         let sent = self.exchange.sent[side].kept();
-        let begin = self.exchange.sent[CLIENT]
-            .kept()
-            .first()
-            .unwrap_or(&sent[0])
-            .at;
+        let begin = self.exchange.sent[CLIENT].kept().first().unwrap_or(&sent[0]).at;
         let on_clock = |at: CompactTime| Instant::ZERO + at.since(begin);
-        self.waits
-            .push((on_clock(sent[at - 1].at), on_clock(sent[at].at), cause));
+        self.waits.push((on_clock(sent[at - 1].at), on_clock(sent[at].at), cause));
     }
 
     /// Classifies SYN number `at`, which stands for `weight` SYNs.
@@ -378,10 +354,7 @@ impl Classifier<'_> {
     /// queue was full. A SYN whose timestamp the answer echoes was accepted.
     fn is_left_unanswered(&self, at: usize) -> bool {
         let first_syns = self.first_syns();
-        let accepted = self
-            .synacks()
-            .first()
-            .and_then(|first| echoed(first_syns, first.echo));
+        let accepted = self.synacks().first().and_then(|first| echoed(first_syns, first.echo));
         self.at_server && at < first_syns.len() && accepted.is_none_or(|accepted| accepted >= at)
     }
 
@@ -398,8 +371,7 @@ impl Classifier<'_> {
     /// milliseconds.
     fn answers_held(&self) -> Nanos {
         let pairs = self.synacks().windows(2);
-        let together = pairs
-            .map_while(|pair| held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_RTO));
+        let together = pairs.map_while(|pair| held(&pair[0], &pair[1]).filter(|longer| *longer >= SHORTEST_RTO));
         together.sum()
     }
 
@@ -440,9 +412,9 @@ impl Classifier<'_> {
         }
         let arrived = &first_syns[echoed.unwrap_or(0)];
         // Each SYN was answered: the answers are as far apart as the SYNs.
-        let second = synacks.get(1).is_some_and(|second| {
-            second.at.since(first.at).0 * 2 >= first_syns[last].at.since(arrived.at).0
-        });
+        let second = synacks
+            .get(1)
+            .is_some_and(|second| second.at.since(first.at).0 * 2 >= first_syns[last].at.since(arrived.at).0);
         is_late(
             echoed.is_some_and(|echoed| echoed < last) || second,
             first.at.since(arrived.at),
@@ -464,9 +436,7 @@ impl Classifier<'_> {
     /// it took about as long as the client waited, and far longer than the round-trip time to the server.
     fn first_answer_was_lost(&self, at: usize) -> bool {
         let syns = self.exchange.sent[CLIENT].kept();
-        let (Some(first), Some(round_trip)) =
-            (self.synacks().first(), self.exchange.round_trip(CLIENT))
-        else {
+        let (Some(first), Some(round_trip)) = (self.synacks().first(), self.exchange.round_trip(CLIENT)) else {
             return false;
         };
         let asked = before(syns, first.others_before).unwrap_or(&syns[0]);
@@ -477,21 +447,17 @@ impl Classifier<'_> {
     /// Whether the client answered two SYN/ACKs, about as far apart as they were.
     fn is_answered_twice(&self) -> bool {
         let synacks = self.synacks();
-        let (Some(first), Some(last), Some(answer)) =
-            (synacks.first(), synacks.last(), self.exchange.answer)
-        else {
+        let (Some(first), Some(last), Some(answer)) = (synacks.first(), synacks.last(), self.exchange.answer) else {
             return false;
         };
-        answer.again.is_some_and(|again| {
-            last.at != first.at && again.since(answer.at).0 * 2 >= last.at.since(first.at).0
-        })
+        answer
+            .again
+            .is_some_and(|again| last.at != first.at && again.since(answer.at).0 * 2 >= last.at.since(first.at).0)
     }
 
     /// Whether the round-trip time to the client rules out that it answered the SYN/ACK whose timestamp it echoes.
     fn contradicts_late_answer(&self) -> bool {
-        let (Some(answer), Some(round_trip)) =
-            (self.exchange.answer, self.exchange.round_trip(SERVER))
-        else {
+        let (Some(answer), Some(round_trip)) = (self.exchange.answer, self.exchange.round_trip(SERVER)) else {
             return false;
         };
         if self.exchange.is_each_synack_acknowledged() {
@@ -607,10 +573,7 @@ impl Classifier<'_> {
     fn crossed(&self, acked_at: Option<CompactTime>, synack: &Transmission) -> bool {
         let synacks = self.exchange.sent[SERVER].kept();
         let syns = self.exchange.sent[CLIENT].kept();
-        let (Some(acked_at), Some(syn)) = (
-            acked_at,
-            before(syns, synacks[0].others_before).or(syns.first()),
-        ) else {
+        let (Some(acked_at), Some(syn)) = (acked_at, before(syns, synacks[0].others_before).or(syns.first())) else {
             return false;
         };
         // The handshake may have taken longer than a later round trip, unless it waited for a retransmission.

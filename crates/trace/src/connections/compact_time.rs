@@ -19,11 +19,7 @@ impl CompactTime {
     pub(crate) fn since(self, earlier: CompactTime) -> Nanos {
         let ticks = self.0.wrapping_sub(earlier.0);
         // A difference in the top sixteenth of the range is a small step backwards.
-        if ticks > u32::MAX - (u32::MAX >> 4) {
-            Nanos::ZERO
-        } else {
-            Nanos::from_micros(u64::from(ticks))
-        }
+        if ticks > u32::MAX - (u32::MAX >> 4) { Nanos::ZERO } else { Nanos::from_micros(u64::from(ticks)) }
     }
 }
 

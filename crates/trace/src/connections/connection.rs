@@ -142,8 +142,7 @@ impl ConnectionFlags {
     /// Whether the handshake has begun and is not known to be complete.
     #[inline]
     pub(crate) fn is_opening(self) -> bool {
-        let seen = self.0
-            & (ConnectionFlags::SYN.0 | ConnectionFlags::SYNACK.0 | ConnectionFlags::ESTABLISHED.0);
+        let seen = self.0 & (ConnectionFlags::SYN.0 | ConnectionFlags::SYNACK.0 | ConnectionFlags::ESTABLISHED.0);
         seen != 0 && seen < ConnectionFlags::ESTABLISHED.0
     }
     /// Parts of the first SYN for which middleboxes may drop it.
@@ -273,11 +272,7 @@ impl Connection {
     /// Ports of client and server.
     pub(crate) fn ports(&self) -> [u16; 2] {
         let [lower, upper] = self.ports;
-        if self.flags.has(ConnectionFlags::CLIENT_IS_UPPER) {
-            [upper, lower]
-        } else {
-            [lower, upper]
-        }
+        if self.flags.has(ConnectionFlags::CLIENT_IS_UPPER) { [upper, lower] } else { [lower, upper] }
     }
 
     /// The loss state, created if there is none.
@@ -287,9 +282,7 @@ impl Connection {
 
     /// Retransmitted SYNs or SYN/ACKs, without copies.
     pub(crate) fn handshake_retransmissions(&self, side: usize) -> u32 {
-        self.loss_state
-            .as_ref()
-            .map_or(0, |loss_state| loss_state.sides[side].handshake)
+        self.loss_state.as_ref().map_or(0, |loss_state| loss_state.sides[side].handshake)
     }
 
     /// SYNs and SYN/ACKs duplicated by the capture or a switch.
@@ -310,12 +303,10 @@ impl Connection {
 
     /// Sums of the delays of the retransmissions of `side`: of SYN or SYN/ACK, and of all others.
     pub(crate) fn delay_sums(&self, side: usize) -> (Nanos, Nanos) {
-        self.loss_state
-            .as_ref()
-            .map_or_else(Default::default, |loss_state| {
-                let side = &loss_state.sides[side];
-                (side.handshake_delay, side.delay)
-            })
+        self.loss_state.as_ref().map_or_else(Default::default, |loss_state| {
+            let side = &loss_state.sides[side];
+            (side.handshake_delay, side.delay)
+        })
     }
 
     /// Time that `side` waited for its retransmissions, each moment counted once.
@@ -332,9 +323,7 @@ impl Connection {
 
     /// Round-trip time between client and server from the handshake; `None` if a handshake segment was repeated.
     pub(crate) fn round_trip(&self) -> Option<Nanos> {
-        if self.flags.has(ConnectionFlags::HANDSHAKE_REPEATED)
-            || !self.flags.has(ConnectionFlags::SYN)
-        {
+        if self.flags.has(ConnectionFlags::HANDSHAKE_REPEATED) || !self.flags.has(ConnectionFlags::SYN) {
             return None;
         }
         self.ack_at.get()
@@ -343,18 +332,12 @@ impl Connection {
     /// Whether RST or the FINs of both sides were seen.
     pub(crate) fn is_closed(&self) -> bool {
         self.flags.has(ConnectionFlags::RST)
-            || self
-                .endpoints
-                .iter()
-                .all(|endpoint| endpoint.flags.has(EndpointFlags::FIN))
+            || self.endpoints.iter().all(|endpoint| endpoint.flags.has(EndpointFlags::FIN))
     }
 
     /// Whether the connection is closed and nothing more is expected, not even a retransmitted FIN.
     pub(crate) fn is_over(&self) -> bool {
         self.flags.has(ConnectionFlags::RST)
-            || self
-                .endpoints
-                .iter()
-                .all(|endpoint| endpoint.flags.has(EndpointFlags::FIN_ACKED))
+            || self.endpoints.iter().all(|endpoint| endpoint.flags.has(EndpointFlags::FIN_ACKED))
     }
 }

@@ -113,8 +113,7 @@ impl Eviction {
         table.bytes()
             + self.due.len() * size_of::<u32>()
             + pool.bytes()
-            + self.loss_states
-                * (size_of::<LossState>() + LossState::OTHER_SYNACKS * size_of::<(u32, u32)>())
+            + self.loss_states * (size_of::<LossState>() + LossState::OTHER_SYNACKS * size_of::<(u32, u32)>())
     }
 
     /// Whether there is no room for what the next segments may add: connections, segments in flight, loss state.
@@ -163,12 +162,7 @@ impl Connections {
         Ok(!expired.is_empty())
     }
 
-    fn evict_silent<F: ClosedSink>(
-        &mut self,
-        silent: &[u32],
-        tally: &mut Tally,
-        sink: &mut F,
-    ) -> Result<(), F::Error> {
+    fn evict_silent<F: ClosedSink>(&mut self, silent: &[u32], tally: &mut Tally, sink: &mut F) -> Result<(), F::Error> {
         // Connections that had closed do not count as evicted by the timeout.
         let missed = |at: &&u32| !self.table.get(**at).is_over();
         self.eviction.idle += silent.iter().filter(missed).count() as u64;
@@ -178,13 +172,7 @@ impl Connections {
     /// Places of connections that have exceeded their timeout, in the order in which the connections began.
     fn silent(&mut self, now: Instant) -> Vec<u32> {
         let table = &self.table;
-        let Eviction {
-            idle_timeout,
-            linger,
-            ref mut due,
-            ref mut next_sweep,
-            ..
-        } = self.eviction;
+        let Eviction { idle_timeout, linger, ref mut due, ref mut next_sweep, .. } = self.eviction;
         *next_sweep = now + Nanos(linger.0 / SWEEPS);
         let this_second = second(now);
         let mut silent = Vec::new();
@@ -212,20 +200,12 @@ impl Connections {
     }
 
     /// If the memory limit is reached, evicts the connections that have been silent longest.
-    pub(super) fn make_room<F: ClosedSink>(
-        &mut self,
-        tally: &mut Tally,
-        sink: &mut F,
-    ) -> Result<(), F::Error> {
+    pub(super) fn make_room<F: ClosedSink>(&mut self, tally: &mut Tally, sink: &mut F) -> Result<(), F::Error> {
         self.eviction.note(&self.table, &self.pool);
         if !self.eviction.is_full(&self.table, &self.pool) {
             return Ok(());
         }
-        let mut by_age: Vec<(Instant, u32)> = self
-            .table
-            .iter()
-            .map(|(at, connection)| (connection.last, at))
-            .collect();
+        let mut by_age: Vec<(Instant, u32)> = self.table.iter().map(|(at, connection)| (connection.last, at)).collect();
         let goes = (by_age.len() / EVICTED_FRACTION).max(1).min(by_age.len());
         if goes < by_age.len() {
             by_age.select_nth_unstable(goes);
@@ -240,11 +220,7 @@ impl Connections {
     }
 
     /// Ends the trace: passes all remaining connections to `sink`. No segment may be observed afterwards.
-    pub(crate) fn finish<F: ClosedSink>(
-        &mut self,
-        tally: &mut Tally,
-        sink: &mut F,
-    ) -> Result<(), F::Error> {
+    pub(crate) fn finish<F: ClosedSink>(&mut self, tally: &mut Tally, sink: &mut F) -> Result<(), F::Error> {
         self.eviction.note(&self.table, &self.pool);
         // Connections stay in the index, which is discarded as a whole.
         let all = self.table.iter();
@@ -254,11 +230,7 @@ impl Connections {
             self.record_time_lost(&connection, tally);
             let has_expired = self.eviction.has_expired(&connection, self.latest);
             let (last, is_over) = (connection.last, connection.is_over());
-            let unclosed = if has_expired {
-                Close::Silent
-            } else {
-                Close::Open
-            };
+            let unclosed = if has_expired { Close::Silent } else { Close::Open };
             let closed = ClosedConnection::new(connection, addresses, unclosed);
             if !is_over {
                 if has_expired {
@@ -397,10 +369,6 @@ impl ClosedConnection {
         } else {
             unclosed
         };
-        ClosedConnection {
-            connection,
-            addresses,
-            close,
-        }
+        ClosedConnection { connection, addresses, close }
     }
 }

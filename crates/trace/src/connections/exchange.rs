@@ -94,11 +94,7 @@ impl Transmissions {
 
     /// Number of transmissions that number `at` of [`Transmissions::kept`] represents.
     pub(super) fn weight(&self, at: usize) -> u32 {
-        if at + 1 == KEPT {
-            self.last_stands_for.into()
-        } else {
-            1
-        }
+        if at + 1 == KEPT { self.last_stands_for.into() } else { 1 }
     }
 }
 
@@ -160,8 +156,7 @@ impl Exchange {
     /// Whether the client acknowledged each SYN/ACK, so none was lost: a host answers a SYN/ACK that it has received before
     /// with another ACK (RFC 9293, 3.10.7.4; RFC 5961, 4).
     pub(super) fn is_each_synack_acknowledged(&self) -> bool {
-        self.answer
-            .is_some_and(|answer| answer.count >= self.sent[SERVER].all)
+        self.answer.is_some_and(|answer| answer.count >= self.sent[SERVER].all)
     }
 
     /// Whether `side` has sent a SYN or SYN/ACK with this timestamp.
@@ -173,21 +168,12 @@ impl Exchange {
     /// Records a SYN (side client) or SYN/ACK (side server).
     pub(super) fn record_handshake(&mut self, side: usize, transmission: Transmission) {
         let others_before = self.sent[1 - side].all;
-        self.sent[side].push(Transmission {
-            others_before,
-            ..transmission
-        });
+        self.sent[side].push(Transmission { others_before, ..transmission });
     }
 
     /// Records the first segment, seen at `at`, which shows that the client had received an answer.
     pub(super) fn record_answer(&mut self, at: CompactTime, echo: u16, is_plain: bool) {
-        self.answer.get_or_insert(Answer {
-            at,
-            echo,
-            is_plain,
-            again: None,
-            count: 1,
-        });
+        self.answer.get_or_insert(Answer { at, echo, is_plain, again: None, count: 1 });
     }
 
     /// Round-trip time of data of `side` between capture point and the other side, measured without retransmission.
@@ -243,9 +229,7 @@ impl Exchange {
     /// (`TCP_DEFER_ACCEPT`) has given up waiting for its data, which it may say (HTTP status 408).
     fn follows_at_once(&self, now: CompactTime, patience: Nanos) -> bool {
         let [syns, synacks] = self.sent.each_ref().map(Transmissions::kept);
-        let (Some(first), Some(last), Some(answer)) =
-            (synacks.first(), synacks.last(), self.answer)
-        else {
+        let (Some(first), Some(last), Some(answer)) = (synacks.first(), synacks.last(), self.answer) else {
             return true;
         };
         // Without the timeouts before the first SYN/ACK, and between the first and the one that was answered.

@@ -29,20 +29,12 @@ impl Sent {
     /// Transmission that `segment` is.
     #[inline]
     pub(crate) fn new(segment: &Segment) -> Sent {
-        Sent {
-            at: CompactTime::at(segment.time),
-            ip_id: segment.ip_id,
-            stamp: segment.timestamp.0 as u16,
-        }
+        Sent { at: CompactTime::at(segment.time), ip_id: segment.ip_id, stamp: segment.timestamp.0 as u16 }
     }
 
     /// Transmission that is not in the capture, inferred from its `acknowledgement`.
     pub(crate) fn unseen(acknowledgement: &Segment) -> Sent {
-        Sent {
-            at: CompactTime::at(acknowledgement.time),
-            ip_id: 0,
-            stamp: 0,
-        }
+        Sent { at: CompactTime::at(acknowledgement.time), ip_id: 0, stamp: 0 }
     }
 
     /// Whether `segment`, which ends at the same sequence number, is the same packet captured twice by the capture or a

@@ -172,10 +172,7 @@ impl Connection {
     /// Previous transmission of the side's SYN or SYN/ACK; `None` if the side has sent anything after it.
     fn previous_open(&mut self, side: usize) -> Option<&mut Sent> {
         let endpoint = &mut self.endpoints[side];
-        endpoint
-            .flags
-            .has(EndpointFlags::OPENING)
-            .then_some(&mut endpoint.recent)
+        endpoint.flags.has(EndpointFlags::OPENING).then_some(&mut endpoint.recent)
     }
 
     /// Records a repeated SYN; `newest` is the one before it, if that is remembered.
@@ -212,9 +209,7 @@ impl Connection {
         if self.synacks == 0 {
             self.synacks = 1;
             let server = &self.endpoints[SERVER];
-            if server.flags.has(EndpointFlags::ACKED)
-                && !after(segment.seq.wrapping_add(1), server.acked)
-            {
+            if server.flags.has(EndpointFlags::ACKED) && !after(segment.seq.wrapping_add(1), server.acked) {
                 // The time of the segment that acknowledged it is not kept; it is not after the last segment.
                 tally.order.answered_before(self.last, segment.time);
             }
@@ -287,8 +282,8 @@ impl Connection {
         if went_on && !asked_for {
             let client = &self.endpoints[CLIENT];
             let data_seen = self.bytes.iter().any(|&bytes| bytes > 0);
-            let waits = self.bytes[CLIENT] > 0
-                && (!client.flags.has(EndpointFlags::ACKED) || after(client.next, client.acked));
+            let waits =
+                self.bytes[CLIENT] > 0 && (!client.flags.has(EndpointFlags::ACKED) || after(client.next, client.acked));
             self.loss_state().exchange.deferred(data_seen, waits);
         }
     }
@@ -324,15 +319,9 @@ impl Connection {
             CompactTime::at(at)
         };
         let extras = self.flags.extras();
-        let syn = self.flags.has(ConnectionFlags::SYN).then(|| Transmission {
-            extras,
-            ..seen(opening[CLIENT], first)
-        });
+        let syn = self.flags.has(ConnectionFlags::SYN).then(|| Transmission { extras, ..seen(opening[CLIENT], first) });
         let synack = (self.synacks > 0).then(|| seen(opening[SERVER], after_first(self.synack_at)));
-        let answered = self
-            .flags
-            .has(ConnectionFlags::WENT_ON)
-            .then(|| after_first(self.ack_at));
+        let answered = self.flags.has(ConnectionFlags::WENT_ON).then(|| after_first(self.ack_at));
         let exchange = &mut self.loss_state().exchange;
         if let Some(syn) = syn {
             exchange.record_handshake(CLIENT, syn);
@@ -347,11 +336,7 @@ impl Connection {
 
     /// Records a SYN/ACK; `settled` and `asked_for` as in [`Transmission`].
     fn record_synack_transmission(&mut self, segment: &Segment, settled: bool, asked_for: bool) {
-        let synack = Transmission {
-            settled,
-            asked_for,
-            ..Transmission::of(segment)
-        };
+        let synack = Transmission { settled, asked_for, ..Transmission::of(segment) };
         self.loss_state().exchange.record_handshake(SERVER, synack);
     }
 
@@ -369,11 +354,9 @@ impl Connection {
         // immediately, because both sides start their timers within one round trip. Only the IP identification tells
         // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
         let loss_state = self.loss_state.as_ref().filter(|_| side == SERVER);
-        let after_syns =
-            segment.ip_id == 0 && loss_state.is_some_and(|it| it.sides[CLIENT].handshake > 0);
+        let after_syns = segment.ip_id == 0 && loss_state.is_some_and(|it| it.sides[CLIENT].handshake > 0);
         let answers_again = loss_state.is_some_and(|it| it.syn_pending)
-            || (after_syns
-                && (!self.flags.has(ConnectionFlags::COPIED) || segment.is_marked_original()));
+            || (after_syns && (!self.flags.has(ConnectionFlags::COPIED) || segment.is_marked_original()));
         let longest = if side == CLIENT && self.has_reply() {
             // What came in between may have made the client send again at once.
             Sent::longest_copy_gap(segment)
@@ -389,26 +372,17 @@ impl Connection {
                     let is_answer = loss_state.is_some_and(|it| it.exchange.lacks_answers());
                     !is_answer && !previous.is_some_and(|sent| self.came_with(side, sent, segment))
                 }
-                false => {
-                    !answers_again
-                        && previous.is_some_and(|sent| sent.is_copy_within(segment, longest))
-                }
+                false => !answers_again && previous.is_some_and(|sent| sent.is_copy_within(segment, longest)),
             };
         if is_copy {
             self.flags.add(ConnectionFlags::COPIED);
             self.loss_state().sides[side].handshake_copies += 1;
             let copies = &mut tally.capture_duplicates;
-            *(if side == CLIENT {
-                &mut copies.syn
-            } else {
-                &mut copies.synack
-            }) += 1;
+            *(if side == CLIENT { &mut copies.syn } else { &mut copies.synack }) += 1;
             return None;
         }
         self.begin_exchange(newest);
-        let interval = previous.map_or(Nanos::ZERO, |sent| {
-            CompactTime::at(segment.time).since(sent.at)
-        });
+        let interval = previous.map_or(Nanos::ZERO, |sent| CompactTime::at(segment.time).since(sent.at));
         if let Some(sent) = self.previous_open(side) {
             *sent = Sent::new(segment);
         }
@@ -432,11 +406,7 @@ impl Connection {
             self.challenge();
             return true;
         }
-        self.adopt_synack(if side == CLIENT {
-            segment.ack
-        } else {
-            segment.seq
-        });
+        self.adopt_synack(if side == CLIENT { segment.ack } else { segment.seq });
         let shown = match side {
             CLIENT => ConnectionFlags::CLIENT_WENT_ON,
             _ => ConnectionFlags::WENT_ON,
@@ -447,16 +417,8 @@ impl Connection {
             if let Some(loss_state) = &mut self.loss_state
                 && loss_state.exchange.is_used()
             {
-                let echo = if side == CLIENT {
-                    segment.timestamp.1 as u16
-                } else {
-                    0
-                };
-                loss_state.exchange.record_answer(
-                    CompactTime::at(segment.time),
-                    echo,
-                    segment.seq_len() == 0,
-                );
+                let echo = if side == CLIENT { segment.timestamp.1 as u16 } else { 0 };
+                loss_state.exchange.record_answer(CompactTime::at(segment.time), echo, segment.seq_len() == 0);
             }
         }
         if side == CLIENT {
@@ -471,10 +433,7 @@ impl Connection {
     fn has_gone_on(&self, side: usize) -> bool {
         let [client, server] = &self.endpoints;
         match side {
-            CLIENT => {
-                self.flags.has(ConnectionFlags::ESTABLISHED)
-                    || self.flags.has(ConnectionFlags::CLIENT_WENT_ON)
-            }
+            CLIENT => self.flags.has(ConnectionFlags::ESTABLISHED) || self.flags.has(ConnectionFlags::CLIENT_WENT_ON),
             _ => {
                 client.flags.has(EndpointFlags::ACKED) && after(client.acked, self.synack_acks)
                     || server.flags.has(EndpointFlags::SENT)
@@ -516,9 +475,8 @@ impl Connection {
     /// answer to the SYN, or the RST has its sequence number (RFC 9293, 3.10.7.3).
     pub(super) fn answers_challenge(&self, segment: &Segment) -> bool {
         let from = distance(segment.seq, self.isn[CLIENT]);
-        let is_of_other = !segment.flags().any(TcpFlags::ACK)
-            && segment.seq != 0
-            && !(0..=FIRST_WINDOW).contains(&from);
+        let is_of_other =
+            !segment.flags().any(TcpFlags::ACK) && segment.seq != 0 && !(0..=FIRST_WINDOW).contains(&from);
         self.awaits_answer() && (is_of_other || self.flags.has(ConnectionFlags::CHALLENGED_LAST))
     }
 
@@ -544,8 +502,7 @@ impl Connection {
     /// Makes the SYN/ACK that `number`, sent or acknowledged after it, follows the one of the connection, if that is one
     /// with another initial sequence number than the first: the client has accepted it.
     fn adopt_synack(&mut self, number: u32) {
-        let follows =
-            |isn: u32| Some(distance(number, isn)).filter(|it| (1..=FIRST_WINDOW).contains(it));
+        let follows = |isn: u32| Some(distance(number, isn)).filter(|it| (1..=FIRST_WINDOW).contains(it));
         let server = &mut self.endpoints[SERVER];
         let Some(loss_state) = &mut self.loss_state else {
             return;
@@ -577,9 +534,8 @@ impl Connection {
             opened(side).then_some((1..=FIRST_WINDOW).contains(&beyond))
         };
         // A server may acknowledge a SYN before its own SYN/ACK is answered.
-        let is_new = side == CLIENT
-            || segment.seq_len() > 0
-            || distance(segment.ack, self.isn[CLIENT].wrapping_add(1)) > 0;
+        let is_new =
+            side == CLIENT || segment.seq_len() > 0 || distance(segment.ack, self.isn[CLIENT].wrapping_add(1)) > 0;
         match (beyond(segment.seq, side), beyond(segment.ack, other)) {
             (None, None) => false,
             (own, others) => is_new && own.unwrap_or(true) && others.unwrap_or(true),
@@ -593,14 +549,9 @@ impl Connection {
             return;
         }
         debug_assert!(segment.flags().any(TcpFlags::ACK));
-        let completed = (
-            segment.ack.wrapping_sub(1),
-            self.isn[CLIENT].wrapping_add(1),
-        );
-        let acks_other = self
-            .loss_state
-            .as_ref()
-            .is_some_and(|loss_state| loss_state.other_synacks.contains(&completed));
+        let completed = (segment.ack.wrapping_sub(1), self.isn[CLIENT].wrapping_add(1));
+        let acks_other =
+            self.loss_state.as_ref().is_some_and(|loss_state| loss_state.other_synacks.contains(&completed));
         if completed != (self.isn[SERVER], self.synack_acks) && !acks_other {
             return;
         }

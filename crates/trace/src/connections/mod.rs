@@ -155,13 +155,7 @@ impl Connections {
     }
 
     /// Creates the connection of which `segment` is the first one seen.
-    fn begin(
-        &mut self,
-        segment: &Segment,
-        v6: Option<[Address; 2]>,
-        newest: u32,
-        first_side: usize,
-    ) -> u32 {
+    fn begin(&mut self, segment: &Segment, v6: Option<[Address; 2]>, newest: u32, first_side: usize) -> u32 {
         let connection = Connection::new(segment, first_side);
         let at = self.table.insert(connection, segment.key.hash, v6, newest);
         self.eviction.began(at, segment.time, self.table.len());

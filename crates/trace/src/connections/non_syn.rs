@@ -33,10 +33,7 @@ impl Connections {
             }
             nearest
         };
-        let side = self
-            .table
-            .get_mut(at)
-            .observe_non_syn(segment, tally, &mut self.pool);
+        let side = self.table.get_mut(at).observe_non_syn(segment, tally, &mut self.pool);
         (at, side)
     }
 
@@ -45,9 +42,7 @@ impl Connections {
     fn establish_any(&mut self, newest: u32, segment: &Segment, v6: Option<[Address; 2]>) {
         let establish = |table: &mut Table, at: u32| {
             let connection = table.get_mut(at);
-            if !connection.flags.has(ConnectionFlags::ESTABLISHED)
-                && connection.side(segment) == CLIENT
-            {
+            if !connection.flags.has(ConnectionFlags::ESTABLISHED) && connection.side(segment) == CLIENT {
                 connection.establish(segment);
             }
             connection.older
@@ -70,15 +65,12 @@ impl Connections {
     fn challenge_newest(&mut self, newest: u32, older: u32, segment: &Segment) {
         let older = self.table.get(older);
         let acknowledged = &older.endpoints[1 - older.side(segment)];
-        let is_news = acknowledged.flags.has(EndpointFlags::ACKED)
-            && distance(segment.ack, acknowledged.acked) > 0;
+        let is_news = acknowledged.flags.has(EndpointFlags::ACKED) && distance(segment.ack, acknowledged.acked) > 0;
         let attempt = self.table.get_mut(newest);
         let flags = segment.flags();
         let met = match (attempt.side(segment), flags.any(TcpFlags::RST)) {
             (CLIENT, true) => attempt.answers_challenge(segment),
-            (SERVER, false) => {
-                flags.any(TcpFlags::ACK) && !is_news && attempt.is_challenge(segment)
-            }
+            (SERVER, false) => flags.any(TcpFlags::ACK) && !is_news && attempt.is_challenge(segment),
             _ => false,
         };
         if met {
@@ -94,44 +86,24 @@ impl Connections {
             let endpoint = &connection.endpoints[side];
             let other = &connection.endpoints[1 - side];
             let near = |known: bool, number: u32, to: u32| {
-                if known {
-                    distance(number, to).unsigned_abs()
-                } else {
-                    u32::MAX / 2
-                }
+                if known { distance(number, to).unsigned_abs() } else { u32::MAX / 2 }
             };
-            near(
-                endpoint.flags.has(EndpointFlags::SENT),
-                segment.seq,
-                endpoint.next,
+            near(endpoint.flags.has(EndpointFlags::SENT), segment.seq, endpoint.next).min(
+                if segment.flags().any(TcpFlags::ACK) {
+                    near(other.flags.has(EndpointFlags::SENT), segment.ack, other.next)
+                } else {
+                    u32::MAX
+                },
             )
-            .min(if segment.flags().any(TcpFlags::ACK) {
-                near(
-                    other.flags.has(EndpointFlags::SENT),
-                    segment.ack,
-                    other.next,
-                )
-            } else {
-                u32::MAX
-            })
         };
-        self.table
-            .chain(newest)
-            .take(CHAIN_SCAN)
-            .min_by_key(distance)
-            .unwrap_or(newest)
+        self.table.chain(newest).take(CHAIN_SCAN).min_by_key(distance).unwrap_or(newest)
     }
 }
 
 impl Connection {
     /// Handles a segment without SYN; returns the side that sent it.
     #[inline(always)]
-    pub(super) fn observe_non_syn(
-        &mut self,
-        segment: &Segment,
-        tally: &mut Tally,
-        pool: &mut Pool,
-    ) -> usize {
+    pub(super) fn observe_non_syn(&mut self, segment: &Segment, tally: &mut Tally, pool: &mut Pool) -> usize {
         let rst = segment.flags().any(TcpFlags::RST);
         let ack = segment.flags().any(TcpFlags::ACK);
         let side = self.side(segment);
@@ -171,9 +143,7 @@ impl Connection {
             }
         }
         self.segments[side] += u32::from(!is_duplicate);
-        self.endpoints[side]
-            .flags
-            .set(EndpointFlags::ZERO_WINDOW, segment.window == 0 && !rst);
+        self.endpoints[side].flags.set(EndpointFlags::ZERO_WINDOW, segment.window == 0 && !rst);
         if rst {
             self.reset(side, segment, pool);
         }
@@ -190,8 +160,7 @@ impl Connection {
         }
         self.flags.add(ConnectionFlags::RST);
         let is_attempt = self.flags.has(ConnectionFlags::SYN);
-        let went_on = self.flags.has(ConnectionFlags::WENT_ON)
-            || self.flags.has(ConnectionFlags::ESTABLISHED);
+        let went_on = self.flags.has(ConnectionFlags::WENT_ON) || self.flags.has(ConnectionFlags::ESTABLISHED);
         if side == SERVER && is_attempt && !went_on {
             // After a SYN/ACK, it is an answer all the same.
             self.flags.add(ConnectionFlags::TURNED_AWAY);
@@ -231,11 +200,7 @@ impl Connection {
         let endpoint = &mut self.endpoints[side];
         if !endpoint.flags.has(EndpointFlags::DIRECTED) {
             endpoint.flags.set(EndpointFlags::DIRECTED, true);
-            endpoint.direction = if by_initiator {
-                side as u8
-            } else {
-                segment.direction
-            };
+            endpoint.direction = if by_initiator { side as u8 } else { segment.direction };
         }
         let is_new = self.loss_state.is_some() && !self.flags.has(ConnectionFlags::HAS_LOSS_STATE);
         if is_new {

@@ -24,13 +24,7 @@ pub(super) enum Repetition {
 impl Connection {
     /// Infers why `side` repeats the bytes before `end` in `segment`; `previous` is their previous transmission if that is
     /// still known.
-    pub(super) fn repetition(
-        &self,
-        side: usize,
-        segment: &Segment,
-        end: u32,
-        previous: &InFlight,
-    ) -> Repetition {
+    pub(super) fn repetition(&self, side: usize, segment: &Segment, end: u32, previous: &InFlight) -> Repetition {
         let endpoint = &self.endpoints[side];
         let now = CompactTime::at(segment.time);
         let recovers = self.loss_state.as_ref().is_some_and(|loss_state| {
@@ -45,8 +39,7 @@ impl Connection {
         let is_newest = end == endpoint.next;
         if acked(end) && !is_newest {
             // The previous transmission is forgotten, but the newest segment shows whether the sender sent this one later.
-            let is_copy_like =
-                now.since(endpoint.recent.at) < SHORTEST_RTO && !endpoint.recent.is_before(segment);
+            let is_copy_like = now.since(endpoint.recent.at) < SHORTEST_RTO && !endpoint.recent.is_before(segment);
             return match is_copy_like {
                 true => Repetition::Needless,
                 false => Repetition::Awaited,

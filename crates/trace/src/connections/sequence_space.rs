@@ -32,13 +32,7 @@ impl Connection {
     /// Handles a segment of `side` that takes sequence numbers, except SYNs.
     // Inlined for the same reason as `sent`.
     #[inline(always)]
-    pub(crate) fn data(
-        &mut self,
-        side: usize,
-        segment: &Segment,
-        tally: &mut Tally,
-        pool: &mut Pool,
-    ) -> SegmentKind {
+    pub(crate) fn data(&mut self, side: usize, segment: &Segment, tally: &mut Tally, pool: &mut Pool) -> SegmentKind {
         let endpoint = &self.endpoints[side];
         if endpoint.flags.has(EndpointFlags::SENT) && segment.seq == endpoint.next {
             self.bytes[side] += u64::from(segment.payload_len);
@@ -82,13 +76,7 @@ impl Connection {
         }
         if ahead > 0 {
             self.bytes[side] += payload;
-            let hole = Hole {
-                from: endpoint.next,
-                to: start,
-                by: Sent::new(segment),
-                by_ack: false,
-                acked: false,
-            };
+            let hole = Hole { from: endpoint.next, to: start, by: Sent::new(segment), by_ack: false, acked: false };
             pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
             self.sent(side, segment, end, pool);
             self.note_fin(side, fin);
@@ -99,12 +87,8 @@ impl Connection {
 
     /// Records that `side` sent one new byte, with which BSD and Windows probe a zero window (RFC 9293, 3.8.6.1).
     fn note_zero_window_probe(&mut self, side: usize) {
-        let closed = self.endpoints[1 - side]
-            .flags
-            .has(EndpointFlags::ZERO_WINDOW);
-        self.endpoints[side]
-            .flags
-            .add_if(EndpointFlags::PROBING, closed);
+        let closed = self.endpoints[1 - side].flags.has(EndpointFlags::ZERO_WINDOW);
+        self.endpoints[side].flags.add_if(EndpointFlags::PROBING, closed);
     }
 
     /// Whether `segment` of `side` begins with the byte that probed a zero window, was discarded, and is now sent.
@@ -161,26 +145,20 @@ impl Connection {
             self.bytes[side] -= 1;
             return self.data(side, segment, tally, pool);
         }
-        let longest = self
-            .round_trip()
-            .map_or(REORDERING, |rtt| Nanos(rtt.0 / 2).max(REORDERING));
+        let longest = self.round_trip().map_or(REORDERING, |rtt| Nanos(rtt.0 / 2).max(REORDERING));
         let now = CompactTime::at(segment.time);
         let endpoint = &self.endpoints[side];
         let beyond = distance(end, endpoint.next).max(0) as u32;
         let seen_end = if beyond > 0 { endpoint.next } else { end };
         let (filled, hole) = if self.windows.is_some() {
-            pool.change(&mut self.windows, side, |window| {
-                window.fill(start, seen_end)
-            })
+            pool.change(&mut self.windows, side, |window| window.fill(start, seen_end))
         } else {
             (0, None)
         };
         let fin_again = fin && beyond == 0 && endpoint.flags.has(EndpointFlags::FIN);
         if let Some(hole) = hole.filter(|hole| hole.by_ack) {
             let whole = filled == hole.to.wrapping_sub(hole.from);
-            tally
-                .order
-                .acknowledged_before(now.since(hole.by.at), whole);
+            tally.order.acknowledged_before(now.since(hole.by.at), whole);
         }
         let numbers = end.wrapping_sub(start);
         let seen_before = numbers - beyond.min(numbers) - filled.min(numbers);
@@ -194,10 +172,7 @@ impl Connection {
             } else {
                 // Remembered separately, so that a copy or retransmission is compared with it, not with segments beyond
                 // the hole.
-                let sent = InFlight {
-                    end,
-                    sent: Sent::new(segment),
-                };
+                let sent = InFlight { end, sent: Sent::new(segment) };
                 pool.change(&mut self.windows, side, |window| window.insert(sent));
             }
             if overtaken {
@@ -217,13 +192,8 @@ impl Connection {
         // timestamps and times do not show a copy then; an equal IP identification does. Only a SYN can be a copy of a
         // SYN.
         let opening = self.endpoints[side].flags.has(EndpointFlags::OPENING);
-        let is_copied = |of: &InFlight| {
-            (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening
-        };
-        let again = self
-            .loss_state
-            .as_ref()
-            .and_then(|loss_state| loss_state.sides[side].last_retransmitted);
+        let is_copied = |of: &InFlight| (of.end == end || segment.ip_id != 0) && of.sent.is_copy(segment) && !opening;
+        let again = self.loss_state.as_ref().and_then(|loss_state| loss_state.sides[side].last_retransmitted);
         if beyond == 0 && (is_copied(&previous) || again.as_ref().is_some_and(is_copied)) {
             return SegmentKind::CaptureDuplicate;
         }
@@ -246,10 +216,7 @@ impl Connection {
         }
         let loss_state = &mut loss_state.sides[side];
         loss_state.retransmitted += 1;
-        loss_state.last_retransmitted = Some(InFlight {
-            end,
-            sent: Sent::new(segment),
-        });
+        loss_state.last_retransmitted = Some(InFlight { end, sent: Sent::new(segment) });
         loss_state.newest = Some((end, segment.timestamp.0));
         SegmentKind::Retransmitted(delay)
     }
@@ -264,25 +231,18 @@ impl Connection {
         let previous = std::mem::replace(&mut self.endpoints[side].pure_ack, pure_ack);
         // `last` guards against wrap-around of the 16-bit clock of `PureAck`.
         previous.is_same(pure_ack)
-            && pure_ack
-                .since(previous)
-                .max(segment.time.saturating_since(self.last))
-                <= Sent::longest_copy_gap(segment)
-            && (segment.ip_id != 0
-                || (self.flags.has(ConnectionFlags::COPIED) && !segment.is_marked_original()))
+            && pure_ack.since(previous).max(segment.time.saturating_since(self.last)) <= Sent::longest_copy_gap(segment)
+            && (segment.ip_id != 0 || (self.flags.has(ConnectionFlags::COPIED) && !segment.is_marked_original()))
     }
 
     /// Whether a segment repeats at most the last byte, with nothing in flight or a zero window of the other side.
     fn is_probe(&self, side: usize, segment: &Segment, end: u32) -> bool {
         let endpoint = &self.endpoints[side];
-        let last_byte =
-            segment.payload_len <= 1 && !segment.flags().any(TcpFlags::FIN) && end == endpoint.next;
+        let last_byte = segment.payload_len <= 1 && !segment.flags().any(TcpFlags::FIN) && end == endpoint.next;
         let nothing_in_flight = endpoint.flags.has(EndpointFlags::ACKED)
             && !after(endpoint.next, endpoint.acked)
             && !endpoint.flags.has(EndpointFlags::FIN);
-        let closed = self.endpoints[1 - side]
-            .flags
-            .has(EndpointFlags::ZERO_WINDOW);
+        let closed = self.endpoints[1 - side].flags.has(EndpointFlags::ZERO_WINDOW);
         last_byte && (nothing_in_flight || closed)
     }
 
@@ -292,10 +252,7 @@ impl Connection {
         self.windows
             .as_mut()
             .and_then(|windows| windows.sides[side].find(seq).copied())
-            .unwrap_or(InFlight {
-                end: endpoint.next,
-                sent: endpoint.recent,
-            })
+            .unwrap_or(InFlight { end: endpoint.next, sent: endpoint.recent })
     }
 
     /// Records `segment` as the newest transmission of `start..end`.
@@ -317,13 +274,7 @@ impl Connection {
     /// Handles the acknowledgement number of `segment`, sent by `side`.
     // Inlined for the same reason as `sent`.
     #[inline(always)]
-    pub(crate) fn acknowledge(
-        &mut self,
-        side: usize,
-        segment: &Segment,
-        tally: &mut Tally,
-        pool: &mut Pool,
-    ) {
+    pub(crate) fn acknowledge(&mut self, side: usize, segment: &Segment, tally: &mut Tally, pool: &mut Pool) {
         let other = 1 - side;
         let endpoint = &self.endpoints[other];
         let ack = segment.ack;
@@ -333,8 +284,7 @@ impl Connection {
                 return;
             }
             // Nothing follows a FIN: the number is of another connection.
-            let may_follow =
-                endpoint.flags.has(EndpointFlags::ACKED) & !endpoint.flags.has(EndpointFlags::FIN);
+            let may_follow = endpoint.flags.has(EndpointFlags::ACKED) & !endpoint.flags.has(EndpointFlags::FIN);
             if beyond > 0 && may_follow {
                 self.note_unseen_data(other, segment, pool);
             }
@@ -356,13 +306,7 @@ impl Connection {
     #[cold]
     fn note_unseen_data(&mut self, side: usize, segment: &Segment, pool: &mut Pool) {
         let endpoint = &mut self.endpoints[side];
-        let hole = Hole {
-            from: endpoint.next,
-            to: segment.ack,
-            by: Sent::unseen(segment),
-            by_ack: true,
-            acked: false,
-        };
+        let hole = Hole { from: endpoint.next, to: segment.ack, by: Sent::unseen(segment), by_ack: true, acked: false };
         endpoint.next = segment.ack;
         endpoint.recent = hole.by;
         endpoint.flags.set(EndpointFlags::OPENING, false);

@@ -160,9 +160,7 @@ impl Table {
     #[inline(never)]
     fn look_up(&mut self, segment: &Segment, v6: Option<[Address; 2]>) -> u32 {
         let hash = segment.key.hash;
-        let found = self.index.find(index_hash(hash), |&at| {
-            self.has_key(&self.connections[at as usize], segment, v6)
-        });
+        let found = self.index.find(index_hash(hash), |&at| self.has_key(&self.connections[at as usize], segment, v6));
         let Some(&at) = found else {
             return NONE;
         };
@@ -171,22 +169,11 @@ impl Table {
     }
 
     #[inline(always)]
-    fn has_key(
-        &self,
-        connection: &Connection,
-        segment: &Segment,
-        v6: Option<[Address; 2]>,
-    ) -> bool {
+    fn has_key(&self, connection: &Connection, segment: &Segment, v6: Option<[Address; 2]>) -> bool {
         connection.ports == segment.key.ports
             && match v6 {
-                None => {
-                    connection.addresses == segment.key.addresses
-                        && !connection.flags.has(ConnectionFlags::V6)
-                }
-                Some(v6) => {
-                    connection.flags.has(ConnectionFlags::V6)
-                        && self.v6[connection.addresses as usize] == v6
-                }
+                None => connection.addresses == segment.key.addresses && !connection.flags.has(ConnectionFlags::V6),
+                Some(v6) => connection.flags.has(ConnectionFlags::V6) && self.v6[connection.addresses as usize] == v6,
             }
     }
 
@@ -224,12 +211,7 @@ impl Table {
 
     /// Place of the connection whose initiator has the initial sequence number `isn`, among more than [`CHAIN_SCAN`]
     /// with the flow key of `segment`.
-    pub(crate) fn find_by_isn(
-        &self,
-        segment: &Segment,
-        v6: Option<[Address; 2]>,
-        isn: u32,
-    ) -> Option<u32> {
+    pub(crate) fn find_by_isn(&self, segment: &Segment, v6: Option<[Address; 2]>, isn: u32) -> Option<u32> {
         let at = *self.by_isn.get(&(segment.key.hash, isn))?;
         let has_key = self.has_key(&self.connections[at as usize], segment, v6);
         has_key.then_some(at)
@@ -297,9 +279,7 @@ impl Table {
             self.index.insert_unique(index_hash(hash), at, hash_of);
         } else {
             self.repoint(hash, newest, at);
-            self.connections[newest as usize]
-                .flags
-                .add(ConnectionFlags::SUPERSEDED);
+            self.connections[newest as usize].flags.add(ConnectionFlags::SUPERSEDED);
         }
         at
     }
@@ -326,8 +306,7 @@ impl Table {
             let connection = &self.connections[at as usize];
             connection.older != NONE || connection.flags.has(ConnectionFlags::SUPERSEDED)
         };
-        let (chained, unchained): (Vec<u32>, Vec<u32>) =
-            places.iter().partition(|&&at| is_chained(at));
+        let (chained, unchained): (Vec<u32>, Vec<u32>) = places.iter().partition(|&&at| is_chained(at));
         self.unlink_chained(&chained);
         if unchained.len() < self.connections.len() / SCAN_FRACTION {
             for at in unchained {
@@ -358,9 +337,8 @@ impl Table {
             if !going.contains(&at) {
                 continue;
             }
-            let found = self.index.find_entry(index_hash(hash), |&head| {
-                same_key(&self.connections, &self.v6, head, at)
-            });
+            let found =
+                self.index.find_entry(index_hash(hash), |&head| same_key(&self.connections, &self.v6, head, at));
             let Ok(mut entry) = found else {
                 debug_assert!(false, "a connection is in the index or behind one that is");
                 continue;
@@ -402,11 +380,7 @@ impl Table {
     /// Removes a connection from its place; the index keeps its entry.
     pub(crate) fn take(&mut self, at: u32) -> Connection {
         let place = &mut self.connections[at as usize];
-        let connection = Connection {
-            windows: place.windows.take(),
-            loss_state: place.loss_state.take(),
-            ..*place
-        };
+        let connection = Connection { windows: place.windows.take(), loss_state: place.loss_state.take(), ..*place };
         place.flags = ConnectionFlags::VACANT;
         place.older = NONE;
         connection
@@ -448,10 +422,7 @@ fn same_key(connections: &[Connection], v6: &[[Address; 2]], a: u32, b: u32) -> 
 
 /// Hash of a connection's flow key; recomputed when needed, because storing it would take 8 bytes per connection.
 fn hash_of(hasher: &FlowKeyHasher, v6: &[[Address; 2]], connection: &Connection) -> u32 {
-    let v6 = connection
-        .flags
-        .has(ConnectionFlags::V6)
-        .then(|| v6[connection.addresses as usize]);
+    let v6 = connection.flags.has(ConnectionFlags::V6).then(|| v6[connection.addresses as usize]);
     hasher.hash(connection.addresses, connection.ports, v6)
 }
 
@@ -482,12 +453,7 @@ mod tests {
             options: &[],
             payload: &[],
         };
-        let meta = PacketMeta {
-            time: Instant::ZERO,
-            wire_len: 54,
-            ip_id: 0,
-            ttl: 64,
-        };
+        let meta = PacketMeta { time: Instant::ZERO, wire_len: 54, ip_id: 0, ttl: 64 };
         let host = Address::v4([0; 4]);
         let mut batch = Batch::with_capacity(1);
         batch.push(meta, &tcp, || hasher.key((host, port), (host, 0)));
@@ -497,12 +463,7 @@ mod tests {
     /// Begins a connection with the flow key of `segment`, even if there is one already.
     fn begin(table: &mut Table, segment: &Segment) -> u32 {
         let newest = table.newest(segment, None);
-        table.insert(
-            Connection::new(segment, CLIENT),
-            segment.key.hash,
-            None,
-            newest,
-        )
+        table.insert(Connection::new(segment, CLIENT), segment.key.hash, None, newest)
     }
 
     proptest! {

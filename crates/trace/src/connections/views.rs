@@ -167,10 +167,7 @@ impl Connections {
         if is_first && view.synacks > 0 && !has_same {
             // Two connections after all.
             for view in [other, at] {
-                self.table
-                    .get_mut(view)
-                    .flags
-                    .take(ConnectionFlags::LATER_VIEW);
+                self.table.get_mut(view).flags.take(ConnectionFlags::LATER_VIEW);
             }
         } else {
             let flags = &mut self.table.get_mut(other).flags;

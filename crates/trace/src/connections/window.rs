@@ -40,11 +40,7 @@ impl Hole {
     /// within `longest` of the segment that left the hole.
     pub(crate) fn was_overtaken(&self, segment: &Segment, newest: Sent, longest: Nanos) -> bool {
         let is_recent = CompactTime::at(segment.time).since(newest.at) <= COMPARABLE;
-        let later = if self.by_ack && is_recent {
-            newest
-        } else {
-            self.by
-        };
+        let later = if self.by_ack && is_recent { newest } else { self.by };
         if segment.ip_id != 0 && later.ip_id != 0 && segment.ip_id != later.ip_id {
             // Counters may be random or shared with other connections: only a small step shows the order.
             let behind = later.ip_id.wrapping_sub(segment.ip_id);
@@ -85,20 +81,14 @@ impl Window {
         if self.flight.len() == FLIGHT {
             self.flight.pop_front();
         }
-        let at = self
-            .flight
-            .partition_point(|other| after(sent.end, other.end));
+        let at = self.flight.partition_point(|other| after(sent.end, other.end));
         self.flight.insert(at, sent);
     }
 
     /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data
     /// that the capture lacks, or has later.
     pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
-        while self
-            .flight
-            .front()
-            .is_some_and(|sent| !after(sent.end, acked))
-        {
+        while self.flight.front().is_some_and(|sent| !after(sent.end, acked)) {
             self.flight.pop_front();
         }
         let mut unseen = 0;
@@ -133,11 +123,7 @@ impl Window {
         let mut i = 0;
         while i < self.holes.len() {
             let hole = self.holes[i];
-            let start = if after(from, hole.from) {
-                from
-            } else {
-                hole.from
-            };
+            let start = if after(from, hole.from) { from } else { hole.from };
             let end = if after(hole.to, to) { to } else { hole.to };
             let common = distance(end, start);
             if common <= 0 {
@@ -203,10 +189,7 @@ impl Windows {
 /// Unused windows, so that connections reuse them without calling the allocator.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    #[expect(
-        clippy::vec_box,
-        reason = "boxes move between the pool and connections without copying their contents"
-    )]
+    #[expect(clippy::vec_box, reason = "boxes move between the pool and connections without copying their contents")]
     free: Vec<Box<Windows>>,
     /// Memory of all windows, used or not, bytes.
     bytes: usize,

@@ -50,12 +50,7 @@ pub(super) struct CostCounts {
 impl CostCounts {
     /// Records a completed attempt with the backoff series that fit its SYNs and its SYN/ACKs, and the payload of its
     /// larger direction.
-    pub(super) fn record(
-        &mut self,
-        class: &Classification,
-        series: [Option<Candidates>; 2],
-        payload: u64,
-    ) {
+    pub(super) fn record(&mut self, class: &Classification, series: [Option<Candidates>; 2], payload: u64) {
         let mut waited = Nanos::ZERO;
         if class.has_loss() {
             waited = class.waited_for_loss;
@@ -106,10 +101,7 @@ impl CostCounts {
         let all: u64 = single.iter().chain(&several).sum();
         let of_rto = |counts: &[u64; SERIES.len()], initial: u64| -> u64 {
             let known = SERIES.iter().zip(counts);
-            known
-                .filter(|(series, _)| series.initial_s() == initial)
-                .map(|(_, count)| count)
-                .sum()
+            known.filter(|(series, _)| series.initial_s() == initial).map(|(_, count)| count).sum()
         };
         let mut rtos: Vec<InitialRto> = Vec::new();
         for (i, series) in SERIES.iter().enumerate() {
@@ -174,10 +166,7 @@ impl CostCounts {
                 "No expected wait: a middlebox drops SYNs for what they carry, every time, and the model has independent losses.",
             );
         } else if self.with_loss < FEWEST {
-            reason(
-                true,
-                "No expected wait: fewer than ten connections lost a SYN or SYN/ACK.",
-            );
+            reason(true, "No expected wait: fewer than ten connections lost a SYN or SYN/ACK.");
         } else {
             reason(
                 initial_rtos.is_empty(),
@@ -188,14 +177,9 @@ impl CostCounts {
             rtt.mean.is_none(),
             "No response times: no round-trip time was measured, since no handshake without a repeated packet was captured in both directions.",
         );
-        reason(
-            packet_loss.is_none(),
-            "No loss of data: no segment with data or FIN was captured.",
-        );
+        reason(packet_loss.is_none(), "No loss of data: no segment with data or FIN was captured.");
         let sizes = match (expected_wait_s, rtt.mean) {
-            (Some(expected), Some(rtt_s)) => {
-                self.sizes(expected, rtt_s, packet_loss.unwrap_or(0.0))
-            }
+            (Some(expected), Some(rtt_s)) => self.sizes(expected, rtt_s, packet_loss.unwrap_or(0.0)),
             _ => Vec::new(),
         };
         Some(ExpectedCost {
@@ -203,8 +187,7 @@ impl CostCounts {
             handshake_loss,
             packet_loss,
             rtt_s: rtt.mean,
-            expected_wait_like_data_s: packet_loss
-                .and_then(|loss| wait(Path::like_other_packets(loss))),
+            expected_wait_like_data_s: packet_loss.and_then(|loss| wait(Path::like_other_packets(loss))),
             initial_rtos,
             unknown_rto: self.unknown_rto,
             initial_window: INITIAL_WINDOW,
@@ -250,10 +233,7 @@ impl CostCounts {
 
 impl InitialRto {
     fn backoff(&self) -> gentle_model::Backoff {
-        gentle_model::Backoff::Doubling {
-            linear: self.linear,
-            retries: RETRIES,
-        }
+        gentle_model::Backoff::Doubling { linear: self.linear, retries: RETRIES }
     }
 }
 

@@ -36,10 +36,7 @@ impl Contribution {
     pub(crate) fn of(connection: &Connection, side: usize) -> Contribution {
         let endpoint = &connection.endpoints[side];
         let handshake = [connection.syns, connection.synacks][side];
-        let copies = connection
-            .loss_state
-            .as_ref()
-            .map_or(0, |loss_state| loss_state.sides[side].handshake_copies);
+        let copies = connection.loss_state.as_ref().map_or(0, |loss_state| loss_state.sides[side].handshake_copies);
         let (of_handshake, of_data) = connection.delay_sums(side);
         let handshake_again = connection.handshake_retransmissions(side);
         let saturated = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -80,9 +77,7 @@ impl Sums {
             segments: self.segments.saturating_add(other.segments),
             retransmitted: self.retransmitted.saturating_add(other.retransmitted),
             handshake: self.handshake.saturating_add(other.handshake),
-            handshake_retransmitted: self
-                .handshake_retransmitted
-                .saturating_add(other.handshake_retransmitted),
+            handshake_retransmitted: self.handshake_retransmitted.saturating_add(other.handshake_retransmitted),
             delay_with_loss: self.delay_with_loss.plus(other.delay_with_loss),
             delay_without_loss: self.delay_without_loss.plus(other.delay_without_loss),
         }
@@ -103,22 +98,16 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 impl DirectionSums {
     /// Adds a connection that passes the filters.
     pub(crate) fn record(&mut self, contributions: &[Contribution; 2]) {
-        for Contribution {
-            segments: sent,
-            retransmissions: again,
-        } in contributions.iter().filter(|it| it.segments.segments > 0)
+        for Contribution { segments: sent, retransmissions: again } in
+            contributions.iter().filter(|it| it.segments.segments > 0)
         {
             let sums = self.of(usize::from(sent.direction));
             sums.segments += u64::from(sent.segments);
             sums.retransmitted += u64::from(again.retransmitted);
             sums.handshake += u64::from(sent.handshake);
             sums.handshake_retransmitted += u64::from(again.handshake);
-            if again.handshake > 0 {
-                &mut sums.delay_with_loss
-            } else {
-                &mut sums.delay_without_loss
-            }
-            .record(again.delay);
+            if again.handshake > 0 { &mut sums.delay_with_loss } else { &mut sums.delay_without_loss }
+                .record(again.delay);
         }
     }
 
@@ -177,14 +166,8 @@ impl DirectionSums {
                     // rate.
                     utilization: rate.map(|rate| rate_bps / rate.bits_per_second() as f64),
                     packet_retransmission_probability: ratio(sums.retransmitted, sums.segments),
-                    syn_share_of_retransmissions: ratio(
-                        sums.handshake_retransmitted,
-                        sums.retransmitted,
-                    ),
-                    syn_retransmission_probability: ratio(
-                        sums.handshake_retransmitted,
-                        sums.handshake,
-                    ),
+                    syn_share_of_retransmissions: ratio(sums.handshake_retransmitted, sums.retransmitted),
+                    syn_retransmission_probability: ratio(sums.handshake_retransmitted, sums.handshake),
                     retransmission_delay_sum_s: RetransmissionDelay {
                         all: detail.all.mean,
                         with_handshake_loss: detail.with_handshake_loss.mean,

@@ -129,18 +129,15 @@ mod by_party {
 
     pub(super) fn serialize<S: Serializer>(parties: &ByParty, to: S) -> Result<S::Ok, S::Error> {
         let entries = parties.iter();
-        let mut list: Vec<(Host, u16, u64)> = entries
-            .map(|(&(address, port), &attempts)| (Host(address), port, attempts))
-            .collect();
+        let mut list: Vec<(Host, u16, u64)> =
+            entries.map(|(&(address, port), &attempts)| (Host(address), port, attempts)).collect();
         list.sort_unstable();
         to.collect_seq(list)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ByParty, D::Error> {
         let list = Vec::<(Host, u16, u64)>::deserialize(from)?.into_iter();
-        Ok(list
-            .map(|(Host(address), port, attempts)| ((address, port), attempts))
-            .collect())
+        Ok(list.map(|(Host(address), port, attempts)| ((address, port), attempts)).collect())
     }
 }
 
@@ -170,9 +167,8 @@ impl Failures {
         }
         for decided in &mut self.decided {
             let parties = std::mem::take(&mut decided.parties).into_iter();
-            decided.parties = parties
-                .map(|((address, port), attempts)| ((replacement(address), port), attempts))
-                .collect();
+            decided.parties =
+                parties.map(|((address, port), attempts)| ((replacement(address), port), attempts)).collect();
         }
     }
 
@@ -207,9 +203,7 @@ impl Failures {
             let server = (failure.server, failure.port);
             let reason = if parties.scans(failure.client) {
                 Reason::Scan
-            } else if may_flood(failure, parties)
-                && (flooded.contains(&server) || self.is_known_flood(server))
-            {
+            } else if may_flood(failure, parties) && (flooded.contains(&server) || self.is_known_flood(server)) {
                 Reason::Flood
             } else {
                 match failure.outcome {
@@ -234,20 +228,14 @@ impl Failures {
             };
             let decided = &mut self.decided[reason as usize];
             decided.attempts += 1;
-            let party = if reason == Reason::Scan {
-                (failure.client, 0)
-            } else {
-                server
-            };
+            let party = if reason == Reason::Scan { (failure.client, 0) } else { server };
             *decided.parties.entry(party).or_default() += 1;
         }
     }
 
     /// Whether an early decision found the server to be flooded.
     fn is_known_flood(&self, server: (Address, u16)) -> bool {
-        self.decided[Reason::Flood as usize]
-            .parties
-            .contains_key(&server)
+        self.decided[Reason::Flood as usize].parties.contains_key(&server)
     }
 
     /// Frees memory when it is short: decides early, and keeps only the parties that may be named.
@@ -267,11 +255,7 @@ impl Failures {
     }
 
     /// Attempts decided for `reason`; `show` formats a party.
-    pub(super) fn group(
-        &self,
-        reason: Reason,
-        show: impl Fn(Address, u16) -> String,
-    ) -> AttemptGroup {
+    pub(super) fn group(&self, reason: Reason, show: impl Fn(Address, u16) -> String) -> AttemptGroup {
         let decided = &self.decided[reason as usize];
         AttemptGroup {
             attempts: decided.attempts,
@@ -279,10 +263,7 @@ impl Failures {
             most: decided
                 .most(NAMED)
                 .into_iter()
-                .map(|((address, port), attempts)| NamedParty {
-                    name: show(address, port),
-                    attempts,
-                })
+                .map(|((address, port), attempts)| NamedParty { name: show(address, port), attempts })
                 .collect(),
         }
     }
@@ -294,19 +275,13 @@ const KEPT: usize = 100;
 impl Decided {
     /// The `n` parties with most attempts, in descending order.
     fn most(&self, n: usize) -> Vec<((Address, u16), u64)> {
-        let mut all: Vec<_> = self
-            .parties
-            .iter()
-            .map(|(&party, &attempts)| (Reverse(attempts), party))
-            .collect();
+        let mut all: Vec<_> = self.parties.iter().map(|(&party, &attempts)| (Reverse(attempts), party)).collect();
         if n < all.len() {
             all.select_nth_unstable(n);
             all.truncate(n);
         }
         all.sort_unstable();
-        all.into_iter()
-            .map(|(Reverse(attempts), party)| (party, attempts))
-            .collect()
+        all.into_iter().map(|(Reverse(attempts), party)| (party, attempts)).collect()
     }
 }
 
@@ -319,23 +294,15 @@ fn may_flood(failure: &Failure, parties: &PartyCounts) -> bool {
 /// Servers under a SYN flood.
 fn flooded(failures: &[Failure], parties: &PartyCounts) -> HashSet<(Address, u16)> {
     let mut servers: HashMap<(Address, u16), (u64, u32, u32)> = HashMap::new();
-    for failure in failures
-        .iter()
-        .filter(|failure| may_flood(failure, parties))
-    {
-        let (attempts, first, last) =
-            servers
-                .entry((failure.server, failure.port))
-                .or_insert((0, u32::MAX, 0));
+    for failure in failures.iter().filter(|failure| may_flood(failure, parties)) {
+        let (attempts, first, last) = servers.entry((failure.server, failure.port)).or_insert((0, u32::MAX, 0));
         *attempts += 1;
         *first = failure.at.min(*first);
         *last = failure.at.max(*last);
     }
     servers
         .into_iter()
-        .filter(|&(_, (attempts, first, last))| {
-            attempts >= FLOOD && attempts >= FLOOD_RATE * u64::from(last - first)
-        })
+        .filter(|&(_, (attempts, first, last))| attempts >= FLOOD && attempts >= FLOOD_RATE * u64::from(last - first))
         .map(|(server, _)| server)
         .collect()
 }

@@ -53,11 +53,7 @@ struct Split {
 
 impl Split {
     fn of(&mut self, established_with_data: bool) -> &mut Passed {
-        if established_with_data {
-            &mut self.established_with_data
-        } else {
-            &mut self.others
-        }
+        if established_with_data { &mut self.established_with_data } else { &mut self.others }
     }
 
     fn add(&mut self, other: &Split) {
@@ -108,18 +104,12 @@ pub(crate) struct Filters {
 /// Name and description of each filter.
 const FILTERS: [(&str, &str); 4] = [
     ("syn-seen", "connections of which no SYN was seen"),
-    (
-        "delay-45s",
-        "connections with more than 45 s of retransmission delay in a direction",
-    ),
+    ("delay-45s", "connections with more than 45 s of retransmission delay in a direction"),
     (
         "syn-flood",
         "connections of addresses with at least 1,000 connections without data and 1,000 times more of them than with data",
     ),
-    (
-        "established-with-data",
-        "connections without a full three-way handshake or without data",
-    ),
+    ("established-with-data", "connections without a full three-way handshake or without data"),
 ];
 
 impl Filters {
@@ -140,34 +130,21 @@ impl Filters {
 
     /// Records a closed connection.
     pub(crate) fn record(&mut self, closed: &ClosedConnection) {
-        let ClosedConnection {
-            connection,
-            addresses,
-            ..
-        } = closed;
+        let ClosedConnection { connection, addresses, .. } = closed;
         if !connection.flags.has(ConnectionFlags::SYN) {
             self.without_syn += 1;
             return;
         }
-        let contributions = [
-            Contribution::of(connection, 0),
-            Contribution::of(connection, 1),
-        ];
-        if contributions
-            .iter()
-            .any(|contribution| contribution.waits_longer_than(LONGEST_DELAY))
-        {
+        let contributions = [Contribution::of(connection, 0), Contribution::of(connection, 1)];
+        if contributions.iter().any(|contribution| contribution.waits_longer_than(LONGEST_DELAY)) {
             self.too_long.record(&contributions);
             return;
         }
         let has_data = connection.bytes.iter().any(|&bytes| bytes > 0);
         let places = self.flood.record(*addresses, has_data);
         let established_with_data = has_data && connection.flags.has(ConnectionFlags::ESTABLISHED);
-        self.undecided
-            .of(established_with_data)
-            .record(&contributions);
-        self.undecided_connections
-            .push(&contributions, places, established_with_data);
+        self.undecided.of(established_with_data).record(&contributions);
+        self.undecided_connections.push(&contributions, places, established_with_data);
         self.limit_memory();
     }
 
@@ -196,14 +173,11 @@ impl Filters {
         let sums = [&self.undecided, &self.decided, &self.benign];
         let of_sums = sums.into_iter().map(Split::directions);
         of_sums.max().max(Some(self.too_long.sums.directions())) <= Some(directions)
-            && self
-                .undecided_connections
-                .fits(self.flood.len(), directions)
+            && self.undecided_connections.fits(self.flood.len(), directions)
     }
 
     fn limit_memory(&mut self) {
-        let bytes =
-            self.undecided_connections.bytes_with_one_more() + self.flood.bytes_with_one_more();
+        let bytes = self.undecided_connections.bytes_with_one_more() + self.flood.bytes_with_one_more();
         if bytes > self.memory_limit {
             self.decide_early();
         } else {
@@ -258,12 +232,7 @@ impl Filters {
         let not_too_long = self.decided.all();
         let mut syn_seen = self.too_long.clone();
         syn_seen.add(&not_too_long);
-        let passed = [
-            syn_seen,
-            not_too_long,
-            self.benign.all(),
-            self.benign.established_with_data.clone(),
-        ];
+        let passed = [syn_seen, not_too_long, self.benign.all(), self.benign.established_with_data.clone()];
         let removed = [
             self.without_syn,
             passed[0].connections.saturating_sub(passed[1].connections),
@@ -279,11 +248,7 @@ impl Filters {
                 removed_connections: removed[i],
                 removed_addresses: (name == "syn-flood").then(|| self.flood.flooder_count()),
                 examples: if name == "syn-flood" {
-                    flooders
-                        .iter()
-                        .take(EXAMPLES)
-                        .map(|flooder| show(flooder.address))
-                        .collect()
+                    flooders.iter().take(EXAMPLES).map(|flooder| show(flooder.address)).collect()
                 } else {
                     Vec::new()
                 },

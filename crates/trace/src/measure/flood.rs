@@ -33,8 +33,7 @@ impl AddressCounts {
     }
 
     fn floods(&self) -> bool {
-        self.without_data >= FLOOD
-            && u64::from(self.without_data) >= FLOOD_RATIO * u64::from(self.with_data)
+        self.without_data >= FLOOD && u64::from(self.without_data) >= FLOOD_RATIO * u64::from(self.with_data)
     }
 
     /// Sort key: the most suspicious addresses come first and are forgotten last.
@@ -65,11 +64,7 @@ impl FloodDetector {
         let distinct = if places[0] == places[1] { 1 } else { 2 };
         for &place in &places[..distinct] {
             let counts = &mut self.addresses[place as usize];
-            let count = if has_data {
-                &mut counts.with_data
-            } else {
-                &mut counts.without_data
-            };
+            let count = if has_data { &mut counts.with_data } else { &mut counts.without_data };
             *count = count.saturating_add(1);
         }
         places
@@ -77,9 +72,7 @@ impl FloodDetector {
 
     /// Adds the counts of another trace; returns the places that its addresses get here.
     pub(super) fn add(&mut self, other: &FloodDetector) -> Vec<u32> {
-        self.forgotten_flooders = self
-            .forgotten_flooders
-            .saturating_add(other.forgotten_flooders);
+        self.forgotten_flooders = self.forgotten_flooders.saturating_add(other.forgotten_flooders);
         let mut places = Vec::with_capacity(other.addresses.len());
         for more in &other.addresses {
             let place = self.place(more.address);
@@ -157,12 +150,7 @@ impl FloodDetector {
     }
 
     fn place(&mut self, address: Address) -> u32 {
-        let FloodDetector {
-            hasher,
-            index,
-            addresses,
-            ..
-        } = self;
+        let FloodDetector { hasher, index, addresses, .. } = self;
         let entry = index.entry(
             hasher.hash_one(address),
             |&place| addresses[place as usize].address == address,
@@ -170,12 +158,7 @@ impl FloodDetector {
         );
         *entry
             .or_insert_with(|| {
-                addresses.push(AddressCounts {
-                    address,
-                    with_data: 0,
-                    without_data: 0,
-                    is_flooder: false,
-                });
+                addresses.push(AddressCounts { address, with_data: 0, without_data: 0, is_flooder: false });
                 (addresses.len() - 1) as u32
             })
             .get()
@@ -183,8 +166,7 @@ impl FloodDetector {
 
     /// Memory after one more connection between new addresses, bytes.
     pub(super) fn bytes_with_one_more(&self) -> usize {
-        hash_table_bytes(self.addresses.len() + 2, size_of::<u32>())
-            + list_bytes_with_one_more(&self.addresses)
+        hash_table_bytes(self.addresses.len() + 2, size_of::<u32>()) + list_bytes_with_one_more(&self.addresses)
     }
 }
 
@@ -226,12 +208,7 @@ mod tests {
                 let without_data = counts.map(|counts| counts.without_data);
                 assert_eq!(without_data, (i >= ALL - stay).then_some(i));
             }
-            assert!(
-                detector
-                    .addresses
-                    .iter()
-                    .all(|p| p.address != address(u32::MAX))
-            );
+            assert!(detector.addresses.iter().all(|p| p.address != address(u32::MAX)));
         }
     }
 

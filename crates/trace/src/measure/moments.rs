@@ -47,10 +47,6 @@ impl Moments {
             let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
             Z95 * (variance / n).sqrt()
         });
-        MeanOf {
-            n: self.n,
-            mean,
-            ci95,
-        }
+        MeanOf { n: self.n, mean, ci95 }
     }
 }

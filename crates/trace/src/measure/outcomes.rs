@@ -5,13 +5,9 @@ use super::extras::ExtrasCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
 use super::sample::Sample;
-use crate::connections::{
-    CLIENT, Classification, ClosedConnection, Connection, ConnectionFlags, SERVER,
-};
+use crate::connections::{CLIENT, Classification, ClosedConnection, Connection, ConnectionFlags, SERVER};
 use crate::options::{Options, VantagePoint};
-use crate::results::{
-    self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting,
-};
+use crate::results::{self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting};
 use crate::row::{Close, Outcome};
 use crate::tally::Distribution;
 use crate::tally::SeriesCounts;
@@ -122,9 +118,7 @@ impl Outcomes {
 
     /// Records a closed connection.
     pub(crate) fn record(&mut self, closed: &ClosedConnection) {
-        let ClosedConnection {
-            connection, close, ..
-        } = closed;
+        let ClosedConnection { connection, close, .. } = closed;
         if !connection.flags.has(ConnectionFlags::LATER_VIEW) {
             let data = &mut self.times.waited_for_data;
             *data += connection.waited_for_data();
@@ -145,11 +139,7 @@ impl Outcomes {
 
     /// Records an attempt whose connection is closed.
     fn attempt(&mut self, closed: &ClosedConnection) {
-        let ClosedConnection {
-            connection,
-            addresses,
-            close,
-        } = closed;
+        let ClosedConnection { connection, addresses, close } = closed;
         if connection.synacks > 0 {
             self.sample.record(connection.isn, connection.ports());
         }
@@ -159,12 +149,11 @@ impl Outcomes {
         let handshakes = &mut self.handshakes;
         let success = connection.flags.has(ConnectionFlags::ESTABLISHED);
         let again = connection.syns > 1;
-        let sent_again = connection.handshake_retransmissions(CLIENT) > 0
-            || connection.handshake_retransmissions(SERVER) > 0;
+        let sent_again =
+            connection.handshake_retransmissions(CLIENT) > 0 || connection.handshake_retransmissions(SERVER) > 0;
         handshakes.attempts_with_duplicate_syn += u64::from(again);
         handshakes.attempts_with_retransmission += u64::from(sent_again);
-        handshakes.outside_standard_intervals +=
-            u64::from(connection.flags.has(ConnectionFlags::OUTSIDE));
+        handshakes.outside_standard_intervals += u64::from(connection.flags.has(ConnectionFlags::OUTSIDE));
         if success {
             handshakes.successes += 1;
             handshakes.successes_with_duplicate_syn += u64::from(again);
@@ -217,13 +206,9 @@ impl Outcomes {
         repeats.in_vain += u64::from(class.repeats.in_vain);
         if class.outcome.is_complete() {
             let has_loss = class.has_loss();
-            let series = connection
-                .loss_state
-                .as_ref()
-                .map_or([None; 2], |loss_state| loss_state.series);
+            let series = connection.loss_state.as_ref().map_or([None; 2], |loss_state| loss_state.series);
             let [from_client, from_server] = connection.bytes;
-            self.cost
-                .record(class, series, from_client.max(from_server));
+            self.cost.record(class, series, from_client.max(from_server));
             counts.completed += 1;
             counts.one_sided += u64::from(class.outcome == Outcome::OneSided);
             counts.completed_with_loss += u64::from(has_loss);
@@ -257,14 +242,11 @@ impl Outcomes {
         } else {
             failed = connection.delay_sums(CLIENT).0;
             self.times.failed += failed;
-            let copies = connection
-                .loss_state
-                .as_ref()
-                .map_or(0, |loss_state| loss_state.sides[CLIENT].handshake_copies);
+            let copies =
+                connection.loss_state.as_ref().map_or(0, |loss_state| loss_state.sides[CLIENT].handshake_copies);
             let once = u32::from(connection.syns).saturating_sub(copies) <= 1;
             let port = connection.ports()[1];
-            self.failures
-                .record(addresses, port, class, once, connection.first);
+            self.failures.record(addresses, port, class, once, connection.first);
         }
         self.parties.record(connection, addresses, class, failed);
     }
@@ -284,30 +266,12 @@ impl Outcomes {
         let (counts, more) = (&mut self.handshakes, other.handshakes);
         sum(&mut counts.successes, more.successes);
         sum(&mut counts.failures, more.failures);
-        sum(
-            &mut counts.attempts_with_duplicate_syn,
-            more.attempts_with_duplicate_syn,
-        );
-        sum(
-            &mut counts.successes_with_duplicate_syn,
-            more.successes_with_duplicate_syn,
-        );
-        sum(
-            &mut counts.failures_with_duplicate_syn,
-            more.failures_with_duplicate_syn,
-        );
-        sum(
-            &mut counts.outside_standard_intervals,
-            more.outside_standard_intervals,
-        );
-        sum(
-            &mut counts.attempts_with_retransmission,
-            more.attempts_with_retransmission,
-        );
-        sum(
-            &mut counts.successes_with_retransmission,
-            more.successes_with_retransmission,
-        );
+        sum(&mut counts.attempts_with_duplicate_syn, more.attempts_with_duplicate_syn);
+        sum(&mut counts.successes_with_duplicate_syn, more.successes_with_duplicate_syn);
+        sum(&mut counts.failures_with_duplicate_syn, more.failures_with_duplicate_syn);
+        sum(&mut counts.outside_standard_intervals, more.outside_standard_intervals);
+        sum(&mut counts.attempts_with_retransmission, more.attempts_with_retransmission);
+        sum(&mut counts.successes_with_retransmission, more.successes_with_retransmission);
         sum(&mut counts.syns_of_successes, more.syns_of_successes);
 
         let (counts, more) = (&mut self.inferred, other.inferred);
@@ -316,18 +280,9 @@ impl Outcomes {
         sum(&mut counts.completed_with_loss, more.completed_with_loss);
         sum(&mut counts.late, more.late);
         sum(&mut counts.put_off, more.put_off);
-        sum(
-            &mut counts.completed_after_challenge,
-            more.completed_after_challenge,
-        );
-        sum(
-            &mut counts.completed_after_refusal,
-            more.completed_after_refusal,
-        );
-        sum(
-            &mut counts.completed_after_reset,
-            more.completed_after_reset,
-        );
+        sum(&mut counts.completed_after_challenge, more.completed_after_challenge);
+        sum(&mut counts.completed_after_refusal, more.completed_after_refusal);
+        sum(&mut counts.completed_after_reset, more.completed_after_reset);
         sum(&mut counts.held, more.held);
         sum(&mut counts.seen_twice, more.seen_twice);
         sum(&mut counts.without_syn, more.without_syn);
@@ -347,14 +302,8 @@ impl Outcomes {
         sum_of(&mut times.waited_with_loss, more.waited_with_loss);
         sum_of(&mut times.waited_for_data, more.waited_for_data);
         sum_of(&mut times.put_off, more.put_off);
-        sum_of(
-            &mut times.completed_after_challenge,
-            more.completed_after_challenge,
-        );
-        sum_of(
-            &mut times.completed_after_refusal,
-            more.completed_after_refusal,
-        );
+        sum_of(&mut times.completed_after_challenge, more.completed_after_challenge);
+        sum_of(&mut times.completed_after_refusal, more.completed_after_refusal);
         sum_of(&mut times.completed_after_reset, more.completed_after_reset);
         sum_of(&mut times.held, more.held);
         sum_of(&mut times.failed, more.failed);
@@ -458,9 +407,7 @@ impl Outcomes {
         let server = |reason| failures.group(reason, &show_server);
         let counts = self.inferred;
         let answered = counts.completed.saturating_add(failures.half_open);
-        let with_loss = counts
-            .completed_with_loss
-            .saturating_add(failures.half_open_with_loss);
+        let with_loss = counts.completed_with_loss.saturating_add(failures.half_open_with_loss);
         results::Outcomes {
             answered,
             completed: counts.completed,
@@ -502,11 +449,7 @@ impl Outcomes {
 
     /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.
     pub(crate) fn expected_cost(&self, retransmissions: &Retransmissions) -> Option<ExpectedCost> {
-        self.cost.result(
-            &self.round_trips[2].quantiles(),
-            retransmissions,
-            self.extras.explain_losses(),
-        )
+        self.cost.result(&self.round_trips[2].quantiles(), retransmissions, self.extras.explain_losses())
     }
 
     /// Time lost by waiting for retransmissions.

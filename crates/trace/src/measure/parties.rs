@@ -98,12 +98,8 @@ impl From<PartyCounts> for Kept {
         let servers = counts.servers.into_iter();
         let clients = counts.clients.into_iter();
         let mut kept = Kept {
-            servers: servers
-                .map(|((address, port), loss)| (Host(address), port, loss))
-                .collect(),
-            clients: clients
-                .map(|(address, loss)| (Host(address), loss))
-                .collect(),
+            servers: servers.map(|((address, port), loss)| (Host(address), port, loss)).collect(),
+            clients: clients.map(|(address, loss)| (Host(address), loss)).collect(),
         };
         kept.servers.sort_unstable();
         kept.clients.sort_unstable();
@@ -116,12 +112,8 @@ impl From<Kept> for PartyCounts {
         let servers = kept.servers.into_iter();
         let clients = kept.clients.into_iter();
         PartyCounts {
-            servers: servers
-                .map(|(Host(address), port, loss)| ((address, port), loss))
-                .collect(),
-            clients: clients
-                .map(|(Host(address), loss)| (address, loss))
-                .collect(),
+            servers: servers.map(|(Host(address), port, loss)| ((address, port), loss)).collect(),
+            clients: clients.map(|(Host(address), loss)| (address, loss)).collect(),
             alive: HashSet::new(),
         }
     }
@@ -179,12 +171,8 @@ impl PartyCounts {
     pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         let servers = std::mem::take(&mut self.servers).into_iter();
         let clients = std::mem::take(&mut self.clients).into_iter();
-        self.servers = servers
-            .map(|((address, port), loss)| ((replacement(address), port), loss))
-            .collect();
-        self.clients = clients
-            .map(|(address, loss)| (replacement(address), loss))
-            .collect();
+        self.servers = servers.map(|((address, port), loss)| ((replacement(address), port), loss)).collect();
+        self.clients = clients.map(|(address, loss)| (replacement(address), loss)).collect();
     }
 
     /// Updates the set of hosts for [`PartyCounts::is_alive`].
@@ -200,32 +188,25 @@ impl PartyCounts {
 
     /// Whether only the clients' side of the server's connections was captured.
     pub(super) fn is_unseen(&self, server: (Address, u16)) -> bool {
-        self.servers
-            .get(&server)
-            .is_some_and(|loss| loss.facts.unseen && !loss.facts.seen)
+        self.servers.get(&server).is_some_and(|loss| loss.facts.unseen && !loss.facts.seen)
     }
 
     /// Whether the client's failed attempts go to many servers and ports.
     pub(super) fn scans(&self, client: Address) -> bool {
         self.clients.get(&client).is_some_and(|loss| {
-            loss.facts.tried.count_ones() >= SCAN_BITS
-                && loss.failures.saturating_mul(SCAN_SHARE) >= loss.attempts
+            loss.facts.tried.count_ones() >= SCAN_BITS && loss.failures.saturating_mul(SCAN_SHARE) >= loss.attempts
         })
     }
 
     /// Whether the client has completed a handshake.
     pub(super) fn has_completed(&self, client: Address) -> bool {
-        self.clients
-            .get(&client)
-            .is_some_and(|loss| loss.failures < loss.attempts)
+        self.clients.get(&client).is_some_and(|loss| loss.failures < loss.attempts)
     }
 
     /// Memory after one more server and client, bytes.
     pub(crate) fn bytes_with_one_more(&self) -> usize {
-        hash_table_bytes(
-            self.servers.len() + 1,
-            size_of::<((Address, u16), PartyLoss)>(),
-        ) + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, PartyLoss)>())
+        hash_table_bytes(self.servers.len() + 1, size_of::<((Address, u16), PartyLoss)>())
+            + hash_table_bytes(self.clients.len() + 1, size_of::<(Address, PartyLoss)>())
     }
 
     /// Keeps the parties that lose most, as many as fit into `bytes` with one more of each.
@@ -247,24 +228,16 @@ impl PartyCounts {
             prefixes.entry(prefix(*server)).or_default().add(loss);
         }
         Top {
-            servers: first(n, self.servers.iter(), |&(server, port)| {
-                show_server(server, port)
-            }),
+            servers: first(n, self.servers.iter(), |&(server, port)| show_server(server, port)),
             clients: first(n, self.clients.iter(), |&client| show(client)),
-            prefixes: first(n, prefixes.iter(), |&(network, length)| {
-                show_prefix(network, length)
-            }),
+            prefixes: first(n, prefixes.iter(), |&(network, length)| show_prefix(network, length)),
         }
     }
 }
 
 /// Network of an address, with the prefix length.
 fn prefix(address: Address) -> (Address, usize) {
-    let (length, bytes) = if address.is_v4() {
-        (PREFIX_V4, 12 + PREFIX_V4 / 8)
-    } else {
-        (PREFIX_V6, PREFIX_V6 / 8)
-    };
+    let (length, bytes) = if address.is_v4() { (PREFIX_V4, 12 + PREFIX_V4 / 8) } else { (PREFIX_V6, PREFIX_V6 / 8) };
     let mut network = address;
     network.0[bytes..].fill(0);
     (network, length)
@@ -276,15 +249,9 @@ fn first<'a, K: Ord + 'a>(
     all: impl Iterator<Item = (&'a K, &'a PartyLoss)>,
     name: impl Fn(&K) -> String,
 ) -> Vec<TopEntry> {
-    let mut losers: Vec<_> = all
-        .filter(|(_, loss)| loss.lost > Nanos::ZERO || loss.failed > Nanos::ZERO)
-        .collect();
+    let mut losers: Vec<_> = all.filter(|(_, loss)| loss.lost > Nanos::ZERO || loss.failed > Nanos::ZERO).collect();
     losers.sort_unstable_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-    losers
-        .into_iter()
-        .take(n)
-        .map(|(key, loss)| loss.entry(name(key)))
-        .collect()
+    losers.into_iter().take(n).map(|(key, loss)| loss.entry(name(key))).collect()
 }
 
 fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, PartyLoss>, bytes: usize) {
@@ -292,10 +259,7 @@ fn keep<K: Ord + Hash + Copy>(map: &mut HashMap<K, PartyLoss>, bytes: usize) {
     if map.len() <= room {
         return;
     }
-    let mut all: Vec<(Reverse<PartyLoss>, K)> = map
-        .iter()
-        .map(|(&key, &loss)| (Reverse(loss), key))
-        .collect();
+    let mut all: Vec<(Reverse<PartyLoss>, K)> = map.iter().map(|(&key, &loss)| (Reverse(loss), key)).collect();
     if room < all.len() {
         all.select_nth_unstable(room);
         all.truncate(room);
@@ -313,10 +277,7 @@ mod tests {
         let name = |i: u32| Address::v4(i.to_be_bytes());
         let mut all = PartyCounts::default();
         for i in 0..ALL {
-            let loss = PartyLoss {
-                lost: Nanos(i.into()),
-                ..PartyLoss::default()
-            };
+            let loss = PartyLoss { lost: Nanos(i.into()), ..PartyLoss::default() };
             all.servers.insert((name(i), 80), loss);
             all.clients.insert(name(i), loss);
         }

@@ -20,8 +20,7 @@ impl Sample {
         let (client, server) = (u64::from(isn[0]), u64::from(isn[1]));
         let (from, to) = (u64::from(ports[0]), u64::from(ports[1]));
         // Multiplication by 2^64 divided by the golden ratio, and the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
-        let mut hash =
-            (client << 32 | server) ^ (from << 16 | to).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut hash = (client << 32 | server) ^ (from << 16 | to).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^= hash >> 31;
@@ -37,9 +36,7 @@ impl Sample {
     /// Replaces the hashes, so that only who has the same key can compare them.
     pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
         let hashes = self.0.iter();
-        self.0 = hashes
-            .map(|hash| anonymizer.tag_number(&hash.to_le_bytes()))
-            .collect();
+        self.0 = hashes.map(|hash| anonymizer.tag_number(&hash.to_le_bytes())).collect();
     }
 
     /// The hashes in the sample.

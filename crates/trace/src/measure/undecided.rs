@@ -44,10 +44,7 @@ struct Kept {
 impl From<UndecidedConnections> for Kept {
     fn from(undecided: UndecidedConnections) -> Kept {
         let records = &undecided.records;
-        fn column<T>(
-            records: &[UndecidedConnection],
-            of: impl Fn(&UndecidedConnection) -> T,
-        ) -> Vec<T> {
+        fn column<T>(records: &[UndecidedConnection], of: impl Fn(&UndecidedConnection) -> T) -> Vec<T> {
             records.iter().map(of).collect()
         }
         let numbers = (0..records.len()).filter(|&i| records[i].has_retransmissions);
@@ -57,9 +54,7 @@ impl From<UndecidedConnections> for Kept {
             directions: [0, 1].map(|side| column(records, |it| it.segments[side].direction)),
             places: [0, 1].map(|side| column(records, |it| it.places[side])),
             established_with_data: column(records, |it| it.established_with_data.into()),
-            retransmissions: numbers
-                .zip(undecided.retransmissions.iter().copied())
-                .collect(),
+            retransmissions: numbers.zip(undecided.retransmissions.iter().copied()).collect(),
         }
     }
 }
@@ -93,10 +88,7 @@ impl TryFrom<Kept> for UndecidedConnections {
             records[*number].has_retransmissions = true;
         }
         let retransmissions = kept.retransmissions.into_iter().map(|(_, counts)| counts);
-        Ok(UndecidedConnections {
-            retransmissions: retransmissions.collect(),
-            records,
-        })
+        Ok(UndecidedConnections { retransmissions: retransmissions.collect(), records })
     }
 }
 
@@ -105,34 +97,25 @@ impl UndecidedConnections {
     pub(super) fn add(&mut self, other: UndecidedConnections, first: usize, places: &[u32]) {
         let first = u8::try_from(first).unwrap_or(u8::MAX);
         self.retransmissions.extend(other.retransmissions);
-        self.records
-            .extend(other.records.into_iter().map(|mut record| {
-                for segments in &mut record.segments {
-                    segments.direction = segments.direction.saturating_add(first);
-                }
-                record.places = record.places.map(|place| places[place as usize]);
-                record
-            }));
+        self.records.extend(other.records.into_iter().map(|mut record| {
+            for segments in &mut record.segments {
+                segments.direction = segments.direction.saturating_add(first);
+            }
+            record.places = record.places.map(|place| places[place as usize]);
+            record
+        }));
     }
 
     /// Whether all places are below `places` and all directions below `directions`.
     pub(super) fn fits(&self, places: usize, directions: usize) -> bool {
         self.records.iter().all(|record| {
             record.places.iter().all(|&place| (place as usize) < places)
-                && record
-                    .segments
-                    .iter()
-                    .all(|it| usize::from(it.direction) < directions)
+                && record.segments.iter().all(|it| usize::from(it.direction) < directions)
         })
     }
 
     /// Adds the record of a connection.
-    pub(super) fn push(
-        &mut self,
-        contributions: &[Contribution; 2],
-        places: [u32; 2],
-        established_with_data: bool,
-    ) {
+    pub(super) fn push(&mut self, contributions: &[Contribution; 2], places: [u32; 2], established_with_data: bool) {
         let retransmissions = contributions.map(|contribution| contribution.retransmissions);
         let has_retransmissions = retransmissions != <[RetransmissionCounts; 2]>::default();
         if has_retransmissions {
@@ -152,22 +135,16 @@ impl UndecidedConnections {
     }
 
     /// Removes all records, each with its contribution.
-    pub(super) fn drain(
-        &mut self,
-    ) -> impl Iterator<Item = (UndecidedConnection, [Contribution; 2])> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (UndecidedConnection, [Contribution; 2])> {
         let mut retransmissions = self.retransmissions.drain(..);
         self.records.drain(..).map(move |record| {
             let counts = if record.has_retransmissions {
-                retransmissions
-                    .next()
-                    .expect("an entry for each record that has one")
+                retransmissions.next().expect("an entry for each record that has one")
             } else {
                 Default::default()
             };
-            let contribution = |side: usize| Contribution {
-                segments: record.segments[side],
-                retransmissions: counts[side],
-            };
+            let contribution =
+                |side: usize| Contribution { segments: record.segments[side], retransmissions: counts[side] };
             (record, [contribution(0), contribution(1)])
         })
     }

@@ -55,10 +55,7 @@ fn service_code(packet: &Packet<'_>) -> Option<u32> {
 
 impl Dccp {
     pub(super) fn new(bytes: usize, idle: Nanos) -> Dccp {
-        Dccp {
-            attempts: Table::new(bytes, idle),
-            counts: Counts::default(),
-        }
+        Dccp { attempts: Table::new(bytes, idle), counts: Counts::default() }
     }
 
     pub(super) fn observe(&mut self, time: Instant, packet: &Packet<'_>, dccp: &gentle_wire::Dccp) {
@@ -129,8 +126,7 @@ impl Dccp {
         }
         attempt.succeeded = true;
         attempt.response.end();
-        self.counts
-            .success(attempt.request.lost() + attempt.response.lost());
+        self.counts.success(attempt.request.lost() + attempt.response.lost());
     }
 
     pub(super) fn finish(self) -> Counts {

@@ -32,18 +32,12 @@ struct Flow {
 
 impl Flow {
     fn new(ip: &Ip, src_port: u16, dst_port: u16) -> Flow {
-        Flow {
-            src: (ip.src, src_port),
-            dst: (ip.dst, dst_port),
-        }
+        Flow { src: (ip.src, src_port), dst: (ip.dst, dst_port) }
     }
 
     /// Flow in the opposite direction.
     fn back(self) -> Flow {
-        Flow {
-            src: self.dst,
-            dst: self.src,
-        }
+        Flow { src: self.dst, dst: self.src }
     }
 }
 
@@ -80,11 +74,7 @@ impl Others {
 
     /// Counts by protocol.
     pub(crate) fn finish(self) -> OtherCounts {
-        OtherCounts {
-            quic: self.quic.finish(),
-            sctp: self.sctp.finish(),
-            dccp: self.dccp.finish(),
-        }
+        OtherCounts { quic: self.quic.finish(), sctp: self.sctp.finish(), dccp: self.dccp.finish() }
     }
 }
 
@@ -107,10 +97,6 @@ impl OtherCounts {
 
     /// Results by protocol.
     pub(crate) fn result(self) -> OtherProtocols {
-        OtherProtocols {
-            quic: self.quic.result(),
-            sctp: self.sctp.result(),
-            dccp: self.dccp.result(),
-        }
+        OtherProtocols { quic: self.quic.result(), sctp: self.sctp.result(), dccp: self.dccp.result() }
     }
 }

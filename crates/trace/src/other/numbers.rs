@@ -20,22 +20,12 @@ impl Numbers {
     /// Adds a number; returns false if it was seen before or is too far behind to tell.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let Some(largest) = self.largest else {
-            *self = Numbers {
-                largest: Some(number),
-                seen: 1,
-            };
+            *self = Numbers { largest: Some(number), seen: 1 };
             return true;
         };
         if let Some(ahead) = number.checked_sub(largest).filter(|&ahead| ahead > 0) {
-            let kept = if ahead < WINDOW {
-                self.seen << ahead
-            } else {
-                0
-            };
-            *self = Numbers {
-                largest: Some(number),
-                seen: kept | 1,
-            };
+            let kept = if ahead < WINDOW { self.seen << ahead } else { 0 };
+            *self = Numbers { largest: Some(number), seen: kept | 1 };
             return true;
         }
         let behind = largest - number;

@@ -53,11 +53,7 @@ impl Message {
             self.step.begin(time);
             return false;
         };
-        let longest = if id == 0 {
-            COPY_WITHOUT_ID
-        } else {
-            COPY_WITH_ID
-        };
+        let longest = if id == 0 { COPY_WITHOUT_ID } else { COPY_WITH_ID };
         if id == id_before && time.max(before) - time.min(before) <= longest {
             return false;
         }
@@ -75,10 +71,7 @@ fn initiate_tag(chunk: &SctpChunk<'_>) -> Option<u32> {
 
 impl Sctp {
     pub(super) fn new(bytes: usize, idle: Nanos) -> Sctp {
-        Sctp {
-            attempts: Table::new(bytes, idle),
-            counts: Counts::default(),
-        }
+        Sctp { attempts: Table::new(bytes, idle), counts: Counts::default() }
     }
 
     pub(super) fn observe(&mut self, time: Instant, ip: &Ip, sctp: &gentle_wire::Sctp<'_>) {
@@ -148,8 +141,7 @@ impl Sctp {
         attempt.init.step.end();
         attempt.init_ack.step.end();
         if attempt.cookie_echo.sent(time, ip) {
-            self.counts
-                .retransmission("cookie-echo", &mut attempt.lossy);
+            self.counts.retransmission("cookie-echo", &mut attempt.lossy);
         }
     }
 
@@ -162,8 +154,7 @@ impl Sctp {
         }
         attempt.succeeded = true;
         let steps = [&attempt.init, &attempt.init_ack, &attempt.cookie_echo];
-        self.counts
-            .success(steps.iter().map(|m| m.step.lost()).sum());
+        self.counts.success(steps.iter().map(|m| m.step.lost()).sum());
         attempt.cookie_echo.step.end();
     }
 

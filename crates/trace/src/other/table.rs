@@ -34,13 +34,7 @@ impl<K: Eq + Hash, V> Table<K, V> {
         let slots = (bytes / slot * 2 / 5).max(LEAST);
         // The slots of a hash map are a power of two, of which it fills seven eighths.
         let power = 1 << slots.ilog2();
-        Table {
-            young: HashMap::new(),
-            old: HashMap::new(),
-            capacity: power / 8 * 7,
-            idle,
-            since: Instant::ZERO,
-        }
+        Table { young: HashMap::new(), old: HashMap::new(), capacity: power / 8 * 7, idle, since: Instant::ZERO }
     }
 
     /// Value of a key, used at `time`; `None` if it is missing or was idle for too long.

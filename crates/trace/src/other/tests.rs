@@ -22,12 +22,7 @@ fn frames(path: &Path) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut reader = CaptureReader::open(path).unwrap();
     while let Ok(Some(packet)) = reader.next() {
-        frames.push((
-            packet.time,
-            packet.link,
-            packet.data.to_vec(),
-            packet.original_len,
-        ));
+        frames.push((packet.time, packet.link, packet.data.to_vec(), packet.original_len));
     }
     frames
 }
@@ -56,9 +51,7 @@ fn cut(frames: &[Frame], snap: usize) -> Vec<Frame> {
 
 fn kinds(found: &OtherHandshakes) -> Vec<(&str, u64)> {
     let counts = found.retransmissions.iter();
-    counts
-        .map(|(kind, &count)| (kind.as_ref(), count))
-        .collect()
+    counts.map(|(kind, &count)| (kind.as_ref(), count)).collect()
 }
 
 fn close_to(seconds: f64, milliseconds: f64) -> bool {
@@ -80,87 +73,24 @@ struct Case {
 /// Captures of real end points (aioquic 1.7); the names say what was lost.
 const QUIC: [Case; 15] = [
     case("plain", "v1", true, &[], 0.0, Some(9.424)),
-    case(
-        "init-1",
-        "v1",
-        true,
-        &[("initial (client)", 1)],
-        200.207,
-        None,
-    ),
+    case("init-1", "v1", true, &[("initial (client)", 1)], 200.207, None),
     // IPv6.
-    case(
-        "init-2",
-        "v1",
-        true,
-        &[("initial (client)", 2)],
-        601.249,
-        None,
-    ),
+    case("init-2", "v1", true, &[("initial (client)", 2)], 601.249, None),
     // The client repeats its Initial, too.
-    case(
-        "reply-1",
-        "v1",
-        true,
-        &[("initial (client)", 1), ("initial (server)", 1)],
-        193.913,
-        Some(8.461),
-    ),
-    case(
-        "both",
-        "v2",
-        true,
-        &[("initial (client)", 1), ("initial (server)", 1)],
-        204.319 + 200.988,
-        None,
-    ),
+    case("reply-1", "v1", true, &[("initial (client)", 1), ("initial (server)", 1)], 193.913, Some(8.461)),
+    case("both", "v2", true, &[("initial (client)", 1), ("initial (server)", 1)], 204.319 + 200.988, None),
     case("retry", "v1", true, &[], 0.0, Some(0.488)),
-    case(
-        "retry-init",
-        "v1",
-        true,
-        &[("initial (client)", 1)],
-        202.942,
-        None,
-    ),
-    case(
-        "retry-retry",
-        "v1",
-        true,
-        &[("initial (client)", 1)],
-        205.711,
-        Some(1.012),
-    ),
-    case(
-        "retry-token",
-        "v2",
-        true,
-        &[("initial (client)", 1)],
-        200.680,
-        Some(0.764),
-    ),
+    case("retry-init", "v1", true, &[("initial (client)", 1)], 202.942, None),
+    case("retry-retry", "v1", true, &[("initial (client)", 1)], 205.711, Some(1.012)),
+    case("retry-token", "v2", true, &[("initial (client)", 1)], 200.680, Some(0.764)),
     // The server speaks version 2 only: by Version Negotiation, with a client that does not, and by RFC 9368.
     case("version", "v1", true, &[], 0.0, Some(0.428)),
     case("version-v1", "v1", false, &[], 0.0, Some(0.375)),
     case("compatible", "v1", true, &[], 0.0, Some(8.445)),
-    case(
-        "unanswered",
-        "v1",
-        false,
-        &[("initial (client)", 6)],
-        0.0,
-        None,
-    ),
+    case("unanswered", "v1", false, &[("initial (client)", 6)], 0.0, None),
     // A ClientHello of two datagrams; then with the second one lost.
     case("large", "v1", true, &[], 0.0, Some(2.977)),
-    case(
-        "large-2",
-        "v1",
-        true,
-        &[("initial (client)", 1)],
-        10.628,
-        Some(2.759),
-    ),
+    case("large-2", "v1", true, &[("initial (client)", 1)], 10.628, Some(2.759)),
 ];
 
 const fn case(
@@ -171,14 +101,7 @@ const fn case(
     lost_ms: f64,
     rtt_ms: Option<f64>,
 ) -> Case {
-    Case {
-        name,
-        version,
-        succeeds,
-        retransmissions,
-        lost_ms,
-        rtt_ms,
-    }
+    Case { name, version, succeeds, retransmissions, lost_ms, rtt_ms }
 }
 
 impl Case {
@@ -194,20 +117,12 @@ impl Case {
         assert_eq!(kinds(&found), self.retransmissions, "{name}");
         let lossy = !self.retransmissions.is_empty();
         assert_eq!(found.attempts_with_loss, u64::from(lossy), "{name}");
-        assert!(
-            close_to(found.time_lost_s, self.lost_ms),
-            "{name}: {}",
-            found.time_lost_s
-        );
+        assert!(close_to(found.time_lost_s, self.lost_ms), "{name}: {}", found.time_lost_s);
         assert_eq!(found.rtt_s.n, u64::from(self.rtt_ms.is_some()), "{name}");
         if let (Some(found), Some(expected)) = (found.rtt_s.mean, self.rtt_ms) {
             assert!(close_to(found, expected), "{name}: {found}");
         }
-        assert_eq!(
-            found.versions,
-            BTreeMap::from([(self.version.to_string(), 1)]),
-            "{name}"
-        );
+        assert_eq!(found.versions, BTreeMap::from([(self.version.to_string(), 1)]), "{name}");
     }
 }
 
@@ -249,11 +164,7 @@ fn where_packets_are_cut_too_short_connections_are_counted_all_the_same() {
         let found = analyzed(&cut(&case.frames(), snap)).quic.unwrap();
         assert_eq!(found.attempts, 1, "{}", case.name);
         assert_eq!(found.successes, u64::from(case.succeeds), "{}", case.name);
-        assert!(
-            found.rtt_s.n <= u64::from(case.rtt_ms.is_some()),
-            "{}",
-            case.name
-        );
+        assert!(found.rtt_s.n <= u64::from(case.rtt_ms.is_some()), "{}", case.name);
     }
 }
 
@@ -271,34 +182,18 @@ fn one_direction_shows_its_own_retransmissions() {
         let found = found.quic.unwrap();
         let own = |(kind, _): &&(&str, u64)| *kind == "initial (client)";
         let expected: Vec<_> = case.retransmissions.iter().filter(own).copied().collect();
-        assert_eq!(
-            (found.attempts, kinds(&found)),
-            (1, expected),
-            "{}",
-            case.name
-        );
+        assert_eq!((found.attempts, kinds(&found)), (1, expected), "{}", case.name);
         // Without the server's connection ID, short headers cannot be attributed.
         assert!(found.successes <= u64::from(case.succeeds), "{}", case.name);
         let server = analyzed(frames.iter().filter(|frame| source(frame) != client));
-        assert!(
-            server.quic.is_none(),
-            "keys come from the client: {}",
-            case.name
-        );
+        assert!(server.quic.is_none(), "keys come from the client: {}", case.name);
     }
 }
 
 /// Number of Initial packets with retransmitted CRYPTO bytes, computed from tshark's output.
 fn by_tshark(path: &Path) -> u64 {
     let mut tshark = Command::new("tshark");
-    tshark.args([
-        "-T",
-        "fields",
-        "-E",
-        "occurrence=a",
-        "-Y",
-        "quic.crypto.offset",
-    ]);
+    tshark.args(["-T", "fields", "-E", "occurrence=a", "-Y", "quic.crypto.offset"]);
     for field in [
         "ip.src",
         "ipv6.src",
@@ -314,18 +209,14 @@ fn by_tshark(path: &Path) -> u64 {
         tshark.args(["-e", field]);
     }
     let output = tshark.arg("-r").arg(path).output();
-    let output = output.unwrap_or_else(|error| {
-        panic!("tshark cannot be run ({error}): run `scripts/bootstrap test`")
-    });
+    let output = output.unwrap_or_else(|error| panic!("tshark cannot be run ({error}): run `scripts/bootstrap test`"));
     let text = String::from_utf8_lossy(&output.stdout);
     let mut sent: BTreeMap<String, (BTreeSet<u64>, BTreeSet<String>, bool)> = BTreeMap::new();
     let mut again = 0;
     for line in text.lines() {
         let fields: Vec<_> = line.split('\t').collect();
         let (bytes, numbers, token) = sent.entry(fields[..6].join(" ")).or_default();
-        let has_token = fields[6]
-            .split(',')
-            .any(|len| !len.is_empty() && len != "0");
+        let has_token = fields[6].split(',').any(|len| !len.is_empty() && len != "0");
         if has_token && !*token {
             bytes.clear();
             *token = true;
@@ -333,16 +224,9 @@ fn by_tshark(path: &Path) -> u64 {
         if !numbers.insert(fields[7].to_string()) {
             continue;
         }
-        let parse = |field: &str| {
-            field
-                .split(',')
-                .map(|n| n.parse().unwrap())
-                .collect::<Vec<u64>>()
-        };
+        let parse = |field: &str| field.split(',').map(|n| n.parse().unwrap()).collect::<Vec<u64>>();
         let ranges = parse(fields[8]).into_iter().zip(parse(fields[9]));
-        let these: Vec<u64> = ranges
-            .flat_map(|(offset, len)| offset..offset + len)
-            .collect();
+        let these: Vec<u64> = ranges.flat_map(|(offset, len)| offset..offset + len).collect();
         again += u64::from(these.iter().any(|byte| bytes.contains(byte)));
         bytes.extend(these);
     }
@@ -362,14 +246,9 @@ fn retransmissions_are_those_that_tshark_shows() {
                 continue;
             }
             let expected = by_tshark(&path);
-            let found = analyzed(&frames(&path))
-                .quic
-                .unwrap_or_default()
-                .retransmissions;
-            let found = ["initial (client)", "initial (server)"]
-                .iter()
-                .filter_map(|kind| found.get(*kind))
-                .sum::<u64>();
+            let found = analyzed(&frames(&path)).quic.unwrap_or_default().retransmissions;
+            let found =
+                ["initial (client)", "initial (server)"].iter().filter_map(|kind| found.get(*kind)).sum::<u64>();
             assert_eq!(found, expected, "{}", path.display());
             compared += 1;
         }
@@ -383,16 +262,10 @@ fn sctp_losses_are_found_as_they_were_written() {
     // unanswered; one with each packet captured twice; and one refused, on a reused port.
     let found = analyzed(&own("sctp")).sctp.unwrap();
     assert_eq!((found.attempts, found.successes), (7, 5));
-    assert_eq!(
-        kinds(&found),
-        [("cookie-echo", 1), ("init", 2 + 1 + 2), ("init-ack", 1)]
-    );
+    assert_eq!(kinds(&found), [("cookie-echo", 1), ("init", 2 + 1 + 2), ("init-ack", 1)]);
     assert_eq!(found.attempts_with_loss, 4);
     assert!(close_to(found.time_lost_s, 13_000.0));
-    assert_eq!(
-        found.rtt_s.n, 4,
-        "the clean ones, and those whose INIT came through at once"
-    );
+    assert_eq!(found.rtt_s.n, 4, "the clean ones, and those whose INIT came through at once");
     assert!(close_to(found.rtt_s.mean.unwrap(), 50.0));
 }
 

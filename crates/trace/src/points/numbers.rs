@@ -31,23 +31,16 @@ impl Points {
     /// Number of the point of a packet in file number `file`.
     pub(crate) fn number(&mut self, file: usize, raw: &RawPacket<'_>) -> u8 {
         let device = match (raw.link, raw.data) {
-            (LinkType::LINUX_SLL2, &[_, _, _, _, a, b, c, d, ..]) => {
-                u32::from_be_bytes([a, b, c, d])
-            }
+            (LinkType::LINUX_SLL2, &[_, _, _, _, a, b, c, d, ..]) => u32::from_be_bytes([a, b, c, d]),
             (LinkType::LINUX_SLL, &[a, b, ..]) => u32::from([a, b] == OUTGOING),
             _ => 0,
         };
-        let point = Point {
-            file,
-            interface: raw.interface,
-            device,
-        };
+        let point = Point { file, interface: raw.interface, device };
         let before = self.known.get(self.last).copied();
         if before != Some(point) {
             let known = self.known.iter().position(|&it| it == point);
             // Captures that follow each other in time, the parts of one, are one point: none comes again.
-            self.several |=
-                known.is_some() || before.is_some_and(|before| before.file == point.file);
+            self.several |= known.is_some() || before.is_some_and(|before| before.file == point.file);
             self.last = known.unwrap_or_else(|| {
                 if self.known.len() < MOST {
                     self.known.push(point);
@@ -76,13 +69,7 @@ mod tests {
     use gentle_units::Instant;
 
     fn raw(interface: u32, link: LinkType, data: &[u8]) -> RawPacket<'_> {
-        RawPacket {
-            time: Instant::ZERO,
-            interface,
-            link,
-            original_len: data.len() as u32,
-            data,
-        }
+        RawPacket { time: Instant::ZERO, interface, link, original_len: data.len() as u32, data }
     }
 
     #[test]
@@ -109,16 +96,12 @@ mod tests {
         let mut points = Points::default();
         let numbers = [2, 2, 3, 2].map(|device| {
             let several = points.are_several();
-            (
-                points.number(0, &raw(0, LinkType::LINUX_SLL2, &sll2(device))),
-                several,
-            )
+            (points.number(0, &raw(0, LinkType::LINUX_SLL2, &sll2(device))), several)
         });
         assert_eq!(numbers, [(0, false), (0, false), (1, false), (0, true)]);
 
         let mut points = Points::default();
-        let numbers =
-            [0, 4, 0].map(|kind| points.number(0, &raw(0, LinkType::LINUX_SLL, &[0, kind])));
+        let numbers = [0, 4, 0].map(|kind| points.number(0, &raw(0, LinkType::LINUX_SLL, &[0, kind])));
         assert_eq!(numbers, [0, 1, 0]);
     }
 

@@ -178,11 +178,7 @@ impl Sightings {
         let Some(seen) = self.seen.find_mut(content, |seen| seen.content == content) else {
             let mut times = [(0, 0); POINTS];
             times[0] = (point, 1);
-            let new = Seen {
-                content,
-                time,
-                times,
-            };
+            let new = Seen { content, time, times };
             self.seen.insert_unique(content, new, |seen| seen.content);
             if sighting.is_evidence {
                 *self.packets.entry(point).or_default() += 1;
@@ -215,8 +211,7 @@ impl Sightings {
     fn see_the_same(&self, pair: [u8; 2]) -> bool {
         let evidence = self.pairs.get(&pair).copied().unwrap_or_default();
         let packets = pair.map(|point| self.packets.get(&point).copied().unwrap_or_default());
-        evidence.certain >= ENOUGH
-            || (evidence.repeats >= ENOUGH && evidence.repeats * 2 >= packets[0].min(packets[1]))
+        evidence.certain >= ENOUGH || (evidence.repeats >= ENOUGH && evidence.repeats * 2 >= packets[0].min(packets[1]))
     }
 
     /// Forgets packets that no point will see again.
@@ -225,9 +220,7 @@ impl Sightings {
             && (now.saturating_since(time) > REMEMBERED || self.order.len() >= self.most)
         {
             self.order.pop_front();
-            let found = self
-                .seen
-                .find_entry(content, |seen| seen.content == content && seen.time == time);
+            let found = self.seen.find_entry(content, |seen| seen.content == content && seen.time == time);
             if let Ok(entry) = found {
                 entry.remove();
             }
@@ -248,11 +241,7 @@ impl Sighting {
                 false if has_length && segment.has_timestamp() => LONGEST_TICK,
                 false => Nanos::ZERO,
             },
-            likely: if has_length {
-                SHORTEST_RTO
-            } else {
-                Nanos::ZERO
-            },
+            likely: if has_length { SHORTEST_RTO } else { Nanos::ZERO },
         }
     }
 

@@ -18,10 +18,7 @@ pub(super) struct Streams {
 impl Streams {
     /// Remembers directions in about `memory` bytes.
     pub(super) fn new(memory: usize) -> Streams {
-        Streams {
-            ends: HashMap::new(),
-            most: (memory / BYTES).max(1),
-        }
+        Streams { ends: HashMap::new(), most: (memory / BYTES).max(1) }
     }
 
     /// Records a segment of the direction `stream` at a point. Returns a point that has seen all of it, if its end is new
@@ -32,10 +29,7 @@ impl Streams {
         }
         let end = segment.seq.wrapping_add(segment.seq_len());
         let ends = self.ends.entry(stream).or_default();
-        let other = ends
-            .iter()
-            .find(|(other, seen)| *other != point && !after(end, *seen))
-            .map(|(other, _)| *other);
+        let other = ends.iter().find(|(other, seen)| *other != point && !after(end, *seen)).map(|(other, _)| *other);
         match ends.iter().position(|(known, _)| *known == point) {
             Some(own) if !after(end, ends[own].1) => return None,
             Some(own) => ends[own].1 = end,

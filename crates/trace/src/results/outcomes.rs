@@ -145,16 +145,7 @@ pub struct Repeats {
 impl Repeats {
     /// All of them.
     pub fn total(&self) -> u64 {
-        let Repeats {
-            lost,
-            late,
-            turned_away,
-            put_off,
-            challenged,
-            reset,
-            held,
-            in_vain,
-        } = self;
+        let Repeats { lost, late, turned_away, put_off, challenged, reset, held, in_vain } = self;
         lost + late + turned_away + put_off + challenged + reset + held + in_vain
     }
 }

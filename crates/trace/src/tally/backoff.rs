@@ -21,10 +21,7 @@ impl Series {
 
     /// Retransmissions after the initial RTO each before the wait begins to double; 0 if the second wait is doubled.
     pub(crate) fn linear(&self) -> u32 {
-        let initial = self
-            .intervals
-            .iter()
-            .take_while(|&&s| s == self.initial_s());
+        let initial = self.intervals.iter().take_while(|&&s| s == self.initial_s());
         initial.count() as u32 - 1
     }
 }
@@ -64,9 +61,7 @@ fn is_near(interval: Nanos, standard_s: u64) -> bool {
 
 /// Index in [`STANDARD`] of the interval that `interval` matches.
 pub(crate) fn standard(interval: Nanos) -> Option<usize> {
-    STANDARD
-        .iter()
-        .position(|&seconds| is_near(interval, seconds))
+    STANDARD.iter().position(|&seconds| is_near(interval, seconds))
 }
 
 /// Set of positions in each series that fit the intervals so far. A series is recognised from any position, since the
@@ -77,9 +72,7 @@ pub(crate) struct Candidates([u16; SERIES.len()]);
 impl Candidates {
     /// All positions of all series, before the first interval.
     pub(crate) fn all() -> Candidates {
-        Candidates(std::array::from_fn(|i| {
-            (1u16 << SERIES[i].intervals.len()) - 1
-        }))
+        Candidates(std::array::from_fn(|i| (1u16 << SERIES[i].intervals.len()) - 1))
     }
 
     /// Positions that still fit after `interval`.
@@ -106,19 +99,14 @@ mod tests {
     use super::*;
 
     fn recognise(seconds: &[f64]) -> Option<&'static str> {
-        let candidates = seconds.iter().fold(Candidates::all(), |candidates, &s| {
-            candidates.then(Nanos::from_secs_f64(s))
-        });
+        let candidates =
+            seconds.iter().fold(Candidates::all(), |candidates, &s| candidates.then(Nanos::from_secs_f64(s)));
         candidates.recognised().map(|i| SERIES[i].label)
     }
 
     #[test]
     fn series_are_recognised_with_tolerance_and_from_any_place() {
-        assert!(
-            recognise(&[1.01, 2.03, 4.1])
-                .unwrap()
-                .starts_with("1, 2, 4")
-        );
+        assert!(recognise(&[1.01, 2.03, 4.1]).unwrap().starts_with("1, 2, 4"));
         assert!(recognise(&[4.0, 8.0]).unwrap().starts_with("1, 2, 4"));
         assert!(recognise(&[2.92, 6.1]).unwrap().starts_with("3, 6"));
         assert!(recognise(&[1.0, 1.02, 1.0]).unwrap().starts_with("1, 1, 1"));
@@ -138,10 +126,7 @@ mod tests {
             }
         }
         for ms in (0..70_000).step_by(10) {
-            let near = STANDARD
-                .iter()
-                .filter(|&&s| is_near(Nanos::from_millis(ms), s))
-                .count();
+            let near = STANDARD.iter().filter(|&&s| is_near(Nanos::from_millis(ms), s)).count();
             // Neighbouring tolerances may touch.
             assert!(near <= 2, "{ms} ms");
         }

@@ -34,11 +34,7 @@ impl From<Distribution> for Kept {
             let values = histogram.iter_recorded();
             values.map(|value| (value.value_iterated_to(), value.count_at_value()))
         });
-        Kept {
-            sum_ns: distribution.sum_ns,
-            max: distribution.max,
-            counts: recorded.collect(),
-        }
+        Kept { sum_ns: distribution.sum_ns, max: distribution.max, counts: recorded.collect() }
     }
 }
 
@@ -46,11 +42,7 @@ impl TryFrom<Kept> for Distribution {
     type Error = &'static str;
 
     fn try_from(kept: Kept) -> Result<Distribution, &'static str> {
-        let mut distribution = Distribution {
-            sum_ns: kept.sum_ns,
-            max: kept.max,
-            ..Distribution::default()
-        };
+        let mut distribution = Distribution { sum_ns: kept.sum_ns, max: kept.max, ..Distribution::default() };
         for (value, count) in kept.counts {
             let n = distribution.n.checked_add(count);
             distribution.n = n.ok_or("a distribution has too many values")?;
@@ -69,9 +61,7 @@ impl Distribution {
     }
 
     fn histogram(&mut self) -> &mut Histogram<u64> {
-        self.histogram.get_or_insert_with(|| {
-            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds")
-        })
+        self.histogram.get_or_insert_with(|| Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds"))
     }
 
     /// Adds the durations of `other`.
@@ -84,8 +74,7 @@ impl Distribution {
         self.max = self.max.max(other.max);
         for value in more.iter_recorded() {
             let count = value.count_at_value();
-            self.histogram()
-                .saturating_record_n(value.value_iterated_to(), count);
+            self.histogram().saturating_record_n(value.value_iterated_to(), count);
         }
     }
 

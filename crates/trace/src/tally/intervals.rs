@@ -55,10 +55,7 @@ impl Histogram {
     }
 
     fn width(interval: Nanos) -> Nanos {
-        WIDTHS
-            .iter()
-            .find(|&&(until, _)| interval < until)
-            .map_or(LONGEST_WIDTH, |&(_, width)| width)
+        WIDTHS.iter().find(|&&(until, _)| interval < until).map_or(LONGEST_WIDTH, |&(_, width)| width)
     }
 
     fn result(&self) -> IntervalHistogram {
@@ -66,10 +63,7 @@ impl Histogram {
             .iter()
             .zip(self.standard)
             .filter(|(_, count)| *count > 0)
-            .map(|(&seconds, count)| StandardInterval {
-                interval_s: seconds as f64,
-                count,
-            })
+            .map(|(&seconds, count)| StandardInterval { interval_s: seconds as f64, count })
             .collect();
         IntervalHistogram {
             bins: self
@@ -150,11 +144,7 @@ impl SeriesCounts {
         for (side, segment) in SEGMENT.into_iter().enumerate() {
             for (known, &count) in SERIES.iter().zip(&self.0[side]) {
                 if count > 0 {
-                    series.push(SeriesCount {
-                        segment,
-                        label: known.label.to_string(),
-                        count,
-                    });
+                    series.push(SeriesCount { segment, label: known.label.to_string(), count });
                 }
             }
         }

@@ -80,9 +80,7 @@ impl Meter {
     /// Total bytes on the wire.
     pub(crate) fn bytes(&self) -> u64 {
         let kept = self.seconds.values().copied().fold(0, u64::saturating_add);
-        self.before
-            .saturating_add(kept)
-            .saturating_add(self.in_second)
+        self.before.saturating_add(kept).saturating_add(self.in_second)
     }
 
     /// Highest rate over a second, bits per second; at least the mean rate over `duration`, which may be shorter than a

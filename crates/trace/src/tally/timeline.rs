@@ -25,10 +25,7 @@ impl BinCounts {
     fn add(&mut self, more: &BinCounts) {
         let sum = u64::saturating_add;
         self.attempts = sum(self.attempts, more.attempts);
-        self.handshake_retransmissions = sum(
-            self.handshake_retransmissions,
-            more.handshake_retransmissions,
-        );
+        self.handshake_retransmissions = sum(self.handshake_retransmissions, more.handshake_retransmissions);
         self.other_retransmissions = sum(self.other_retransmissions, more.other_retransmissions);
         self.segments = sum(self.segments, more.segments);
         self.wire_bytes = sum(self.wire_bytes, more.wire_bytes);
@@ -63,11 +60,7 @@ struct Kept {
 
 impl From<TimelineCounts> for Kept {
     fn from(timeline: TimelineCounts) -> Kept {
-        Kept {
-            width_ns: timeline.width.0,
-            from: timeline.from,
-            bins: timeline.bins,
-        }
+        Kept { width_ns: timeline.width.0, from: timeline.from, bins: timeline.bins }
     }
 }
 
@@ -144,12 +137,10 @@ impl TimelineCounts {
         }
         if from < self.from {
             let missing = (self.from - from) as usize;
-            self.bins
-                .splice(0..0, std::iter::repeat_n(BinCounts::default(), missing));
+            self.bins.splice(0..0, std::iter::repeat_n(BinCounts::default(), missing));
             self.from = from;
         }
-        self.bins
-            .resize((to - from + 1) as usize, BinCounts::default());
+        self.bins.resize((to - from + 1) as usize, BinCounts::default());
     }
 
     fn coarsen(&mut self) {
@@ -200,9 +191,7 @@ impl TimelineCounts {
             bins: bins
                 .filter(|(_, bin)| bin.wire_bytes > 0 || bin.segments > 0)
                 .map(|(index, bin)| TimelineBin {
-                    t_s: Instant(index * self.width.0)
-                        .saturating_since(start)
-                        .as_secs_f64(),
+                    t_s: Instant(index * self.width.0).saturating_since(start).as_secs_f64(),
                     attempts: bin.attempts,
                     handshake_retransmissions: bin.handshake_retransmissions,
                     other_retransmissions: bin.other_retransmissions,
@@ -232,10 +221,7 @@ mod tests {
         timeline.add(other);
         let result = timeline.result(Instant::from_secs(9));
         assert!(result.bins.len() <= BINS as usize);
-        assert_eq!(
-            result.bins.iter().map(|bin| bin.segments).sum::<u64>(),
-            5_007
-        );
+        assert_eq!(result.bins.iter().map(|bin| bin.segments).sum::<u64>(), 5_007);
         assert_eq!(result.bins[0].t_s, 0.0);
         assert!(result.bin_s >= 12.5);
     }

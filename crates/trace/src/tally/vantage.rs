@@ -94,16 +94,13 @@ impl VantageCounts {
             ));
         }
         let share = |half: usize| match halves {
-            [Some(server), Some(client)] if server + client > 0.0 => {
-                Some([server, client][half] / (server + client))
-            }
+            [Some(server), Some(client)] if server + client > 0.0 => Some([server, client][half] / (server + client)),
             _ => None,
         };
         let short = |half: usize| share(half).is_some_and(|share| share < SHORT_HALF);
         // A long link without routers can lose packets like any other part of the path.
         let far = |half: usize| {
-            share(half).is_some_and(|share| share >= LONG_HALF)
-                && halves[half].is_some_and(|s| s > LONGEST_REPLY_S)
+            share(half).is_some_and(|share| share >= LONG_HALF) && halves[half].is_some_and(|s| s > LONGEST_REPLY_S)
         };
         let fresh = fresh.map(|share| share.map(|share| share >= MOST));
         match fresh {

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 /// Scans, worms and floods beside users.
 #[test]
 fn users_beside_scans_and_floods() {
-    const USERS: &str = "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.00 s for it on average";
+    const USERS: &str =
+        "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.00 s for it on average";
     let server = ("198.51.100.2", 443);
     let users = users(20, 2, server);
     let after = |talks: Vec<Talk>| {
@@ -20,9 +21,7 @@ fn users_beside_scans_and_floods() {
     // A scan of closed ports, on the users' server.
     let scan = (0..5_000_u32).map(|i| {
         let port = 1_000 + i as u16;
-        Talk::new(("203.0.113.9", 50_000), (server.0, port))
-            .syn(at_s(i))
-            .rst(at_s(i) + 0.02)
+        Talk::new(("203.0.113.9", 50_000), (server.0, port)).syn(at_s(i)).rst(at_s(i) + 0.02)
     });
     let analysis = after(scan.collect());
     says(&analysis, USERS);
@@ -69,15 +68,11 @@ fn users_beside_scans_and_floods() {
     let retries = (0..2_000_u32).map(|i| {
         let client = ("203.0.113.9", 10_000 + i as u16);
         let talk = Talk::new(client, ("198.51.100.3", 25));
-        talk.syn(f64::from(i) * 30.0)
-            .rst(f64::from(i) * 30.0 + 0.02)
+        talk.syn(f64::from(i) * 30.0).rst(f64::from(i) * 30.0 + 0.02)
     });
     let analysis = after(retries.collect());
     says(&analysis, USERS);
-    says(
-        &analysis,
-        "2,000 attempts were refused by an RST: 198.51.100.3:25.",
-    );
+    says(&analysis, "2,000 attempts were refused by an RST: 198.51.100.3:25.");
 }
 
 /// A dead server beside one that loses nothing.
@@ -90,10 +85,7 @@ fn dead_servers() {
         segments.extend(dead.syn(at_s).syn(at_s + 1.0).syn(at_s + 3.0).segments);
     }
     let (analysis, _) = analyze(&segments);
-    says(
-        &analysis,
-        "None of 7 answered connection attempts lost a SYN or SYN/ACK.",
-    );
+    says(&analysis, "None of 7 answered connection attempts lost a SYN or SYN/ACK.");
     says(
         &analysis,
         "9 attempts went to hosts of which nothing was captured (dead, or behind a filter): 198.51.100.9:443.",
@@ -108,10 +100,7 @@ fn dead_servers() {
 fn one_direction_of_nothing() {
     let talk = Talk::new(("192.0.2.1", 30_000), SERVER).syn(0.0).syn(1.0);
     let (analysis, _) = analyze(&talk.segments);
-    says(
-        &analysis,
-        "The one connection attempt was not completed: there is nothing of a server in the capture",
-    );
+    says(&analysis, "The one connection attempt was not completed: there is nothing of a server in the capture");
 }
 
 /// All packets of some attempts to or from a live server are discarded.
@@ -120,11 +109,7 @@ fn swallowed() {
     let server = ("198.51.100.2", 443);
     let mut segments = users(5, 0, server);
     for (i, other_port) in [(0, false), (1, false), (2, true)] {
-        let server = if other_port {
-            (server.0, 8_443)
-        } else {
-            server
-        };
+        let server = if other_port { (server.0, 8_443) } else { server };
         let talk = Talk::new(("192.0.2.7", 30_000 + i), server);
         segments.extend(talk.syn(0.0).syn(1.0).syn(3.0).segments);
     }
@@ -135,14 +120,8 @@ fn swallowed() {
     let (analysis, _) = analyze(&segments);
     assert_eq!(analysis.outcomes.swallowed.attempts, 4);
     assert_eq!(repeats(&analysis), [0, 0, 0, 0, 7]);
-    says(
-        &analysis,
-        "None of 5 answered connection attempts lost a SYN or SYN/ACK.",
-    );
-    says(
-        &analysis,
-        "4 attempts came to nothing though the host is alive",
-    );
+    says(&analysis, "None of 5 answered connection attempts lost a SYN or SYN/ACK.");
+    says(&analysis, "4 attempts came to nothing though the host is alive");
     says(&analysis, "198.51.100.2:443 (3), 198.51.100.2:8443 (1).");
 }
 

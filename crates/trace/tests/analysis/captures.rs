@@ -7,11 +7,7 @@ use gentle_trace::{Control, Options};
 use std::io::Cursor;
 use std::path::Path;
 
-fn analyze_readers(
-    readers: Vec<CaptureReader>,
-    options: &Options,
-    control: &Control,
-) -> (Analysis, Vec<Row>) {
+fn analyze_readers(readers: Vec<CaptureReader>, options: &Options, control: &Control) -> (Analysis, Vec<Row>) {
     let mut rows = Vec::new();
     let mut keep = |row: &Row| {
         rows.push(row.clone());
@@ -23,14 +19,8 @@ fn analyze_readers(
 }
 
 /// Analyses files as one trace.
-pub(crate) fn analyze_files<P: AsRef<Path>>(
-    files: &[P],
-    options: &Options,
-) -> (Analysis, Vec<Row>) {
-    let readers = files
-        .iter()
-        .map(|path| CaptureReader::open(path.as_ref()).expect("it is a capture"))
-        .collect();
+pub(crate) fn analyze_files<P: AsRef<Path>>(files: &[P], options: &Options) -> (Analysis, Vec<Row>) {
+    let readers = files.iter().map(|path| CaptureReader::open(path.as_ref()).expect("it is a capture")).collect();
     analyze_readers(readers, options, &Control::default())
 }
 
@@ -38,13 +28,9 @@ pub(crate) fn analyze_files<P: AsRef<Path>>(
 pub(crate) fn analyze_bytes(captures: &[&[u8]], options: &Options) -> (Analysis, Vec<Row>) {
     let analyze = |one_thread| {
         let readers = captures.iter().map(|bytes| {
-            CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.to_vec())))
-                .expect("it is a capture")
+            CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.to_vec()))).expect("it is a capture")
         });
-        let control = Control {
-            one_thread,
-            ..Control::default()
-        };
+        let control = Control { one_thread, ..Control::default() };
         analyze_readers(readers.collect(), options, &control)
     };
     let (analysis, rows) = analyze(false);
@@ -58,12 +44,8 @@ pub(crate) fn analyze_bytes(captures: &[&[u8]], options: &Options) -> (Analysis,
 /// Analyses any bytes, with and without tunnels, if they are a capture at all.
 pub(crate) fn try_analyze(bytes: Vec<u8>) {
     for inner in [false, true] {
-        let options = Options {
-            inner,
-            ..Options::default()
-        };
-        let reader =
-            CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.clone())));
+        let options = Options { inner, ..Options::default() };
+        let reader = CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes.clone())));
         if let Ok(reader) = reader {
             analyze_readers(vec![reader], &options, &Control::default());
         }

@@ -36,11 +36,7 @@ impl Talk {
 
     /// Adds an RST of the client without ACK.
     fn client_rst(self, at_s: f64, seq: u32) -> Talk {
-        self.client(at_s, |s| Segment {
-            flags: RST,
-            ack: 0,
-            ..s.seq(seq)
-        })
+        self.client(at_s, |s| Segment { flags: RST, ack: 0, ..s.seq(seq) })
     }
 }
 
@@ -49,10 +45,7 @@ impl Talk {
 #[test]
 fn a_port_that_is_still_in_use() {
     for (again, next) in [(0.0203, 900), (1.02, 900), (1.02, 2_900_000_000)] {
-        let talk = talk()
-            .syn(0.0)
-            .challenge(0.02, next)
-            .client_rst(0.0201, next);
+        let talk = talk().syn(0.0).challenge(0.02, next).client_rst(0.0201, next);
         let (analysis, rows) = analyze(&talk.clean(again).segments);
         nothing_lost(&analysis);
         let outcomes = &analysis.outcomes;
@@ -61,10 +54,7 @@ fn a_port_that_is_still_in_use() {
         assert_eq!(outcomes.repeats.challenged, 1);
         assert_eq!(rows[0].close, gentle_trace::row::Close::Fin);
         says(&analysis, "1 answered attempt first met a connection");
-        says(
-            &analysis,
-            "The one connection attempt lost no SYN or SYN/ACK.",
-        );
+        says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
     }
 
     // A SYN is lost after that.
@@ -75,19 +65,14 @@ fn a_port_that_is_still_in_use() {
 
     // The RST is lost, so that each SYN meets the connection. The acknowledgement may lie just ahead of the SYN.
     for next in [900, 400_000] {
-        let talk = [0.0, 1.02, 3.05, 7.1]
-            .into_iter()
-            .fold(talk(), |talk, at| talk.syn(at).challenge(at + 0.001, next));
+        let talk = [0.0, 1.02, 3.05, 7.1].into_iter().fold(talk(), |talk, at| talk.syn(at).challenge(at + 0.001, next));
         let (analysis, rows) = analyze(&talk.segments);
         nothing_lost(&analysis);
         assert_eq!(rows[0].outcome, Some(Outcome::Challenged));
         assert_eq!(analysis.outcomes.challenged.attempts, 1);
         assert_eq!(analysis.outcomes.repeats.challenged, 3);
         assert_eq!(analysis.waiting.failed_s, 7.1);
-        says(
-            &analysis,
-            "1 attempt failed because the server still has a connection with the same addresses and ports",
-        );
+        says(&analysis, "1 attempt failed because the server still has a connection with the same addresses and ports");
     }
 }
 
@@ -96,12 +81,8 @@ fn a_port_that_is_still_in_use() {
 fn a_synack_that_answers_an_older_syn() {
     // The number of the older SYN, before or after that of the new one.
     for next in [700, 1_777, 3_000_000_000] {
-        let other = |talk: Talk, at: f64| {
-            talk.server(at, |s| Segment {
-                flags: SYN | ACK,
-                ..s.seq(7_777_000).ack(next)
-            })
-        };
+        let other =
+            |talk: Talk, at: f64| talk.server(at, |s| Segment { flags: SYN | ACK, ..s.seq(7_777_000).ack(next) });
         let times = [0.0, 1.0, 3.0];
         for (rst, meets) in [(true, 1), (true, 2), (false, 1)] {
             let talk = times[..meets].iter().fold(talk(), |talk, &at| {
@@ -123,9 +104,7 @@ fn a_synack_that_answers_an_older_syn() {
         }
 
         // Each SYN meets the older connection.
-        let failed = times.iter().fold(talk(), |talk, &at| {
-            other(talk.syn(at), at + 0.02).client_rst(at + 0.021, next)
-        });
+        let failed = times.iter().fold(talk(), |talk, &at| other(talk.syn(at), at + 0.02).client_rst(at + 0.021, next));
         let (analysis, _) = analyze(&failed.segments);
         nothing_lost(&analysis);
         assert_eq!(analysis.outcomes.challenged.attempts, 1);
@@ -139,15 +118,8 @@ fn a_synack_that_answers_an_older_syn() {
     }
 
     // The older SYN is in the capture.
-    let old = talk().client(0.0, |s| Segment {
-        flags: SYN,
-        ack: 0,
-        ..s.seq(500)
-    });
-    let old = old.syn(0.1).server(0.12, |s| Segment {
-        flags: SYN | ACK,
-        ..s.seq(7_777_000).ack(501)
-    });
+    let old = talk().client(0.0, |s| Segment { flags: SYN, ack: 0, ..s.seq(500) });
+    let old = old.syn(0.1).server(0.12, |s| Segment { flags: SYN | ACK, ..s.seq(7_777_000).ack(501) });
     let (analysis, _) = analyze(&old.client_rst(0.121, 501).clean(1.1).segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.completed_after_challenge, 1);
@@ -159,27 +131,15 @@ fn a_port_of_a_captured_connection() {
     // Open on the server; the client has forgotten it.
     let old = || {
         let talk = talk().syn(0.0).synack(0.02).ack(0.05);
-        talk.client(0.06, |s| s.payload(100))
-            .server(0.08, |s| s.ack(1_101))
+        talk.client(0.06, |s| s.payload(100)).server(0.08, |s| s.ack(1_101))
     };
-    let new_syn = |talk: Talk, at| {
-        talk.client(at, |s| Segment {
-            flags: SYN,
-            ack: 0,
-            ..s.seq(5_000_000)
-        })
-    };
+    let new_syn = |talk: Talk, at| talk.client(at, |s| Segment { flags: SYN, ack: 0, ..s.seq(5_000_000) });
     let answered = |talk: Talk, at: f64| {
-        talk.server(at, |s| Segment {
-            flags: SYN | ACK,
-            ..s.seq(90_000).ack(5_000_001)
-        })
-        .client(at + 0.03, |s| s.seq(5_000_001).ack(90_001))
-        .client(at + 0.04, |s| s.seq(5_000_001).ack(90_001).payload(10))
+        talk.server(at, |s| Segment { flags: SYN | ACK, ..s.seq(90_000).ack(5_000_001) })
+            .client(at + 0.03, |s| s.seq(5_000_001).ack(90_001))
+            .client(at + 0.04, |s| s.seq(5_000_001).ack(90_001).payload(10))
     };
-    let met = new_syn(old(), 2.0)
-        .server(2.02, |s| s.ack(1_101))
-        .client_rst(2.021, 1_101);
+    let met = new_syn(old(), 2.0).server(2.02, |s| s.ack(1_101)).client_rst(2.021, 1_101);
     let (analysis, rows) = analyze(&answered(new_syn(met, 3.0), 3.02).segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.completed_after_challenge, 1);
@@ -205,12 +165,7 @@ fn a_port_of_a_captured_connection() {
 #[test]
 fn a_client_that_resets_synacks() {
     let refused = |talk: Talk, at: f64, isn: u32| {
-        talk.syn(at)
-            .server(at + 0.02, |s| Segment {
-                flags: SYN | ACK,
-                ..s.seq(isn)
-            })
-            .client_rst(at + 0.021, 1_001)
+        talk.syn(at).server(at + 0.02, |s| Segment { flags: SYN | ACK, ..s.seq(isn) }).client_rst(at + 0.021, 1_001)
     };
     let times = || [(0.0, 5_000), (1.0, 700_000), (3.0, 9_000_000)].into_iter();
     let failed = times().fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
@@ -219,14 +174,9 @@ fn a_client_that_resets_synacks() {
     assert_eq!(analysis.outcomes.swallowed.attempts, 0);
     assert_eq!(analysis.outcomes.reset.attempts, 1);
     assert_eq!(analysis.outcomes.repeats.reset, 2);
-    says(
-        &analysis,
-        "1 attempt failed although nothing was lost: the client answered each SYN/ACK with an RST",
-    );
+    says(&analysis, "1 attempt failed although nothing was lost: the client answered each SYN/ACK with an RST");
 
-    let later = times()
-        .take(2)
-        .fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
+    let later = times().take(2).fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
     let (analysis, _) = analyze(&later.clean(3.0).segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.completed_after_reset, 1);
@@ -244,12 +194,7 @@ fn answers_after_the_client_gave_up() {
     for i in 0..10_u16 {
         let at = f64::from(i) * 5.0;
         let slow = Talk::new((CLIENT.0, 41_000 + i), ("198.51.100.9", 443));
-        segments.extend(
-            slow.syn(at)
-                .synack(at + 0.3)
-                .client_rst(at + 0.301, 1_001)
-                .segments,
-        );
+        segments.extend(slow.syn(at).synack(at + 0.3).client_rst(at + 0.301, 1_001).segments);
         segments.extend(Talk::new((CLIENT.0, 42_000 + i), SERVER).clean(at).segments);
     }
     let (analysis, _) = analyze(&segments);
@@ -258,14 +203,8 @@ fn answers_after_the_client_gave_up() {
     assert_eq!((outcomes.half_open, outcomes.abandoned.attempts), (10, 10));
     let rtt = &analysis.handshakes.rtt_s.both;
     assert_eq!(rtt.n, 20);
-    assert!(
-        rtt.p95.is_some_and(|p95| (0.29..0.31).contains(&p95)),
-        "{rtt:?}"
-    );
-    says(
-        &analysis,
-        "10 attempts got a SYN/ACK that the client answered with an RST: it had given up before",
-    );
+    assert!(rtt.p95.is_some_and(|p95| (0.29..0.31).contains(&p95)), "{rtt:?}");
+    says(&analysis, "10 attempts got a SYN/ACK that the client answered with an RST: it had given up before");
     does_not_say(&analysis, "never went on");
 }
 
@@ -275,18 +214,13 @@ fn a_second_initial_sequence_number() {
     for other in [5_000 + 65_000_u32, 3_000_000_000] {
         let talk = talk().syn(0.0).synack(0.02).syn(1.0);
         let talk = talk
-            .server(1.02, |s| Segment {
-                flags: SYN | ACK,
-                ..s.seq(other)
-            })
+            .server(1.02, |s| Segment { flags: SYN | ACK, ..s.seq(other) })
             .client(1.05, |s| s.ack(other + 1))
             .client(1.051, |s| s.ack(other + 1).payload(100));
         let talk = (0..6_u32).fold(talk, |talk, n| {
             let at = 1.08 + f64::from(n) * 0.05;
-            talk.server(at, |s| {
-                s.seq(other + 1 + n * 1_000).ack(1_101).payload(1_000)
-            })
-            .client(at + 0.001, |s| s.seq(1_101).ack(other + 1_001 + n * 1_000))
+            talk.server(at, |s| s.seq(other + 1 + n * 1_000).ack(1_101).payload(1_000))
+                .client(at + 0.001, |s| s.seq(1_101).ack(other + 1_001 + n * 1_000))
         });
         let (analysis, rows) = analyze(&talk.segments);
         assert_eq!(analysis.warnings, []);
@@ -312,13 +246,7 @@ fn view(segments: &[Segment], source: bool) -> Vec<Segment> {
             (true, true) | (false, false) => &mut other.src,
             _ => &mut other.dst,
         };
-        end.0 = if source {
-            "203.0.113.5"
-        } else {
-            "198.51.100.77"
-        }
-        .parse()
-        .unwrap();
+        end.0 = if source { "203.0.113.5" } else { "198.51.100.77" }.parse().unwrap();
         other.ttl -= 1;
         if from_client {
             both.extend([segment.clone(), other]);
@@ -347,11 +275,7 @@ fn connections_seen_on_both_sides_of_a_nat() {
             .flat_map(|i| {
                 let talk = Talk::new((CLIENT.0, 20_000 + i), SERVER);
                 let at = f64::from(i) * 3.0;
-                let talk = if i < 4 {
-                    talk.lossy(at)
-                } else {
-                    talk.clean(at)
-                };
+                let talk = if i < 4 { talk.lossy(at) } else { talk.clean(at) };
                 talk.segments
             })
             .map(stamped)
@@ -361,19 +285,9 @@ fn connections_seen_on_both_sides_of_a_nat() {
         assert_eq!(analysis.handshakes.attempts, 20);
         assert_eq!(outcomes.seen_twice, 10);
         assert_eq!((outcomes.answered, outcomes.with_loss), (10, 4));
-        assert!(
-            (analysis.waiting.loss_s - 4.0).abs() < 0.01,
-            "{:?}",
-            analysis.waiting
-        );
-        says(
-            &analysis,
-            "40 % of 10 connection attempts lost a SYN or SYN/ACK (4)",
-        );
-        says(
-            &analysis,
-            "The capture has 10 attempts twice, before and after address translation (NAT)",
-        );
+        assert!((analysis.waiting.loss_s - 4.0).abs() < 0.01, "{:?}", analysis.waiting);
+        says(&analysis, "40 % of 10 connection attempts lost a SYN or SYN/ACK (4)");
+        says(&analysis, "The capture has 10 attempts twice, before and after address translation (NAT)");
     }
 }
 
@@ -393,9 +307,7 @@ fn equal_sequence_numbers_are_no_views() {
     // Hosts behind routers at the same distance, stacks with a constant sequence number.
     let users = (0..10_u16).flat_map(|i| {
         let host = format!("192.0.2.{}", i + 1);
-        Talk::new((&host, 3_000), SERVER)
-            .clean(f64::from(i) * 0.0001)
-            .segments
+        Talk::new((&host, 3_000), SERVER).clean(f64::from(i) * 0.0001).segments
     });
     let (analysis, _) = analyze(&users.collect::<Vec<_>>());
     assert_eq!(analysis.outcomes.seen_twice, 0);
@@ -408,11 +320,7 @@ fn equal_sequence_numbers_are_no_views() {
         for segment in &mut segments {
             segment.timestamps = Some((9, 9));
             segment.ttl = ttl;
-            let number = if segment.src.1 == server.1 {
-                &mut segment.seq
-            } else {
-                &mut segment.ack
-            };
+            let number = if segment.src.1 == server.1 { &mut segment.seq } else { &mut segment.ack };
             *number = number.wrapping_add(isn);
         }
         segments
@@ -431,16 +339,10 @@ fn synacks_from_another_address() {
     let (analysis, _) = real("dnat-synack-not-translated.pcap");
     nothing_lost(&analysis);
     let outcomes = &analysis.outcomes;
-    assert_eq!(
-        outcomes.elsewhere.attempts * 2,
-        analysis.handshakes.attempts
-    );
+    assert_eq!(outcomes.elsewhere.attempts * 2, analysis.handshakes.attempts);
     assert_eq!(outcomes.seen_twice, outcomes.elsewhere.attempts);
     assert_eq!(outcomes.elsewhere.most[0].name, "10.103.175.29:7800");
-    says(
-        &analysis,
-        "failed because the SYN/ACK came under another address than the SYN went to",
-    );
+    says(&analysis, "failed because the SYN/ACK came under another address than the SYN went to");
     does_not_say(&analysis, "hosts of which nothing was captured");
 
     // At the client, which does not see the translated SYN.
@@ -448,20 +350,12 @@ fn synacks_from_another_address() {
     let mut segments = Vec::new();
     for at in [0.0, 1.0, 3.0] {
         segments.extend(Talk::new(CLIENT, virtual_server).syn(at).segments);
-        segments.extend(
-            talk()
-                .synack(at + 0.02)
-                .client_rst(at + 0.021, 1_001)
-                .segments,
-        );
+        segments.extend(talk().synack(at + 0.02).client_rst(at + 0.021, 1_001).segments);
     }
     let (analysis, _) = analyze(&segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.elsewhere.attempts, 1);
-    assert_eq!(
-        analysis.outcomes.elsewhere.most[0].name,
-        "198.51.100.200:443"
-    );
+    assert_eq!(analysis.outcomes.elsewhere.most[0].name, "198.51.100.200:443");
 }
 
 /// A server with `TCP_DEFER_ACCEPT` gives up waiting for data and closes.
@@ -473,16 +367,8 @@ fn a_deferring_server_that_closes_first() {
     assert_eq!(analysis.waiting.handshake_s, 0.0);
 
     // A server that closes as soon as it accepts: the ACK was lost.
-    let talk = talk()
-        .syn(0.0)
-        .synack(0.02)
-        .ack(0.021)
-        .synack(1.03)
-        .ack(1.031);
-    let closed = talk.server(1.06, |s| Segment {
-        flags: FIN | ACK,
-        ..s
-    });
+    let talk = talk().syn(0.0).synack(0.02).ack(0.021).synack(1.03).ack(1.031);
+    let closed = talk.server(1.06, |s| Segment { flags: FIN | ACK, ..s });
     let (analysis, _) = analyze(&closed.client(1.061, |s| s.ack(5_002)).segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
 }
@@ -495,19 +381,14 @@ fn a_deferring_server_that_speaks_first() {
         for again in [&[1.0][..], &[1.0, 3.0], &[1.0, 3.0, 7.0]] {
             for (after, data) in [(3.0, true), (3.0, false), (0.4, true)] {
                 let talk = talk().syn(0.0).synack(down).ack(down + up);
-                let talk = again
-                    .iter()
-                    .fold(talk, |talk, at| talk.synack(at + down).ack(at + down + up));
+                let talk = again.iter().fold(talk, |talk, at| talk.synack(at + down).ack(at + down + up));
                 let at = again[again.len() - 1] + after;
                 let talk = match data {
                     true => talk.server(at, |s| s.payload(200)),
                     false => talk,
                 };
                 let bytes = if data { 200 } else { 0 };
-                let closed = talk.server(at + 0.0001, |s| Segment {
-                    flags: FIN | ACK,
-                    ..s.seq(5_001 + bytes)
-                });
+                let closed = talk.server(at + 0.0001, |s| Segment { flags: FIN | ACK, ..s.seq(5_001 + bytes) });
                 let closed = closed.client(at + up + 0.001, |s| s.ack(5_002 + bytes));
                 let (analysis, _) = analyze(&closed.segments);
                 nothing_lost(&analysis);
@@ -519,25 +400,16 @@ fn a_deferring_server_that_speaks_first() {
     }
 
     // Two ACKs passed before the last SYN/ACK, and the server speaks as soon as it accepts the client.
-    let ignored = [0.02, 1.02, 3.02]
-        .into_iter()
-        .fold(talk().syn(0.0), |talk, at| talk.synack(at).ack(at + 0.001));
+    let ignored = [0.02, 1.02, 3.02].into_iter().fold(talk().syn(0.0), |talk, at| talk.synack(at).ack(at + 0.001));
     let (analysis, _) = analyze(&ignored.server(3.05, |s| s.payload(200)).segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.repeats.put_off, 2);
 
     // A greeting within the time that a program needs: the ACK was lost, also after a lost SYN.
     for lost in [talk(), talk().syn(0.0)] {
-        let lost = lost
-            .syn(1.0)
-            .synack(1.02)
-            .ack(1.021)
-            .synack(2.02)
-            .ack(2.021);
+        let lost = lost.syn(1.0).synack(1.02).ack(1.021).synack(2.02).ack(2.021);
         let greeted = lost.server(2.09, |s| s.payload(20));
-        let answered = greeted
-            .client(2.1, |s| s.ack(5_021).payload(10))
-            .server(2.12, |s| s.seq(5_021).ack(1_011));
+        let answered = greeted.client(2.1, |s| s.ack(5_021).payload(10)).server(2.12, |s| s.seq(5_021).ack(1_011));
         let (analysis, _) = analyze(&answered.segments);
         assert_eq!(repeats(&analysis)[1..], [0; 4]);
         assert_eq!(analysis.outcomes.with_loss, 1);
@@ -552,17 +424,10 @@ fn late_answers_count_in_the_round_trip_time() {
     assert_eq!((analysis.outcomes.late, analysis.outcomes.put_off), (1, 0));
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     let rtt = &analysis.handshakes.rtt_s.both;
-    assert!(
-        rtt.max.is_some_and(|max| (1.52..1.54).contains(&max)),
-        "{rtt:?}"
-    );
+    assert!(rtt.max.is_some_and(|max| (1.52..1.54).contains(&max)), "{rtt:?}");
 
     let slow = talk().syn(0.0).stamps(100, 0).syn(1.0).stamps(1_100, 0);
-    let slow = slow
-        .synack(1.4)
-        .stamps(9_700, 100)
-        .ack(1.401)
-        .stamps(1_501, 9_700);
+    let slow = slow.synack(1.4).stamps(9_700, 100).ack(1.401).stamps(1_501, 9_700);
     let (analysis, _) = analyze(&slow.segments);
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
     assert_eq!(analysis.handshakes.rtt_s.server_side.max, Some(1.4));
@@ -578,10 +443,7 @@ fn syns_dropped_for_what_they_carry() {
         ("mptcp", |s| s.option(&[30, 4, 1, 0])),
         ("fast-open", |s| s.option(&[34, 2, 1, 1])),
         ("data", |s| s.payload(200)),
-        ("ecn", |s| Segment {
-            flags: SYN | 0xc0,
-            ..s
-        }),
+        ("ecn", |s| Segment { flags: SYN | 0xc0, ..s }),
     ];
     let connection = |i: u16, first: fn(Segment) -> Segment, second: fn(Segment) -> Segment| {
         let talk = Talk::new((CLIENT.0, 20_000 + i), SERVER).lossy(f64::from(i) * 5.0);
@@ -605,8 +467,7 @@ fn syns_dropped_for_what_they_carry() {
         assert_eq!(cost.expected_wait_s, None);
 
         // One such SYN is answered: the losses are chance.
-        let mut segments: Vec<Segment> =
-            (0..12).flat_map(|i| connection(i, carry, plain)).collect();
+        let mut segments: Vec<Segment> = (0..12).flat_map(|i| connection(i, carry, plain)).collect();
         segments.extend(connection(13, carry, carry));
         let (analysis, _) = analyze(&segments);
         assert_eq!(analysis.outcomes.dropped_for, []);
@@ -636,10 +497,7 @@ fn waiting_for_data_comes_first() {
         first.starts_with("Connections waited 2.50 s for retransmitted data (2.50 s each on average), most of it for segments lost before the capture point"),
         "{first}"
     );
-    assert!(
-        first.ends_with("The one connection attempt lost no SYN or SYN/ACK."),
-        "{first}"
-    );
+    assert!(first.ends_with("The one connection attempt lost no SYN or SYN/ACK."), "{first}");
 }
 
 /// Packets of different receive queues: the ACK is captured before the SYN/ACK that it acknowledges.
@@ -659,9 +517,8 @@ fn an_ack_captured_before_the_synack() {
 #[test]
 fn views_at_two_interfaces() {
     let talk = talk().clean(0.0);
-    let segments: Vec<Segment> = (talk.segments.iter())
-        .flat_map(|it| [it.clone(), it.again(20).interface(1)])
-        .collect();
+    let segments: Vec<Segment> =
+        (talk.segments.iter()).flat_map(|it| [it.clone(), it.again(20).interface(1)]).collect();
     let (analysis, _) = analyze_bytes(&[&pcapng(&segments, 2)], &Options::default());
     nothing_lost(&analysis);
 }
@@ -678,11 +535,7 @@ fn losses_on_both_sides() {
     assert!((analysis.waiting.loss_s - 2.0).abs() < 1e-6);
 
     // The client resets a SYN/ACK and tries again; only the first SYN was lost.
-    let reset = talk()
-        .syn(0.0)
-        .syn(1.0)
-        .synack(1.02)
-        .client_rst(1.05, 1_001);
+    let reset = talk().syn(0.0).syn(1.0).synack(1.02).client_rst(1.05, 1_001);
     let (analysis, _) = analyze(&reset.clean(3.0).segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
     assert_eq!(analysis.outcomes.repeats.reset, 1);
@@ -695,10 +548,9 @@ fn losses_on_both_sides() {
 fn a_wait_belongs_to_its_cause() {
     let lost_first = talk().syn(0.0).syn(1.0).challenge(1.02, 900);
     let challenged_first = talk().syn(0.0).challenge(0.02, 900).client_rst(0.021, 900);
-    for (talk, loss, challenge) in [
-        (lost_first.client_rst(1.021, 900), 1.0, 2.0),
-        (challenged_first.syn(1.0), 2.0, 1.0),
-    ] {
+    for (talk, loss, challenge) in
+        [(lost_first.client_rst(1.021, 900), 1.0, 2.0), (challenged_first.syn(1.0), 2.0, 1.0)]
+    {
         let (analysis, _) = analyze(&talk.clean(3.0).segments);
         assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
         let waiting = &analysis.waiting;
@@ -713,11 +565,7 @@ fn a_wait_belongs_to_its_cause() {
 /// The server acknowledges the SYN without its data, and the client sends them again at once (RFC 7413, 4.2.2).
 #[test]
 fn a_fast_open_that_is_not_accepted() {
-    let syn = talk().client(0.0, |segment| Segment {
-        flags: SYN,
-        ack: 0,
-        ..segment.seq(1_000).payload(100)
-    });
+    let syn = talk().client(0.0, |segment| Segment { flags: SYN, ack: 0, ..segment.seq(1_000).payload(100) });
     let (analysis, rows) = analyze(&syn.synack(0.02).ack(0.05).rest(0.0501).segments);
     assert_eq!(analysis.retransmissions.retransmitted, 0);
     assert_eq!(analysis.waiting.data_s, 0.0);
@@ -734,18 +582,13 @@ fn success_after_an_rst() {
         let (analysis, _) = analyze(&talk.clean(1.0).segments);
         nothing_lost(&analysis);
         let outcomes = &analysis.outcomes;
-        let waited = (
-            outcomes.completed_after_refusal_s,
-            outcomes.completed_after_reset_s,
-        );
+        let waited = (outcomes.completed_after_refusal_s, outcomes.completed_after_reset_s);
         assert_eq!(waited, (refused, reset));
         assert_eq!(analysis.waiting.handshake_s, 1.0);
         says(
             &analysis,
             match refused > 0.0 {
-                true => {
-                    "1 answered attempt was first refused by an RST or an ICMP error and waited 1.00 s"
-                }
+                true => "1 answered attempt was first refused by an RST or an ICMP error and waited 1.00 s",
                 false => {
                     "1 attempt was completed after the client had answered a SYN/ACK with an RST, and waited 1.00 s"
                 }

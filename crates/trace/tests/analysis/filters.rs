@@ -11,11 +11,7 @@ fn analyze(segments: &[Segment]) -> Analysis {
 }
 
 fn filter<'a>(analysis: &'a Analysis, name: &str) -> &'a Filter {
-    analysis
-        .filters
-        .iter()
-        .find(|filter| filter.name == name)
-        .expect("every filter is reported")
+    analysis.filters.iter().find(|filter| filter.name == name).expect("every filter is reported")
 }
 
 #[test]
@@ -52,13 +48,8 @@ fn flood(without: u32, with: u32) -> Analysis {
         let (client, server) = ((FLOODER, 1_025), (server.as_str(), 80));
         segments.extend([
             Segment::between(at, client, server, SYN).seq(1_000),
-            Segment::between(at + 0.1, server, client, SYN | ACK)
-                .seq(5_000)
-                .ack(1_001),
-            Segment::between(at + 0.2, client, server, ACK)
-                .seq(1_001)
-                .ack(5_001)
-                .payload(10),
+            Segment::between(at + 0.1, server, client, SYN | ACK).seq(5_000).ack(1_001),
+            Segment::between(at + 0.2, client, server, ACK).seq(1_001).ack(5_001).payload(10),
         ]);
     }
     analyze(&segments)
@@ -93,35 +84,17 @@ fn established_and_with_data() {
     let handshake = |at: f64, port: u16| {
         vec![
             Segment::client(at, SYN).seq(1_000).port(port),
-            Segment::server(at + 0.1, SYN | ACK)
-                .seq(5_000)
-                .ack(1_001)
-                .port(port),
-            Segment::client(at + 0.2, ACK)
-                .seq(1_001)
-                .ack(5_001)
-                .port(port),
+            Segment::server(at + 0.1, SYN | ACK).seq(5_000).ack(1_001).port(port),
+            Segment::client(at + 0.2, ACK).seq(1_001).ack(5_001).port(port),
         ]
     };
     // Neither established nor with data; established only; both, with data of either side.
     let mut segments = vec![Segment::client(0.0, SYN).seq(1_000).port(40_001)];
     segments.extend(handshake(1.0, 40_002));
     segments.extend(handshake(2.0, 40_003));
-    segments.push(
-        Segment::client(2.3, ACK)
-            .seq(1_001)
-            .ack(5_001)
-            .payload(1)
-            .port(40_003),
-    );
+    segments.push(Segment::client(2.3, ACK).seq(1_001).ack(5_001).payload(1).port(40_003));
     segments.extend(handshake(3.0, 40_004));
-    segments.push(
-        Segment::server(3.3, ACK | FIN)
-            .seq(5_001)
-            .ack(1_001)
-            .payload(1)
-            .port(40_004),
-    );
+    segments.push(Segment::server(3.3, ACK | FIN).seq(5_001).ack(1_001).payload(1).port(40_004));
     let analysis = analyze(&segments);
     let filter = filter(&analysis, "established-with-data");
     assert_eq!(filter.removed_connections, 2);
@@ -135,24 +108,10 @@ fn traffic() -> Vec<Segment> {
     vec![
         Segment::client(0.0, SYN).seq(1_000).id(1),
         Segment::client(1.0, SYN).seq(1_000).id(2),
-        Segment::server(1.1, SYN | ACK)
-            .seq(5_000)
-            .ack(1_001)
-            .interface(1),
-        Segment::client(1.2, ACK)
-            .seq(1_001)
-            .ack(5_001)
-            .payload(1_000),
-        Segment::server(1.3, ACK)
-            .seq(5_001)
-            .ack(2_001)
-            .payload(100)
-            .interface(1),
-        Segment::server(2.0, ACK)
-            .seq(5_001)
-            .ack(2_001)
-            .payload(100)
-            .interface(1),
+        Segment::server(1.1, SYN | ACK).seq(5_000).ack(1_001).interface(1),
+        Segment::client(1.2, ACK).seq(1_001).ack(5_001).payload(1_000),
+        Segment::server(1.3, ACK).seq(5_001).ack(2_001).payload(100).interface(1),
+        Segment::server(2.0, ACK).seq(5_001).ack(2_001).payload(100).interface(1),
     ]
 }
 
@@ -186,35 +145,20 @@ fn directions() {
     let expected = [from("from initiator"), to("to initiator")];
     assert_eq!(summary(&analysis), expected);
 
-    let options = Options {
-        direction: Some(DirectionBy::Interface),
-        ..Options::default()
-    };
+    let options = Options { direction: Some(DirectionBy::Interface), ..Options::default() };
     let analysis = analyze_bytes(&[&pcapng(&segments, 2)], &options).0;
     assert_eq!(summary(&analysis), [from("eth0"), to("eth1")]);
 
-    for (prefix, expected) in [
-        ("192.0.2.0/24", [from("out"), to("in")]),
-        ("198.51.100.2/32", [to("out"), from("in")]),
-    ] {
-        let options = Options {
-            local: vec![prefix.parse().unwrap()],
-            ..Options::default()
-        };
+    for (prefix, expected) in [("192.0.2.0/24", [from("out"), to("in")]), ("198.51.100.2/32", [to("out"), from("in")])]
+    {
+        let options = Options { local: vec![prefix.parse().unwrap()], ..Options::default() };
         let analysis = analyze_bytes(&[&pcap(&segments)], &options).0;
         assert_eq!(analysis.direction_by, DirectionBy::Local);
         assert_eq!(summary(&analysis), expected);
     }
-    let options = Options {
-        local: vec!["10.0.0.0/8".parse().unwrap()],
-        ..Options::default()
-    };
+    let options = Options { local: vec!["10.0.0.0/8".parse().unwrap()], ..Options::default() };
     let analysis = analyze_bytes(&[&pcap(&segments)], &options).0;
-    let names: Vec<&str> = analysis
-        .directions
-        .iter()
-        .map(|d| d.name.as_str())
-        .collect();
+    let names: Vec<&str> = analysis.directions.iter().map(|d| d.name.as_str()).collect();
     assert_eq!(names, ["out", "in", "neither"]);
     assert_eq!(analysis.directions[2].packets, 6);
 }
@@ -224,17 +168,10 @@ fn utilization() {
     let segments = traffic();
     let rate = |analysis: &Analysis, way: usize| {
         let direction = &analysis.directions[way];
-        (
-            direction.rate_bps,
-            direction.capacity_bps,
-            direction.utilization,
-        )
+        (direction.rate_bps, direction.capacity_bps, direction.utilization)
     };
     // 1,120 and 320 bytes in 2 s.
-    let options = Options {
-        rate: Rate::from_bits_per_second(44_800),
-        ..Options::default()
-    };
+    let options = Options { rate: Rate::from_bits_per_second(44_800), ..Options::default() };
     let analysis = analyze_bytes(&[&pcap(&segments)], &options).0;
     assert_eq!(rate(&analysis, 0), (4_480.0, Some(44_800.0), Some(0.1)));
     assert_eq!(rate(&analysis, 1).0, 1_280.0);

@@ -3,8 +3,8 @@
 use gentle_capture::{InterfaceDescription, PcapNgWriter, PcapWriter, RawPacket, Resolution};
 use gentle_units::{Instant, Nanos};
 use gentle_wire::{
-    EmitError, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags, TcpOption,
-    TcpOptions, Unreachable, protocol,
+    EmitError, Ipv4Header, Ipv6Header, LinkType, PseudoHeader, Tcp, TcpFlags, TcpOption, TcpOptions, Unreachable,
+    protocol,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -104,17 +104,11 @@ impl Segment {
     }
 
     pub(crate) fn stamps(self, value: u32, echo: u32) -> Segment {
-        Segment {
-            timestamps: Some((value, echo)),
-            ..self
-        }
+        Segment { timestamps: Some((value, echo)), ..self }
     }
 
     pub(crate) fn sack(self, blocks: &[(u32, u32)]) -> Segment {
-        Segment {
-            sack: blocks.to_vec(),
-            ..self
-        }
+        Segment { sack: blocks.to_vec(), ..self }
     }
 
     /// Adds an encoded option.
@@ -125,10 +119,7 @@ impl Segment {
 
     /// ICMP message of this type and code that quotes the segment.
     pub(crate) fn icmp(self, kind: u8, code: u8) -> Segment {
-        Segment {
-            icmp: Some((kind, code)),
-            ..self
-        }
+        Segment { icmp: Some((kind, code)), ..self }
     }
 
     pub(crate) fn interface(self, interface: u32) -> Segment {
@@ -146,10 +137,7 @@ impl Segment {
 
     /// The packet a second time, `us` microseconds later.
     pub(crate) fn again(&self, us: u64) -> Segment {
-        Segment {
-            at_us: self.at_us + us,
-            ..self.clone()
-        }
+        Segment { at_us: self.at_us + us, ..self.clone() }
     }
 
     /// Time of the segment since 1970.
@@ -164,10 +152,7 @@ impl Segment {
             return packet;
         };
         let header = if self.src.0.is_ipv4() { 20 } else { 40 };
-        let message = Unreachable {
-            code,
-            quoted: &packet[..header + 8],
-        };
+        let message = Unreachable { code, quoted: &packet[..header + 8] };
         let (router, protocol) = match self.src.0 {
             IpAddr::V4(_) => (Ipv4Addr::new(203, 0, 113, 254).into(), protocol::ICMP),
             IpAddr::V6(_) => (Ipv6Addr::from([0xfd; 16]).into(), protocol::ICMPV6),
@@ -185,15 +170,10 @@ impl Segment {
 
     fn segment(&self) -> Vec<u8> {
         let padding = [TcpOption::NoOperation; 2];
-        let timestamps = self
-            .timestamps
-            .map(|(value, echo)| TcpOption::Timestamps(value, echo));
+        let timestamps = self.timestamps.map(|(value, echo)| TcpOption::Timestamps(value, echo));
         let sack = (!self.sack.is_empty()).then_some(TcpOption::Sack(&self.sack));
-        let options: Vec<TcpOption<'_>> = [timestamps, sack]
-            .into_iter()
-            .flatten()
-            .flat_map(|option| [padding[0], padding[1], option])
-            .collect();
+        let options: Vec<TcpOption<'_>> =
+            [timestamps, sack].into_iter().flatten().flat_map(|option| [padding[0], padding[1], option]).collect();
         let options = TcpOptions::new(&options).expect("two options fit");
         let options = [options.as_bytes(), &self.options].concat();
         let payload = vec![0x55; self.payload.into()];
@@ -210,9 +190,7 @@ impl Segment {
         };
         let ip = (protocol::TCP, self.ttl, self.id);
         let len = tcp.header_len() + payload.len();
-        ip_packet(self.src.0, self.dst.0, ip, len, |sum, out| {
-            tcp.emit(sum, out)
-        })
+        ip_packet(self.src.0, self.dst.0, ip, len, |sum, out| tcp.emit(sum, out))
     }
 }
 
@@ -228,18 +206,11 @@ pub(crate) fn ip_packet(
     let mut packet = vec![0; 40 + len];
     let (header, pseudo_header) = match (src, dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let ip = Ipv4Header {
-                ttl,
-                id,
-                ..Ipv4Header::new(src, dst, protocol, len as u32)
-            };
+            let ip = Ipv4Header { ttl, id, ..Ipv4Header::new(src, dst, protocol, len as u32) };
             (ip.emit(&mut packet), ip.pseudo_header())
         }
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            let ip = Ipv6Header {
-                hop_limit: ttl,
-                ..Ipv6Header::new(src, dst, protocol, len as u32)
-            };
+            let ip = Ipv6Header { hop_limit: ttl, ..Ipv6Header::new(src, dst, protocol, len as u32) };
             (ip.emit(&mut packet), ip.pseudo_header())
         }
         _ => unreachable!("both ends have the same version"),
@@ -257,12 +228,9 @@ pub(crate) fn pcap(segments: &[Segment]) -> Vec<u8> {
 }
 
 /// A pcap file of packets that have the times of segments, in microseconds.
-pub(crate) fn pcap_of<'a>(
-    link: LinkType,
-    packets: impl IntoIterator<Item = (&'a Segment, Vec<u8>)>,
-) -> Vec<u8> {
-    let mut writer = PcapWriter::new(Vec::new(), link, Some(65_535), Resolution::Micros)
-        .expect("a list can be written");
+pub(crate) fn pcap_of<'a>(link: LinkType, packets: impl IntoIterator<Item = (&'a Segment, Vec<u8>)>) -> Vec<u8> {
+    let mut writer =
+        PcapWriter::new(Vec::new(), link, Some(65_535), Resolution::Micros).expect("a list can be written");
     for (segment, data) in packets {
         let packet = raw(segment, link, &data);
         writer.packet(&packet).expect("a time before 2106");
@@ -274,10 +242,8 @@ pub(crate) fn pcap_of<'a>(
 pub(crate) fn pcapng(segments: &[Segment], interfaces: u32) -> Vec<u8> {
     let mut writer = PcapNgWriter::new(Vec::new()).expect("a list can be written");
     for interface in 0..interfaces {
-        let description = InterfaceDescription {
-            name: Some(&format!("eth{interface}")),
-            ..InterfaceDescription::new(LinkType::RAW)
-        };
+        let description =
+            InterfaceDescription { name: Some(&format!("eth{interface}")), ..InterfaceDescription::new(LinkType::RAW) };
         writer.interface(&description).expect("a short name");
     }
     for segment in segments {
@@ -289,11 +255,5 @@ pub(crate) fn pcapng(segments: &[Segment], interfaces: u32) -> Vec<u8> {
 }
 
 fn raw<'a>(segment: &Segment, link: LinkType, data: &'a [u8]) -> RawPacket<'a> {
-    RawPacket {
-        time: segment.time(),
-        interface: segment.interface,
-        link,
-        original_len: data.len() as u32,
-        data,
-    }
+    RawPacket { time: segment.time(), interface: segment.interface, link, original_len: data.len() as u32, data }
 }

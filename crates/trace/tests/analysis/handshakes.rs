@@ -40,10 +40,7 @@ impl Defined {
     /// Whether `ours` are these counts. Of an ACK that came first, the analysis remembers the highest of its client only.
     pub(crate) fn are(&self, ours: Counts) -> bool {
         let successes = self.counts.successes..=self.in_any_order;
-        let expected = Counts {
-            successes: ours.successes,
-            ..self.counts
-        };
+        let expected = Counts { successes: ours.successes, ..self.counts };
         ours == expected && successes.contains(&ours.successes)
     }
 }
@@ -57,13 +54,7 @@ pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Defined {
     let mut answers: HashMap<(Ends, u32), HashSet<u32>> = HashMap::new();
     let mut answered: HashSet<(Ends, u32)> = HashSet::new();
     let mut acks: HashSet<(Ends, u32)> = HashSet::new();
-    for Segment {
-        ends,
-        seq,
-        ack,
-        flags,
-    } in segments
-    {
+    for Segment { ends, seq, ack, flags } in segments {
         match (flags & SYN != 0, flags & ACK != 0) {
             (true, false) => {
                 counts.duplicate_syn += u64::from(!attempts.insert((ends, seq)));
@@ -71,10 +62,7 @@ pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Defined {
             (true, true) => {
                 let (source, source_port, destination, destination_port) = ends.clone();
                 let initiator = (destination, destination_port, source, source_port);
-                answers
-                    .entry((initiator, seq.wrapping_add(1)))
-                    .or_default()
-                    .insert(ack.wrapping_sub(1));
+                answers.entry((initiator, seq.wrapping_add(1))).or_default().insert(ack.wrapping_sub(1));
                 counts.duplicate_synack += u64::from(!synacks.insert((ends, seq, ack)));
             }
             (false, true) => {
@@ -96,29 +84,19 @@ pub(crate) fn count(segments: impl Iterator<Item = Segment>) -> Defined {
             answered.extend(syns.iter().map(|&syn| (initiator.clone(), syn)));
         }
     }
-    Defined {
-        counts,
-        in_any_order: attempts.intersection(&answered).count() as u64,
-    }
+    Defined { counts, in_any_order: attempts.intersection(&answered).count() as u64 }
 }
 
 /// Compares all captures; returns the total number of attempts.
 fn compare(layer: Layer) -> u64 {
     let captures = zeek::all();
     let lines = tshark::lines(&captures);
-    let options = Options {
-        inner: layer == Layer::Innermost,
-        ..Options::default()
-    };
+    let options = Options { inner: layer == Layer::Innermost, ..Options::default() };
     let mut attempts = 0;
     for (path, lines) in captures.iter().zip(&lines) {
         let theirs = count(lines.iter().filter_map(|line| tshark::segment(line, layer)));
         let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
-        assert!(
-            theirs.are(ours),
-            "{}: {ours:?} {theirs:?}",
-            zeek::name(path)
-        );
+        assert!(theirs.are(ours), "{}: {ours:?} {theirs:?}", zeek::name(path));
         attempts += ours.attempts;
     }
     attempts

@@ -39,28 +39,22 @@ fn segment() -> impl Strategy<Value = Segment> {
         vec((number(), number()), 0..3),
         prop_oneof![Just(0_u16), Just(1_000)],
     );
-    (flags, ends, numbers, rest).prop_map(
-        |(flags, (wide, back, port), (seq, one, ack, next), rest)| {
-            let hosts = if wide { HOSTS6 } else { HOSTS };
-            let client = (hosts[0], 1_000 + port);
-            let server = (hosts[1], 80);
-            let (from, to) = if back {
-                (server, client)
-            } else {
-                (client, server)
-            };
-            let (payload, id, stamps, sack, window) = rest;
-            let mut segment = Segment::between(0.0, from, to, flags)
-                .seq(seq.wrapping_add(one))
-                .ack(ack.wrapping_add(next))
-                .payload(if flags & SYN == 0 { payload } else { 0 })
-                .id(id)
-                .sack(&sack)
-                .window(window);
-            segment.timestamps = stamps;
-            segment
-        },
-    )
+    (flags, ends, numbers, rest).prop_map(|(flags, (wide, back, port), (seq, one, ack, next), rest)| {
+        let hosts = if wide { HOSTS6 } else { HOSTS };
+        let client = (hosts[0], 1_000 + port);
+        let server = (hosts[1], 80);
+        let (from, to) = if back { (server, client) } else { (client, server) };
+        let (payload, id, stamps, sack, window) = rest;
+        let mut segment = Segment::between(0.0, from, to, flags)
+            .seq(seq.wrapping_add(one))
+            .ack(ack.wrapping_add(next))
+            .payload(if flags & SYN == 0 { payload } else { 0 })
+            .id(id)
+            .sack(&sack)
+            .window(window);
+        segment.timestamps = stamps;
+        segment
+    })
 }
 
 /// Segments with gaps from zero to longer than the delay of a copy, and sometimes negative.
@@ -78,10 +72,7 @@ fn stream(backwards: bool) -> impl Strategy<Value = Vec<Segment>> {
             .into_iter()
             .map(|(segment, gap)| {
                 now += gap;
-                Segment {
-                    at_us: now.max(0) as u64,
-                    ..segment
-                }
+                Segment { at_us: now.max(0) as u64, ..segment }
             })
             .collect()
     })
@@ -90,12 +81,7 @@ fn stream(backwards: bool) -> impl Strategy<Value = Vec<Segment>> {
 /// Converts a segment to the type that the definitions are checked with.
 fn seen(segment: &Segment) -> tshark::Segment {
     tshark::Segment {
-        ends: (
-            segment.src.0.to_string(),
-            segment.src.1,
-            segment.dst.0.to_string(),
-            segment.dst.1,
-        ),
+        ends: (segment.src.0.to_string(), segment.src.1, segment.dst.0.to_string(), segment.dst.1),
         seq: segment.seq,
         ack: segment.ack,
         flags: segment.flags.into(),

@@ -31,15 +31,9 @@ fn silence_ends_a_connection() {
 
 #[test]
 fn the_idle_timeout_can_be_set() {
-    let segments = [
-        Segment::client(0.0, SYN).seq(1_000).id(1),
-        Segment::client(20.0, SYN).seq(1_000).id(2),
-    ];
+    let segments = [Segment::client(0.0, SYN).seq(1_000).id(1), Segment::client(20.0, SYN).seq(1_000).id(2)];
     for (seconds, attempts) in [(10, 2), (30, 1)] {
-        let options = Options {
-            idle_timeout: Nanos::from_secs(seconds),
-            ..Options::default()
-        };
+        let options = Options { idle_timeout: Nanos::from_secs(seconds), ..Options::default() };
         let analysis = analyze_bytes(&[&pcap(&segments)], &options).0;
         assert_eq!(analysis.handshakes.attempts, attempts);
         assert_eq!(analysis.limits.idle_timeout_s, seconds as f64);
@@ -53,17 +47,13 @@ fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
         let open = [
             Segment::client(0.0, SYN).seq(1_000),
             Segment::server(0.1, SYN | ACK).seq(5_000).ack(1_001),
-            Segment::client(0.8 * life + 0.15, ACK)
-                .seq(1_001)
-                .ack(5_001),
+            Segment::client(0.8 * life + 0.15, ACK).seq(1_001).ack(5_001),
             Segment::client(life + 0.2, FIN | ACK).seq(1_001).ack(5_001),
             Segment::server(life + 0.3, FIN | ACK).seq(5_001).ack(1_002),
         ];
         let last = Segment::client(life + 0.4, ACK).seq(1_002).ack(5_002);
         // A FIN retransmitted after minutes (the longest RTO is 120 s) is recognised as long as one may come.
-        let again = Segment::server(life + 200.0, FIN | ACK)
-            .seq(5_001)
-            .ack(1_002);
+        let again = Segment::server(life + 200.0, FIN | ACK).seq(5_001).ack(1_002);
         for (arrived, retransmitted) in [(false, 1), (true, 0)] {
             let mut segments = open.to_vec();
             segments.extend(arrived.then(|| last.clone()));
@@ -78,10 +68,7 @@ fn a_closed_connection_is_remembered_until_its_fins_have_arrived() {
 
 #[test]
 fn what_is_in_flight_on_few_connections_stays_within_the_memory_limit_too() {
-    let options = Options {
-        memory_limit: Options::LEAST_MEMORY,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
     let connections = 1_000;
     let mut segments = Vec::new();
     for port in 0..connections {
@@ -114,12 +101,7 @@ struct Flood {
 
 impl Flood {
     fn new(all: u32) -> Flood {
-        Flood {
-            made: 0,
-            all,
-            ready: pcap(&[]),
-            read: 0,
-        }
+        Flood { made: 0, all, ready: pcap(&[]), read: 0 }
     }
 }
 
@@ -150,10 +132,7 @@ impl Read for Flood {
 fn a_syn_flood_passes_through_a_fixed_limit() {
     const SYNS: u32 = 3_000_000;
     let reader = CaptureReader::from_reader("flood".into(), Box::new(Flood::new(SYNS))).unwrap();
-    let options = Options {
-        memory_limit: 16 << 20,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: 16 << 20, ..Options::default() };
     let control = Control::default();
     let analysis = gentle_trace::analyze(vec![reader], &options, None, None, &control).unwrap();
     assert_eq!(analysis.captures[0].packets, u64::from(SYNS));
@@ -165,14 +144,8 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
     let peak = limits.peak_bytes + limits.peak_remembered_bytes;
     assert!(peak <= limits.memory_limit_bytes, "{limits:?}");
     // The limit is used, not only kept.
-    assert!(
-        limits.peak_bytes > limits.memory_limit_bytes / 4,
-        "{limits:?}"
-    );
-    assert!(
-        limits.retired_memory > u64::from(SYNS) * 9 / 10,
-        "{limits:?}"
-    );
+    assert!(limits.peak_bytes > limits.memory_limit_bytes / 4, "{limits:?}");
+    assert!(limits.retired_memory > u64::from(SYNS) * 9 / 10, "{limits:?}");
     assert!(limits.peak_connections > 30_000, "{limits:?}");
 }
 
@@ -180,10 +153,7 @@ fn a_syn_flood_passes_through_a_fixed_limit() {
 fn without_a_flood_nothing_is_forgotten_and_a_connection_takes_at_most_200_bytes() {
     // The index has just doubled: it never takes more per connection.
     const CONNECTIONS: u32 = 28_673;
-    for hosts in [
-        ["192.0.2.1", "198.51.100.2"],
-        ["2001:db8::1", "2001:db8::2"],
-    ] {
+    for hosts in [["192.0.2.1", "198.51.100.2"], ["2001:db8::1", "2001:db8::2"]] {
         let segments: Vec<Segment> = (0..CONNECTIONS)
             .map(|i| {
                 let client = (hosts[0], 1_025 + i as u16);
@@ -194,20 +164,15 @@ fn without_a_flood_nothing_is_forgotten_and_a_connection_takes_at_most_200_bytes
         let limits = analysis.limits;
         assert_eq!(limits.peak_connections, u64::from(CONNECTIONS));
         assert_eq!((limits.retired_idle, limits.retired_memory), (0, 0));
-        assert!(
-            limits.peak_bytes <= u64::from(CONNECTIONS) * 200,
-            "{limits:?}"
-        );
+        assert!(limits.peak_bytes <= u64::from(CONNECTIONS) * 200, "{limits:?}");
     }
 }
 
 /// Many holes and much in flight on one connection, which then ends. No memory may be counted twice.
 #[test]
 fn memory_of_holes_is_given_back() {
-    let mut segments = vec![
-        Segment::client(0.0, SYN).seq(1_000),
-        Segment::server(0.01, SYN | ACK).seq(5_000).ack(1_001),
-    ];
+    let mut segments =
+        vec![Segment::client(0.0, SYN).seq(1_000), Segment::server(0.01, SYN | ACK).seq(5_000).ack(1_001)];
     let mut at = 0.02;
     let mut push = |seq: u32, len: u16| {
         at += 0.001;
@@ -228,11 +193,7 @@ fn memory_of_holes_is_given_back() {
         segments.push(Segment::client(later, SYN).seq(1).port(40_001 + i as u16));
     }
     let (analysis, rows) = analyze_bytes(&[&pcap(&segments)], &Options::default());
-    assert!(
-        analysis.limits.peak_bytes < 1 << 20,
-        "{:?}",
-        analysis.limits
-    );
+    assert!(analysis.limits.peak_bytes < 1 << 20, "{:?}", analysis.limits);
     assert_eq!(analysis.limits.retired_memory, 0);
     assert!(rows[0].from_client.bytes >= 200 * 100 + 64 * 50);
 }
@@ -240,22 +201,13 @@ fn memory_of_holes_is_given_back() {
 #[test]
 fn several_captures_are_one_trace() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/netns");
-    let files = [
-        "syn.client.pcap",
-        "synack-2.router.pcap",
-        "data-3.server.pcap",
-    ];
+    let files = ["syn.client.pcap", "synack-2.router.pcap", "data-3.server.pcap"];
     let files = files.map(|name| folder.join(name));
     let (apart, apart_rows) = analyze_files(&files, &Options::default());
     let merged = tempfile::Builder::new().suffix(".pcap").tempfile().unwrap();
     let merged = merged.path();
     let args = [
-        &[
-            "-F".as_ref(),
-            "nsecpcap".as_ref(),
-            "-w".as_ref(),
-            merged.as_os_str(),
-        ][..],
+        &["-F".as_ref(), "nsecpcap".as_ref(), "-w".as_ref(), merged.as_os_str()][..],
         &files.each_ref().map(|file| file.as_os_str())[..],
     ]
     .concat();
@@ -284,10 +236,7 @@ fn the_same_is_forgotten_again() {
         .flatten()
         .collect();
     let file = pcap(&segments);
-    let options = Options {
-        memory_limit: Options::LEAST_MEMORY,
-        ..Options::default()
-    };
+    let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
     let limits = || format!("{:?}", analyze_bytes(&[&file], &options).0.limits);
     let first = limits();
     for _ in 0..3 {

@@ -77,22 +77,14 @@ fn every_count() {
             duplicate_synack: handshakes.duplicate_synack,
         };
         assert_eq!(found, truth.counts, "{name}");
-        assert_eq!(
-            again.retransmitted,
-            truth.data_retransmitted + truth.fin_retransmitted,
-            "{name}"
-        );
+        assert_eq!(again.retransmitted, truth.data_retransmitted + truth.fin_retransmitted, "{name}");
         assert_eq!(again.late, late, "{name}");
         assert_eq!((again.reordered, again.probes), (0, 0), "{name}");
         if truth.lost.is_empty() {
             assert_eq!(handshakes.attempts_with_retransmission, 0, "{name}");
             assert_eq!(analysis.waiting.data_s, 0.0, "{name}");
         }
-        let copies = Copies {
-            syn: copies.syn,
-            synack: copies.synack,
-            other: copies.other,
-        };
+        let copies = Copies { syn: copies.syn, synack: copies.synack, other: copies.other };
         assert_eq!(copies, truth.capture_duplicates, "{name}");
     }
 }
@@ -100,12 +92,7 @@ fn every_count() {
 #[test]
 fn where_they_were_taken() {
     for (name, truth) in truth() {
-        let Analysis {
-            vantage,
-            handshakes,
-            outcomes,
-            ..
-        } = analyze(&name).0;
+        let Analysis { vantage, handshakes, outcomes, .. } = analyze(&name).0;
         let expected = if name.contains(".span.") {
             // Next to the server's port: nothing is lost in between.
             "server"
@@ -113,9 +100,7 @@ fn where_they_were_taken() {
             // Without a round-trip time, only TTLs are left, and the first router looks as near as the host before it.
             match name.split('.').nth(1) {
                 Some("any") => "unknown",
-                Some("server") if handshakes.synack_without_syn + outcomes.refused.attempts > 0 => {
-                    "unknown"
-                }
+                Some("server") if handshakes.synack_without_syn + outcomes.refused.attempts > 0 => "unknown",
                 Some("server") => "server",
                 _ => "client",
             }
@@ -169,10 +154,7 @@ fn time_lost_to_the_handshake() {
         let (analysis, row) = only_row(name);
         let lost = analysis.waiting.handshake_s;
         assert!((lost - seconds).abs() <= 0.1 * seconds, "{name}: {lost} s");
-        assert!(
-            (row.handshake_delay.as_secs_f64() - lost).abs() < 1e-9,
-            "{name}"
-        );
+        assert!((row.handshake_delay.as_secs_f64() - lost).abs() < 1e-9, "{name}");
         assert!(row.established, "{name}");
         assert_eq!(analysis.waiting.failed_s, 0.0, "{name}");
     }
@@ -185,10 +167,7 @@ fn time_lost_to_the_handshake() {
     ] {
         let (analysis, row) = only_row(name);
         let waited = analysis.waiting.failed_s;
-        assert!(
-            (waited - seconds).abs() <= 0.1 * seconds,
-            "{name}: {waited} s"
-        );
+        assert!((waited - seconds).abs() <= 0.1 * seconds, "{name}: {waited} s");
         assert!(!row.established, "{name}");
         assert_eq!(analysis.waiting.handshake_s, 0.0, "{name}");
         assert_eq!(analysis.handshakes.failures, 1, "{name}");
@@ -217,19 +196,13 @@ fn how_attempts_failed() {
 fn what_was_lost() {
     for (name, truth) in truth() {
         let (analysis, rows) = analyze(&name);
-        let of_handshake = ["syn", "synack"]
-            .iter()
-            .any(|kind| truth.lost.contains_key(*kind))
-            || name.starts_with("ack-silent.");
+        let of_handshake =
+            ["syn", "synack"].iter().any(|kind| truth.lost.contains_key(*kind)) || name.starts_with("ack-silent.");
         let lost: u32 = rows.iter().map(|row| row.handshake_lost).sum();
         let late: u32 = rows.iter().map(|row| row.handshake_late).sum();
         let put_off: u32 = rows.iter().map(|row| row.handshake_put_off).sum();
         let again = analysis.handshakes.attempts_with_retransmission > 0;
-        assert_eq!(
-            analysis.outcomes.with_loss > 0,
-            again && analysis.outcomes.completed > 0,
-            "{name}"
-        );
+        assert_eq!(analysis.outcomes.with_loss > 0, again && analysis.outcomes.completed > 0, "{name}");
         assert!(of_handshake || lost == 0, "{name}: {lost}");
         // A SYN and a SYN/ACK sent by timer at the same time cross each other.
         assert!(late <= lost, "{name}: {lost} {late}");
@@ -251,21 +224,13 @@ fn the_series_of_intervals() {
         ("ack-silent.server.pcap", vec![("synack", DOUBLING)]),
     ] {
         let analysis = analyze(name).0;
-        let found: Vec<(&str, &str)> = analysis
-            .intervals
-            .series
-            .iter()
-            .map(|series| (series.segment, series.label.as_str()))
-            .collect();
+        let found: Vec<(&str, &str)> =
+            analysis.intervals.series.iter().map(|series| (series.segment, series.label.as_str())).collect();
         assert_eq!(found, series, "{name}");
         assert_eq!(analysis.handshakes.outside_standard_intervals, 0, "{name}");
     }
     let syn = analyze("unanswered.client.pcap").0.intervals.syn;
-    let found: Vec<(f64, u64)> = syn
-        .standard
-        .iter()
-        .map(|standard| (standard.interval_s, standard.count))
-        .collect();
+    let found: Vec<(f64, u64)> = syn.standard.iter().map(|standard| (standard.interval_s, standard.count)).collect();
     assert_eq!(found, [(1.0, 5), (2.0, 1), (4.0, 1)]);
     assert_eq!((syn.total, syn.outside), (7, 0));
 }

@@ -25,20 +25,14 @@ pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> 
 /// A refused SYN is retransmitted, as Windows does, three transmissions in all.
 #[test]
 fn refused_and_sent_again() {
-    let segments = [0.0, 0.5, 1.0]
-        .into_iter()
-        .fold(talk(), |talk, at_s| talk.syn(at_s).rst(at_s + 0.02))
-        .segments;
+    let segments = [0.0, 0.5, 1.0].into_iter().fold(talk(), |talk, at_s| talk.syn(at_s).rst(at_s + 0.02)).segments;
     let (analysis, rows) = analyze(&segments);
     assert_eq!(repeats(&analysis), [0, 0, 2, 0, 0]);
     assert_eq!(analysis.outcomes.refused.attempts, 1);
     assert_eq!(analysis.outcomes.answered, 0);
     assert_eq!(rows[0].outcome, Some(Outcome::Refused));
     says(&analysis, "The one connection attempt was not completed.");
-    says(
-        &analysis,
-        "1 attempt was refused by an RST: 198.51.100.2:443.",
-    );
+    says(&analysis, "1 attempt was refused by an RST: 198.51.100.2:443.");
     does_not_say(&analysis, "lost a SYN");
     does_not_say(&analysis, "Worst server");
     // The counts by definition are unaffected.
@@ -62,21 +56,13 @@ fn put_off_by_the_server() {
     assert_eq!(analysis.outcomes.put_off, 1);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     assert_eq!(rows[0].handshake_put_off, 2);
-    says(
-        &analysis,
-        "The one connection attempt lost no SYN or SYN/ACK.",
-    );
-    says(
-        &analysis,
-        "1 answered attempt was put off by the server: it left",
-    );
+    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
+    says(&analysis, "1 answered attempt was put off by the server: it left");
     assert_eq!(analysis.handshakes.duplicate_synack, 2);
 
     // Full listen queue: the client's request waits.
     let request = |talk: Talk, at_s| talk.client(at_s, |s| s.payload(100));
-    let full = [0.3, 0.7]
-        .into_iter()
-        .fold(request(handshake(), 0.081), request);
+    let full = [0.3, 0.7].into_iter().fold(request(handshake(), 0.081), request);
     let full = full.synack(1.0).ack(1.08);
     let (analysis, _) = analyze(&request(full, 1.5).rest(1.6).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
@@ -84,20 +70,12 @@ fn put_off_by_the_server() {
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
 
     // Full listen queue of a server that speaks first.
-    let banner = |at_s| {
-        move |talk: Talk| {
-            talk.server(at_s, |s| s.payload(30))
-                .client(at_s + 0.08, |s| s.ack(5_031))
-        }
-    };
+    let banner = |at_s| move |talk: Talk| talk.server(at_s, |s| s.payload(30)).client(at_s + 0.08, |s| s.ack(5_031));
     let (analysis, _) = analyze(&banner(1.081)(handshake().synack(1.0).ack(1.08)).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
     let waited = analysis.waiting.handshake_s;
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
-    says(
-        &analysis,
-        "1 answered attempt was put off by the server and waited 1.00 s",
-    );
+    says(&analysis, "1 answered attempt was put off by the server and waited 1.00 s");
 
     // The queue was full when the SYN came: Linux drops it.
     let full = talk().syn(0.0).stamps(100, 0).syn(1.0).stamps(1_100, 0);
@@ -111,24 +89,14 @@ fn put_off_by_the_server() {
 /// The handshake's ACK is lost beyond the capture point, and the server would speak first.
 #[test]
 fn the_ack_is_lost() {
-    let talk = talk()
-        .syn(0.0)
-        .synack(0.02)
-        .ack(0.021)
-        .synack(1.03)
-        .ack(1.031);
-    let talk = talk
-        .server(1.06, |s| s.payload(30))
-        .client(1.061, |s| s.ack(5_031));
+    let talk = talk().syn(0.0).synack(0.02).ack(0.021).synack(1.03).ack(1.031);
+    let talk = talk.server(1.06, |s| s.payload(30)).client(1.061, |s| s.ack(5_031));
     let (analysis, rows) = analyze(&talk.segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
     let waited = analysis.waiting.handshake_s;
     assert!((waited - 1.01).abs() < 1e-3, "{waited}");
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), waited);
-    says(
-        &analysis,
-        "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.01 s for it",
-    );
+    says(&analysis, "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.01 s for it");
 }
 
 /// The round trip takes longer than the client's timeout, before any SYN/ACK.
@@ -149,14 +117,8 @@ fn late_answers() {
     let (analysis, rows) = analyze(&late().segments);
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), 0.0);
-    says(
-        &analysis,
-        "The one connection attempt lost no SYN or SYN/ACK.",
-    );
-    says(
-        &analysis,
-        "1 answered attempt sent a SYN or SYN/ACK again without a loss: the answer was late.",
-    );
+    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
+    says(&analysis, "1 answered attempt sent a SYN or SYN/ACK again without a loss: the answer was late.");
     let twice = late().synack(2.4).stamps(10_700, 100).ack(2.401);
     let (analysis, _) = analyze(&twice.segments);
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
@@ -221,9 +183,7 @@ fn late_behind_a_queue_that_drains() {
             .stamps(1_100, 0)
             .synack(1.001)
             .stamps(10_000, 100);
-        let talk = talk
-            .client(acked_at, |segment| segment.payload(payload))
-            .stamps(1_600, 9_000);
+        let talk = talk.client(acked_at, |segment| segment.payload(payload)).stamps(1_600, 9_000);
         let end = 1_001 + u32::from(payload);
         let talk = talk
             .server(acked_at + 0.01, |s| s.ack(end).payload(700))
@@ -236,15 +196,9 @@ fn late_behind_a_queue_that_drains() {
     assert_eq!(handshake(1.5, 100), [1, 0, 0, 0, 0]);
     // At the server, where the timer sent the second SYN/ACK.
     let timer = |acked_at: f64| {
-        let talk = talk()
-            .syn(0.0)
-            .stamps(100, 0)
-            .synack(0.001)
-            .stamps(9_000, 100);
+        let talk = talk().syn(0.0).stamps(100, 0).synack(0.001).stamps(9_000, 100);
         let talk = talk.synack(1.001).stamps(10_000, 100).ack(acked_at);
-        let talk = talk
-            .stamps(1_600, 9_000)
-            .server(acked_at + 0.01, |s| s.payload(700));
+        let talk = talk.stamps(1_600, 9_000).server(acked_at + 0.01, |s| s.payload(700));
         let talk = talk.client(acked_at + 0.04, |s| s.ack(5_701));
         repeats(&analyze(&talk.segments).0)
     };
@@ -268,16 +222,10 @@ fn as_many_acknowledgements_as_answers() {
             .synack(1.001)
             .stamps(10_001, 100);
         let talk = talk.ack(1.03).stamps(1_600, 9_000);
-        let talk = talk
-            .client(1.031, |segment| segment.payload(1))
-            .stamps(1_600, 9_000);
-        let talk = (0..repeated).fold(talk, |talk, n| {
-            talk.client(1.032 + 0.001 * f64::from(n), |s| s.seq(1_002))
-                .stamps(1_601 + n, 9_000)
-        });
-        let talk = talk
-            .server(1.05, |s| s.ack(1_002).payload(700))
-            .client(1.07, |s| s.seq(1_002).ack(5_701));
+        let talk = talk.client(1.031, |segment| segment.payload(1)).stamps(1_600, 9_000);
+        let talk = (0..repeated)
+            .fold(talk, |talk, n| talk.client(1.032 + 0.001 * f64::from(n), |s| s.seq(1_002)).stamps(1_601 + n, 9_000));
+        let talk = talk.server(1.05, |s| s.ack(1_002).payload(700)).client(1.07, |s| s.seq(1_002).ack(5_701));
         // Data of the server that arrives out of order is acknowledged by repeated ACKs as well.
         let talk = talk.client(1.08, |s| s.seq(1_002));
         repeats(&analyze(&talk.segments).0)
@@ -295,15 +243,9 @@ fn a_late_ack() {
     // At the server: the round-trip time is 1.4 s.
     let talk = || talk().syn(0.0).synack(0.0001).stamps(9_000, 100);
     let late = talk().synack(1.0).stamps(10_000, 100).ack(1.4);
-    assert_eq!(
-        repeats(&analyze(&late.stamps(1_500, 9_000).segments).0),
-        [0, 1, 0, 0, 0]
-    );
+    assert_eq!(repeats(&analyze(&late.stamps(1_500, 9_000).segments).0), [0, 1, 0, 0, 0]);
     let lost = talk().synack(1.0).stamps(10_000, 100).ack(1.4);
-    assert_eq!(
-        repeats(&analyze(&lost.stamps(1_500, 10_000).segments).0),
-        [1, 0, 0, 0, 0]
-    );
+    assert_eq!(repeats(&analyze(&lost.stamps(1_500, 10_000).segments).0), [1, 0, 0, 0, 0]);
     // At the client: the ACK leaves at once, and crosses the SYN/ACK.
     let talk = Talk::new(CLIENT, SERVER).syn(0.0).synack(1.4).ack(1.401);
     let crossed = talk.synack(2.4).ack(2.401);
@@ -315,18 +257,10 @@ fn a_late_ack() {
 fn rejected_by_icmp() {
     let syn = |at_s| Segment::client(at_s, SYN).seq(1_000);
     for code in [0, 1, 3, 9, 10, 13] {
-        let (analysis, rows) = analyze(&[
-            syn(0.0),
-            syn(0.01).icmp(3, code),
-            syn(1.0),
-            syn(1.01).icmp(3, code),
-        ]);
+        let (analysis, rows) = analyze(&[syn(0.0), syn(0.01).icmp(3, code), syn(1.0), syn(1.01).icmp(3, code)]);
         assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
         assert_eq!(repeats(&analysis), [0, 0, 1, 0, 0], "{code}");
-        says(
-            &analysis,
-            "1 attempt was rejected by ICMP (unreachable or prohibited): 198.51.100.2:443.",
-        );
+        says(&analysis, "1 attempt was rejected by ICMP (unreachable or prohibited): 198.51.100.2:443.");
     }
     let v6 = |at_s| {
         let ends = [("2001:db8::1", 40_000), ("2001:db8::2", 443)];
@@ -338,12 +272,9 @@ fn rejected_by_icmp() {
     }
     // Messages about another attempt, about none, and of other kinds; then about an attempt that was answered after
     // all.
-    for message in [
-        syn(0.01).seq(7).icmp(3, 3),
-        syn(0.01).port(7).icmp(3, 3),
-        syn(0.01).icmp(3, 4),
-        syn(0.01).icmp(11, 0),
-    ] {
+    for message in
+        [syn(0.01).seq(7).icmp(3, 3), syn(0.01).port(7).icmp(3, 3), syn(0.01).icmp(3, 4), syn(0.01).icmp(11, 0)]
+    {
         let (analysis, rows) = analyze(&[syn(0.0), message]);
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].outcome, Some(Outcome::Unanswered));
@@ -361,26 +292,14 @@ fn rejected_by_icmp() {
 #[test]
 fn fast_open() {
     let talk = talk()
-        .client(0.0, |s| Segment {
-            flags: SYN,
-            ..s.seq(1_000).ack(0).payload(10)
-        })
-        .server(0.02, |s| Segment {
-            flags: SYN | ACK,
-            ..s.seq(5_000).ack(1_011)
-        })
+        .client(0.0, |s| Segment { flags: SYN, ..s.seq(1_000).ack(0).payload(10) })
+        .server(0.02, |s| Segment { flags: SYN | ACK, ..s.seq(5_000).ack(1_011) })
         .client(0.05, |s| s.seq(1_011))
         .server(0.06, |s| s.ack(1_011).payload(300));
     let (analysis, rows) = analyze(&talk.segments);
     assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
-    assert_eq!(
-        (analysis.outcomes.answered, analysis.outcomes.completed),
-        (1, 1)
-    );
-    says(
-        &analysis,
-        "The one connection attempt lost no SYN or SYN/ACK.",
-    );
+    assert_eq!((analysis.outcomes.answered, analysis.outcomes.completed), (1, 1));
+    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
     does_not_say(&analysis, "one-sided");
     assert_eq!(analysis.handshakes.successes, 0, "by the definition");
 }
@@ -389,58 +308,31 @@ fn fast_open() {
 #[test]
 fn later_segments_show_the_answer() {
     // The ACK of the handshake is missing; the next one acknowledges the banner.
-    let banner = talk()
-        .syn(0.0)
-        .synack(0.02)
-        .server(0.06, |s| s.payload(30))
-        .client(0.08, |s| s.ack(5_031));
+    let banner = talk().syn(0.0).synack(0.02).server(0.06, |s| s.payload(30)).client(0.08, |s| s.ack(5_031));
     let (analysis, rows) = analyze(&banner.segments);
     assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
     assert_eq!(analysis.outcomes.half_open, 0);
     // Only the server goes on.
     let rest = talk().syn(0.0).synack(0.02).server(0.06, |s| s.payload(30));
-    assert_eq!(
-        analyze(&rest.segments).1[0].outcome,
-        Some(Outcome::Succeeded)
-    );
+    assert_eq!(analyze(&rest.segments).1[0].outcome, Some(Outcome::Succeeded));
 
     // The SYN/ACKs of half of the connections are missing.
     let mut segments = users(200, 0, SERVER);
     segments.retain(|s| s.flags != SYN | ACK || s.dst.1 % 2 == 0);
     let (analysis, _) = analyze(&segments);
     let outcomes = &analysis.outcomes;
-    assert_eq!(
-        (outcomes.answered, outcomes.completed, outcomes.one_sided),
-        (200, 200, 100)
-    );
+    assert_eq!((outcomes.answered, outcomes.completed, outcomes.one_sided), (200, 200, 100));
     assert_eq!(analysis.handshakes.successes, 100, "by the definition");
-    says(
-        &analysis,
-        "The capture is one-sided in part: it lacks the SYN/ACK of 100 of 200 connections",
-    );
-    says(
-        &analysis,
-        "None of 200 connection attempts lost a SYN or SYN/ACK.",
-    );
+    says(&analysis, "The capture is one-sided in part: it lacks the SYN/ACK of 100 of 200 connections");
+    says(&analysis, "None of 200 connection attempts lost a SYN or SYN/ACK.");
 
     // Only the clients' side, with two losses, and an attempt without any evidence.
     let mut segments = users(20, 2, SERVER);
-    segments.extend(
-        Talk::new(("192.0.2.5", 9), SERVER)
-            .syn(0.0)
-            .syn(1.0)
-            .segments,
-    );
+    segments.extend(Talk::new(("192.0.2.5", 9), SERVER).syn(0.0).syn(1.0).segments);
     segments.retain(|s| s.dst.1 == SERVER.1);
     let (analysis, _) = analyze(&segments);
-    says(
-        &analysis,
-        "The capture is one-sided: it lacks the SYN/ACK of 20 of 20 connections",
-    );
-    says(
-        &analysis,
-        "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2)",
-    );
+    says(&analysis, "The capture is one-sided: it lacks the SYN/ACK of 20 of 20 connections");
+    says(&analysis, "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2)");
     says(
         &analysis,
         "1 attempt without an answer went to servers of which the capture has the clients' side only: 198.51.100.2:443.",
@@ -454,10 +346,7 @@ fn synacks_without_syns() {
     let (analysis, rows) = analyze(&talk.segments);
     assert_eq!(analysis.outcomes.without_syn_again, 1);
     assert_eq!(rows[0].outcome, Some(Outcome::HalfOpen));
-    says(
-        &analysis,
-        "1 connection was answered by a SYN/ACK, 1 more than once (2 SYN/ACKs sent again)",
-    );
+    says(&analysis, "1 connection was answered by a SYN/ACK, 1 more than once (2 SYN/ACKs sent again)");
 }
 
 /// A program connects to its own port.

@@ -68,10 +68,9 @@ fn ours(rows: &[Row], theirs: &BTreeMap<Way, Sent>) -> BTreeMap<Way, Sent> {
             true => 1 + i64::from(row.synack_retransmissions),
             false => theirs.get(&[server, client]).map_or(0, |sent| sent.syns),
         };
-        for (way, side, syns) in [
-            ([client, server], row.from_client, client_syns),
-            ([server, client], row.from_server, server_syns),
-        ] {
+        for (way, side, syns) in
+            [([client, server], row.from_client, client_syns), ([server, client], row.from_server, server_syns)]
+        {
             all.entry(way).or_default().add(Sent {
                 packets: side.segments as i64,
                 bytes: side.bytes as i64,
@@ -129,10 +128,7 @@ const REASONS: [(&str, Reason); 29] = [
     ("zeek/http/basic-auth-with-colon.pcap", LINK),
     ("zeek/http/ctu-62604-80.pcap", Reason::Copies),
     ("zeek/http/m57-long-49600-80.pcap", Reason::Copies),
-    (
-        "zeek/http/vnd.ms-cab-compressed-multi-conn.pcap",
-        Reason::Copies,
-    ),
+    ("zeek/http/vnd.ms-cab-compressed-multi-conn.pcap", Reason::Copies),
     (
         "zeek/ipv6-http-atomic-frag.pcap",
         Reason::Known(
@@ -147,26 +143,14 @@ const REASONS: [(&str, Reason); 29] = [
         ),
     ),
     ("zeek/krb/kerberos_tso.pcapng", Reason::Offloaded),
-    (
-        "zeek/ldap/gap-data-missing.pcapng",
-        Reason::Skips("it gives up: the interfaces have different snap lengths"),
-    ),
+    ("zeek/ldap/gap-data-missing.pcapng", Reason::Skips("it gives up: the interfaces have different snap lengths")),
     ("zeek/ldap/missing_ldap_logs.pcapng", Reason::Offloaded),
     ("zeek/mpls-in-vlan.pcap", HEADERS),
-    (
-        "zeek/mysql/mysql8-navicat-login-failed.pcap",
-        Reason::Copies,
-    ),
+    ("zeek/mysql/mysql8-navicat-login-failed.pcap", Reason::Copies),
     ("zeek/pbb.pcap", HEADERS),
     ("zeek/pppoe-over-qinq.pcap", HEADERS),
-    (
-        "zeek/quic/383379789-decrypt-crash.pcap",
-        Reason::Skips("it takes the only segment for damaged"),
-    ),
-    (
-        "zeek/smb/smb_v2_only_non_zero_reserved1.pcap",
-        Reason::Probes,
-    ),
+    ("zeek/quic/383379789-decrypt-crash.pcap", Reason::Skips("it takes the only segment for damaged")),
+    ("zeek/smb/smb_v2_only_non_zero_reserved1.pcap", Reason::Probes),
     ("zeek/tcp-syslog.pcap", LINK),
     ("zeek/tcp/ctu-64702-888.pcap", Reason::Copies),
     (
@@ -216,25 +200,19 @@ fn explained(reason: Reason, analysis: &Analysis, differences: &BTreeMap<Way, Se
             let copies = analysis.handshakes.capture_duplicates;
             total.packets == -((copies.syn + copies.synack + copies.other) as i64)
                 && (-((copies.syn + copies.synack) as i64)..=0).contains(&total.syns)
-                && each
-                    .all(|sent| sent.bytes == 0 && (sent.packets..=sent.syns).contains(&sent.again))
+                && each.all(|sent| sent.bytes == 0 && (sent.packets..=sent.syns).contains(&sent.again))
         }
         Reason::Probes => {
             total.again == -(analysis.retransmissions.probes as i64)
                 && each.all(|sent| (sent.packets, sent.bytes, sent.syns) == (0, 0, 0))
         }
-        Reason::Offloaded => each.all(|sent| {
-            sent.packets > 0 && sent.bytes >= sent.packets && (sent.again, sent.syns) == (0, 0)
-        }),
-        Reason::Known(_, known) => {
-            known
-                .iter()
-                .copied()
-                .eq(differences.iter().map(|(way, sent)| {
-                    let counts = [sent.packets, sent.bytes, sent.again, sent.syns];
-                    (way[0].1, way[1].1, counts)
-                }))
+        Reason::Offloaded => {
+            each.all(|sent| sent.packets > 0 && sent.bytes >= sent.packets && (sent.again, sent.syns) == (0, 0))
         }
+        Reason::Known(_, known) => known.iter().copied().eq(differences.iter().map(|(way, sent)| {
+            let counts = [sent.packets, sent.bytes, sent.again, sent.syns];
+            (way[0].1, way[1].1, counts)
+        })),
     }
 }
 
@@ -260,24 +238,14 @@ fn compare(path: &Path) -> [usize; 2] {
 fn as_tcptrace_counts_them() {
     let captures = zeek::all();
     let compare_all = |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .map(|path| compare(path))
-            .fold([0, 0], |sum, next| [sum[0] + next[0], sum[1] + next[1]])
+        paths.iter().map(|path| compare(path)).fold([0, 0], |sum, next| [sum[0] + next[0], sum[1] + next[1]])
     };
     let [compared, same] = thread::scope(|scope| {
-        let halves: Vec<_> = captures
-            .chunks(captures.len().div_ceil(2))
-            .map(|paths| scope.spawn(move || compare_all(paths)))
-            .collect();
-        let halves = halves
-            .into_iter()
-            .map(|half| half.join().expect("the counts agree"));
+        let halves: Vec<_> =
+            captures.chunks(captures.len().div_ceil(2)).map(|paths| scope.spawn(move || compare_all(paths))).collect();
+        let halves = halves.into_iter().map(|half| half.join().expect("the counts agree"));
         halves.fold([0, 0], |sum, next| [sum[0] + next[0], sum[1] + next[1]])
     });
     println!("{same} of {compared} directions of connections are the same");
-    assert!(
-        same > 800,
-        "there is something to compare: {same} of {compared}"
-    );
+    assert!(same > 800, "there is something to compare: {same} of {compared}");
 }

@@ -31,12 +31,7 @@ enum Marks {
     None,
 }
 
-const MARKS: [Marks; 4] = [
-    Marks::Both,
-    Marks::Identification,
-    Marks::Timestamps,
-    Marks::None,
-];
+const MARKS: [Marks; 4] = [Marks::Both, Marks::Identification, Marks::Timestamps, Marks::None];
 
 /// A router with a queue between its interfaces, and a capture at both.
 struct Router {
@@ -52,13 +47,7 @@ struct Router {
 
 impl Router {
     fn new(marks: Marks, delay: impl FnMut() -> f64 + 'static) -> Router {
-        Router {
-            marks,
-            delay: Box::new(delay),
-            offset: 0.0,
-            next_id: 1,
-            seen: Vec::new(),
-        }
+        Router { marks, delay: Box::new(delay), offset: 0.0, next_id: 1, seen: Vec::new() }
     }
 
     /// A packet comes to the router; returns when it leaves, `None` if it is dropped.
@@ -87,8 +76,7 @@ impl Router {
             return None;
         }
         let leaves = at + (self.delay)();
-        self.seen
-            .push((at_interface(second, leaves, self.offset), false));
+        self.seen.push((at_interface(second, leaves, self.offset), false));
         Some(leaves)
     }
 
@@ -167,16 +155,7 @@ fn essence(analysis: &Analysis) -> BTreeMap<String, Value> {
     for copies in ["duplicate_syn", "duplicate_synack", "capture_duplicates"] {
         handshakes.remove(copies);
     }
-    let parts = [
-        "handshakes",
-        "outcomes",
-        "waiting",
-        "expected_cost",
-        "retransmissions",
-        "intervals",
-        "closes",
-        "top",
-    ];
+    let parts = ["handshakes", "outcomes", "waiting", "expected_cost", "retransmissions", "intervals", "closes", "top"];
     let parts = parts.map(|part| (part.to_owned(), json[part].take()));
     let mut essence = BTreeMap::from(parts);
     // Rates and the duration depend on when the last copy was seen.
@@ -193,10 +172,7 @@ fn essence(analysis: &Analysis) -> BTreeMap<String, Value> {
 }
 
 fn seen_again(analysis: &Analysis) -> f64 {
-    let warning = analysis
-        .warnings
-        .iter()
-        .find(|it| it.kind == TrustWarningKind::SeveralPoints);
+    let warning = analysis.warnings.iter().find(|it| it.kind == TrustWarningKind::SeveralPoints);
     warning.map_or(0.0, |it| it.evidence["segments_again"])
 }
 
@@ -286,10 +262,7 @@ fn halves_of_connections_are_put_together() {
         connections(&mut router, 60);
         let first = router.seen.iter().filter(|(_, first)| *first);
         let first: Vec<Segment> = first.map(|(it, _)| it.clone()).collect();
-        let once = essence(&analyze(
-            first.iter().map(|it| it.clone().interface(0)).collect(),
-            1,
-        ));
+        let once = essence(&analyze(first.iter().map(|it| it.clone().interface(0)).collect(), 1));
         let by_direction = analyze(first.clone(), 2);
         assert_eq!(essence(&by_direction), once, "{marks:?}");
         assert_eq!(seen_again(&by_direction), 0.0);
@@ -313,16 +286,10 @@ fn connections_on_one_side_only_are_kept() {
         let mut one_side = Router::new(marks, || 0.08);
         one_side.next_id = 30_000;
         for i in 0..40 {
-            one_side.connection(
-                f64::from(i) * 0.41,
-                50_000 + i,
-                [u32::from(i % 5 == 0), 0, 0],
-            );
+            one_side.connection(f64::from(i) * 0.41, 50_000 + i, [u32::from(i % 5 == 0), 0, 0]);
         }
         let of_lan = one_side.seen.into_iter().filter(|(_, first)| *first);
-        router
-            .seen
-            .extend(of_lan.map(|(it, first)| (it.interface(LAN), first)));
+        router.seen.extend(of_lan.map(|(it, first)| (it.interface(LAN), first)));
         check(&router, &format!("{marks:?}"));
     }
 }
@@ -344,20 +311,14 @@ fn an_interface_is_chosen_by_name_or_number() {
         let alone = analyze(alone.map(|it| it.clone().interface(0)).collect(), 1);
         let chosen = of(&[name]);
         assert_eq!(essence(&chosen), essence(&alone), "{name}");
-        let warnings: BTreeMap<_, _> = chosen
-            .warnings
-            .iter()
-            .map(|it| (format!("{:?}", it.kind), it.evidence["packets"]))
-            .collect();
+        let warnings: BTreeMap<_, _> =
+            chosen.warnings.iter().map(|it| (format!("{:?}", it.kind), it.evidence["packets"])).collect();
         let others = segments.iter().filter(|it| it.interface != interface);
         let left_out = [("InterfacesLeftOut".to_owned(), others.count() as f64)];
         assert_eq!(warnings, BTreeMap::from(left_out));
         let interfaces = &chosen.captures[0].interfaces;
         assert_eq!(interfaces.len(), 2);
-        assert_eq!(
-            interfaces[interface as usize].name.as_deref(),
-            Some(["eth0", "eth1"][interface as usize])
-        );
+        assert_eq!(interfaces[interface as usize].name.as_deref(), Some(["eth0", "eth1"][interface as usize]));
         assert!(interfaces[interface as usize].analysed);
         assert!(!interfaces[1 - interface as usize].analysed);
     }
@@ -393,20 +354,11 @@ fn captures_of_linux_at_three_places() {
         for others in [&["server"][..], &["router"], &["router", "server"]] {
             let mut files = vec![place("client")];
             // A place that saw nothing has no file.
-            files.extend(
-                others
-                    .iter()
-                    .map(|it| place(it))
-                    .filter(|path| path.exists()),
-            );
+            files.extend(others.iter().map(|it| place(it)).filter(|path| path.exists()));
             let together = analyze_files(&files, &Options::default()).0;
             let attempts = |it: &Analysis| {
                 let handshakes = &it.handshakes;
-                (
-                    it.outcomes.answered,
-                    handshakes.attempts,
-                    handshakes.successes,
-                )
+                (it.outcomes.answered, handshakes.attempts, handshakes.successes)
             };
             let what = format!("{case} {others:?}");
             assert_eq!(attempts(&together), attempts(&alone), "{what}");
@@ -465,9 +417,7 @@ fn points_may_see_the_same_data_in_different_packets() {
         both(at + 0.02, Segment::server(0.0, SYN | ACK).seq(500).ack(101));
         both(at + 0.04, Segment::client(0.0, ACK).seq(101).ack(501).id(2));
         let data = |at: f64, from: u16, payload: u16, id: u16, interface: u32| {
-            let mut data = Segment::client(0.0, PSH | ACK)
-                .seq(101 + u32::from(from))
-                .ack(501);
+            let mut data = Segment::client(0.0, PSH | ACK).seq(101 + u32::from(from)).ack(501);
             data.at_us = (at * 1e6) as u64;
             ports(data.payload(payload).id(id).interface(interface))
         };
@@ -481,9 +431,6 @@ fn points_may_see_the_same_data_in_different_packets() {
     segments.retain(|it| it.interface == 0);
     let alone = analyze(segments, 1);
     assert_eq!(both.retransmissions.retransmitted, 0);
-    assert_eq!(
-        both.retransmissions.data_segments,
-        alone.retransmissions.data_segments
-    );
+    assert_eq!(both.retransmissions.data_segments, alone.retransmissions.data_segments);
     assert_eq!(both.outcomes.with_loss, 0);
 }

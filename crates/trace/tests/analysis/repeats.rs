@@ -23,11 +23,7 @@ fn copies_are_no_data_segments() {
     let mut segments = handshake();
     for i in 0..4_u16 {
         let data = Segment::server(0.1 * f64::from(i) + 0.1, PSH | ACK);
-        let data = data
-            .seq(501 + 100 * u32::from(i))
-            .ack(101)
-            .payload(100)
-            .id(7 + i);
+        let data = data.seq(501 + 100 * u32::from(i)).ack(101).payload(100).id(7 + i);
         let copy = data.again(40);
         segments.extend([data, copy]);
     }
@@ -94,10 +90,7 @@ fn one_byte_lost_with_an_open_window_is_lost() {
 
 #[test]
 fn a_fin_is_no_copy_of_a_syn() {
-    let segments = [
-        Segment::client(0.0, SYN).seq(100).id(7),
-        Segment::client(0.001, FIN | ACK).seq(100).id(7),
-    ];
+    let segments = [Segment::client(0.0, SYN).seq(100).id(7), Segment::client(0.001, FIN | ACK).seq(100).id(7)];
     let analysis = analyze(&segments);
     let copies = analysis.handshakes.capture_duplicates;
     assert_eq!((copies.syn, copies.other), (0, 0));

@@ -36,34 +36,18 @@ fn a_health_check() {
             let (client, server) = (n.wrapping_mul(64_001), n.wrapping_mul(250_007) + 9);
             segments.extend([
                 Segment::client(at, SYN).seq(client).id(n as u16),
-                Segment::server(at + 0.001, SYN | ACK)
-                    .seq(server)
-                    .ack(client + 1),
-                Segment::client(at + 0.002, ACK)
-                    .seq(client + 1)
-                    .ack(server + 1),
-                Segment::client(at + 0.003, PSH | ACK)
-                    .seq(client + 1)
-                    .ack(server + 1)
-                    .payload(9),
-                Segment::client(at + 0.004, FIN | ACK)
-                    .seq(client + 10)
-                    .ack(server + 1),
-                Segment::server(at + 0.005, FIN | ACK)
-                    .seq(server + 1)
-                    .ack(client + 11),
-                Segment::client(at + 0.006, ACK)
-                    .seq(client + 11)
-                    .ack(server + 2),
+                Segment::server(at + 0.001, SYN | ACK).seq(server).ack(client + 1),
+                Segment::client(at + 0.002, ACK).seq(client + 1).ack(server + 1),
+                Segment::client(at + 0.003, PSH | ACK).seq(client + 1).ack(server + 1).payload(9),
+                Segment::client(at + 0.004, FIN | ACK).seq(client + 10).ack(server + 1),
+                Segment::server(at + 0.005, FIN | ACK).seq(server + 1).ack(client + 11),
+                Segment::client(at + 0.006, ACK).seq(client + 11).ack(server + 2),
             ]);
         }
         let (analysis, rows) = analyze_bytes(&[&pcap(&segments)], &Options::default());
         assert_eq!(analysis.handshakes.successes, u64::from(checks));
         assert_eq!(analysis.closes.fin, u64::from(checks));
-        assert_eq!(
-            (analysis.limits.retired_memory, analysis.limits.retired_idle),
-            (0, 0)
-        );
+        assert_eq!((analysis.limits.retired_memory, analysis.limits.retired_idle), (0, 0));
         assert!(rows.iter().all(|row| row.response_time.is_some()));
         let said = analysis.verdict.join(" ");
         assert!(!said.contains("memory"), "{said}");

@@ -13,41 +13,27 @@ fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
 /// Attempts, successes, duplicate SYNs, duplicate SYN/ACKs.
 fn counts(analysis: &Analysis) -> [u64; 4] {
     let handshakes = &analysis.handshakes;
-    [
-        handshakes.attempts,
-        handshakes.successes,
-        handshakes.duplicate_syn,
-        handshakes.duplicate_synack,
-    ]
+    [handshakes.attempts, handshakes.successes, handshakes.duplicate_syn, handshakes.duplicate_synack]
 }
 
 /// Attempts refused, unanswered, half open.
 fn failures(analysis: &Analysis) -> [u64; 3] {
     let outcomes = &analysis.outcomes;
-    [
-        outcomes.refused.attempts,
-        outcomes.dead.attempts,
-        outcomes.half_open,
-    ]
+    [outcomes.refused.attempts, outcomes.dead.attempts, outcomes.half_open]
 }
 
 /// Handshake at `at_s` with a round-trip time of 40 ms, half of it on each side; the streams begin at 1,001 and 5,001.
 fn handshake(at_s: f64) -> Vec<Segment> {
     vec![
         Segment::client(at_s, SYN).seq(1_000),
-        Segment::server(at_s + 0.02, SYN | ACK)
-            .seq(5_000)
-            .ack(1_001),
+        Segment::server(at_s + 0.02, SYN | ACK).seq(5_000).ack(1_001),
         Segment::client(at_s + 0.04, ACK).seq(1_001).ack(5_001),
     ]
 }
 
 /// Data of the client: `len` bytes at `seq`.
 fn data(at_s: f64, seq: u32, len: u16) -> Segment {
-    Segment::client(at_s, ACK | PSH)
-        .seq(seq)
-        .ack(5_001)
-        .payload(len)
+    Segment::client(at_s, ACK | PSH).seq(seq).ack(5_001).payload(len)
 }
 
 fn acknowledgement(at_s: f64, ack: u32) -> Segment {
@@ -161,10 +147,7 @@ fn completed_only_by_an_acknowledgement_of_the_initiator() {
         assert_eq!(failures(&analysis), [0, 0, 1], "{last:?}");
     }
     // Data and FIN acknowledge, too.
-    for last in [
-        data(0.04, 1_001, 10),
-        Segment::client(0.04, FIN | ACK).seq(1_001).ack(5_001),
-    ] {
+    for last in [data(0.04, 1_001, 10), Segment::client(0.04, FIN | ACK).seq(1_001).ack(5_001)] {
         let (analysis, _) = analyze(&[
             Segment::client(0.0, SYN).seq(1_000),
             Segment::server(0.020, SYN | ACK).seq(5_000).ack(1_001),
@@ -184,29 +167,19 @@ fn a_port_used_again_while_old_segments_arrive() {
         Segment::client(0.10, ACK).seq(1_102).ack(5_002),
         // A new connection, with another sequence number.
         Segment::client(1.0, SYN).seq(2_000_000_000),
-        Segment::server(1.02, SYN | ACK)
-            .seq(3_000_000_000)
-            .ack(2_000_000_001),
+        Segment::server(1.02, SYN | ACK).seq(3_000_000_000).ack(2_000_000_001),
         // Late segments of the first connection: data, SYN, SYN/ACK.
         data(1.025, 1_001, 100),
         Segment::client(1.03, SYN).seq(1_000),
         Segment::server(1.035, SYN | ACK).seq(5_000).ack(1_001),
-        Segment::client(1.04, ACK)
-            .seq(2_000_000_001)
-            .ack(3_000_000_001),
-        Segment::client(1.05, ACK)
-            .seq(2_000_000_001)
-            .ack(3_000_000_001)
-            .payload(50),
+        Segment::client(1.04, ACK).seq(2_000_000_001).ack(3_000_000_001),
+        Segment::client(1.05, ACK).seq(2_000_000_001).ack(3_000_000_001).payload(50),
     ]);
     let (analysis, rows) = analyze(&segments);
     assert_eq!(counts(&analysis), [2, 2, 1, 1]);
     assert_eq!(analysis.retransmissions.retransmitted, 1);
     assert_eq!(rows.len(), 2);
-    assert_eq!(
-        (rows[0].from_client.bytes, rows[1].from_client.bytes),
-        (100, 50)
-    );
+    assert_eq!((rows[0].from_client.bytes, rows[1].from_client.bytes), (100, 50));
     // The SYN is a copy: the client had sent more.
     assert_eq!(rows[0].from_client.retransmissions, 1);
     assert_eq!(rows[1].from_client.retransmissions, 0);
@@ -215,13 +188,8 @@ fn a_port_used_again_while_old_segments_arrive() {
 
 #[test]
 fn the_same_sequence_number_from_another_port_is_another_attempt() {
-    let segments: Vec<Segment> = (0..5)
-        .map(|i| {
-            Segment::client(f64::from(i), SYN)
-                .seq(1_000)
-                .port(40_000 + i as u16)
-        })
-        .collect();
+    let segments: Vec<Segment> =
+        (0..5).map(|i| Segment::client(f64::from(i), SYN).seq(1_000).port(40_000 + i as u16)).collect();
     let (analysis, _) = analyze(&segments);
     assert_eq!(counts(&analysis), [5, 0, 0, 0]);
     assert_eq!(failures(&analysis), [0, 5, 0]);
@@ -230,25 +198,13 @@ fn the_same_sequence_number_from_another_port_is_another_attempt() {
 #[test]
 fn copies_made_by_the_capture() {
     let syn = Segment::client(0.0, SYN).seq(1_000).id(77).stamps(500, 0);
-    let synack = Segment::server(0.02, SYN | ACK)
-        .seq(5_000)
-        .ack(1_001)
-        .stamps(900, 500);
-    let ack = Segment::client(0.04, ACK)
-        .seq(1_001)
-        .ack(5_001)
-        .id(78)
-        .stamps(540, 900);
+    let synack = Segment::server(0.02, SYN | ACK).seq(5_000).ack(1_001).stamps(900, 500);
+    let ack = Segment::client(0.04, ACK).seq(1_001).ack(5_001).id(78).stamps(540, 900);
     let data = data(0.05, 1_001, 100).id(79).stamps(550, 900);
-    let answer = Segment::server(0.07, ACK)
-        .seq(5_001)
-        .ack(1_101)
-        .stamps(950, 550);
+    let answer = Segment::server(0.07, ACK).seq(5_001).ack(1_101).stamps(950, 550);
     let copied = [&syn, &synack, &ack, &data, &answer];
-    let segments: Vec<Segment> = copied
-        .into_iter()
-        .flat_map(|segment| [segment.clone(), segment.again(30).ttl(segment.ttl - 1)])
-        .collect();
+    let segments: Vec<Segment> =
+        copied.into_iter().flat_map(|segment| [segment.clone(), segment.again(30).ttl(segment.ttl - 1)]).collect();
     let (analysis, rows) = analyze(&segments);
     assert_eq!(counts(&analysis), [1, 1, 1, 1]);
     let copies = analysis.handshakes.capture_duplicates;
@@ -257,25 +213,15 @@ fn copies_made_by_the_capture() {
     assert_eq!(analysis.handshakes.attempts_with_duplicate_syn, 1);
     assert_eq!(analysis.handshakes.attempts_with_retransmission, 0);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
-    assert_eq!(
-        analysis.intervals.syn.total + analysis.intervals.synack.total,
-        0
-    );
+    assert_eq!(analysis.intervals.syn.total + analysis.intervals.synack.total, 0);
     assert_eq!(analysis.retransmissions.retransmitted, 0);
-    assert_eq!(
-        (rows[0].from_client.segments, rows[0].from_server.segments),
-        (3, 2)
-    );
+    assert_eq!((rows[0].from_client.segments, rows[0].from_server.segments), (3, 2));
     for direction in &analysis.directions {
         assert_eq!(direction.packet_retransmission_probability, Some(0.0));
     }
 
     // An equal SYN a second later, or one with a field that a retransmission changes, is no copy.
-    for again in [
-        syn.again(1_000_000),
-        syn.again(30).id(80),
-        syn.again(30).stamps(501, 0),
-    ] {
+    for again in [syn.again(1_000_000), syn.again(30).id(80), syn.again(30).stamps(501, 0)] {
         let (analysis, _) = analyze(&[syn.clone(), again]);
         assert_eq!(counts(&analysis), [1, 0, 1, 0]);
         assert_eq!(analysis.handshakes.capture_duplicates.syn, 0);
@@ -315,15 +261,7 @@ fn data_that_comes_again() {
     let (analysis, rows) = analyze(&segments);
     let found = analysis.retransmissions;
     assert_eq!(found.data_segments, 5);
-    assert_eq!(
-        (
-            found.retransmitted,
-            found.late,
-            found.reordered,
-            found.probes
-        ),
-        (3, 0, 0, 0)
-    );
+    assert_eq!((found.retransmitted, found.late, found.reordered, found.probes), (3, 0, 0, 0));
     assert_eq!(rows[0].from_client.bytes, 250);
     assert_eq!(rows[0].from_client.retransmissions, 3);
     // 0.05 to 0.30, 0.30 to 0.70, 0.70 to 0.90.
@@ -436,10 +374,7 @@ fn sequence_numbers_wrap_around() {
     let (analysis, rows) = analyze(&segments);
     assert_eq!(counts(&analysis), [1, 1, 0, 0]);
     let found = analysis.retransmissions;
-    assert_eq!(
-        (found.retransmitted, found.late, found.reordered),
-        (1, 1, 0)
-    );
+    assert_eq!((found.retransmitted, found.late, found.reordered), (1, 1, 0));
     assert_eq!(rows[0].from_client.bytes, 400);
     assert_eq!(rows[0].response_time.unwrap().as_secs_f64(), 0.62);
 
@@ -484,32 +419,22 @@ fn one_direction_only() {
     segments.extend([
         data(0.05, 1_001, 100),
         acknowledgement(0.07, 1_101),
-        Segment::server(0.08, ACK)
-            .seq(5_001)
-            .ack(1_101)
-            .payload(700),
+        Segment::server(0.08, ACK).seq(5_001).ack(1_101).payload(700),
         Segment::client(0.10, FIN | ACK).seq(1_101).ack(5_701),
         Segment::server(0.12, FIN | ACK).seq(5_701).ack(1_102),
         Segment::client(0.14, ACK).seq(1_102).ack(5_702),
     ]);
     let client = CLIENT.1;
-    let (from_client, from_server): (Vec<Segment>, Vec<Segment>) = segments
-        .into_iter()
-        .partition(|segment| segment.src.1 == client);
+    let (from_client, from_server): (Vec<Segment>, Vec<Segment>) =
+        segments.into_iter().partition(|segment| segment.src.1 == client);
 
     let (analysis, rows) = analyze(&from_client);
     assert_eq!(counts(&analysis), [1, 0, 0, 0]);
     assert_eq!(failures(&analysis), [0, 0, 0]);
     assert_eq!(analysis.outcomes.one_sided, 1);
-    assert_eq!(
-        (rows[0].from_client.bytes, rows[0].from_server.segments),
-        (100, 0)
-    );
-    let names: Vec<(&str, u64)> = analysis
-        .directions
-        .iter()
-        .map(|direction| (direction.name.as_str(), direction.packets))
-        .collect();
+    assert_eq!((rows[0].from_client.bytes, rows[0].from_server.segments), (100, 0));
+    let names: Vec<(&str, u64)> =
+        analysis.directions.iter().map(|direction| (direction.name.as_str(), direction.packets)).collect();
     assert_eq!(names, [("from initiator", 5), ("to initiator", 0)]);
 
     let (analysis, rows) = analyze(&from_server);
@@ -517,10 +442,7 @@ fn one_direction_only() {
     assert_eq!(analysis.handshakes.synack_without_syn, 1);
     assert_eq!(rows.len(), 1);
     assert!(!rows[0].syn_seen);
-    assert_eq!(
-        (rows[0].client_port, rows[0].server_port),
-        (CLIENT.1, SERVER.1)
-    );
+    assert_eq!((rows[0].client_port, rows[0].server_port), (CLIENT.1, SERVER.1));
     assert_eq!(rows[0].from_server.bytes, 700);
     // Connections without a captured SYN are removed by the first filter.
     assert_eq!(analysis.filters[0].removed_connections, 1);

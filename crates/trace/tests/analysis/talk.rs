@@ -16,13 +16,7 @@ pub(crate) fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
 /// Retransmissions by cause: lost, late, turned away, put off, in vain.
 pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     let repeats = analysis.outcomes.repeats;
-    [
-        repeats.lost,
-        repeats.late,
-        repeats.turned_away,
-        repeats.put_off,
-        repeats.in_vain,
-    ]
+    [repeats.lost, repeats.late, repeats.turned_away, repeats.put_off, repeats.in_vain]
 }
 
 /// Round-trip time from a capture in the middle to the server, seconds; to the client below.
@@ -39,18 +33,12 @@ pub(crate) struct Talk {
 impl Talk {
     pub(crate) fn new(client: (&str, u16), server: (&str, u16)) -> Talk {
         let own = |(address, port): (&str, u16)| (address.to_owned(), port);
-        Talk {
-            client: own(client),
-            server: own(server),
-            segments: Vec::new(),
-        }
+        Talk { client: own(client), server: own(server), segments: Vec::new() }
     }
 
     pub(crate) fn client(mut self, at_s: f64, change: impl FnOnce(Segment) -> Segment) -> Talk {
         let (client, server) = self.ends();
-        let segment = Segment::between(at_s, client, server, ACK)
-            .seq(1_001)
-            .ack(5_001);
+        let segment = Segment::between(at_s, client, server, ACK).seq(1_001).ack(5_001);
         let changed = change(segment);
         self.segments.push(changed);
         self
@@ -58,41 +46,26 @@ impl Talk {
 
     pub(crate) fn server(mut self, at_s: f64, change: impl FnOnce(Segment) -> Segment) -> Talk {
         let (client, server) = self.ends();
-        let segment = Segment::between(at_s, server, client, ACK)
-            .seq(5_001)
-            .ack(1_001);
+        let segment = Segment::between(at_s, server, client, ACK).seq(5_001).ack(1_001);
         let changed = change(segment);
         self.segments.push(changed);
         self
     }
 
     fn ends(&self) -> ((&str, u16), (&str, u16)) {
-        (
-            (&self.client.0, self.client.1),
-            (&self.server.0, self.server.1),
-        )
+        ((&self.client.0, self.client.1), (&self.server.0, self.server.1))
     }
 
     pub(crate) fn syn(self, at_s: f64) -> Talk {
-        self.client(at_s, |segment| Segment {
-            flags: SYN,
-            ack: 0,
-            ..segment.seq(1_000)
-        })
+        self.client(at_s, |segment| Segment { flags: SYN, ack: 0, ..segment.seq(1_000) })
     }
 
     pub(crate) fn synack(self, at_s: f64) -> Talk {
-        self.server(at_s, |segment| Segment {
-            flags: SYN | ACK,
-            ..segment.seq(5_000)
-        })
+        self.server(at_s, |segment| Segment { flags: SYN | ACK, ..segment.seq(5_000) })
     }
 
     pub(crate) fn rst(self, at_s: f64) -> Talk {
-        self.server(at_s, |segment| Segment {
-            flags: RST | ACK,
-            ..segment.seq(0)
-        })
+        self.server(at_s, |segment| Segment { flags: RST | ACK, ..segment.seq(0) })
     }
 
     pub(crate) fn ack(self, at_s: f64) -> Talk {
@@ -111,17 +84,9 @@ impl Talk {
         self.client(at_s, |s| s.payload(100))
             .server(at_s + TO_SERVER, |s| s.ack(1_101).payload(700))
             .client(at_s + TO_SERVER + TO_CLIENT, |s| s.seq(1_101).ack(5_701))
-            .client(at_s + 0.1, |s| Segment {
-                flags: FIN | ACK,
-                ..s.seq(1_101).ack(5_701)
-            })
-            .server(at_s + 0.1 + TO_SERVER, |s| Segment {
-                flags: FIN | ACK,
-                ..s.seq(5_701).ack(1_102)
-            })
-            .client(at_s + 0.1 + TO_SERVER + TO_CLIENT, |s| {
-                s.seq(1_102).ack(5_702)
-            })
+            .client(at_s + 0.1, |s| Segment { flags: FIN | ACK, ..s.seq(1_101).ack(5_701) })
+            .server(at_s + 0.1 + TO_SERVER, |s| Segment { flags: FIN | ACK, ..s.seq(5_701).ack(1_102) })
+            .client(at_s + 0.1 + TO_SERVER + TO_CLIENT, |s| s.seq(1_102).ack(5_702))
     }
 
     /// Adds a handshake without loss, and the rest.
@@ -149,11 +114,7 @@ pub(crate) fn users(n: u16, lossy: u16, server: (&str, u16)) -> Vec<Segment> {
         .flat_map(|i| {
             let talk = Talk::new(("192.0.2.1", 20_000 + i), server);
             let at_s = f64::from(i) * 0.5;
-            let talk = if i < lossy {
-                talk.lossy(at_s)
-            } else {
-                talk.clean(at_s)
-            };
+            let talk = if i < lossy { talk.lossy(at_s) } else { talk.clean(at_s) };
             talk.segments
         })
         .collect()

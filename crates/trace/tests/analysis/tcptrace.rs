@@ -31,23 +31,18 @@ pub(crate) fn connections(path: &Path) -> Vec<Connection> {
         .filter(|line| line.contains(',') && !line.starts_with('#'))
         .map(|line| line.split(',').map(str::trim).collect::<Vec<&str>>());
     let names = lines.next().unwrap_or_default();
-    lines
-        .map(|values| connection(&names.iter().copied().zip(values).collect()))
-        .collect()
+    lines.map(|values| connection(&names.iter().copied().zip(values).collect())).collect()
 }
 
 fn connection(fields: &HashMap<&str, &str>) -> Connection {
     let number = |name: String| -> u64 {
         let text = fields[name.as_str()];
-        text.parse()
-            .unwrap_or_else(|error| panic!("{name} {text}: {error}"))
+        text.parse().unwrap_or_else(|error| panic!("{name} {text}: {error}"))
     };
     [("a", "a2b"), ("b", "b2a")].map(|(end, way)| {
         let of = |name: &str| number(format!("{name}_{way}"));
         let port = number(format!("port_{end}")) as u16;
-        let (syns, _fins) = fields[format!("SYN/FIN_pkts_sent_{way}").as_str()]
-            .split_once('/')
-            .expect("two counts");
+        let (syns, _fins) = fields[format!("SYN/FIN_pkts_sent_{way}").as_str()].split_once('/').expect("two counts");
         let side = Side {
             packets: of("total_packets"),
             bytes: of("unique_bytes_sent"),
@@ -55,10 +50,7 @@ fn connection(fields: &HashMap<&str, &str>) -> Connection {
             again: of("rexmt_data_pkts") + of("zwnd_probe_pkts"),
             late: of("outoforder_pkts"),
         };
-        (
-            (address(fields[format!("host_{end}").as_str()]), port),
-            side,
-        )
+        ((address(fields[format!("host_{end}").as_str()]), port), side)
     })
 }
 

@@ -32,9 +32,7 @@ fn connection(at_s: f64, port: u16) -> Vec<Segment> {
 
 /// Connections at intervals of 10 ms, in order of time.
 fn connections(count: u16) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = (0..count)
-        .flat_map(|i| connection(f64::from(i) * 0.01, 40_000 + i))
-        .collect();
+    let mut segments: Vec<Segment> = (0..count).flat_map(|i| connection(f64::from(i) * 0.01, 40_000 + i)).collect();
     segments.sort_by_key(|segment| segment.at_us);
     segments
 }
@@ -81,26 +79,16 @@ fn in_vxlan(packet: &[u8]) -> Vec<u8> {
     payload.extend([0; EthernetHeader::UNTAGGED_LEN]);
     ethernet.emit(&mut payload[8..]).unwrap();
     payload.extend(packet);
-    let udp = Udp {
-        src_port: 49_153,
-        dst_port: 4_789,
-        payload_len: payload.len() as u32,
-        payload: &payload,
-    };
+    let udp = Udp { src_port: 49_153, dst_port: 4_789, payload_len: payload.len() as u32, payload: &payload };
     let [src, dst] = ["10.0.0.1", "10.0.0.2"].map(|address| end((address, 0)).0);
     let len = Udp::HEADER_LEN + payload.len();
-    ip_packet(src, dst, (protocol::UDP, 64, 0), len, |_, out| {
-        udp.emit(None, out)
-    })
+    ip_packet(src, dst, (protocol::UDP, 64, 0), len, |_, out| udp.emit(None, out))
 }
 
 #[test]
 fn tunnels_are_looked_into_where_nothing_else_is_there() {
     let segments = connections(20);
-    let capture = pcap_of(
-        LinkType::RAW,
-        segments.iter().map(|it| (it, in_vxlan(&it.packet()))),
-    );
+    let capture = pcap_of(LinkType::RAW, segments.iter().map(|it| (it, in_vxlan(&it.packet()))));
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&capture).unwrap();
     let (analysis, rows) = analyze_files(&[file.path()], &Options::default());
@@ -116,17 +104,8 @@ fn tunnels_are_looked_into_where_nothing_else_is_there() {
     let warning = only(&analysis);
     assert_eq!(warning.kind, Kind::TunnelsNotRead);
     assert!(warning.sentence.contains("--inner"), "{warning:?}");
-    assert_eq!(
-        analysis.verdict[0],
-        format!(
-            "No TCP in this capture: {0} packets, {0} UDP.",
-            segments.len()
-        )
-    );
-    let inner = Options {
-        inner: true,
-        ..Options::default()
-    };
+    assert_eq!(analysis.verdict[0], format!("No TCP in this capture: {0} packets, {0} UDP.", segments.len()));
+    let inner = Options { inner: true, ..Options::default() };
     let told = analyze_bytes(&[&capture], &inner).0;
     assert_eq!((told.handshakes.successes, told.warnings), (20, Vec::new()));
 }
@@ -166,10 +145,7 @@ fn encrypted_frames_are_told() {
         frame.extend(it.packet());
         frame
     };
-    let capture = pcap_of(
-        LinkType::ETHERNET,
-        segments.iter().map(|it| (it, macsec(it))),
-    );
+    let capture = pcap_of(LinkType::ETHERNET, segments.iter().map(|it| (it, macsec(it))));
     assert_eq!(only(&analyze(&capture)).kind, Kind::Encrypted);
     let esp = |it: &Segment| {
         let mut packet = it.packet();
@@ -200,16 +176,11 @@ fn a_shuffled_capture_is_out_of_order() {
 fn a_clock_set_back_while_capturing_is_told() {
     let mut segments = connections(100);
     let half = segments.len() / 2;
-    segments[half..]
-        .iter_mut()
-        .for_each(|it| it.at_us -= 150_000);
+    segments[half..].iter_mut().for_each(|it| it.at_us -= 150_000);
     let analysis = analyze(&pcap(&segments));
     let warning = &analysis.warnings[0];
     assert_eq!(warning.kind, Kind::TimeRunsBackwards);
-    assert!(
-        (0.14..0.16).contains(&warning.evidence["furthest_s"]),
-        "{warning:?}"
-    );
+    assert!((0.14..0.16).contains(&warning.evidence["furthest_s"]), "{warning:?}");
 }
 
 /// Two taps, one per direction, whose clocks differ by more than the round-trip time: either the SYN/ACKs come before
@@ -237,9 +208,7 @@ fn two_clocks_give_themselves_away() {
 fn times_of_another_age_are_told() {
     let mut segments = connections(10);
     // No time is before 1970, so the stray is put after the other packets, which begin at 1,600,000,000 s.
-    let stray = Segment::client(60.0 * 365.25 * 86_400.0, ACK)
-        .seq(7)
-        .port(9);
+    let stray = Segment::client(60.0 * 365.25 * 86_400.0, ACK).seq(7).port(9);
     segments.insert(30, stray);
     let analysis = analyze(&pcap(&segments));
     let warning = only(&analysis);
@@ -273,10 +242,7 @@ fn a_capture_that_dropped_packets_says_so_itself() {
     assert_eq!(warning.kind, Kind::DroppedByCapture);
     assert_eq!(warning.evidence["packets"], 9_991.0);
     assert_eq!(warning.evidence["of"], 10_000.0);
-    assert!(
-        warning.sentence.contains("9,991 of 10,000 packets"),
-        "{warning:?}"
-    );
+    assert!(warning.sentence.contains("9,991 of 10,000 packets"), "{warning:?}");
 
     let mut capture = pcapng(&connections(10), 1);
     capture.extend(statistics(10_000_000, 12, 0));
@@ -295,8 +261,5 @@ fn a_capture_that_lost_packets_in_silence_is_found_out() {
     let missing = whole.len() / 10;
     let data = missing * 6 / 17;
     let found = warning.evidence["stretches"];
-    assert!(
-        (data as f64 * 0.5..=missing as f64).contains(&found),
-        "{warning:?} {data}"
-    );
+    assert!((data as f64 * 0.5..=missing as f64).contains(&found), "{warning:?} {data}");
 }

@@ -55,19 +55,14 @@ pub(crate) fn lines(captures: &[PathBuf]) -> Vec<Vec<String>> {
     args.extend(captures.iter().map(OsString::from));
     programs::output("mergecap", &args);
     let counts = counts(captures);
-    let mut args: Vec<&OsStr> = ["-n", "-T", "fields", "-E", "occurrence=a"]
-        .map(OsStr::new)
-        .into();
+    let mut args: Vec<&OsStr> = ["-n", "-T", "fields", "-E", "occurrence=a"].map(OsStr::new).into();
     for field in &FIELDS {
         args.extend([OsStr::new("-e"), OsStr::new(field)]);
     }
     args.extend([OsStr::new("-r"), merged.as_os_str()]);
     let text = programs::output("tshark", &args);
     let mut all = text.lines().map(String::from);
-    let lines: Vec<Vec<String>> = counts
-        .iter()
-        .map(|&count| all.by_ref().take(count).collect())
-        .collect();
+    let lines: Vec<Vec<String>> = counts.iter().map(|&count| all.by_ref().take(count).collect()).collect();
     let last = lines.last().map_or(0, Vec::len);
     assert_eq!(Some(&last), counts.last(), "a line for each packet");
     assert_eq!(all.next(), None, "no more lines than packets");
@@ -91,16 +86,10 @@ fn counts(captures: &[PathBuf]) -> Vec<usize> {
 
 /// TCP segment of a packet, parsed from its line.
 pub(crate) fn segment(line: &str, layer: Layer) -> Option<Segment> {
-    let fields: Vec<Vec<&str>> = line
-        .split('\t')
-        .map(|field| field.split([',', ':']).collect())
-        .collect();
+    let fields: Vec<Vec<&str>> = line.split('\t').map(|field| field.split([',', ':']).collect()).collect();
     // Only the first field is separated by colons; IPv6 addresses contain them, too.
     let protocols = &fields[0];
-    let lists: Vec<Vec<&str>> = line
-        .split('\t')
-        .map(|field| field.split(',').collect())
-        .collect();
+    let lists: Vec<Vec<&str>> = line.split('\t').map(|field| field.split(',').collect()).collect();
     let is_ip = |at: &usize| matches!(protocols[*at], "ip" | "ipv6");
     let ip = match layer {
         Layer::Outermost => (0..protocols.len()).find(is_ip)?,
@@ -114,11 +103,7 @@ pub(crate) fn segment(line: &str, layer: Layer) -> Option<Segment> {
         return None;
     }
     let before = |at: usize, name: &str| protocols[..at].iter().filter(|&&p| p == name).count();
-    let (source, destination) = if protocols[ip] == "ip" {
-        (1, 2)
-    } else {
-        (3, 4)
-    };
+    let (source, destination) = if protocols[ip] == "ip" { (1, 2) } else { (3, 4) };
     let network = before(ip, protocols[ip]);
     let transport = before(tcp, "tcp");
     let number = |field: usize| {

@@ -41,15 +41,8 @@ enum Tunnel {
     GtpU,
 }
 
-const TUNNELS: [Tunnel; 7] = [
-    Tunnel::IpInIp,
-    Tunnel::Gre,
-    Tunnel::Erspan2,
-    Tunnel::Erspan3,
-    Tunnel::Vxlan,
-    Tunnel::Geneve,
-    Tunnel::GtpU,
-];
+const TUNNELS: [Tunnel; 7] =
+    [Tunnel::IpInIp, Tunnel::Gre, Tunnel::Erspan2, Tunnel::Erspan3, Tunnel::Vxlan, Tunnel::Geneve, Tunnel::GtpU];
 
 /// Ethernet frame of a capture.
 struct Frame {
@@ -83,11 +76,7 @@ impl Frame {
             Tunnel::Erspan3 => (
                 protocol::GRE,
                 // Version 2, session 1, no subheader, an Ethernet frame.
-                [
-                    &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1][..],
-                    &[0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
-                ]
-                .concat(),
+                [&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1][..], &[0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]].concat(),
             ),
             Tunnel::Vxlan => udp(4789, &[8, 0, 0, 0, 0, 0, 1, 0], carried),
             Tunnel::Geneve => udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 1, 0], carried),
@@ -110,22 +99,14 @@ impl Frame {
         bytes.extend(header);
         let added = bytes.len() as u32;
         bytes.extend(&self.bytes[skipped..]);
-        Frame {
-            time: self.time,
-            original_len: carried + added,
-            bytes,
-        }
+        Frame { time: self.time, original_len: carried + added, bytes }
     }
 }
 
 /// Protocol number of UDP, and the UDP and tunnel headers of a datagram to `dst_port` that carries `carried` bytes.
 fn udp(dst_port: u16, tunnel_header: &[u8], carried: u32) -> (u8, Vec<u8>) {
-    let udp = Udp {
-        src_port: 50_000,
-        dst_port,
-        payload_len: tunnel_header.len() as u32 + carried,
-        payload: tunnel_header,
-    };
+    let udp =
+        Udp { src_port: 50_000, dst_port, payload_len: tunnel_header.len() as u32 + carried, payload: tunnel_header };
     let mut headers = vec![0; Udp::HEADER_LEN + tunnel_header.len()];
     udp.emit(None, &mut headers).expect("there is room");
     (protocol::UDP, headers)
@@ -136,19 +117,15 @@ fn frames(path: &Path) -> Vec<Frame> {
     let mut frames = Vec::new();
     while let Some(packet) = reader.next().expect("it is whole") {
         assert_eq!(packet.link, LinkType::ETHERNET);
-        frames.push(Frame {
-            time: packet.time,
-            original_len: packet.original_len,
-            bytes: packet.data.to_vec(),
-        });
+        frames.push(Frame { time: packet.time, original_len: packet.original_len, bytes: packet.data.to_vec() });
     }
     frames
 }
 
 /// A pcap file with timestamps in nanoseconds.
 fn pcap(frames: impl Iterator<Item = Frame>) -> Vec<u8> {
-    let mut writer = PcapWriter::new(Vec::new(), LinkType::ETHERNET, None, Resolution::Nanos)
-        .expect("a list can be written");
+    let mut writer =
+        PcapWriter::new(Vec::new(), LinkType::ETHERNET, None, Resolution::Nanos).expect("a list can be written");
     for frame in frames {
         let packet = RawPacket {
             time: frame.time,
@@ -169,9 +146,7 @@ fn wrapped(folder: &Path) -> Vec<(PathBuf, PathBuf)> {
         let original = netns::folder().join(capture);
         for tunnel in TUNNELS {
             let file = folder.join(format!("{tunnel:?}-{capture}"));
-            let inside = frames(&original)
-                .into_iter()
-                .map(|frame| frame.inside(tunnel));
+            let inside = frames(&original).into_iter().map(|frame| frame.inside(tunnel));
             fs::write(&file, pcap(inside)).expect("a temporary file");
             files.push((file, original.clone()));
         }
@@ -186,10 +161,7 @@ fn connections_inside_are_those_of_the_capture_that_was_wrapped() {
     for (file, original) in wrapped(folder.path()) {
         let name = file.display();
         let analyze = |path: &Path, inner| {
-            let options = Options {
-                inner,
-                ..Options::default()
-            };
+            let options = Options { inner, ..Options::default() };
             captures::analyze_files(&[path], &options)
         };
         let (before, rows_before) = analyze(&original, false);
@@ -215,16 +187,9 @@ fn handshakes_inside_are_those_that_tshark_sees() {
     let files = wrapped(folder.path()).into_iter().map(|(file, _)| file);
     let files: Vec<PathBuf> = files.collect();
     let lines = tshark::lines(&files);
-    let options = Options {
-        inner: true,
-        ..Options::default()
-    };
+    let options = Options { inner: true, ..Options::default() };
     for (path, lines) in files.iter().zip(&lines) {
-        let segments = |layer| {
-            lines
-                .iter()
-                .filter_map(move |line| tshark::segment(line, layer))
-        };
+        let segments = |layer| lines.iter().filter_map(move |line| tshark::segment(line, layer));
         let ours = Counts::of(&captures::analyze_files(&[path], &options).0);
         let theirs = count(segments(Layer::Innermost));
         assert!(theirs.are(ours), "{}: {ours:?} {theirs:?}", path.display());

@@ -3,9 +3,7 @@
 use clap::Parser;
 use gentle_capture::CaptureReader;
 use gentle_testkit::event_loop::Side;
-use gentle_testkit::generate::{
-    Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER,
-};
+use gentle_testkit::generate::{Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER};
 use gentle_trace::row::{Outcome, Row};
 use gentle_trace::{Control, Options};
 use std::collections::HashMap;
@@ -64,9 +62,7 @@ impl Class {
             Answer::Reject => Class::Rejected,
             Answer::Accept if plan.one_sided => Class::OneSided,
             // A spurious retransmission may be lost, too, without effect.
-            Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => {
-                Class::Late
-            }
+            Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => Class::Late,
             Answer::Accept if opening.lost => Class::Lost,
             Answer::Accept if opening.copied => Class::Copied,
             Answer::Accept => Class::Clean,
@@ -180,21 +176,15 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
             assert_eq!(before, None, "no port is used twice");
         }
     };
-    let mut file = Capture::create(&options.output, options.format, options.snaplen)
-        .expect("it can be written");
-    Generator::new(&options, &mut file, &mut over)
-        .and_then(Generator::run)
-        .expect("it can be written");
+    let mut file = Capture::create(&options.output, options.format, options.snaplen).expect("it can be written");
+    Generator::new(&options, &mut file, &mut over).and_then(Generator::run).expect("it can be written");
     file.finish().expect("it can be written");
 
     let reader = CaptureReader::open(&path).expect("it is a capture");
     let mut table = Table::default();
     let mut judge = |row: &Row| {
         let end = |address, port| SocketAddr::new(IpAddr::from(address), port);
-        let ends = (
-            end(row.client, row.client_port),
-            end(row.server, row.server_port),
-        );
+        let ends = (end(row.client, row.client_port), end(row.server, row.server_port));
         if row.syn_seen {
             let class = truth.remove(&ends).expect("the generator knows it");
             table.0[class as usize][Class::judged(row) as usize] += 1;
@@ -203,8 +193,8 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     };
     let options = Options::default();
     let control = Control::default();
-    let analysis = gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &control)
-        .expect("it is not damaged");
+    let analysis =
+        gentle_trace::analyze(vec![reader], &options, None, Some(&mut judge), &control).expect("it is not damaged");
     assert!(truth.is_empty(), "every attempt is judged");
 
     // The servers are alive, and the results agree.
@@ -222,15 +212,13 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
 
 /// Part of `docs/analyze.md` between the marks.
 fn in_the_book(text: &str) -> String {
-    const BEGIN: &str =
-        "<!-- confusion: UPDATE_DOCS=1 cargo test -p gentle-trace --test generated -->\n";
+    const BEGIN: &str = "<!-- confusion: UPDATE_DOCS=1 cargo test -p gentle-trace --test generated -->\n";
     const END: &str = "<!-- end of confusion -->\n";
     let book = std::fs::read_to_string(BOOK).expect("the book is there");
     let (before, rest) = book.split_once(BEGIN).expect("the book has the mark");
     let (found, after) = rest.split_once(END).expect("the book has the end mark");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(BOOK, [before, BEGIN, text, END, after].concat())
-            .expect("the book can be written");
+        std::fs::write(BOOK, [before, BEGIN, text, END, after].concat()).expect("the book can be written");
         return text.to_owned();
     }
     found.to_owned()
@@ -256,10 +244,7 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
             })
         })
         .collect();
-    for (title, tables) in ["With TCP time stamps:", "Without:"]
-        .into_iter()
-        .zip(&tables)
-    {
+    for (title, tables) in ["With TCP time stamps:", "Without:"].into_iter().zip(&tables) {
         let mut all = Table::default();
         tables.iter().for_each(|table| all.add(table));
         text += &format!("\n{title}\n\n{}", all.markdown());
@@ -281,25 +266,13 @@ fn what_is_judged_is_what_is_true_as_far_as_a_capture_shows() {
             }
             // Attempts without loss are never classed as lost, except for late answers without evidence.
             for class in [Class::Clean, Class::Copied, Class::OneSided] {
-                assert_eq!(
-                    table.row(class)[Class::Lost as usize],
-                    0,
-                    "{class:?} {table:?}"
-                );
+                assert_eq!(table.row(class)[Class::Lost as usize], 0, "{class:?} {table:?}");
             }
         }
     }
     // Losses beyond the capture point or of the server's packets are visible; a SYN lost before the capture is not.
     for (at, least) in [(0, 0.9), (1, 0.6), (2, 0.4)] {
-        assert!(
-            tables[0][at].right(Class::Lost) > least,
-            "{:?}",
-            tables[0][at]
-        );
-        assert!(
-            tables[0][at].right(Class::Late) > 0.9,
-            "{:?}",
-            tables[0][at]
-        );
+        assert!(tables[0][at].right(Class::Lost) > least, "{:?}", tables[0][at]);
+        assert!(tables[0][at].right(Class::Late) > 0.9, "{:?}", tables[0][at]);
     }
 }

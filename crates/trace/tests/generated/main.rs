@@ -12,8 +12,7 @@ use std::path::Path;
 fn analyze(path: &Path) -> Analysis {
     let reader = CaptureReader::open(path).expect("it is a capture");
     let control = Control::default();
-    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &control)
-        .expect("it is not damaged")
+    gentle_trace::analyze(vec![reader], &Options::default(), None, None, &control).expect("it is not damaged")
 }
 
 /// Generates a capture with the command line `args`, and analyses it.
@@ -22,8 +21,7 @@ fn generate(args: &[&str]) -> (Truth, Analysis) {
     let path = folder.path().join("capture");
     let output = path.to_str().expect("it is UTF-8");
     let options = generate::Options::parse_from([&["generate", "--output", output], args].concat());
-    let mut file = Capture::create(&options.output, options.format, options.snaplen)
-        .expect("it can be written");
+    let mut file = Capture::create(&options.output, options.format, options.snaplen).expect("it can be written");
     let mut over = |_: &Connection| ();
     let generator = Generator::new(&options, &mut file, &mut over).expect("the options are valid");
     let truth = generator.run().expect("it can be written");
@@ -67,11 +65,7 @@ fn again(analysis: &Analysis) -> [u64; 3] {
 }
 
 fn again_in_truth(truth: &Truth) -> [u64; 3] {
-    [
-        truth.data_retransmitted + truth.fin_retransmitted,
-        truth.data_hole_filling,
-        truth.data_reordered,
-    ]
+    [truth.data_retransmitted + truth.fin_retransmitted, truth.data_hole_filling, truth.data_reordered]
 }
 
 /// Copies of SYNs, of SYN/ACKs, of other segments.
@@ -86,32 +80,14 @@ fn losses() {
         &["--seed", "1"][..],
         &["--seed", "2", "--format", "pcapng", "--vlan", "7"],
         &["--seed", "3", "--format", "pcap-us", "--ipv6", "1"],
-        &[
-            "--seed",
-            "4",
-            "--syn-loss",
-            "0.1",
-            "--synack-loss",
-            "0.1",
-            "--data-loss",
-            "0.03",
-            "--ack-loss",
-            "0.02",
-        ],
+        &["--seed", "4", "--syn-loss", "0.1", "--synack-loss", "0.1", "--data-loss", "0.03", "--ack-loss", "0.02"],
     ] {
         let (truth, analysis) = compare(args);
         let [retransmitted, late, reordered] = again(&analysis);
         let [really, really_late, really_reordered] = again_in_truth(&truth);
-        assert_eq!(
-            [retransmitted, late + reordered],
-            [really, really_late + really_reordered],
-            "{args:?}"
-        );
+        assert_eq!([retransmitted, late + reordered], [really, really_late + really_reordered], "{args:?}");
         // If neither identification nor timestamp tells what was overtaken, time decides, and may be wrong.
-        assert!(
-            late.abs_diff(really_late) <= (really_late / 500).max(1),
-            "{args:?} {late} {really_late}"
-        );
+        assert!(late.abs_diff(really_late) <= (really_late / 500).max(1), "{args:?} {late} {really_late}");
         assert_eq!(copies(&analysis), [0, 0, 0], "{args:?}");
     }
 }
@@ -131,23 +107,13 @@ fn copies_made_by_the_capture() {
         let of_truth = &truth.capture_duplicates;
         let [syn, synack, other] = copies(&analysis);
         assert_eq!(syn, of_truth.syn, "{args:?}");
-        assert!(
-            synack.abs_diff(of_truth.synack) <= of_truth.synack / 20,
-            "{args:?} {synack} {of_truth:?}"
-        );
+        assert!(synack.abs_diff(of_truth.synack) <= of_truth.synack / 20, "{args:?} {synack} {of_truth:?}");
         let share = other as f64 / of_truth.other as f64;
         assert!((bare..1.02).contains(&share), "{args:?} {share}");
         let [retransmitted, late, reordered] = again(&analysis);
         let [really, really_late, really_reordered] = again_in_truth(&truth);
-        assert!(
-            retransmitted.abs_diff(really) <= 2,
-            "{args:?} {retransmitted}"
-        );
-        assert_eq!(
-            [late, reordered],
-            [really_late, really_reordered],
-            "{args:?}"
-        );
+        assert!(retransmitted.abs_diff(really) <= 2, "{args:?} {retransmitted}");
+        assert_eq!([late, reordered], [really_late, really_reordered], "{args:?}");
     }
 }
 
@@ -155,47 +121,20 @@ fn copies_made_by_the_capture() {
 /// timestamp, and of data acknowledged before the copy came.
 #[test]
 fn copies_made_by_distant_mirror_ports() {
-    for (delay, ipv6) in [
-        ("1.5ms", "0"),
-        ("5ms", "0.5"),
-        ("12ms", "1"),
-        ("30ms", "0"),
-        ("30ms", "1"),
-    ] {
-        let args = [
-            "--capture-duplicates",
-            "1",
-            "--copy-delay",
-            delay,
-            "--ipv6",
-            ipv6,
-        ];
-        let args = [
-            &args[..],
-            &["--seed", "7", "--packets", "60k", "--connections", "4k"],
-        ]
-        .concat();
+    for (delay, ipv6) in [("1.5ms", "0"), ("5ms", "0.5"), ("12ms", "1"), ("30ms", "0"), ("30ms", "1")] {
+        let args = ["--capture-duplicates", "1", "--copy-delay", delay, "--ipv6", ipv6];
+        let args = [&args[..], &["--seed", "7", "--packets", "60k", "--connections", "4k"]].concat();
         let (truth, analysis) = compare(&args);
         let of_truth = &truth.capture_duplicates;
         let [syn, synack, other] = copies(&analysis);
         assert_eq!([syn, synack], [of_truth.syn, of_truth.synack], "{args:?}");
         // An acknowledgement that a host repeats unchanged after just that delay is taken for a copy.
-        assert!(
-            other.abs_diff(of_truth.other) <= of_truth.other / 500,
-            "{args:?} {other} {of_truth:?}"
-        );
+        assert!(other.abs_diff(of_truth.other) <= of_truth.other / 500, "{args:?} {other} {of_truth:?}");
         let [retransmitted, late, reordered] = again(&analysis);
         let [really, really_late, really_reordered] = again_in_truth(&truth);
-        assert_eq!(
-            [retransmitted, late + reordered],
-            [really, really_late + really_reordered],
-            "{args:?}"
-        );
+        assert_eq!([retransmitted, late + reordered], [really, really_late + really_reordered], "{args:?}");
         let sent_again = [&analysis.intervals.syn, &analysis.intervals.synack].map(|it| it.total);
-        let really = [
-            truth.duplicate_syn - of_truth.syn,
-            truth.duplicate_synack - of_truth.synack,
-        ];
+        let really = [truth.duplicate_syn - of_truth.syn, truth.duplicate_synack - of_truth.synack];
         assert_eq!(sent_again, really, "{args:?}");
     }
 }
@@ -266,16 +205,8 @@ fn expected_cost_of_handshake_loss() {
             "{vantage} {loss}: expected {expected} s, measured {measured} s"
         );
         assert_eq!(cost.sizes.len(), 5);
-        assert!(
-            cost.sizes
-                .is_sorted_by(|a, b| a.expected_share > b.expected_share),
-            "{:?}",
-            cost.sizes
-        );
-        assert!(
-            cost.not_computed.is_empty() && cost.packet_loss.is_some_and(|loss| loss < 0.006),
-            "{cost:?}"
-        );
+        assert!(cost.sizes.is_sorted_by(|a, b| a.expected_share > b.expected_share), "{:?}", cost.sizes);
+        assert!(cost.not_computed.is_empty() && cost.packet_loss.is_some_and(|loss| loss < 0.006), "{cost:?}");
         if (vantage, loss) == ("client", 0.02) {
             // Of the stacks, 8 % have an initial RTO of 3 s, the others of 1 s. A lost SYN costs the client's, a lost
             // SYN/ACK that of either side, whichever expires first.
@@ -283,10 +214,7 @@ fn expected_cost_of_handshake_loss() {
             let fails = 1.0 - (1.0 - loss) * (1.0 - loss);
             let truth = fails / (1.0 - fails) * (lost_syn + lost_synack) / 2.0;
             // Over the seeds 20 to 31 the expectation is 5 % below the truth on average, with a standard deviation of 3 %.
-            assert!(
-                (expected / truth - 1.0).abs() < 0.14,
-                "expected {expected} s, put in {truth} s"
-            );
+            assert!((expected / truth - 1.0).abs() < 0.14, "expected {expected} s, put in {truth} s");
         }
     }
 }
@@ -294,14 +222,7 @@ fn expected_cost_of_handshake_loss() {
 /// Captures of one direction have no round-trip time, those without a loss no cost.
 #[test]
 fn expected_cost_says_what_it_lacks() {
-    let one_sided = [
-        "--one-sided",
-        "1",
-        "--vantage",
-        "client",
-        "--syn-loss",
-        "0.05",
-    ];
+    let one_sided = ["--one-sided", "1", "--vantage", "client", "--syn-loss", "0.05"];
     let (_, analysis) = generate(&one_sided);
     let cost = analysis.expected_cost.expect("losses");
     assert!(cost.expected_wait_s.is_some() && cost.sizes.is_empty());
@@ -311,25 +232,10 @@ fn expected_cost_says_what_it_lacks() {
         cost.not_computed
     );
     let (_, analysis) = generate(&["--syn-loss", "0", "--synack-loss", "0", "--ack-loss", "0"]);
-    assert!(
-        analysis.expected_cost.is_none(),
-        "{:?}",
-        analysis.expected_cost
-    );
-    let few = [
-        "--connections",
-        "100",
-        "--packets",
-        "2k",
-        "--syn-loss",
-        "0.03",
-    ];
+    assert!(analysis.expected_cost.is_none(), "{:?}", analysis.expected_cost);
+    let few = ["--connections", "100", "--packets", "2k", "--syn-loss", "0.03"];
     let (_, analysis) = generate(&few);
     let cost = analysis.expected_cost.expect("losses");
     assert!(cost.expected_wait_s.is_none());
-    assert!(
-        cost.not_computed[0].contains("fewer than ten"),
-        "{:?}",
-        cost.not_computed
-    );
+    assert!(cost.not_computed[0].contains("fewer than ten"), "{:?}", cost.not_computed);
 }

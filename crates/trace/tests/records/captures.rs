@@ -19,10 +19,7 @@ pub(crate) fn generate(path: &Path, args: &[&str], later: Nanos) -> Truth {
     let generator = Generator::new(&options, &mut file, &mut over).unwrap();
     let truth = generator.run().unwrap();
     file.finish().unwrap();
-    copy(&raw, path, |packet| RawPacket {
-        time: packet.time + later,
-        ..packet
-    });
+    copy(&raw, path, |packet| RawPacket { time: packet.time + later, ..packet });
     fs::remove_file(raw).unwrap();
     truth
 }

@@ -15,23 +15,12 @@ use std::sync::atomic::AtomicBool;
 /// Analysis of all captures in one call.
 fn one_pass(paths: &[PathBuf], options: &Options, anonymizer: Option<&Anonymizer>) -> Analysis {
     let readers = paths.iter().map(|path| CaptureReader::open(path).unwrap());
-    gentle_trace::analyze(
-        readers.collect(),
-        options,
-        anonymizer,
-        None,
-        &Control::default(),
-    )
-    .unwrap()
+    gentle_trace::analyze(readers.collect(), options, anonymizer, None, &Control::default()).unwrap()
 }
 
 /// Record of the captures as one task, written and read back.
 fn record(paths: &[PathBuf], options: &Options, anonymizer: Option<&Anonymizer>) -> Record {
-    let recorder = Recorder {
-        options,
-        strict: false,
-        anonymizer,
-    };
+    let recorder = Recorder { options, strict: false, anonymizer };
     let task = recorder.task(paths, &AtomicBool::new(false)).unwrap();
     let record = recorder.record(&task, None, &Control::default()).unwrap();
     assert_eq!(record.task(), task.id());
@@ -43,12 +32,7 @@ fn record(paths: &[PathBuf], options: &Options, anonymizer: Option<&Anonymizer>)
 
 fn merged(records: Vec<Record>) -> Analysis {
     let named = records.into_iter().enumerate();
-    merge(
-        named
-            .map(|(n, record)| (format!("record {n}"), record))
-            .collect(),
-    )
-    .unwrap()
+    merge(named.map(|(n, record)| (format!("record {n}"), record)).collect()).unwrap()
 }
 
 fn json(analysis: &Analysis) -> String {

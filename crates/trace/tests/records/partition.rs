@@ -18,8 +18,7 @@ fn captures() -> &'static [PathBuf] {
     static CAPTURES: OnceLock<(TempDir, Vec<PathBuf>)> = OnceLock::new();
     let (_, paths) = CAPTURES.get_or_init(|| {
         let folder = TempDir::new().unwrap();
-        const FLOOD: &str =
-            "--clients 1 --ipv6 0 --refused 1 --unanswered 0 --connections 600 --packets 7k";
+        const FLOOD: &str = "--clients 1 --ipv6 0 --refused 1 --unanswered 0 --connections 600 --packets 7k";
         let kinds: [(&str, u64); 9] = [
             ("", 0),
             ("--syn-loss 0.2 --synack-loss 0.2", 1),
@@ -54,22 +53,12 @@ fn captures() -> &'static [PathBuf] {
 
 fn variants() -> Vec<(Options, Option<Anonymizer>)> {
     let default = Options::default;
-    let local = || {
-        vec![
-            "10.0.0.0/9".parse().unwrap(),
-            "2001:db8::/40".parse().unwrap(),
-        ]
-    };
+    let local = || vec!["10.0.0.0/9".parse().unwrap(), "2001:db8::/40".parse().unwrap()];
     let key = std::array::from_fn(|i| i as u8);
     vec![
         (default(), None),
         (
-            Options {
-                local: local(),
-                rate: Rate::from_bits_per_second(100_000_000),
-                top: 3,
-                ..default()
-            },
+            Options { local: local(), rate: Rate::from_bits_per_second(100_000_000), top: 3, ..default() },
             Anonymizer::new(key),
         ),
         (
@@ -81,14 +70,7 @@ fn variants() -> Vec<(Options, Option<Anonymizer>)> {
             },
             None,
         ),
-        (
-            Options {
-                inner: true,
-                idle_timeout: Nanos::from_secs(3_600),
-                ..default()
-            },
-            Anonymizer::new(key),
-        ),
+        (Options { inner: true, idle_timeout: Nanos::from_secs(3_600), ..default() }, Anonymizer::new(key)),
     ]
 }
 
@@ -129,19 +111,13 @@ proptest! {
 #[test]
 fn an_address_that_floods_in_two_captures_together_is_found() {
     let removed = |analysis: &Analysis| {
-        let flood = analysis
-            .filters
-            .iter()
-            .find(|filter| filter.name == "syn-flood");
+        let flood = analysis.filters.iter().find(|filter| filter.name == "syn-flood");
         flood.and_then(|filter| filter.removed_addresses).unwrap()
     };
     let options = Options::default();
     // The last of those that are generated; the next has other addresses.
     let paths = &captures()[7..9];
-    let each: Vec<Record> = paths
-        .iter()
-        .map(|path| record(std::slice::from_ref(path), &options, None))
-        .collect();
+    let each: Vec<Record> = paths.iter().map(|path| record(std::slice::from_ref(path), &options, None)).collect();
     for record in &each {
         assert_eq!(removed(&merged(vec![record.clone()])), 0);
     }
@@ -162,11 +138,7 @@ fn the_order_of_the_captures_in_the_call_does_not_matter() {
 fn captures_with_tcp_in_tunnels_only_are_decapsulated_if_all_are() {
     let folder = TempDir::new().unwrap();
     let plain = folder.path().join("plain.pcap");
-    generate(
-        &plain,
-        &["--connections", "30", "--packets", "500"],
-        Nanos::ZERO,
-    );
+    generate(&plain, &["--connections", "30", "--packets", "500"], Nanos::ZERO);
     let tunnels = ["a", "b"].map(|name| {
         let path = folder.path().join(format!("{name}.pcap"));
         let seed = name.len().to_string() + &(name.as_bytes()[0]).to_string();
@@ -176,16 +148,13 @@ fn captures_with_tcp_in_tunnels_only_are_decapsulated_if_all_are() {
         path
     });
     let options = Options::default();
-    for paths in [
-        vec![tunnels[0].clone(), tunnels[1].clone()],
-        vec![tunnels[0].clone(), plain.clone(), tunnels[1].clone()],
-    ] {
+    for paths in
+        [vec![tunnels[0].clone(), tunnels[1].clone()], vec![tunnels[0].clone(), plain.clone(), tunnels[1].clone()]]
+    {
         let whole = one_pass(&paths, &options, None);
         let inside = !paths.contains(&plain);
         assert_eq!(whole.handshakes.attempts, if inside { 60 } else { 30 });
-        let records = paths
-            .iter()
-            .map(|path| record(std::slice::from_ref(path), &options, None));
+        let records = paths.iter().map(|path| record(std::slice::from_ref(path), &options, None));
         assert_eq!(json(&merged(records.collect())), json(&whole));
     }
 }
@@ -194,30 +163,17 @@ fn captures_with_tcp_in_tunnels_only_are_decapsulated_if_all_are() {
 fn encapsulate(path: &Path) {
     use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
     let mut reader = CaptureReader::open(path).unwrap();
-    let mut out = PcapWriter::new(
-        Vec::new(),
-        gentle_wire::LinkType::ETHERNET,
-        None,
-        Resolution::Nanos,
-    )
-    .unwrap();
+    let mut out = PcapWriter::new(Vec::new(), gentle_wire::LinkType::ETHERNET, None, Resolution::Nanos).unwrap();
     while let Some(packet) = reader.next().unwrap() {
         // Ethernet header, IPv4 header without options and with protocol 47, GRE header with the type of the packet.
         let (ethernet, ip) = packet.data.split_at(14);
         let length = (packet.original_len as u16 - 14 + 24).to_be_bytes();
         let mut data = ethernet[..12].to_vec();
-        data.extend([
-            8, 0, 0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, 47, 0, 0,
-        ]);
+        data.extend([8, 0, 0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, 47, 0, 0]);
         data.extend([192, 0, 2, 1, 192, 0, 2, 2, 0, 0]);
         data.extend(&ethernet[12..]);
         data.extend(ip);
-        out.packet(&RawPacket {
-            data: &data,
-            original_len: packet.original_len + 24,
-            ..packet
-        })
-        .unwrap();
+        out.packet(&RawPacket { data: &data, original_len: packet.original_len + 24, ..packet }).unwrap();
     }
     std::fs::write(path, out.into_inner()).unwrap();
 }
@@ -229,27 +185,11 @@ fn what_does_not_belong_together_is_refused() {
     let one = |path: &PathBuf, options: &Options| record(std::slice::from_ref(path), options, None);
     let named = |records: Vec<Record>| {
         let named = records.into_iter().zip(["one", "two"]);
-        merge(
-            named
-                .map(|(record, name)| (name.to_owned(), record))
-                .collect(),
-        )
+        merge(named.map(|(record, name)| (name.to_owned(), record)).collect())
     };
-    let other = Options {
-        idle_timeout: Nanos::from_secs(7),
-        ..Options::default()
-    };
+    let other = Options { idle_timeout: Nanos::from_secs(7), ..Options::default() };
     let error = named(vec![one(&a, &options), one(&b, &other)]).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            MergeError::Different {
-                option: "--idle-timeout",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, MergeError::Different { option: "--idle-timeout", .. }), "{error}");
     let both = record(&[a.clone(), b], &options, None);
     let error = named(vec![both, one(&a, &options)]).unwrap_err();
     assert!(matches!(error, MergeError::Twice { .. }), "{error}");

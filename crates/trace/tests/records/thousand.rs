@@ -91,8 +91,5 @@ fn a_thousand_captures_add_up_to_the_truth() {
     ];
     assert_eq!(found, expected);
     assert!(handshakes.attempts > 11 * CAPTURES as u64);
-    assert_eq!(
-        json(&whole),
-        json(&one_pass(&paths, &Options::default(), None))
-    );
+    assert_eq!(json(&whole), json(&one_pass(&paths, &Options::default(), None)));
 }

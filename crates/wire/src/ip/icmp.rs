@@ -116,31 +116,20 @@ impl Unreachable<'_> {
     /// # Errors
     /// If `out` is too short.
     pub fn emit_v4(&self, out: &mut [u8]) -> Result<usize, EmitError> {
-        self.emit(UNREACHABLE_V4, out, |message| {
-            Checksum::default().add(message).finish()
-        })
+        self.emit(UNREACHABLE_V4, out, |message| Checksum::default().add(message).finish())
     }
 
     /// Writes an ICMPv6 message, the payload of an IPv6 packet, and returns its length.
     ///
     /// # Errors
     /// If `out` is too short.
-    pub fn emit_v6(
-        &self,
-        pseudo_header: &PseudoHeader,
-        out: &mut [u8],
-    ) -> Result<usize, EmitError> {
+    pub fn emit_v6(&self, pseudo_header: &PseudoHeader, out: &mut [u8]) -> Result<usize, EmitError> {
         self.emit(UNREACHABLE_V6, out, |message| {
             pseudo_header.checksum(protocol::ICMPV6, message.len() as u32, message, &[])
         })
     }
 
-    fn emit(
-        &self,
-        kind: u8,
-        out: &mut [u8],
-        checksum: impl FnOnce(&[u8]) -> u16,
-    ) -> Result<usize, EmitError> {
+    fn emit(&self, kind: u8, out: &mut [u8], checksum: impl FnOnce(&[u8]) -> u16) -> Result<usize, EmitError> {
         let message = room(out, self.message_len())?;
         message[..HEADER].copy_from_slice(&[kind, self.code, 0, 0, 0, 0, 0, 0]);
         message[HEADER..].copy_from_slice(self.quoted);

@@ -178,10 +178,7 @@ mod tests {
     fn the_fields_of_the_header() {
         let frame = changed(&[(1, 0xb9)]);
         let ip = packet(&frame, 56).unwrap().ip;
-        assert_eq!(
-            (ip.ttl, ip.tos, ip.id, ip.fragment),
-            (64, 0xb9, Some(0x1234), None)
-        );
+        assert_eq!((ip.ttl, ip.tos, ip.id, ip.fragment), (64, 0xb9, Some(0x1234), None));
         assert_eq!((ip.payload_len, ip.protocol), (36, 6));
     }
 
@@ -201,18 +198,9 @@ mod tests {
 
     #[test]
     fn contradictions() {
-        for changes in [
-            &[(0, 0x44)][..],
-            &[(3, 19)],
-            &[(0, 0x46), (3, 22)],
-            &[(0, 0x55)],
-        ] {
+        for changes in [&[(0, 0x44)][..], &[(3, 19)], &[(0, 0x46), (3, 22)], &[(0, 0x55)]] {
             let frame = changed(changes);
-            assert_eq!(
-                packet(&frame, 56).unwrap_err(),
-                Skip::Malformed,
-                "{changes:?}"
-            );
+            assert_eq!(packet(&frame, 56).unwrap_err(), Skip::Malformed, "{changes:?}");
         }
         assert_eq!(packet(&SEGMENT[..19], 19).unwrap_err(), Skip::Malformed);
         assert_eq!(packet(&SEGMENT[..19], 56).unwrap_err(), Skip::Truncated);
@@ -224,13 +212,7 @@ mod tests {
     fn fragments() {
         let frame = changed(&[(6, 0x20)]);
         let first = packet(&frame, 56).unwrap();
-        let fragment = |offset, more| {
-            Some(Fragment {
-                id: 0x1234,
-                offset,
-                more,
-            })
-        };
+        let fragment = |offset, more| Some(Fragment { id: 0x1234, offset, more });
         assert_eq!(first.ip.fragment, fragment(0, true));
         assert!(matches!(first.transport, Transport::Tcp(_)));
 

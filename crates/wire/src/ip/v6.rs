@@ -96,16 +96,7 @@ impl Ipv6Extension<'_> {
 impl Ipv6Header<'_> {
     /// Header without extension headers, with a hop limit of 64 and no flow label.
     pub const fn new(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, payload_len: u32) -> Self {
-        Ipv6Header {
-            src,
-            dst,
-            traffic_class: 0,
-            flow_label: 0,
-            hop_limit: 64,
-            extensions: &[],
-            protocol,
-            payload_len,
-        }
+        Ipv6Header { src, dst, traffic_class: 0, flow_label: 0, hop_limit: 64, extensions: &[], protocol, payload_len }
     }
 
     /// Bytes of the header with its extension headers.
@@ -242,10 +233,7 @@ mod tests {
 
     fn tcp_payload_len(frame: &[u8], original_len: u32) -> u32 {
         match dissect(LinkType::IPV6, frame, original_len, Tunnels::Outer) {
-            Ok(Packet {
-                transport: Transport::Tcp(tcp),
-                ..
-            }) => tcp.payload_len,
+            Ok(Packet { transport: Transport::Tcp(tcp), .. }) => tcp.payload_len,
             other => panic!("{other:?}"),
         }
     }
@@ -285,13 +273,7 @@ mod tests {
         };
         let frame = ipv6(44, 44, &[&header([0, 1]), &SEGMENT[20..]].concat());
         let first = packet(&frame).unwrap();
-        let fragment = |offset, more| {
-            Some(Fragment {
-                id: 0xaabb_ccdd,
-                offset,
-                more,
-            })
-        };
+        let fragment = |offset, more| Some(Fragment { id: 0xaabb_ccdd, offset, more });
         assert_eq!(first.ip.fragment, fragment(0, true));
         assert_eq!(first.ip.id, Some(0xccdd));
         assert!(matches!(first.transport, Transport::Tcp(_)));

@@ -45,11 +45,7 @@ fn either_order(bytes: [u8; 4]) -> u32 {
 }
 
 fn ip(family: u32) -> NextLayer {
-    if family == AF_INET || AF_INET6.contains(&family) {
-        Ok(Layer::Ip)
-    } else {
-        Err(Skip::NotIp)
-    }
+    if family == AF_INET || AF_INET6.contains(&family) { Ok(Layer::Ip) } else { Err(Skip::NotIp) }
 }
 
 #[cfg(test)]

@@ -134,21 +134,14 @@ pub(super) fn frame(at: &mut Captured<'_>) -> NextLayer {
 }
 
 pub(super) fn length_or_type(field: u16) -> Layer {
-    if field <= MAX_LENGTH {
-        Layer::Llc
-    } else {
-        Layer::EtherType(field)
-    }
+    if field <= MAX_LENGTH { Layer::Llc } else { Layer::EtherType(field) }
 }
 
 /// Parses the payload of an EtherType.
 pub(super) fn payload(ethertype: u16, at: &mut Captured<'_>) -> NextLayer {
     match ethertype {
         ethertype::IPV4 | ethertype::IPV6 => Ok(Layer::Ip),
-        ethertype::VLAN
-        | ethertype::SERVICE_VLAN
-        | ethertype::QINQ
-        | ethertype::QINQ_ALTERNATIVE => tag::<4>(at),
+        ethertype::VLAN | ethertype::SERVICE_VLAN | ethertype::QINQ | ethertype::QINQ_ALTERNATIVE => tag::<4>(at),
         ethertype::VN_TAG => tag::<6>(at),
         ethertype::E_TAG | ethertype::CISCO_METADATA | ethertype::EDSA => tag::<8>(at),
         ethertype::BACKBONE_INSTANCE => ethernet_after(4, at),
@@ -212,12 +205,7 @@ mod tests {
 
     #[test]
     fn tags_may_be_stacked_in_any_order_and_number() {
-        let tags = [
-            &[0x88, 0xa8, 0, 1][..],
-            &[0x81, 0, 0, 2],
-            &[0x91, 0, 0, 3],
-            &[0x92, 0, 0, 4],
-        ];
+        let tags = [&[0x88, 0xa8, 0, 1][..], &[0x81, 0, 0, 2], &[0x91, 0, 0, 3], &[0x92, 0, 0, 4]];
         let stack = [2, 0, 3, 1, 1, 0].map(|i| tags[i]).concat();
         let frame = cat(&[ETHERNET, &stack.repeat(300), &[8, 0], SEGMENT]);
         assert_eq!(strip(&frame), Ok(SEGMENT));
@@ -226,17 +214,11 @@ mod tests {
     #[test]
     fn a_length_in_place_of_a_type_announces_llc() {
         let snap = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
-        assert_eq!(
-            strip(&cat(&[ETHERNET, &[0x05, 0xdc], &snap, SEGMENT])),
-            Ok(SEGMENT)
-        );
+        assert_eq!(strip(&cat(&[ETHERNET, &[0x05, 0xdc], &snap, SEGMENT])), Ok(SEGMENT));
         let tagged = cat(&[ETHERNET, &[0x81, 0, 0, 7, 0, 48], &snap, SEGMENT]);
         assert_eq!(strip(&tagged), Ok(SEGMENT));
         // 1501 to 1535 are neither lengths nor types.
-        assert_eq!(
-            strip(&cat(&[ETHERNET, &[0x05, 0xdd], &snap, SEGMENT])),
-            Err(Skip::NotIp)
-        );
+        assert_eq!(strip(&cat(&[ETHERNET, &[0x05, 0xdd], &snap, SEGMENT])), Err(Skip::NotIp));
     }
 
     #[test]
@@ -261,14 +243,7 @@ mod tests {
 
     #[test]
     fn trill_options_are_skipped() {
-        let trill = cat(&[
-            ETHERNET,
-            &[0x22, 0xf3, 0x00, 0x80, 0, 1, 0, 2],
-            &[0xee; 8],
-            ETHERNET,
-            &[8, 0],
-            SEGMENT,
-        ]);
+        let trill = cat(&[ETHERNET, &[0x22, 0xf3, 0x00, 0x80, 0, 1, 0, 2], &[0xee; 8], ETHERNET, &[8, 0], SEGMENT]);
         assert_eq!(strip(&trill), Ok(SEGMENT));
     }
 }

@@ -56,10 +56,7 @@ mod tests {
         assert_eq!(strip(&[0x18, 0x41, 3, 0xcc]), Ok(Layer::Ip));
         assert_eq!(strip(&[0x18, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
         assert_eq!(strip(&[0x18, 0x40, 0x40, 0x41, 3, 0xcc]), Ok(Layer::Ip));
-        assert_eq!(
-            strip(&[0x18, 0x40, 0x40, 0x40, 0x41, 3, 0xcc]),
-            Err(Skip::Malformed)
-        );
+        assert_eq!(strip(&[0x18, 0x40, 0x40, 0x40, 0x41, 3, 0xcc]), Err(Skip::Malformed));
         assert_eq!(strip(&[0x19, 3, 0xcc]), Err(Skip::Malformed));
         assert_eq!(strip(&[0x18, 0x41, 3, 0x82]), Err(Skip::NotIp));
     }

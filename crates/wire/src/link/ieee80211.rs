@@ -83,13 +83,9 @@ mod tests {
     fn only_data_in_the_clear_leads_on() {
         assert_eq!(strip([0x08, 0x01], 0), Ok(Layer::Llc));
         assert_eq!(strip([0x88, 0x02], 0), Ok(Layer::Llc));
-        for (what, control) in [
-            ("beacon", 0x80),
-            ("acknowledgement", 0xd4),
-            ("null", 0x48),
-            ("QoS null", 0xc8),
-            ("another version", 0x09),
-        ] {
+        for (what, control) in
+            [("beacon", 0x80), ("acknowledgement", 0xd4), ("null", 0x48), ("QoS null", 0xc8), ("another version", 0x09)]
+        {
             assert_eq!(strip([control, 0], 0), Err(Skip::NotIp), "{what}");
         }
         assert_eq!(strip([0x88, 0x41], 0), Err(Skip::Encrypted));

@@ -173,8 +173,7 @@ impl LinkType {
     /// others.
     pub fn registered_name(self) -> Option<&'static str> {
         let of_others = |&&(number, _): &&(u16, &str)| number == self.0;
-        self.name()
-            .or_else(|| NOT_UNDERSTOOD.iter().find(of_others).map(|(_, name)| *name))
+        self.name().or_else(|| NOT_UNDERSTOOD.iter().find(of_others).map(|(_, name)| *name))
     }
 }
 

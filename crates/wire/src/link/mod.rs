@@ -73,11 +73,9 @@ fn strip_layer(layer: Layer, at: &mut Captured<'_>) -> NextLayer {
             LinkType::MPLS => mpls::stack(at),
             LinkType::FDDI => fddi::frame(at),
             LinkType::ATM_RFC1483 => Ok(Layer::Llc),
-            LinkType::RAW
-            | LinkType::DLT_RAW
-            | LinkType::DLT_RAW_OPENBSD
-            | LinkType::IPV4
-            | LinkType::IPV6 => Ok(Layer::Ip),
+            LinkType::RAW | LinkType::DLT_RAW | LinkType::DLT_RAW_OPENBSD | LinkType::IPV4 | LinkType::IPV6 => {
+                Ok(Layer::Ip)
+            }
             LinkType::IEEE802_11 => ieee80211::frame(at, ieee80211::Padding::None),
             LinkType::IEEE802_11_RADIOTAP => monitor::radiotap(at),
             LinkType::IEEE802_11_PRISM => monitor::prism(at),

@@ -107,24 +107,10 @@ mod tests {
 
     #[test]
     fn headers_without_sense() {
-        let strip = |layer: fn(&mut Captured<'_>) -> NextLayer, frame: &[u8; 8]| {
-            layer(&mut Captured::new(frame, 8))
-        };
-        assert_eq!(
-            strip(radiotap, &[1, 0, 8, 0, 0, 0, 0, 0]),
-            Err(Skip::Malformed)
-        );
-        assert_eq!(
-            strip(radiotap, &[0, 0, 7, 0, 0, 0, 0, 0]),
-            Err(Skip::Malformed)
-        );
-        assert_eq!(
-            strip(prism, &[0x44, 0, 0, 0, 7, 0, 0, 0]),
-            Err(Skip::Malformed)
-        );
-        assert_eq!(
-            strip(avs, &[0x44, 0, 0, 0, 0, 0, 0, 8]),
-            Err(Skip::Malformed)
-        );
+        let strip = |layer: fn(&mut Captured<'_>) -> NextLayer, frame: &[u8; 8]| layer(&mut Captured::new(frame, 8));
+        assert_eq!(strip(radiotap, &[1, 0, 8, 0, 0, 0, 0, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(radiotap, &[0, 0, 7, 0, 0, 0, 0, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(prism, &[0x44, 0, 0, 0, 7, 0, 0, 0]), Err(Skip::Malformed));
+        assert_eq!(strip(avs, &[0x44, 0, 0, 0, 0, 0, 0, 8]), Err(Skip::Malformed));
     }
 }

@@ -76,13 +76,7 @@ mod tests {
 
     #[test]
     fn a_stack_without_bottom_ends_with_the_frame() {
-        assert_eq!(
-            stack(&mut Captured::new(&[0; 400], 400)),
-            Err(Skip::Malformed)
-        );
-        assert_eq!(
-            stack(&mut Captured::new(&[0; 400], 800)),
-            Err(Skip::Truncated)
-        );
+        assert_eq!(stack(&mut Captured::new(&[0; 400], 400)), Err(Skip::Malformed));
+        assert_eq!(stack(&mut Captured::new(&[0; 400], 800)), Err(Skip::Truncated));
     }
 }

@@ -45,11 +45,7 @@ pub(super) fn message(at: &mut Captured<'_>) -> NextLayer {
 /// Length and type of an attribute, in the byte order of the capturing machine. Types are small and not 0, so the zero
 /// byte of the type is the high one.
 fn len_and_type([a, b, c, d]: [u8; 4]) -> (u16, u16) {
-    if c == 0 {
-        (be16(a, b), u16::from(d))
-    } else {
-        (be16(b, a), be16(d, c))
-    }
+    if c == 0 { (be16(a, b), u16::from(d)) } else { (be16(b, a), be16(d, c)) }
 }
 
 #[cfg(test)]
@@ -64,13 +60,9 @@ mod tests {
 
     #[test]
     fn attributes_in_either_byte_order() {
-        let little = [
-            2, 0, 0, 0, 5, 0, 10, 0, b'x', 0, 0, 0, 6, 0, 9, 0, 0x45, 0, 0xee,
-        ];
+        let little = [2, 0, 0, 0, 5, 0, 10, 0, b'x', 0, 0, 0, 6, 0, 9, 0, 0x45, 0, 0xee];
         assert_eq!(strip(&little), Ok((Layer::Ip, vec![0x45, 0])));
-        let big = [
-            2, 0, 0, 0, 0, 5, 0, 10, b'x', 0, 0, 0, 0, 6, 0, 9, 0x45, 0, 0xee,
-        ];
+        let big = [2, 0, 0, 0, 0, 5, 0, 10, b'x', 0, 0, 0, 0, 6, 0, 9, 0x45, 0, 0xee];
         assert_eq!(strip(&big), Ok((Layer::Ip, vec![0x45, 0])));
     }
 

@@ -45,10 +45,7 @@ mod tests {
             (LinkType::DSA_TAG_BRCM, [ETHERNET, four, &[8, 0]].concat()),
             (LinkType::DSA_TAG_DSA, [ETHERNET, four, &[8, 0]].concat()),
             (LinkType::DSA_TAG_EDSA, [ETHERNET, eight, &[8, 0]].concat()),
-            (
-                LinkType::DSA_TAG_BRCM_PREPEND,
-                [four, ETHERNET, &[8, 0]].concat(),
-            ),
+            (LinkType::DSA_TAG_BRCM_PREPEND, [four, ETHERNET, &[8, 0]].concat()),
             // A capture of an older system has the tag in frames of the link type Ethernet.
             (LinkType::ETHERNET, [ETHERNET, eight, &[8, 0]].concat()),
         ] {

@@ -68,10 +68,7 @@ mod tests {
         assert_eq!(cut(13).unwrap_err(), Skip::Truncated);
         let tcp = cut(14).unwrap();
         assert_eq!((tcp.flags, tcp.window), (TcpFlags(0x018), 0));
-        assert_eq!(
-            (tcp.payload_len, tcp.options, tcp.payload),
-            (4, &[][..], &[][..])
-        );
+        assert_eq!((tcp.payload_len, tcp.options, tcp.payload), (4, &[][..], &[][..]));
         assert_eq!(cut(15).unwrap().window, 0);
         assert_eq!(cut(16).unwrap().window, 0x1000);
         assert_eq!(cut(24).unwrap().options, [1, 1, 8, 10]);

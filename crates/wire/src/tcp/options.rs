@@ -45,10 +45,7 @@ pub struct TcpOptions {
 
 impl TcpOptions {
     /// No options.
-    pub const NONE: TcpOptions = TcpOptions {
-        bytes: [0; MAX_OPTIONS],
-        len: 0,
-    };
+    pub const NONE: TcpOptions = TcpOptions { bytes: [0; MAX_OPTIONS], len: 0 };
 
     /// Encodes options one after another.
     ///
@@ -137,10 +134,7 @@ impl<'a> Tcp<'a> {
             return Some((u32::from_be_bytes(*value), u32::from_be_bytes(*echo)));
         }
         match *self.option(TIMESTAMPS)? {
-            [a, b, c, d, e, f, g, h] => Some((
-                u32::from_be_bytes([a, b, c, d]),
-                u32::from_be_bytes([e, f, g, h]),
-            )),
+            [a, b, c, d, e, f, g, h] => Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))),
             _ => None,
         }
     }
@@ -151,23 +145,16 @@ impl<'a> Tcp<'a> {
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (u32, u32)> + 'a {
         let (blocks, _) = self.option(SACK).unwrap_or_default().as_chunks();
-        blocks.iter().map(|&[a, b, c, d, e, f, g, h]| {
-            (
-                u32::from_be_bytes([a, b, c, d]),
-                u32::from_be_bytes([e, f, g, h]),
-            )
-        })
+        blocks
+            .iter()
+            .map(|&[a, b, c, d, e, f, g, h]| (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])))
     }
 
     /// Counters of the option Accurate ECN in order 1: bytes that arrived with ECT(1), CE and ECT(0), modulo 2^24, as
     /// many as are there (RFC 9768, 3.2.3).
     pub fn accecn1(&self) -> Option<impl Iterator<Item = u32> + 'a> {
         let (counters, _) = self.option(ACCECN1)?.as_chunks();
-        Some(
-            counters
-                .iter()
-                .map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c])),
-        )
+        Some(counters.iter().map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c])))
     }
 
     /// Maximum segment size that the sender accepts, bytes (RFC 9293, 3.7.1).
@@ -199,8 +186,7 @@ impl<'a> Tcp<'a> {
                 [] | [END, ..] => return None,
                 [NO_OPERATION, ref after @ ..] => rest = after,
                 [kind, len, ref after @ ..] => {
-                    let (value, after) =
-                        after.split_at_checked(usize::from(len).checked_sub(2)?)?;
+                    let (value, after) = after.split_at_checked(usize::from(len).checked_sub(2)?)?;
                     if kind == wanted {
                         return Some(value);
                     }
@@ -231,9 +217,7 @@ mod tests {
         }
     }
 
-    const SYN_OF_LINUX: &[u8] = &[
-        2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 7,
-    ];
+    const SYN_OF_LINUX: &[u8] = &[2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 7];
 
     #[test]
     fn options_of_a_syn() {
@@ -249,19 +233,13 @@ mod tests {
         let value = [8, 10, 0, 0, 0, 7, 0, 0, 0, 9];
         for before in [&[1, 1][..], &[], &[1], &[1, 1, 1], &[4, 2]] {
             let options = [before, &value].concat();
-            assert_eq!(
-                with_options(&options).timestamps(),
-                Some((7, 9)),
-                "{before:?}"
-            );
+            assert_eq!(with_options(&options).timestamps(), Some((7, 9)), "{before:?}");
         }
     }
 
     #[test]
     fn sack_blocks_come_in_their_order() {
-        let options = [
-            1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0, 0, 0, 0xff, 0, 0, 1,
-        ];
+        let options = [1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0, 0, 0, 0xff, 0, 0, 1];
         let blocks: Vec<_> = with_options(&options).sack_blocks().collect();
         assert_eq!(blocks, [(1, 2), (0xff00_0000, 0xff00_0001)]);
     }

@@ -177,8 +177,7 @@ mod tests {
 
     #[test]
     fn tunnels_are_followed_to_a_depth() {
-        let nested =
-            |depth| (1..=depth).fold(SEGMENT.to_vec(), |inner, i| ipv4(4, 100 + i, &inner));
+        let nested = |depth| (1..=depth).fold(SEGMENT.to_vec(), |inner, i| ipv4(4, 100 + i, &inner));
         assert_eq!(ttl(&nested(16)), 64);
         assert_eq!(ttl(&nested(17)), 101);
         assert_eq!(ttl(&nested(100)), 184);

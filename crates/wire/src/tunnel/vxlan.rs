@@ -13,10 +13,6 @@ pub(super) fn payload(at: &mut Captured<'_>) -> NextLayer {
     if h[0] & IDENTIFIER == 0 {
         return Err(Skip::NotIp);
     }
-    let layer = if h[0] & NEXT_PROTOCOL != 0 {
-        next_protocol(h[3])?
-    } else {
-        Layer::Link(LinkType::ETHERNET)
-    };
+    let layer = if h[0] & NEXT_PROTOCOL != 0 { next_protocol(h[3])? } else { Layer::Link(LinkType::ETHERNET) };
     Ok(layer)
 }

@@ -6,11 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Dissects and reads everything that can be read of the packet.
-fn read_all<'a>(
-    link: LinkType,
-    frame: &'a [u8],
-    original_len: u32,
-) -> [Result<Packet<'a>, Skip>; 2] {
+fn read_all<'a>(link: LinkType, frame: &'a [u8], original_len: u32) -> [Result<Packet<'a>, Skip>; 2] {
     [Tunnels::Outer, Tunnels::Inner].map(|tunnels| {
         let packet = dissect(link, frame, original_len, tunnels)?;
         let captured = match packet.transport {

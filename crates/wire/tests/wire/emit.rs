@@ -2,13 +2,12 @@
 //! lengths and checksums.
 
 use etherparse::{
-    IpHeaders, IpNumber, NetSlice, PacketHeaders, SlicedPacket, TcpOptionElement, TransportHeader,
-    TransportSlice,
+    IpHeaders, IpNumber, NetSlice, PacketHeaders, SlicedPacket, TcpOptionElement, TransportHeader, TransportSlice,
 };
 use gentle_wire::{
-    Address, EmitError, EthernetHeader, Fragment, Ip, Ipv4Header, Ipv6Extension, Ipv6Header,
-    LinkType, Packet, PseudoHeader, Tcp, TcpFlags, TcpOption, TcpOptions, Transport, Tunnels, Udp,
-    Unreachable, VlanTag, dissect, protocol, undelivered,
+    Address, EmitError, EthernetHeader, Fragment, Ip, Ipv4Header, Ipv6Extension, Ipv6Header, LinkType, Packet,
+    PseudoHeader, Tcp, TcpFlags, TcpOption, TcpOptions, Transport, Tunnels, Udp, Unreachable, VlanTag, dissect,
+    protocol, undelivered,
 };
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -42,15 +41,8 @@ enum AnyIp {
 }
 
 fn any_v4() -> impl Strategy<Value = AnyIp> {
-    let fields = (
-        any::<Ipv4Addr>(),
-        any::<Ipv4Addr>(),
-        any::<u8>(),
-        any::<u16>(),
-        any::<bool>(),
-        any::<u8>(),
-        0..=10_usize,
-    );
+    let fields =
+        (any::<Ipv4Addr>(), any::<Ipv4Addr>(), any::<u8>(), any::<u16>(), any::<bool>(), any::<u8>(), 0..=10_usize);
     fields.prop_map(|(src, dst, tos, id, dont_fragment, ttl, words)| AnyIp::V4 {
         src,
         dst,
@@ -72,17 +64,15 @@ fn any_v6() -> impl Strategy<Value = AnyIp> {
         prop::option::of(1..5_usize),
         prop::option::of(1..5_usize),
     );
-    fields.prop_map(
-        |(src, dst, traffic_class, flow_label, hop_limit, destination, hop_by_hop)| AnyIp::V6 {
-            src,
-            dst,
-            traffic_class,
-            flow_label,
-            hop_limit,
-            destination,
-            hop_by_hop,
-        },
-    )
+    fields.prop_map(|(src, dst, traffic_class, flow_label, hop_limit, destination, hop_by_hop)| AnyIp::V6 {
+        src,
+        dst,
+        traffic_class,
+        flow_label,
+        hop_limit,
+        destination,
+        hop_by_hop,
+    })
 }
 
 /// Options that do nothing (PadN, RFC 8200, 4.2), as many octuples with the two bytes before them.
@@ -99,15 +89,7 @@ impl AnyIp {
     fn emit(&self, protocol: u8, len: u32) -> (Vec<u8>, Ip, PseudoHeader) {
         let mut out = vec![0xee; LONGEST];
         let (written, ip, pseudo_header) = match *self {
-            AnyIp::V4 {
-                src,
-                dst,
-                tos,
-                id,
-                dont_fragment,
-                ttl,
-                options,
-            } => {
+            AnyIp::V4 { src, dst, tos, id, dont_fragment, ttl, options } => {
                 let header = Ipv4Header {
                     tos,
                     id,
@@ -129,15 +111,7 @@ impl AnyIp {
                 };
                 (header.emit(&mut out).unwrap(), ip, header.pseudo_header())
             }
-            AnyIp::V6 {
-                src,
-                dst,
-                traffic_class,
-                flow_label,
-                hop_limit,
-                destination,
-                hop_by_hop,
-            } => {
+            AnyIp::V6 { src, dst, traffic_class, flow_label, hop_limit, destination, hop_by_hop } => {
                 let [hop_by_hop, destination] = [hop_by_hop, destination].map(|n| n.map(padding));
                 let hop_by_hop = hop_by_hop.as_deref().map(Ipv6Extension::HopByHop);
                 let destination = destination.as_deref().map(Ipv6Extension::Destination);
@@ -221,13 +195,7 @@ impl AnyOption {
 /// Options that fit into a header, each kind at most once.
 fn any_options() -> impl Strategy<Value = Vec<AnyOption>> {
     let blocks = prop::collection::vec(any::<(u32, u32)>(), 1..=4);
-    let every = (
-        any::<u16>(),
-        any::<u8>(),
-        any::<(u32, u32)>(),
-        blocks,
-        0..4_usize,
-    );
+    let every = (any::<u16>(), any::<u8>(), any::<(u32, u32)>(), blocks, 0..4_usize);
     let every = every.prop_map(|(mss, shift, (value, echo), blocks, padding)| {
         let mut options = vec![
             AnyOption::Short(TcpOption::Mss(mss)),
@@ -245,9 +213,7 @@ fn any_options() -> impl Strategy<Value = Vec<AnyOption>> {
     });
     some.prop_map(|mut options| {
         let borrowed = |options: &[AnyOption]| -> Vec<_> {
-            TcpOptions::new(&options.iter().map(AnyOption::borrow).collect::<Vec<_>>())
-                .into_iter()
-                .collect()
+            TcpOptions::new(&options.iter().map(AnyOption::borrow).collect::<Vec<_>>()).into_iter().collect()
         };
         while borrowed(&options).is_empty() {
             options.pop();
@@ -257,12 +223,7 @@ fn any_options() -> impl Strategy<Value = Vec<AnyOption>> {
 }
 
 fn frame(tags: &[VlanTag], ether_type: u16, pieces: &[&[u8]]) -> Vec<u8> {
-    let header = EthernetHeader {
-        dst: [2, 0, 0, 0, 0, 2],
-        src: [2, 0, 0, 0, 0, 1],
-        tags,
-        ether_type,
-    };
+    let header = EthernetHeader { dst: [2, 0, 0, 0, 0, 2], src: [2, 0, 0, 0, 0, 1], tags, ether_type };
     let mut frame = vec![0; header.header_len()];
     assert_eq!(header.emit(&mut frame), Ok(frame.len()));
     [&[&frame[..]], pieces].concat().concat()
@@ -280,15 +241,9 @@ fn check_ip(theirs: &NetSlice<'_>, ip: &Ip) {
             let header = v4.header().to_header();
             assert_eq!(header.header_checksum, header.calc_header_checksum());
             assert_eq!(Some(header.identification), ip.id);
-            (
-                v4.header().source_addr().into(),
-                v4.header().destination_addr().into(),
-            )
+            (v4.header().source_addr().into(), v4.header().destination_addr().into())
         }
-        NetSlice::Ipv6(v6) => (
-            v6.header().source_addr().into(),
-            v6.header().destination_addr().into(),
-        ),
+        NetSlice::Ipv6(v6) => (v6.header().source_addr().into(), v6.header().destination_addr().into()),
         NetSlice::Arp(_) => panic!("it is IP"),
     };
     assert_eq!((Address::from(src), Address::from(dst)), (ip.src, ip.dst));
@@ -563,25 +518,14 @@ fn segment(options: &[u8]) -> Tcp<'_> {
 fn a_short_buffer_is_refused_with_what_is_needed() {
     let v4 = Ipv4Header::new(HERE, HERE, protocol::TCP, 0);
     let v6 = Ipv6Header::new(THERE, THERE, protocol::TCP, 0);
-    let udp = Udp {
-        src_port: 1,
-        dst_port: 2,
-        payload_len: 1,
-        payload: b"a",
-    };
+    let udp = Udp { src_port: 1, dst_port: 2, payload_len: 1, payload: b"a" };
     let ethernet = EthernetHeader {
         dst: [0; 6],
         src: [0; 6],
-        tags: &[VlanTag {
-            service: false,
-            control: 7,
-        }],
+        tags: &[VlanTag { service: false, control: 7 }],
         ether_type: EthernetHeader::IPV4,
     };
-    let message = Unreachable {
-        code: 1,
-        quoted: &[0; 28],
-    };
+    let message = Unreachable { code: 1, quoted: &[0; 28] };
     let pseudo_header = v4.pseudo_header();
     type Emit<'a> = &'a dyn Fn(&mut [u8]) -> Result<usize, EmitError>;
     let emitters: [(usize, Emit<'_>); 7] = [
@@ -607,47 +551,27 @@ fn what_no_header_can_say_is_refused() {
     let mut out = [0; LONGEST];
     let v4 = Ipv4Header::new(HERE, HERE, protocol::TCP, 65_515);
     assert_eq!(v4.emit(&mut out), Ok(20));
-    let too_long = Ipv4Header {
-        payload_len: 65_516,
-        ..v4
-    };
+    let too_long = Ipv4Header { payload_len: 65_516, ..v4 };
     assert_eq!(too_long.emit(&mut out), Err(EmitError::TooLong));
     for options in [&[1; 1][..], &[1; 44]] {
         let header = Ipv4Header { options, ..v4 };
         assert_eq!(header.emit(&mut out), Err(EmitError::BadLength));
     }
-    let header = Ipv4Header {
-        fragment_offset: 4,
-        ..v4
-    };
+    let header = Ipv4Header { fragment_offset: 4, ..v4 };
     assert_eq!(header.emit(&mut out), Err(EmitError::BadLength));
 
     let v6 = Ipv6Header::new(THERE, THERE, protocol::TCP, 65_535);
     assert_eq!(v6.emit(&mut out), Ok(40));
     let too_long = [
-        Ipv6Header {
-            payload_len: 65_536,
-            ..v6
-        },
-        Ipv6Header {
-            flow_label: 1 << 20,
-            ..v6
-        },
-        Ipv6Header {
-            payload_len: 65_535 - 7,
-            extensions: &[Ipv6Extension::Routing(&[0; 6])],
-            ..v6
-        },
+        Ipv6Header { payload_len: 65_536, ..v6 },
+        Ipv6Header { flow_label: 1 << 20, ..v6 },
+        Ipv6Header { payload_len: 65_535 - 7, extensions: &[Ipv6Extension::Routing(&[0; 6])], ..v6 },
     ];
     for header in too_long {
         assert_eq!(header.emit(&mut out), Err(EmitError::TooLong));
     }
     for content in [&[][..], &[0; 5], &[0; 8]] {
-        let header = Ipv6Header {
-            payload_len: 0,
-            extensions: &[Ipv6Extension::HopByHop(content)],
-            ..v6
-        };
+        let header = Ipv6Header { payload_len: 0, extensions: &[Ipv6Extension::HopByHop(content)], ..v6 };
         assert_eq!(header.emit(&mut out), Err(EmitError::BadLength));
     }
 
@@ -656,20 +580,9 @@ fn what_no_header_can_say_is_refused() {
         let emitted = segment(options).emit(&pseudo_header, &mut out);
         assert_eq!(emitted, Err(EmitError::BadLength));
     }
-    let short = Tcp {
-        payload_len: 2,
-        ..segment(&[])
-    };
-    assert_eq!(
-        short.emit(&pseudo_header, &mut out),
-        Err(EmitError::BadLength)
-    );
-    let udp = Udp {
-        src_port: 1,
-        dst_port: 2,
-        payload_len: 65_528,
-        payload: &[],
-    };
+    let short = Tcp { payload_len: 2, ..segment(&[]) };
+    assert_eq!(short.emit(&pseudo_header, &mut out), Err(EmitError::BadLength));
+    let udp = Udp { src_port: 1, dst_port: 2, payload_len: 65_528, payload: &[] };
     assert_eq!(udp.emit(None, &mut out), Err(EmitError::TooLong));
 
     let stamps = TcpOption::Timestamps(1, 2);

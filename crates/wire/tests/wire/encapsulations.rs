@@ -5,12 +5,7 @@ use gentle_wire::{Ip, Packet, Skip, Tcp, Transport, Tunnels, dissect};
 use std::net::IpAddr;
 
 fn inner<'a>(sample: &'a Sample, frame: &'a [u8]) -> Result<Packet<'a>, Skip> {
-    dissect(
-        sample.link,
-        frame,
-        sample.frame.len() as u32,
-        Tunnels::Inner,
-    )
+    dissect(sample.link, frame, sample.frame.len() as u32, Tunnels::Inner)
 }
 
 fn addresses(ip: &Ip) -> [String; 2] {
@@ -36,19 +31,9 @@ fn assert_is_the_segment(tcp: &Tcp<'_>, name: &str) {
 fn the_segment_is_found() {
     for sample in samples::all() {
         let name = sample.name;
-        let packet =
-            inner(&sample, &sample.frame).unwrap_or_else(|skip| panic!("{name}: {skip:?}"));
+        let packet = inner(&sample, &sample.frame).unwrap_or_else(|skip| panic!("{name}: {skip:?}"));
         assert_eq!(addresses(&packet.ip), expected_addresses(&sample), "{name}");
-        assert_eq!(
-            (
-                packet.ip.ttl,
-                packet.ip.tos,
-                packet.ip.payload_len,
-                packet.ip.protocol
-            ),
-            (64, 0, 36, 6),
-            "{name}"
-        );
+        assert_eq!((packet.ip.ttl, packet.ip.tos, packet.ip.payload_len, packet.ip.protocol), (64, 0, 36, 6), "{name}");
         let Transport::Tcp(tcp) = packet.transport else {
             panic!("{name}: {packet:?}");
         };

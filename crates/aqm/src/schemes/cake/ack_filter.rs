@@ -117,11 +117,7 @@ fn selective(earlier: &TcpHeader, later: &TcpHeader) -> Selective {
         let lengths = blocks.iter().map(|(left, right)| right.wrapping_sub(*left));
         lengths.fold(0, u32::wrapping_add)
     };
-    if bytes(new) > bytes(old) {
-        Selective::More
-    } else {
-        Selective::Equal
-    }
+    if bytes(new) > bytes(old) { Selective::More } else { Selective::Equal }
 }
 
 /// Whether `a` comes after `b` in the sequence space (RFC 9293, section 3.4).
@@ -134,11 +130,7 @@ mod tests {
     use super::*;
 
     fn ack(number: u32) -> TcpHeader {
-        TcpHeader {
-            flags: TcpHeader::ACK,
-            ack: number,
-            ..TcpHeader::default()
-        }
+        TcpHeader { flags: TcpHeader::ACK, ack: number, ..TcpHeader::default() }
     }
 
     fn with_sack(number: u32, blocks: &[(u32, u32)]) -> TcpHeader {
@@ -213,11 +205,7 @@ mod tests {
             (ack(100), with_sack(100, &[a]), true),
             (with_sack(100, &[a, b]), with_sack(200, &[b]), false),
             // A duplicate SACK.
-            (
-                with_sack(550, &[a, b]),
-                with_sack(560, &[(400, 600), b]),
-                false,
-            ),
+            (with_sack(550, &[a, b]), with_sack(560, &[(400, 600), b]), false),
         ] {
             let found = dropped(AckFilter::Aggressive, &[old, new]);
             assert_eq!(found.is_some(), drops, "{old:?} {new:?}");

@@ -28,10 +28,7 @@ pub(super) struct OverflowHeap {
 impl OverflowHeap {
     /// Empty queues of `tins` tins.
     pub(super) fn new(tins: usize) -> OverflowHeap {
-        OverflowHeap {
-            backlogs: vec![0; tins * QUEUES],
-            ..OverflowHeap::default()
-        }
+        OverflowHeap { backlogs: vec![0; tins * QUEUES], ..OverflowHeap::default() }
     }
 
     #[inline]

@@ -17,16 +17,8 @@ pub struct Isolation {
 }
 
 /// Words of the option, in the order of tc-cake(8).
-pub(super) const WORDS: &[&str] = &[
-    "flowblind",
-    "srchost",
-    "dsthost",
-    "hosts",
-    "flows",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-];
+pub(super) const WORDS: &[&str] =
+    &["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"];
 
 impl Isolation {
     /// The isolation that one of [`WORDS`] stands for.
@@ -41,11 +33,7 @@ impl Isolation {
             "dual-dsthost" => (true, false, true),
             _ => (true, true, true),
         };
-        Isolation {
-            flows,
-            source,
-            destination,
-        }
+        Isolation { flows, source, destination }
     }
 
     /// Whether the flows of a source host share what the host gets.
@@ -73,26 +61,14 @@ pub(super) struct Hashes {
 impl Hashes {
     #[inline]
     pub(super) fn of<P: Packet>(packet: &P, isolation: Isolation, hash: FlowHash) -> Hashes {
-        let Isolation {
-            flows,
-            source,
-            destination,
-        } = isolation;
+        let Isolation { flows, source, destination } = isolation;
         let (mut from, mut to) = (0, 0);
         if source || destination {
             let hosts = packet.hosts();
             (from, to) = (hash.value(hosts.source), hash.value(hosts.destination));
         }
         let hosts = if source { from } else { 0 } ^ if destination { to } else { 0 };
-        Hashes {
-            queue: if flows {
-                hash.value(packet.flow())
-            } else {
-                hosts
-            },
-            source: from,
-            destination: to,
-        }
+        Hashes { queue: if flows { hash.value(packet.flow()) } else { hosts }, source: from, destination: to }
     }
 }
 
@@ -123,9 +99,7 @@ impl Hosts {
     /// No hosts; `counts` is whether hosts of this end count.
     pub(super) fn new(counts: bool) -> Hosts {
         let size = if counts { QUEUES } else { 0 };
-        Hosts {
-            entries: vec![Host::default(); size].into_boxed_slice(),
-        }
+        Hosts { entries: vec![Host::default(); size].into_boxed_slice() }
     }
 
     /// The entry of a host. A host without one takes an entry without bulk flows or, if there is none, its own one,

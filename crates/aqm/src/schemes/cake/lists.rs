@@ -35,13 +35,8 @@ impl Rotation {
 
 impl Rotations {
     pub(super) fn new() -> Rotations {
-        let own = |index: usize| Links {
-            next: index as u16,
-            prev: index as u16,
-        };
-        Rotations {
-            links: (0..QUEUES + 3).map(own).collect(),
-        }
+        let own = |index: usize| Links { next: index as u16, prev: index as u16 };
+        Rotations { links: (0..QUEUES + 3).map(own).collect() }
     }
 
     /// The first flow of a rotation.
@@ -57,10 +52,7 @@ impl Rotations {
         let Links { next, prev } = self.links[flow];
         self.links[usize::from(prev)].next = next;
         self.links[usize::from(next)].prev = prev;
-        self.links[flow] = Links {
-            next: flow as u16,
-            prev: flow as u16,
-        };
+        self.links[flow] = Links { next: flow as u16, prev: flow as u16 };
     }
 
     /// Moves `flow` from its rotation, if any, to the end of `rotation`.
@@ -69,10 +61,7 @@ impl Rotations {
         self.remove(flow);
         let end = rotation.end();
         let last = self.links[end].prev;
-        self.links[flow] = Links {
-            next: end as u16,
-            prev: last,
-        };
+        self.links[flow] = Links { next: end as u16, prev: last };
         self.links[usize::from(last)].next = flow as u16;
         self.links[end].prev = flow as u16;
     }

@@ -45,11 +45,7 @@ impl Framing {
     /// Length in bytes of `packet` on the link.
     #[inline]
     pub(super) fn length<P: Packet>(&self, packet: &P) -> u32 {
-        let counted = if self.from_ip {
-            packet.ip_bytes()
-        } else {
-            packet.bytes()
-        };
+        let counted = if self.from_ip { packet.ip_bytes() } else { packet.bytes() };
         let length = (i64::from(counted) + self.overhead).max(i64::from(self.mpu)) as u32;
         match self.cells {
             Cells::None => length,
@@ -77,10 +73,7 @@ impl Pace {
         if rate == 0 {
             return Pace { ns: 0, shift: 0 };
         }
-        let mut pace = Pace {
-            ns: (1_000_000_000 << PRECISION) / rate.max(MIN_RATE),
-            shift: PRECISION,
-        };
+        let mut pace = Pace { ns: (1_000_000_000 << PRECISION) / rate.max(MIN_RATE), shift: PRECISION };
         while pace.ns >> PRECISION > 0 {
             pace.ns >>= 1;
             pace.shift -= 1;
@@ -115,11 +108,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     pub(super) fn new(pace: Pace) -> Schedule {
-        Schedule {
-            pace,
-            next: 0,
-            failsafe: 0,
-        }
+        Schedule { pace, next: 0, failsafe: 0 }
     }
 
     /// True if the queue has a rate.
@@ -220,14 +209,7 @@ mod tests {
 
     #[test]
     fn the_pace_is_that_of_the_rate() {
-        for rate in [
-            64,
-            1000,
-            300_000,
-            12_500_000,
-            1_250_000_000,
-            125_000_000_000,
-        ] {
+        for rate in [64, 1000, 300_000, 12_500_000, 1_250_000_000, 125_000_000_000] {
             let time = Pace::of(rate).time(15_140) as f64;
             let exact = 15_140e9 / rate as f64;
             assert!((time - exact).abs() <= 1.0 + exact * 1e-9, "{rate}: {time}");

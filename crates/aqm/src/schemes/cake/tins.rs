@@ -20,13 +20,7 @@ pub enum Diffserv {
 }
 
 /// Words of the option, in the order of tc-cake(8).
-pub(super) const WORDS: &[&str] = &[
-    "besteffort",
-    "precedence",
-    "diffserv3",
-    "diffserv4",
-    "diffserv8",
-];
+pub(super) const WORDS: &[&str] = &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
 
 /// Rate and weight of a tin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,30 +115,18 @@ impl Diffserv {
     pub(super) fn shares(self, rate: u64) -> Vec<Share> {
         // Each tin gets the rate and this number of bytes, divided by a power of two.
         let fractions = |shifts: &[u32]| {
-            let share = |shift: &u32| Share {
-                rate: rate >> shift,
-                quantum: 1024 >> shift,
-            };
+            let share = |shift: &u32| Share { rate: rate >> shift, quantum: 1024 >> shift };
             shifts.iter().map(share).collect()
         };
         match self {
-            Diffserv::BestEffort => vec![Share {
-                rate,
-                quantum: 65_535,
-            }],
+            Diffserv::BestEffort => vec![Share { rate, quantum: 65_535 }],
             Diffserv::Diffserv3 => fractions(&[0, 4, 2]),
             Diffserv::Diffserv4 => fractions(&[0, 4, 1, 2]),
             Diffserv::Precedence | Diffserv::Diffserv8 => {
                 let first = Share { rate, quantum: 256 };
-                let lower = |share: &Share| {
-                    Some(Share {
-                        rate: (share.rate * 7) >> 3,
-                        quantum: (share.quantum * 7) >> 3,
-                    })
-                };
-                std::iter::successors(Some(first), lower)
-                    .take(MAX_TINS)
-                    .collect()
+                let lower =
+                    |share: &Share| Some(Share { rate: (share.rate * 7) >> 3, quantum: (share.quantum * 7) >> 3 });
+                std::iter::successors(Some(first), lower).take(MAX_TINS).collect()
             }
         }
     }
@@ -162,27 +144,13 @@ mod tests {
             codepoints.iter().map(|at| table[*at as usize]).collect()
         };
         // DF, LE, TOS2, TOS4, CS1, AF11, CS2, AF21, CS3, AF31, CS4, AF41, CS5, VA, EF, CS6, CS7.
-        let named = [
-            0, 1, 2, 4, 8, 10, 16, 18, 24, 26, 32, 34, 40, 44, 46, 48, 56,
-        ];
+        let named = [0, 1, 2, 4, 8, 10, 16, 18, 24, 26, 32, 34, 40, 44, 46, 48, 56];
         let expected: [(&str, [u8; 17]); 5] = [
             ("besteffort", [0; 17]),
-            (
-                "precedence",
-                [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6, 7],
-            ),
-            (
-                "diffserv3",
-                [0, 1, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2],
-            ),
-            (
-                "diffserv4",
-                [0, 1, 0, 2, 1, 0, 2, 2, 2, 2, 3, 2, 3, 3, 3, 3, 3],
-            ),
-            (
-                "diffserv8",
-                [2, 0, 1, 4, 1, 1, 5, 4, 3, 3, 6, 3, 6, 6, 6, 7, 7],
-            ),
+            ("precedence", [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6, 7]),
+            ("diffserv3", [0, 1, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2]),
+            ("diffserv4", [0, 1, 0, 2, 1, 0, 2, 2, 2, 2, 3, 2, 3, 3, 3, 3, 3]),
+            ("diffserv8", [2, 0, 1, 4, 1, 1, 5, 4, 3, 3, 6, 3, 6, 6, 6, 7, 7]),
         ];
         for (word, tins) in expected {
             assert_eq!(of(word, &named), tins, "{word}");

@@ -29,10 +29,7 @@ pub(super) struct FlowTree {
 impl FlowTree {
     /// `buckets` empty trees.
     pub(super) fn new(buckets: usize) -> Self {
-        FlowTree {
-            roots: vec![NONE; buckets].into_boxed_slice(),
-            nodes: Vec::new(),
-        }
+        FlowTree { roots: vec![NONE; buckets].into_boxed_slice(), nodes: Vec::new() }
     }
 
     /// Nodes from the root of `bucket` towards `key`, with their keys; the last is that of `key`, if there is one.
@@ -53,12 +50,7 @@ impl FlowTree {
     /// there have been so far.
     pub(super) fn insert(&mut self, bucket: usize, index: u32, key: u64) {
         let parent = self.path(bucket, key).last();
-        let node = Node {
-            key,
-            parent: parent.map_or(NONE, |(parent, _)| parent),
-            children: [NONE; 2],
-            red: true,
-        };
+        let node = Node { key, parent: parent.map_or(NONE, |(parent, _)| parent), children: [NONE; 2], red: true };
         match self.nodes.get_mut(index as usize) {
             Some(place) => *place = node,
             None => self.nodes.push(node),
@@ -74,12 +66,7 @@ impl FlowTree {
 
     /// Removes the node `index` from the tree of `bucket`.
     pub(super) fn remove(&mut self, bucket: usize, index: u32) {
-        let Node {
-            parent,
-            children: [left, right],
-            red,
-            ..
-        } = self.nodes[index as usize];
+        let Node { parent, children: [left, right], red, .. } = self.nodes[index as usize];
         // The node that takes the place, where a node is missing then, and whether it was a black one.
         let (parent, black) = if left == NONE || right == NONE {
             let child = if left == NONE { right } else { left };
@@ -248,10 +235,7 @@ mod tests {
             return 0;
         };
         assert_eq!(node.parent, parent);
-        assert!(
-            !node.red || !tree.is_red(parent),
-            "a red child of a red node"
-        );
+        assert!(!node.red || !tree.is_red(parent), "a red child of a red node");
         let left = check(tree, node.children[LEFT], index, keys);
         keys.push(node.key);
         let right = check(tree, node.children[RIGHT], index, keys);

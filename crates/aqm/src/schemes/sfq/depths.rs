@@ -23,11 +23,8 @@ impl Depths {
     /// `slots` empty slots for up to `max_depth` packets each.
     pub(crate) fn new(slots: u32, max_depth: u32) -> Self {
         let links = (0..slots + max_depth + 1).map(|i| Links { next: i, prev: i });
-        let mut depths = Depths {
-            links: links.collect(),
-            depth: vec![0; slots as usize].into_boxed_slice(),
-            deepest: 0,
-        };
+        let mut depths =
+            Depths { links: links.collect(), depth: vec![0; slots as usize].into_boxed_slice(), deepest: 0 };
         for slot in 0..slots {
             depths.link(slot);
         }
@@ -82,10 +79,7 @@ impl Depths {
     fn link(&mut self, slot: u32) {
         let anchor = self.anchor(self.depth[slot as usize]);
         let next = self.links[anchor].next;
-        self.links[slot as usize] = Links {
-            next,
-            prev: anchor as u32,
-        };
+        self.links[slot as usize] = Links { next, prev: anchor as u32 };
         self.links[anchor].next = slot;
         self.links[next as usize].prev = slot;
     }

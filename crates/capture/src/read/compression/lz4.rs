@@ -67,16 +67,8 @@ fn enter<R: Read>(mut from: R) -> io::Result<Frames<R>> {
         return Ok(Frames::Between(from));
     }
     // Each frame gets a new decoder: the buffers of a decoder have the block size of its first frame.
-    let framed = Framed {
-        magic,
-        magic_read: 0,
-        from,
-        ended: false,
-    };
-    Ok(Frames::Within(
-        Box::new(FrameDecoder::new(framed)),
-        number == LEGACY,
-    ))
+    let framed = Framed { magic, magic_read: 0, from, ended: false };
+    Ok(Frames::Within(Box::new(FrameDecoder::new(framed)), number == LEGACY))
 }
 
 /// Input of a frame's decoder: the magic number, which has been read already, then the rest of the file. Records

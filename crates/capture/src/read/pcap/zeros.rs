@@ -54,18 +54,13 @@ impl Pcap {
                 input.take(at);
                 (WarningKind::Zeros, "and further packets behind them")
             }
-            None => (
-                WarningKind::Corrupt,
-                "and behind them nothing that looks like a packet",
-            ),
+            None => (WarningKind::Corrupt, "and behind them nothing that looks like a packet"),
         };
         Ok(Box::new(Fault::Damage(Damage {
             kind,
             offset,
             expected: "a packet".into(),
-            found: format!(
-                "{zeros} zeros, {behind}: this part was never written, as after a crash or on a full disk"
-            ),
+            found: format!("{zeros} zeros, {behind}: this part was never written, as after a crash or on a full disk"),
         })))
     }
 

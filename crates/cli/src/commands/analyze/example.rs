@@ -24,11 +24,7 @@ pub(super) fn write(path: &Path) -> anyhow::Result<()> {
     let name = file.name();
     let mut reader = open()?;
     // A pcap file has one interface.
-    let link = reader
-        .interfaces()
-        .first()
-        .context("the example has a file header")?
-        .link;
+    let link = reader.interfaces().first().context("the example has a file header")?.link;
     let writer = PcapWriter::new(&mut file, link, None, Resolution::Nanos);
     let mut writer = writer.with_context(|| name.clone())?;
     while let Some(packet) = reader.next()? {

@@ -50,17 +50,8 @@ pub(super) fn run(
     create(directory)?;
     let tasks = runs(&args.captures, args.tasks.continuing);
     say(&tasks, args.tasks.continuing);
-    let recorder = Recorder {
-        options: &job.options,
-        strict: args.reading.strict,
-        anonymizer: job.anonymizer.as_ref(),
-    };
-    let maker = Maker {
-        job,
-        recorder,
-        directory,
-        progress: Progress::new(tasks.len(), args.report.quiet),
-    };
+    let recorder = Recorder { options: &job.options, strict: args.reading.strict, anonymizer: job.anonymizer.as_ref() };
+    let maker = Maker { job, recorder, directory, progress: Progress::new(tasks.len(), args.report.quiet) };
     let pool = threads(args.tasks.threads)?;
     let made: Vec<anyhow::Result<Option<PathBuf>>> =
         pool.install(|| tasks.par_iter().map(|paths| maker.make(paths)).collect());
@@ -98,17 +89,13 @@ pub(super) fn run(
     if let Some(overlap) = merger.overlap() {
         warn(&overlap.to_string());
     }
-    let showing = Showing {
-        interrupted: stopped,
-        ..Showing::default()
-    };
+    let showing = Showing { interrupted: stopped, ..Showing::default() };
     let analysis = merger.finish(&showing)?;
     finish(job, &[analysis], outcome, html, stdout_is_taken)
 }
 
 fn create(directory: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("{}: cannot be created", directory.display()))
+    fs::create_dir_all(directory).with_context(|| format!("{}: cannot be created", directory.display()))
 }
 
 /// Says which captures were taken for one, if nobody asked for it.
@@ -151,11 +138,7 @@ impl Maker<'_> {
         }
     }
 
-    fn make_in_parts(
-        &self,
-        paths: &[PathBuf],
-        reached: impl Fn(f64) + Sync,
-    ) -> anyhow::Result<Option<PathBuf>> {
+    fn make_in_parts(&self, paths: &[PathBuf], reached: impl Fn(f64) + Sync) -> anyhow::Result<Option<PathBuf>> {
         let task = self.recorder.task(paths, &self.job.stop)?;
         let path = self.directory.join(format!("{}.{ENDING}", task.id()));
         let rows = self.rows(&task)?;
@@ -199,16 +182,10 @@ impl Maker<'_> {
         };
         let directory = table.path.join(format!("task={}", task.id()));
         create(&directory)?;
-        Ok(Some(TableFile {
-            path: directory.join("connections.parquet"),
-            format: TableFormat::Parquet,
-        }))
+        Ok(Some(TableFile { path: directory.join("connections.parquet"), format: TableFormat::Parquet }))
     }
 }
 
 fn is_stop(error: &anyhow::Error) -> bool {
-    matches!(
-        error.downcast_ref::<AnalysisError>(),
-        Some(AnalysisError::Stopped)
-    )
+    matches!(error.downcast_ref::<AnalysisError>(), Some(AnalysisError::Stopped))
 }

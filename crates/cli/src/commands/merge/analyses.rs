@@ -28,10 +28,7 @@ pub(super) fn is_record(path: &Path) -> bool {
 /// Prints the analysis of the captures that `files`, all records of analyses, describe.
 pub(super) fn run(args: &MergeArgs, mut files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
     let form = &args.form;
-    let of_runs = [
-        ("--reference", args.reference.is_some()),
-        ("--csv", form.csv.is_some()),
-    ];
+    let of_runs = [("--reference", args.reference.is_some()), ("--csv", form.csv.is_some())];
     if let Some((option, _)) = of_runs.into_iter().find(|(_, given)| *given) {
         return Err(Usage(format!(
             "{option} is for records of gentle compare; {} is a record of gentle analyze",
@@ -65,11 +62,7 @@ pub(super) fn run(args: &MergeArgs, mut files: Vec<PathBuf>) -> anyhow::Result<E
         warn(&overlap.to_string());
     }
     let MergedAnalysisArgs { full, rate, top } = args.analysis;
-    let analysis = merger.finish(&Showing {
-        rate,
-        top: top.map(usize::from),
-        interrupted: false,
-    })?;
+    let analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false })?;
     let analyses = [analysis];
     if form.json || !shown || crate::output::Terminal::of_stdout().width.is_none() {
         let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
@@ -89,9 +82,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Record> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let file = File::open(path).with_context(|| format!("{name}: cannot be read"))?;
-    file.take(MAX_RECORD + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("{name}: cannot be read"))?;
+    file.take(MAX_RECORD + 1).read_to_end(&mut bytes).with_context(|| format!("{name}: cannot be read"))?;
     if bytes.len() as u64 > MAX_RECORD {
         bail!("{name}: longer than 1 GiB; expected a file that gentle analyze --record wrote");
     }

@@ -15,9 +15,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     for path in &args.records {
         files.extend(records(path)?);
     }
-    let (analyses, runs): (Vec<PathBuf>, Vec<PathBuf>) = files
-        .into_iter()
-        .partition(|path| analyses::is_record(path));
+    let (analyses, runs): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|path| analyses::is_record(path));
     match (analyses.first(), runs.first()) {
         (Some(analysis), Some(run)) => Err(Usage(format!(
             "{} is a record of gentle analyze, and {} is none; merge them in two calls",
@@ -39,9 +37,7 @@ fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(path).with_context(|| format!("{name}: cannot be read"))?;
     let mut files = Vec::new();
     for entry in entries {
-        let file = entry
-            .with_context(|| format!("{name}: cannot be read"))?
-            .path();
+        let file = entry.with_context(|| format!("{name}: cannot be read"))?.path();
         if file.extension().is_some_and(|ending| ending == ENDING) || analyses::is_record(&file) {
             files.push(file);
         }

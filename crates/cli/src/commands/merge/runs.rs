@@ -22,11 +22,8 @@ const MAX_RECORD: usize = 256 << 20;
 pub(super) fn run(args: &MergeArgs, files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
     let form = &args.form;
     let analysis = &args.analysis;
-    let of_analyses = [
-        ("--full", analysis.full),
-        ("--rate", analysis.rate.is_some()),
-        ("--top", analysis.top.is_some()),
-    ];
+    let of_analyses =
+        [("--full", analysis.full), ("--rate", analysis.rate.is_some()), ("--top", analysis.top.is_some())];
     if let Some((option, _)) = of_analyses.into_iter().find(|(_, given)| *given) {
         return Err(Usage(format!("{option} is for records of gentle analyze")).into());
     }
@@ -34,22 +31,14 @@ pub(super) fn run(args: &MergeArgs, files: Vec<PathBuf>) -> anyhow::Result<ExitC
     for path in &files {
         claims.reads(path)?;
     }
-    results::claim_results(
-        &mut claims,
-        form.json,
-        form.csv.as_deref(),
-        form.html.as_deref(),
-    )?;
+    results::claim_results(&mut claims, form.json, form.csv.as_deref(), form.html.as_deref())?;
     claims.redirected_stdout()?;
     let shown = form.json || !claims.stdout_is_taken();
     // The claims hold the files open.
     drop(claims);
     let read = files.iter().map(|path| read(path));
     let records = read.collect::<anyhow::Result<Vec<_>>>()?;
-    let Merged {
-        mut comparison,
-        experiments,
-    } = merge(records)?;
+    let Merged { mut comparison, experiments } = merge(records)?;
     let schemes: Vec<Spec> = {
         let all = experiments.iter().flat_map(|e| &e.schemes);
         all.filter_map(|label| label.parse().ok()).collect()
@@ -96,9 +85,7 @@ fn command_of_all(experiments: &[Experiment]) -> Option<String> {
     }
     seeds.sort_unstable();
     seeds.dedup();
-    commands
-        .and_then(|commands| merged_command(&commands, &schemes, &seeds))
-        .or_else(|| Some(command()))
+    commands.and_then(|commands| merged_command(&commands, &schemes, &seeds)).or_else(|| Some(command()))
 }
 
 fn read(path: &Path) -> anyhow::Result<(String, Record)> {

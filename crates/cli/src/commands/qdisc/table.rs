@@ -10,15 +10,9 @@ const NUMBERS: std::ops::Range<usize> = 4..8;
 
 /// Table with a row per queue. If there are counters of a `last` reading, the increase is shown after a number as
 /// `(+N)`.
-pub(super) fn of(
-    shown: &DeviceQueues,
-    last: Option<&DeviceQueues>,
-    width: Option<usize>,
-) -> String {
+pub(super) fn of(shown: &DeviceQueues, last: Option<&DeviceQueues>, width: Option<usize>) -> String {
     let mut table = borderless_table(width);
-    table.set_header([
-        "qdisc", "at", "holds", "set to", "packets", "bytes", "drops", "waiting", "counters",
-    ]);
+    table.set_header(["qdisc", "at", "holds", "set to", "packets", "bytes", "drops", "waiting", "counters"]);
     for qdisc in &shown.qdiscs {
         let last = last.and_then(|last| last.qdiscs.iter().find(|other| is_same(other, qdisc)));
         let total = |value: u64, of: fn(&Qdisc) -> u64| with_growth(value, last.map(of));
@@ -59,18 +53,9 @@ fn with_growth(value: u64, last: Option<u64>) -> String {
 }
 
 fn settings(qdisc: &Qdisc) -> String {
-    let rate = qdisc
-        .rate_bps
-        .and_then(Rate::from_bits_per_second)
-        .map(|rate| format!("rate {rate}"));
-    let target = qdisc
-        .target_ns
-        .map(|target| format!("target {}", rounded(target)));
-    [rate, target]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
+    let rate = qdisc.rate_bps.and_then(Rate::from_bits_per_second).map(|rate| format!("rate {rate}"));
+    let target = qdisc.target_ns.map(|target| format!("target {}", rounded(target)));
+    [rate, target].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Time rounded to three digits, as in `tc`: CoDel stores times in units of 1,024 ns, so that 5 ms are 4.999.
@@ -86,24 +71,12 @@ fn rounded(nanos: u64) -> Nanos {
 fn counters(qdisc: &Qdisc, last: Option<&Qdisc>) -> String {
     let text = |counter: &Counter| {
         let before = last.and_then(|last| {
-            let same = last
-                .counters
-                .iter()
-                .find(|other| other.name == counter.name);
+            let same = last.counters.iter().find(|other| other.name == counter.name);
             same.filter(|_| counter.is_total())
         });
-        format!(
-            "{} {}",
-            counter.name,
-            with_growth(counter.value, before.map(|before| before.value))
-        )
+        format!("{} {}", counter.name, with_growth(counter.value, before.map(|before| before.value)))
     };
-    let list: Vec<String> = qdisc
-        .counters
-        .iter()
-        .filter(|counter| counter.value > 0)
-        .map(text)
-        .collect();
+    let list: Vec<String> = qdisc.counters.iter().filter(|counter| counter.value > 0).map(text).collect();
     list.join(", ")
 }
 
@@ -130,11 +103,7 @@ mod tests {
                 requeues: 0,
                 backlog_bytes: 0,
                 backlog_packets: 0,
-                counters: vec![
-                    counter("handshakes_sent", sent),
-                    counter("data_ldelay_us", delay),
-                    counter("syn", 0),
-                ],
+                counters: vec![counter("handshakes_sent", sent), counter("data_ldelay_us", delay), counter("syn", 0)],
             }],
         }
     }
@@ -162,17 +131,8 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        for (nanos, text) in [
-            (4_999_000, "5ms"),
-            (19_999_744, "20ms"),
-            (512, "512ns"),
-            (0, "0"),
-        ] {
-            assert!(
-                rounded(nanos).to_string().starts_with(text),
-                "{nanos}: {}",
-                rounded(nanos)
-            );
+        for (nanos, text) in [(4_999_000, "5ms"), (19_999_744, "20ms"), (512, "512ns"), (0, "0")] {
+            assert!(rounded(nanos).to_string().starts_with(text), "{nanos}: {}", rounded(nanos));
         }
     }
 }

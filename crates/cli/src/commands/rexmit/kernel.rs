@@ -59,11 +59,7 @@ fn check(args: &DelayArgs) -> Result<(), Usage> {
         let usage = "--delay is the same for all networks and --learned has one for each; leave one of them out";
         return Err(Usage(usage.to_owned()));
     }
-    let bounds = [
-        ("--min", args.min.is_some()),
-        ("--max", args.max.is_some()),
-        ("--edge", args.edge),
-    ];
+    let bounds = [("--min", args.min.is_some()), ("--max", args.max.is_some()), ("--edge", args.edge)];
     match bounds.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if args.learned.is_none() => Err(Usage(format!(
             "{option} bounds learned delays, and the kernel engine learns none; give it a wire engine's file with --learned"
@@ -97,28 +93,17 @@ fn remove(cgroup: Option<&Path>) -> anyhow::Result<ExitCode> {
 pub(super) fn text(status: &Status) -> String {
     let settings = &status.settings;
     let sides = [(settings.syn, "SYNs"), (settings.syn_ack, "SYN/ACKs")];
-    let sides: Vec<&str> = sides
-        .iter()
-        .filter_map(|(wanted, name)| wanted.then_some(*name))
-        .collect();
-    let row =
-        |name: &str, value: String, meaning: &str| [name.to_owned(), value, meaning.to_owned()];
+    let sides: Vec<&str> = sides.iter().filter_map(|(wanted, name)| wanted.then_some(*name)).collect();
+    let row = |name: &str, value: String, meaning: &str| [name.to_owned(), value, meaning.to_owned()];
     let mut rows = vec![row(
         "delay",
         Nanos(settings.delay.as_nanos() as u64).to_string(),
         &format!("initial RTO of {}", sides.join(" and ")),
     )];
     if !settings.ports.is_empty() {
-        let ports = settings
-            .ports
-            .iter()
-            .map(|range| gentle_rexmit::Ports(range.clone()).to_string());
+        let ports = settings.ports.iter().map(|range| gentle_rexmit::Ports(range.clone()).to_string());
         let ports: Vec<String> = ports.collect();
-        rows.push(row(
-            "ports",
-            ports.join(","),
-            "server ports; other connections keep their RTO",
-        ));
+        rows.push(row("ports", ports.join(","), "server ports; other connections keep their RTO"));
     }
     if !settings.networks.is_empty() {
         let rest = match settings.others {
@@ -127,16 +112,8 @@ pub(super) fn text(status: &Status) -> String {
         };
         rows.push(row("networks", settings.networks.len().to_string(), rest));
     }
-    rows.push(row(
-        "SYNs",
-        status.syns.to_string(),
-        "sent with this initial RTO",
-    ));
-    rows.push(row(
-        "SYN/ACKs",
-        status.syn_acks.to_string(),
-        "sent with this initial RTO",
-    ));
+    rows.push(row("SYNs", status.syns.to_string(), "sent with this initial RTO"));
+    rows.push(row("SYN/ACKs", status.syn_acks.to_string(), "sent with this initial RTO"));
     let state = match status.in_force {
         true => "",
         false => " (the control group no longer exists; gentle rexmit kernel remove cleans up)",
@@ -159,10 +136,7 @@ pub(super) fn json(status: &Status) -> Value {
         .networks
         .iter()
         .map(|network| json!({ "prefix": network.prefix, "delay_ms": delay(network.treatment) }));
-    let ports = settings
-        .ports
-        .iter()
-        .map(|range| json!([range.start(), range.end()]));
+    let ports = settings.ports.iter().map(|range| json!([range.start(), range.end()]));
     json!({
         "version": VERSION,
         "engine": "kernel",
@@ -178,31 +152,18 @@ pub(super) fn json(status: &Status) -> Value {
 }
 
 /// Networks that are selected, excluded, or have a learned delay; the longest prefix decides.
-fn networks(
-    only: &[IpNet],
-    except: &[IpNet],
-    learned: &[PathRecord],
-    timing: &Timing,
-) -> Vec<Network> {
-    let within =
-        |prefixes: &[IpNet], prefix: &IpNet| prefixes.iter().any(|all| all.contains(prefix));
-    let treated = |prefix: &IpNet, treatment| Network {
-        prefix: *prefix,
-        treatment,
-    };
+fn networks(only: &[IpNet], except: &[IpNet], learned: &[PathRecord], timing: &Timing) -> Vec<Network> {
+    let within = |prefixes: &[IpNet], prefix: &IpNet| prefixes.iter().any(|all| all.contains(prefix));
+    let treated = |prefix: &IpNet, treatment| Network { prefix: *prefix, treatment };
     // Exclusions take precedence.
     let chosen = only.iter().filter(|prefix| !within(except, prefix));
-    let known = learned.iter().filter(|record| {
-        (only.is_empty() || within(only, &record.prefix)) && !within(except, &record.prefix)
-    });
+    let known = learned
+        .iter()
+        .filter(|record| (only.is_empty() || within(only, &record.prefix)) && !within(except, &record.prefix));
     chosen
         .map(|prefix| treated(prefix, Treatment::Default))
         .chain(known.map(|record| learned_network(record, timing)))
-        .chain(
-            except
-                .iter()
-                .map(|prefix| treated(prefix, Treatment::Exclude)),
-        )
+        .chain(except.iter().map(|prefix| treated(prefix, Treatment::Exclude)))
         .collect()
 }
 
@@ -215,42 +176,17 @@ mod tests {
     }
 
     fn record(prefix: &str) -> PathRecord {
-        PathRecord {
-            prefix: net(prefix),
-            srtt_us: 40_000,
-            rttvar_us: 5_000,
-            tail_us: 0,
-            samples: 9,
-            measured_ns: 0,
-        }
+        PathRecord { prefix: net(prefix), srtt_us: 40_000, rttvar_us: 5_000, tail_us: 0, samples: 9, measured_ns: 0 }
     }
 
     #[test]
     fn exceptions_beat_choices_and_what_was_learned() {
         let timing = Timing::LEARNED;
-        let learned = [
-            record("10.0.1.0/24"),
-            record("10.9.1.0/24"),
-            record("192.0.2.0/24"),
-        ];
-        let networks = networks(
-            &[net("10.0.0.0/8"), net("10.9.7.0/24")],
-            &[net("10.9.0.0/16")],
-            &learned,
-            &timing,
-        );
+        let learned = [record("10.0.1.0/24"), record("10.9.1.0/24"), record("192.0.2.0/24")];
+        let networks = networks(&[net("10.0.0.0/8"), net("10.9.7.0/24")], &[net("10.9.0.0/16")], &learned, &timing);
         let delay = Treatment::Delay(Duration::from_millis(60));
-        let expected = [
-            ("10.0.0.0/8", Treatment::Default),
-            ("10.0.1.0/24", delay),
-            ("10.9.0.0/16", Treatment::Exclude),
-        ];
-        assert_eq!(
-            networks,
-            expected.map(|(prefix, treatment)| Network {
-                prefix: net(prefix),
-                treatment
-            })
-        );
+        let expected =
+            [("10.0.0.0/8", Treatment::Default), ("10.0.1.0/24", delay), ("10.9.0.0/16", Treatment::Exclude)];
+        assert_eq!(networks, expected.map(|(prefix, treatment)| Network { prefix: net(prefix), treatment }));
     }
 }

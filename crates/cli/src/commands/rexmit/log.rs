@@ -54,28 +54,19 @@ impl Log {
     /// # Errors
     /// A file that cannot be written.
     pub(super) fn start(args: &RexmitWireArgs, user: Option<&str>) -> anyhow::Result<Log> {
-        let files = Files {
-            metrics: args.place.metrics.clone(),
-            learned: args.delay.learned.clone(),
-        };
+        let files = Files { metrics: args.place.metrics.clone(), learned: args.delay.learned.clone() };
         for path in [&files.metrics, &files.learned].into_iter().flatten() {
             let tried = OutputFile::create(path);
             match user {
                 Some(user) => tried.with_context(|| {
-                    format!(
-                        "the engine runs as user {user} (--user), who must be able to write here"
-                    )
+                    format!("the engine runs as user {user} (--user), who must be able to write here")
                 })?,
                 None => tried?,
             };
         }
         let (entries, waiting) = sync_channel(WAITING);
         let (end, ended) = sync_channel(1);
-        let mut writer = Writer {
-            files: files.clone(),
-            reports: 0,
-            complained: false,
-        };
+        let mut writer = Writer { files: files.clone(), reports: 0, complained: false };
         thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || {
@@ -86,27 +77,13 @@ impl Log {
                 let _ = end.send(());
             })
             .context("a thread for the log")?;
-        Ok(Log {
-            json: args.place.log_json,
-            dry_run: args.limits.dry_run,
-            files,
-            entries,
-            ended,
-            left_out: 0,
-        })
+        Ok(Log { json: args.place.log_json, dry_run: args.limits.dry_run, files, entries, ended, left_out: 0 })
     }
 
     pub(super) fn started(&self, interface: &str) {
-        let how = if self.dry_run {
-            ", sending nothing"
-        } else {
-            ""
-        };
+        let how = if self.dry_run { ", sending nothing" } else { "" };
         // A failure of standard error cannot be reported.
-        let _ = writeln!(
-            io::stderr().lock(),
-            "gentle rexmit: watching {interface}{how}"
-        );
+        let _ = writeln!(io::stderr().lock(), "gentle rexmit: watching {interface}{how}");
     }
 
     /// Writes the queued entries and saves the learned paths, also after the engine has failed.
@@ -164,14 +141,12 @@ impl Observer for Log {
                     "sent": sent,
                 }),
             ),
-            Event::Suppressed { kind, reason, .. } => (
-                "held",
-                json!({ "packet": kind.name(), "reason": reason.name() }),
-            ),
-            Event::Unanswered { kind, copies, .. } => (
-                "unanswered",
-                json!({ "packet": kind.name(), "copies": copies }),
-            ),
+            Event::Suppressed { kind, reason, .. } => {
+                ("held", json!({ "packet": kind.name(), "reason": reason.name() }))
+            }
+            Event::Unanswered { kind, copies, .. } => {
+                ("unanswered", json!({ "packet": kind.name(), "copies": copies }))
+            }
             Event::Decided(outcome) => (
                 "settled",
                 json!({

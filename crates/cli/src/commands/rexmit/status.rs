@@ -19,10 +19,7 @@ const SERVICES: &str = "gentle-rexmit-";
 pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     let mut running = Vec::new();
     for directory in args.run_dir.clone().map_or_else(run_dirs, |one| vec![one]) {
-        running.extend(wire::running_engines(
-            &directory,
-            args.interface.as_deref(),
-        )?);
+        running.extend(wire::running_engines(&directory, args.interface.as_deref())?);
     }
     // Pins are readable by root only. An interface selects the wire engine.
     let installed = match args.interface {
@@ -79,123 +76,44 @@ pub(super) fn summary(status: &Status) -> String {
     let row = |name: &str, count: u64, meaning: &str| {
         (count > 0).then(|| [name.to_owned(), count.to_string(), meaning.to_owned()])
     };
-    let always = |name: &str, count: u64, meaning: &str| {
-        Some([name.to_owned(), count.to_string(), meaning.to_owned()])
-    };
+    let always = |name: &str, count: u64, meaning: &str| Some([name.to_owned(), count.to_string(), meaning.to_owned()]);
     let (sent, late) = match status.dry_run {
-        false => (
-            "retransmissions sent",
-            "handshakes answered after a retransmission",
-        ),
-        true => (
-            "retransmissions that would have been sent",
-            "handshakes answered after a retransmission was due",
-        ),
+        false => ("retransmissions sent", "handshakes answered after a retransmission"),
+        true => ("retransmissions that would have been sent", "handshakes answered after a retransmission was due"),
     };
     let rows = [
-        always(
-            "handshakes",
-            c.syns + c.synacks,
-            "SYNs and SYN/ACKs watched",
-        ),
+        always("handshakes", c.syns + c.synacks, "SYNs and SYN/ACKs watched"),
         always("copies", c.copies, sent),
-        row(
-            "duplicates",
-            c.duplicates,
-            "second packets sent for --duplicate",
-        ),
+        row("duplicates", c.duplicates, "second packets sent for --duplicate"),
         row("answered after", c.answered_after_copy, late),
         row("rescued", c.rescued, "of these, the original was lost"),
-        row(
-            "unneeded",
-            c.spurious,
-            "of these, the original was answered (spurious retransmission)",
-        ),
+        row("unneeded", c.spurious, "of these, the original was answered (spurious retransmission)"),
         row(
             "undecided",
             c.answered_after_copy.saturating_sub(c.rescued + c.spurious),
             "of these, not known, or not yet",
         ),
-        row(
-            "unseen",
-            c.answered_unseen,
-            "handshakes whose answer took another path",
-        ),
+        row("unseen", c.answered_unseen, "handshakes whose answer took another path"),
         row("refused", c.resets, "handshakes ended by a reset"),
         row("reset", c.abandoned, "handshakes reset by the initiator"),
-        row(
-            "undeliverable",
-            c.undeliverable,
-            "handshakes ended by an ICMP error",
-        ),
+        row("undeliverable", c.undeliverable, "handshakes ended by an ICMP error"),
         row("unanswered", c.unanswered, "handshakes without an answer"),
-        row(
-            "by the stack",
-            c.stack_retransmissions,
-            "handshakes that the TCP stack retransmitted itself",
-        ),
-        row(
-            "held: rate",
-            c.held_by_rate,
-            "retransmissions suppressed by --budget",
-        ),
-        row(
-            "held: share",
-            c.held_by_share,
-            "retransmissions suppressed by --share",
-        ),
-        row(
-            "held: silence",
-            c.held_by_silence,
-            "retransmissions suppressed to unresponsive hosts",
-        ),
-        row(
-            "held: spurious",
-            c.held_by_spurious,
-            "retransmissions suppressed to networks with too many spurious ones",
-        ),
-        row(
-            "held: missed",
-            c.held_by_missed,
-            "retransmissions suppressed because the answer may have been missed",
-        ),
-        row(
-            "with data",
-            c.with_data,
-            "packets ignored because they carry data",
-        ),
-        row(
-            "damaged",
-            c.not_copied,
-            "packets ignored because of a wrong checksum or length",
-        ),
+        row("by the stack", c.stack_retransmissions, "handshakes that the TCP stack retransmitted itself"),
+        row("held: rate", c.held_by_rate, "retransmissions suppressed by --budget"),
+        row("held: share", c.held_by_share, "retransmissions suppressed by --share"),
+        row("held: silence", c.held_by_silence, "retransmissions suppressed to unresponsive hosts"),
+        row("held: spurious", c.held_by_spurious, "retransmissions suppressed to networks with too many spurious ones"),
+        row("held: missed", c.held_by_missed, "retransmissions suppressed because the answer may have been missed"),
+        row("with data", c.with_data, "packets ignored because they carry data"),
+        row("damaged", c.not_copied, "packets ignored because of a wrong checksum or length"),
         row("malformed", c.malformed, "frames with inconsistent headers"),
-        row(
-            "forgotten",
-            c.evicted,
-            "handshakes forgotten because of --table",
-        ),
-        row(
-            "missed",
-            status.missed,
-            "packets lost before the engine because they arrived too fast",
-        ),
-        row(
-            "not sent",
-            c.send_errors,
-            "retransmissions that the system could not send",
-        ),
-        row(
-            "pending",
-            status.pending,
-            "handshakes waiting for an answer",
-        ),
+        row("forgotten", c.evicted, "handshakes forgotten because of --table"),
+        row("missed", status.missed, "packets lost before the engine because they arrived too fast"),
+        row("not sent", c.send_errors, "retransmissions that the system could not send"),
+        row("pending", status.pending, "handshakes waiting for an answer"),
     ];
     let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
-    let (known, most) = (
-        seconds(c.saved_ms),
-        seconds(c.saved_ms + c.saved_undecided_ms),
-    );
+    let (known, most) = (seconds(c.saved_ms), seconds(c.saved_ms + c.saved_undecided_ms));
     let saved = match known == most {
         true => ["saved".to_owned(), known, "waiting time avoided".to_owned()],
         false => [
@@ -205,27 +123,14 @@ pub(super) fn summary(status: &Status) -> String {
         ],
     };
     let unconfined = [
-        (
-            status.files_confined,
-            "files",
-            "not confined: this kernel has no Landlock",
-        ),
-        (
-            status.calls_confined,
-            "system calls",
-            "not confined: this system has no seccomp filters",
-        ),
+        (status.files_confined, "files", "not confined: this kernel has no Landlock"),
+        (status.calls_confined, "system calls", "not confined: this system has no seccomp filters"),
     ];
     let unconfined = unconfined
         .into_iter()
         .filter(|(confined, ..)| !confined)
         .map(|(_, name, meaning)| [name.to_owned(), String::new(), meaning.to_owned()]);
-    let rows = rows
-        .into_iter()
-        .flatten()
-        .chain([saved])
-        .chain(unconfined)
-        .collect();
+    let rows = rows.into_iter().flatten().chain([saved]).chain(unconfined).collect();
     let width = Terminal::of_stdout().width;
     let interface = plain(&status.interface);
     format!("{interface}\n{}", definitions(rows, width))
@@ -240,19 +145,12 @@ fn paths(status: &Status) -> String {
         [
             path.prefix.to_string(),
             format!("{:.1} ms", ms(path.srtt_us)),
-            format!(
-                "± {:.1} ms, {}",
-                ms(path.rttvar_us),
-                plural(path.samples, "handshake", "handshakes")
-            ),
+            format!("± {:.1} ms, {}", ms(path.rttvar_us), plural(path.samples, "handshake", "handshakes")),
         ]
     });
     let table = definitions(rows.collect(), Terminal::of_stdout().width);
     match more {
         0 => table,
-        more => format!(
-            "{table}  and {} (--json lists them)\n",
-            plural(more as u64, "more network", "more networks")
-        ),
+        more => format!("{table}  and {} (--json lists them)\n", plural(more as u64, "more network", "more networks")),
     }
 }

@@ -29,12 +29,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitCode> {
         }
         kernel => {
             let kernel = kernel?;
-            print(&format!(
-                "Linux {} ({}): {}\n",
-                kernel.version,
-                kernel.flavour,
-                kernel.linux.display()
-            ))?;
+            print(&format!("Linux {} ({}): {}\n", kernel.version, kernel.flavour, kernel.linux.display()))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -13,32 +13,22 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let stop = interrupt::flag()?;
     let comparison = &args.comparison;
-    let asked = scenario::asked(
-        &comparison.traffic,
-        &comparison.schemes.schemes,
-        &args.scenario,
-    )?;
+    let asked = scenario::asked(&comparison.traffic, &comparison.schemes.schemes, &args.scenario)?;
     let testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, None, &stop)?;
-    let Asked {
-        scenario, schemes, ..
-    } = asked;
-    let settings = Settings {
-        seeds: runs::seeds(args.scenario.first_seed, comparison.seeds),
-        bins: DEFAULT_BINS.to_vec(),
-    };
+    let Asked { scenario, schemes, .. } = asked;
+    let settings =
+        Settings { seeds: runs::seeds(args.scenario.first_seed, comparison.seeds), bins: DEFAULT_BINS.to_vec() };
     let threads = runs::threads(args.threads)?;
     let progress = Progress::new(schemes.len() * settings.seeds.len(), args.quiet);
     let observer = progress.observer(schemes.iter().map(ToString::to_string).collect());
-    let kernel =
-        threads.install(|| compare(&testbed, &scenario, &schemes, &settings, &observer, &stop));
+    let kernel = threads.install(|| compare(&testbed, &scenario, &schemes, &settings, &observer, &stop));
     progress.clear();
     let kernel = kernel?;
     if kernel.interrupted {
         print_error("stopped before all runs had finished; nothing was compared");
         return Ok(interrupt::exit_code());
     }
-    let simulator =
-        threads.install(|| gentle_sim::compare(&scenario, &schemes, &settings, &(), &stop));
+    let simulator = threads.install(|| gentle_sim::compare(&scenario, &schemes, &settings, &(), &stop));
     let agreement = agreement(&simulator, &kernel);
     if args.json {
         print(&format!("{}\n", serde_json::to_string(&agreement)?))?;
@@ -49,14 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn drawn(agreement: &Agreement) -> String {
-    let head = [
-        "scheme",
-        "",
-        "simulator",
-        "kernel",
-        "difference",
-        "paired by seed",
-    ];
+    let head = ["scheme", "", "simulator", "kernel", "difference", "paired by seed"];
     let mut table = ruled_table(head, 2..6);
     let mut last = "";
     for row in &agreement.rows {
@@ -67,8 +50,7 @@ fn drawn(agreement: &Agreement) -> String {
             label(row),
             shown(row, row.simulator, row.simulator_ci95),
             shown(row, row.kernel, row.kernel_ci95),
-            row.difference
-                .map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0)),
+            row.difference.map_or_else(String::new, |part| format!("{:+.1} %", part * 100.0)),
             shown(row, row.paired_difference, row.paired_ci95),
         ]);
     }

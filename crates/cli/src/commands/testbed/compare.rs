@@ -17,18 +17,10 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     }
     let stop = interrupt::flag()?;
     let comparison = &args.comparison;
-    let asked = scenario::asked(
-        &comparison.traffic,
-        &comparison.schemes.schemes,
-        &args.scenario,
-    )?;
+    let asked = scenario::asked(&comparison.traffic, &comparison.schemes.schemes, &args.scenario)?;
     let mut testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
-    let Asked {
-        scenario,
-        inputs,
-        schemes,
-    } = asked;
+    let Asked { scenario, inputs, schemes } = asked;
     let job = Job {
         tool: "gentle testbed compare",
         scenario,

@@ -12,9 +12,7 @@ use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_aqm::Spec;
 use gentle_experiment::BUILTIN;
-use gentle_testbed::conformance::{
-    CaptureArrivals, Case, CaseResults, ConformanceError, run_cases,
-};
+use gentle_testbed::conformance::{CaptureArrivals, Case, CaseResults, ConformanceError, run_cases};
 use gentle_testbed::machine::MachineError;
 use gentle_units::Rate;
 use outcome::Outcome;
@@ -44,11 +42,7 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
         args.schemes.schemes.clone()
     };
     let read = |path| read(path, args, &stop);
-    let inputs = args
-        .captures
-        .iter()
-        .map(|path| read(path))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let inputs = args.captures.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let machine = machine(args, &stop)?;
     let threads = runs::threads(args.threads)?;
     let progress = Progress::new(schemes.len(), args.quiet);
@@ -78,11 +72,7 @@ pub(crate) fn run(args: &DecisionsArgs) -> anyhow::Result<ExitCode> {
         Err((spec, error)) => return Err(error).with_context(|| spec.to_string()),
         Ok(results) => results,
     };
-    let outcome = Outcome {
-        inputs: &inputs,
-        schemes: &schemes,
-        results: &results,
-    };
+    let outcome = Outcome { inputs: &inputs, schemes: &schemes, results: &results };
     outcome.report(args.json)
 }
 
@@ -107,25 +97,15 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         bail!("{name}: no IP packet in it; expected at least one");
     }
     let half = || {
-        let mean = arrivals
-            .mean_rate()
-            .map_or(DEFAULT_RATE_LIMIT, Rate::bits_per_second);
+        let mean = arrivals.mean_rate().map_or(DEFAULT_RATE_LIMIT, Rate::bits_per_second);
         Rate::from_bits_per_second((mean / 2).clamp(1, DEFAULT_RATE_LIMIT)).expect("more than zero")
     };
     let rate = args.rate.unwrap_or_else(half);
-    Ok(Input {
-        name,
-        arrivals,
-        rate,
-        beyond,
-    })
+    Ok(Input { name, arrivals, rate, beyond })
 }
 
 /// Machine with the module that feeds packets to queues, and gentle's own queues.
-fn machine(
-    args: &DecisionsArgs,
-    stop: &AtomicBool,
-) -> anyhow::Result<gentle_testbed::machine::Machine> {
+fn machine(args: &DecisionsArgs, stop: &AtomicBool) -> anyhow::Result<gentle_testbed::machine::Machine> {
     let source = match &args.machine.modules {
         Some(folder) => modules::named(folder)?,
         None => modules::found().ok_or_else(|| {

@@ -34,21 +34,15 @@ pub(crate) fn run(args: &TestbedArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn flavour(debug: bool) -> Flavour {
-    if debug {
-        Flavour::Debug
-    } else {
-        Flavour::Plain
-    }
+    if debug { Flavour::Debug } else { Flavour::Plain }
 }
 
 /// Machine with the cached kernel and the requested modules.
 fn machine(args: &MachineArgs, stop: &AtomicBool) -> anyhow::Result<Machine> {
-    let kernel = Cache::of_user()?
-        .kernel(flavour(args.debug))
-        .with_context(|| {
-            let option = if args.debug { " --debug" } else { "" };
-            format!("no kernel has been built yet; run: gentle testbed build{option}")
-        })?;
+    let kernel = Cache::of_user()?.kernel(flavour(args.debug)).with_context(|| {
+        let option = if args.debug { " --debug" } else { "" };
+        format!("no kernel has been built yet; run: gentle testbed build{option}")
+    })?;
     let program = GuestProgram {
         path: std::env::current_exe().context("the path of this program is not known")?,
         arguments: vec!["testbed".to_owned(), "guest".to_owned()],

@@ -25,18 +25,14 @@ pub(super) fn named(folder: &Path) -> anyhow::Result<PathBuf> {
         return Ok(folder.to_owned());
     }
     let folder = folder.display();
-    Err(Usage(format!(
-        "--modules {folder}: expected the folder kernel/ of gentle's source, with Kbuild and sch_spa.c"
-    ))
-    .into())
+    Err(Usage(format!("--modules {folder}: expected the folder kernel/ of gentle's source, with Kbuild and sch_spa.c"))
+        .into())
 }
 
 /// Source of the modules that came with this program.
 pub(super) fn found() -> Option<PathBuf> {
     let program = std::env::current_exe().and_then(fs::canonicalize).ok();
-    let above = program
-        .iter()
-        .flat_map(|program| program.ancestors().skip(1));
+    let above = program.iter().flat_map(|program| program.ancestors().skip(1));
     let beside = above.flat_map(|folder| BESIDE_PROGRAM.map(|name| folder.join(name)));
     beside.chain(of_dkms()).find(|folder| holds_source(folder))
 }
@@ -54,18 +50,12 @@ fn of_dkms() -> Vec<PathBuf> {
 }
 
 fn holds_source(folder: &Path) -> bool {
-    ["Kbuild", "Makefile", "sch_spa.c"]
-        .iter()
-        .all(|name| folder.join(name).is_file())
+    ["Kbuild", "Makefile", "sch_spa.c"].iter().all(|name| folder.join(name).is_file())
 }
 
 /// Loads the module that feeds schedules to queues into the machine, before the other modules; builds it if it is not
 /// in the cache. Its source is in the source tree only.
-pub(super) fn load_replay(
-    machine: &mut Machine,
-    source: &Path,
-    stop: &AtomicBool,
-) -> anyhow::Result<()> {
+pub(super) fn load_replay(machine: &mut Machine, source: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
     let replay = source.join(REPLAY);
     if !replay.is_dir() {
         let source = source.display();
@@ -84,12 +74,7 @@ pub(super) fn load_replay(
 /// Loads gentle's modules into the machine; builds them if they are not in the cache.
 pub(super) fn load(machine: &mut Machine, source: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
     let cache = Cache::of_user()?;
-    let trouble = || {
-        format!(
-            "{}: gentle's kernel modules cannot be built",
-            source.display()
-        )
-    };
+    let trouble = || format!("{}: gentle's kernel modules cannot be built", source.display());
     machine.modules = modules(&machine.kernel, source, &cache, stop).with_context(trouble)?;
     machine.plugins = plugins(source, &cache, stop).with_context(trouble)?;
     Ok(())

@@ -20,11 +20,7 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
         scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?
     };
     testbed.rexmit = args.hosts.rexmit;
-    let Asked {
-        scenario,
-        inputs,
-        schemes,
-    } = asked;
+    let Asked { scenario, inputs, schemes } = asked;
     let job = Job {
         tool: "gentle testbed run",
         scenario,

@@ -30,22 +30,14 @@ impl Asked {
 }
 
 /// Scenario with the changes of the flags, and schemes: those given, those of the scenario, or those of `real`.
-pub(super) fn asked(
-    traffic: &Traffic,
-    schemes: &[Spec],
-    changes: &ScenarioArgs,
-) -> anyhow::Result<Asked> {
+pub(super) fn asked(traffic: &Traffic, schemes: &[Spec], changes: &ScenarioArgs) -> anyhow::Result<Asked> {
     let (mut scenario, inputs) = commands::scenario::load(traffic)?;
     commands::scenario::change(&mut scenario, changes)?;
     let schemes = match schemes {
         [] => scenario.schemes_to_compare(),
         schemes => schemes.to_vec(),
     };
-    Ok(Asked {
-        scenario,
-        inputs,
-        schemes,
-    })
+    Ok(Asked { scenario, inputs, schemes })
 }
 
 /// Testbed of machines with the cached kernel, and gentle's modules if one of the queues needs them and they are available.
@@ -65,8 +57,7 @@ pub(super) fn testbed<'a>(
         "auto" if !needed => Backing::Stock,
         wanted => match modules::found() {
             Some(source) => {
-                modules::load(&mut machine, &source, stop)
-                    .context("--backing stock does without them")?;
+                modules::load(&mut machine, &source, stop).context("--backing stock does without them")?;
                 Backing::Native
             }
             None if wanted == "native" => {
@@ -77,12 +68,7 @@ pub(super) fn testbed<'a>(
             None => Backing::Stock,
         },
     };
-    Ok(Testbed {
-        kernel: Kernel::Machine(Box::new(machine)),
-        backing,
-        rexmit: None,
-        keep: keep.map(Path::to_owned),
-    })
+    Ok(Testbed { kernel: Kernel::Machine(Box::new(machine)), backing, rexmit: None, keep: keep.map(Path::to_owned) })
 }
 
 /// Wall-clock time after which a machine of [`for_any_scheme`] is stopped.
@@ -96,36 +82,19 @@ pub(in crate::commands) fn for_any_scheme(stop: &AtomicBool) -> anyhow::Result<T
                        folder it was built in, or where make install puts it) nor in /usr/src as DKMS has it";
         return Err(Usage(missing.to_owned()).into());
     };
-    let args = MachineArgs {
-        debug: false,
-        memory: 1_024,
-        modules: None,
-        real_time: false,
-        time_limit: TIME_LIMIT,
-    };
+    let args = MachineArgs { debug: false, memory: 1_024, modules: None, real_time: false, time_limit: TIME_LIMIT };
     let mut machine = super::machine(&args, stop)?;
     modules::load(&mut machine, &source, stop)?;
-    Ok(Testbed {
-        kernel: Kernel::Machine(Box::new(machine)),
-        backing: Backing::Native,
-        rexmit: None,
-        keep: None,
-    })
+    Ok(Testbed { kernel: Kernel::Machine(Box::new(machine)), backing: Backing::Native, rexmit: None, keep: None })
 }
 
 /// Testbed of this computer's own kernel, with gentle's modules if all required ones are present.
 pub(super) fn native(asked: &Asked, parts: &PartsArgs, keep: Option<&Path>) -> Testbed {
-    let has =
-        |spec: &Spec| spec.module().is_none() || backing_for(spec, None).backing == Backing::Native;
+    let has = |spec: &Spec| spec.module().is_none() || backing_for(spec, None).backing == Backing::Native;
     let backing = match parts.backing.as_str() {
         "stock" => Backing::Stock,
         "auto" if !asked.queues().all(has) => Backing::Stock,
         _ => Backing::Native,
     };
-    Testbed {
-        kernel: Kernel::Native,
-        backing,
-        rexmit: None,
-        keep: keep.map(Path::to_owned),
-    }
+    Testbed { kernel: Kernel::Native, backing, rexmit: None, keep: keep.map(Path::to_owned) }
 }

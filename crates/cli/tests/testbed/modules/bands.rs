@@ -5,8 +5,8 @@ use super::guest::{dummy, only_here, qdiscs, run};
 use super::laboratory::{Laboratory, number};
 use super::packets::{OPTIONS, SERVICE_VLAN, Sender, V4, V6, VLAN, ethernet, ipv4, ipv6, tcp};
 use gentle_wire::{
-    EthernetHeader, Fragment, Ipv4Header, Ipv6Extension, Ipv6Header, LinkType, TcpFlags, Transport,
-    Tunnels, dissect, protocol,
+    EthernetHeader, Fragment, Ipv4Header, Ipv6Extension, Ipv6Header, LinkType, TcpFlags, Transport, Tunnels, dissect,
+    protocol,
 };
 use serde_json::Value;
 use std::net::{SocketAddr, TcpStream};
@@ -63,13 +63,7 @@ fn mpls(labels: u8, packet: &[u8]) -> Vec<u8> {
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     let mut row = |name, types, packet, native, stock| {
-        rows.push(Row {
-            name,
-            types,
-            packet,
-            native,
-            stock,
-        });
+        rows.push(Row { name, types, packet, native, stock });
     };
     let v4 = |segment: &[u8]| ipv4(V4, segment);
     let v6 = |segment: &[u8]| ipv6(V6, segment);
@@ -80,97 +74,34 @@ fn rows() -> Vec<Row> {
     let plain = &[IPV4][..];
 
     row("SYN", plain, v4(&tcp(SYN, 0, 0)), true, true);
-    row(
-        "SYN with all options",
-        plain,
-        v4(&tcp(SYN, 40, 0)),
-        true,
-        true,
-    );
+    row("SYN with all options", plain, v4(&tcp(SYN, 40, 0)), true, true);
     row(
         "SYN/ACK behind all options of IPv4",
         plain,
-        ipv4(
-            Ipv4Header {
-                options: OPTIONS,
-                ..V4
-            },
-            &tcp(SYN_ACK, 40, 0),
-        ),
+        ipv4(Ipv4Header { options: OPTIONS, ..V4 }, &tcp(SYN_ACK, 40, 0)),
         true,
         true,
     );
     row("SYN of 127 bytes", plain, v4(&tcp(SYN, 40, 47)), true, true);
-    row(
-        "SYN of 128 bytes",
-        plain,
-        v4(&tcp(SYN, 40, 48)),
-        false,
-        false,
-    );
-    row(
-        "SYN with data",
-        plain,
-        v4(&tcp(SYN, 20, 1000)),
-        false,
-        false,
-    );
+    row("SYN of 128 bytes", plain, v4(&tcp(SYN, 40, 48)), false, false);
+    row("SYN with data", plain, v4(&tcp(SYN, 20, 1000)), false, false);
     row("FIN", plain, v4(&tcp(FIN_ACK, 12, 0)), false, false);
-    row(
-        "FIN with data",
-        plain,
-        v4(&tcp(FIN_ACK, 12, 1000)),
-        false,
-        false,
-    );
+    row("FIN with data", plain, v4(&tcp(FIN_ACK, 12, 1000)), false, false);
     row("RST", plain, v4(&tcp(TcpFlags::RST, 0, 0)), false, false);
     row("ACK", plain, v4(&tcp(ACK, 12, 0)), false, false);
     // No host sends the next two; the SYN flag decides, as in a filter of one bit.
     let with = |flag: TcpFlags| TcpFlags(SYN.0 | flag.0);
-    for (name, flag) in [
-        ("SYN and FIN", TcpFlags::FIN),
-        ("SYN and RST", TcpFlags::RST),
-    ] {
+    for (name, flag) in [("SYN and FIN", TcpFlags::FIN), ("SYN and RST", TcpFlags::RST)] {
         row(name, plain, v4(&tcp(with(flag), 20, 0)), true, true);
     }
     let ecn = with(TcpFlags(TcpFlags::ECE.0 | TcpFlags::CWR.0));
-    row(
-        "SYN that asks for ECN",
-        plain,
-        v4(&tcp(ecn, 20, 0)),
-        true,
-        true,
-    );
+    row("SYN that asks for ECN", plain, v4(&tcp(ecn, 20, 0)), true, true);
     let cut = &tcp(SYN, 0, 0)[..12];
     row("SYN cut off before its flags", plain, v4(cut), false, false);
     row("data", plain, v4(&tcp(ACK, 12, 1448)), false, false);
     let bytes = tcp(SYN, 0, 0);
-    row(
-        "first fragment",
-        plain,
-        ipv4(
-            Ipv4Header {
-                more_fragments: true,
-                ..V4
-            },
-            &bytes,
-        ),
-        true,
-        true,
-    );
-    row(
-        "later fragment",
-        plain,
-        ipv4(
-            Ipv4Header {
-                fragment_offset: 1480,
-                ..V4
-            },
-            &bytes,
-        ),
-        false,
-        false,
-    );
+    row("first fragment", plain, ipv4(Ipv4Header { more_fragments: true, ..V4 }, &bytes), true, true);
+    row("later fragment", plain, ipv4(Ipv4Header { fragment_offset: 1480, ..V4 }, &bytes), false, false);
     let protocol = protocol::UDP;
     let udp = ipv4(Ipv4Header { protocol, ..V4 }, &bytes);
     row("UDP", plain, udp, false, false);
@@ -181,20 +112,8 @@ fn rows() -> Vec<Row> {
     };
     let plain = &[IPV6][..];
     row("IPv6 SYN", plain, v6(&tcp(SYN, 40, 0)), true, true);
-    row(
-        "IPv6 SYN of 127 bytes",
-        plain,
-        v6(&tcp(SYN, 40, 27)),
-        true,
-        true,
-    );
-    row(
-        "IPv6 SYN of 128 bytes",
-        plain,
-        v6(&tcp(SYN, 40, 28)),
-        false,
-        false,
-    );
+    row("IPv6 SYN of 127 bytes", plain, v6(&tcp(SYN, 40, 27)), true, true);
+    row("IPv6 SYN of 128 bytes", plain, v6(&tcp(SYN, 40, 28)), false, false);
     row("IPv6 FIN", plain, v6(&tcp(FIN_ACK, 12, 0)), false, false);
     row("IPv6 ACK", plain, v6(&tcp(ACK, 12, 0)), false, false);
     let udp = ipv6(Ipv6Header { protocol, ..V6 }, &bytes);
@@ -208,129 +127,40 @@ fn rows() -> Vec<Row> {
         true,
         false,
     );
-    row(
-        "IPv6 first fragment",
-        plain,
-        behind(fragment(0, true), &bytes),
-        true,
-        false,
-    );
-    row(
-        "IPv6 later fragment",
-        plain,
-        behind(fragment(1280, false), &bytes),
-        false,
-        false,
-    );
+    row("IPv6 first fragment", plain, behind(fragment(0, true), &bytes), true, false);
+    row("IPv6 later fragment", plain, behind(fragment(1280, false), &bytes), false, false);
     row("ARP", &[ARP], vec![0; 28], false, false);
 
     let tagged = &[VLAN, IPV4][..];
     row("tagged SYN", tagged, v4(&tcp(SYN, 20, 0)), true, true);
-    row(
-        "tagged SYN with data",
-        tagged,
-        v4(&tcp(SYN, 20, 100)),
-        false,
-        false,
-    );
+    row("tagged SYN with data", tagged, v4(&tcp(SYN, 20, 100)), false, false);
     row("tagged ACK", tagged, v4(&tcp(ACK, 20, 0)), false, false);
-    row(
-        "tagged IPv6 SYN",
-        &[VLAN, IPV6],
-        v6(&tcp(SYN, 20, 0)),
-        true,
-        true,
-    );
-    row(
-        "tagged SYN of 127 bytes",
-        tagged,
-        v4(&tcp(SYN, 40, 47)),
-        true,
-        true,
-    );
-    row(
-        "SYN with two tags",
-        &[SERVICE_VLAN, VLAN, IPV4],
-        v4(&tcp(SYN, 20, 0)),
-        true,
-        true,
-    );
-    row(
-        "SYN with two tags of one kind",
-        &[VLAN, VLAN, IPV4],
-        v4(&tcp(SYN, 20, 0)),
-        true,
-        true,
-    );
-    row(
-        "SYN with three tags",
-        &[SERVICE_VLAN, VLAN, VLAN, IPV6],
-        v6(&tcp(SYN, 20, 0)),
-        true,
-        true,
-    );
+    row("tagged IPv6 SYN", &[VLAN, IPV6], v6(&tcp(SYN, 20, 0)), true, true);
+    row("tagged SYN of 127 bytes", tagged, v4(&tcp(SYN, 40, 47)), true, true);
+    row("SYN with two tags", &[SERVICE_VLAN, VLAN, IPV4], v4(&tcp(SYN, 20, 0)), true, true);
+    row("SYN with two tags of one kind", &[VLAN, VLAN, IPV4], v4(&tcp(SYN, 20, 0)), true, true);
+    row("SYN with three tags", &[SERVICE_VLAN, VLAN, VLAN, IPV6], v6(&tcp(SYN, 20, 0)), true, true);
 
     let session = &[PPPOE][..];
     for (name, protocol, packet, first) in [
         ("SYN in a session", 0x0021, v4(&tcp(SYN, 20, 0)), true),
         ("IPv6 SYN in a session", 0x0057, v6(&tcp(SYN, 20, 0)), true),
-        (
-            "SYN of 127 bytes in a session",
-            0x0021,
-            v4(&tcp(SYN, 40, 47)),
-            true,
-        ),
-        (
-            "SYN of 128 bytes in a session",
-            0x0021,
-            v4(&tcp(SYN, 40, 48)),
-            false,
-        ),
+        ("SYN of 127 bytes in a session", 0x0021, v4(&tcp(SYN, 40, 47)), true),
+        ("SYN of 128 bytes in a session", 0x0021, v4(&tcp(SYN, 40, 48)), false),
         ("ACK in a session", 0x0021, v4(&tcp(ACK, 12, 0)), false),
         ("echo request of LCP", 0xc021, v4(&tcp(SYN, 20, 0)), false),
     ] {
         row(name, session, pppoe(protocol, &packet), first, first);
     }
-    row(
-        "SYN in a tagged session",
-        &[VLAN, PPPOE],
-        pppoe(0x0021, &v4(&tcp(SYN, 20, 0))),
-        true,
-        true,
-    );
+    row("SYN in a tagged session", &[VLAN, PPPOE], pppoe(0x0021, &v4(&tcp(SYN, 20, 0))), true, true);
 
     let labelled = &[MPLS][..];
     for (name, packet, native, stock) in [
-        (
-            "SYN behind a label",
-            mpls(1, &v4(&tcp(SYN, 20, 0))),
-            false,
-            true,
-        ),
-        (
-            "IPv6 SYN behind two labels",
-            mpls(2, &v6(&tcp(SYN, 20, 0))),
-            false,
-            true,
-        ),
-        (
-            "SYN behind three labels",
-            mpls(3, &v4(&tcp(SYN, 20, 0))),
-            false,
-            false,
-        ),
-        (
-            "ACK behind a label",
-            mpls(1, &v4(&tcp(ACK, 12, 0))),
-            false,
-            false,
-        ),
-        (
-            "pseudowire",
-            mpls(1, &[&[0; 4][..], &v4(&tcp(SYN, 20, 0))].concat()),
-            false,
-            false,
-        ),
+        ("SYN behind a label", mpls(1, &v4(&tcp(SYN, 20, 0))), false, true),
+        ("IPv6 SYN behind two labels", mpls(2, &v6(&tcp(SYN, 20, 0))), false, true),
+        ("SYN behind three labels", mpls(3, &v4(&tcp(SYN, 20, 0))), false, false),
+        ("ACK behind a label", mpls(1, &v4(&tcp(ACK, 12, 0))), false, false),
+        ("pseudowire", mpls(1, &[&[0; 4][..], &v4(&tcp(SYN, 20, 0))].concat()), false, false),
     ] {
         row(name, labelled, packet, native, stock);
     }
@@ -350,11 +180,7 @@ fn unusual() -> Vec<Row> {
     let inside = |protocol, payload: &[u8]| ipv4(Ipv4Header { protocol, ..V4 }, payload);
     let inside_v6 = |protocol, payload: &[u8]| ipv6(Ipv6Header { protocol, ..V6 }, payload);
     // Next header TCP, a length of four words of which two are not counted, a number and a check value (RFC 4302).
-    let authentication = [
-        &[protocol::TCP, 2, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 1, 2, 3, 4][..],
-        &syn,
-    ]
-    .concat();
+    let authentication = [&[protocol::TCP, 2, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 1, 2, 3, 4][..], &syn].concat();
     let padding = Ipv6Extension::Destination(&[1, 4, 0, 0, 0, 0]);
     let extensions = |count: usize| {
         let extensions = &vec![padding; count][..];
@@ -362,114 +188,33 @@ fn unusual() -> Vec<Row> {
     };
     let tags = |types: &'static [u16]| (types, v4.clone());
     [
-        (
-            "data offset below a header",
-            (&[IPV4][..], changed(&v4, 32, 0x40)),
-            true,
-            true,
-        ),
+        ("data offset below a header", (&[IPV4][..], changed(&v4, 32, 0x40)), true, true),
         (
             "IPv6, data offset below a header",
             (&[IPV6], changed(&inside_v6(protocol::TCP, &syn), 52, 0x40)),
             false,
             true,
         ),
-        (
-            "total length of zero",
-            (&[IPV4], changed(&v4, 3, 0)),
-            true,
-            true,
-        ),
-        (
-            "total length of the IP header",
-            (&[IPV4], changed(&v4, 3, 20)),
-            true,
-            true,
-        ),
-        (
-            "header of four words",
-            (&[IPV4], changed(&v4, 0, 0x44)),
-            false,
-            false,
-        ),
+        ("total length of zero", (&[IPV4], changed(&v4, 3, 0)), true, true),
+        ("total length of the IP header", (&[IPV4], changed(&v4, 3, 20)), true, true),
+        ("header of four words", (&[IPV4], changed(&v4, 0, 0x44)), false, false),
         ("version 5", (&[IPV4], changed(&v4, 0, 0x55)), true, true),
-        (
-            "options beyond the end",
-            (&[IPV4], changed(&v4, 0, 0x4f)),
-            false,
-            false,
-        ),
-        (
-            "IPv4 with the type of IPv6",
-            (&[IPV6], v4.clone()),
-            false,
-            false,
-        ),
+        ("options beyond the end", (&[IPV4], changed(&v4, 0, 0x4f)), false, false),
+        ("IPv4 with the type of IPv6", (&[IPV6], v4.clone()), false, false),
         ("no payload", (&[IPV4], ipv4(V4, &[])), false, false),
-        (
-            "cut off in the IP header",
-            (&[IPV4], v4[..12].to_vec()),
-            false,
-            false,
-        ),
-        (
-            "IPv6, cut off in the IP header",
-            (&[IPV6], inside_v6(protocol::TCP, &syn)[..30].to_vec()),
-            false,
-            false,
-        ),
-        (
-            "SYN behind an authentication header",
-            (&[IPV4], inside(51, &authentication)),
-            false,
-            false,
-        ),
-        (
-            "IPv6 SYN behind an authentication header",
-            (&[IPV6], inside_v6(51, &authentication)),
-            false,
-            false,
-        ),
+        ("cut off in the IP header", (&[IPV4], v4[..12].to_vec()), false, false),
+        ("IPv6, cut off in the IP header", (&[IPV6], inside_v6(protocol::TCP, &syn)[..30].to_vec()), false, false),
+        ("SYN behind an authentication header", (&[IPV4], inside(51, &authentication)), false, false),
+        ("IPv6 SYN behind an authentication header", (&[IPV6], inside_v6(51, &authentication)), false, false),
         ("encrypted", (&[IPV4], inside(50, &syn)), false, false),
         ("SYN in IP in IP", (&[IPV4], inside(4, &v4)), false, false),
-        (
-            "SYN in IPv6 in IPv4",
-            (&[IPV4], inside(41, &inside_v6(protocol::TCP, &syn))),
-            false,
-            false,
-        ),
-        (
-            "SYN in GRE",
-            (&[IPV4], inside(47, &[&[0, 0, 8, 0][..], &v4].concat())),
-            false,
-            false,
-        ),
-        (
-            "SYN behind nine extensions",
-            (&[IPV6], extensions(9)),
-            true,
-            false,
-        ),
-        (
-            "SYN behind forty extensions",
-            (&[IPV6], extensions(40)),
-            false,
-            false,
-        ),
-        (
-            "SYN with nine tags",
-            tags(&[VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, IPV4]),
-            true,
-            false,
-        ),
+        ("SYN in IPv6 in IPv4", (&[IPV4], inside(41, &inside_v6(protocol::TCP, &syn))), false, false),
+        ("SYN in GRE", (&[IPV4], inside(47, &[&[0, 0, 8, 0][..], &v4].concat())), false, false),
+        ("SYN behind nine extensions", (&[IPV6], extensions(9)), true, false),
+        ("SYN behind forty extensions", (&[IPV6], extensions(40)), false, false),
+        ("SYN with nine tags", tags(&[VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, VLAN, IPV4]), true, false),
     ]
-    .map(|(name, (types, packet), native, stock)| Row {
-        name,
-        types,
-        packet,
-        native,
-        stock,
-    })
+    .map(|(name, (types, packet), native, stock)| Row { name, types, packet, native, stock })
     .into()
 }
 
@@ -483,15 +228,9 @@ fn packets_go_where_they_belong() {
     // Rule applied to the dissection by gentle-wire.
     for row in rows() {
         let frame = ethernet(row.types, &row.packet);
-        let packet = dissect(
-            LinkType::ETHERNET,
-            &frame,
-            frame.len() as u32,
-            Tunnels::Outer,
-        );
-        let syn = packet.is_ok_and(
-            |packet| matches!(packet.transport, Transport::Tcp(tcp) if tcp.flags.any(TcpFlags::SYN)),
-        );
+        let packet = dissect(LinkType::ETHERNET, &frame, frame.len() as u32, Tunnels::Outer);
+        let syn =
+            packet.is_ok_and(|packet| matches!(packet.transport, Transport::Tcp(tcp) if tcp.flags.any(TcpFlags::SYN)));
         let short = frame.len() - headers_below_ip(&row) <= MAXLEN;
         // The kernel's dissector does not look behind labels.
         let behind_label = row.types == [MPLS];
@@ -511,13 +250,7 @@ fn headers_below_ip(row: &Row) -> usize {
     14 + tags
         + match *last {
             PPPOE => 8,
-            MPLS => {
-                4 * (1 + row
-                    .packet
-                    .chunks(4)
-                    .position(|label| label[2] == 1)
-                    .expect("a bottom"))
-            }
+            MPLS => 4 * (1 + row.packet.chunks(4).position(|label| label[2] == 1).expect("a bottom")),
             _ => 0,
         }
 }
@@ -560,10 +293,7 @@ fn own_syns_through_a_vlan() {
         let connected = TcpStream::connect_timeout(&far, Duration::from_millis(100));
         assert!(connected.is_err(), "nobody answers");
         let [handshake, data] = sent("d2");
-        assert!(
-            handshake > 0 && data == 0,
-            "{backing:?}: {handshake} {data}"
-        );
+        assert!(handshake > 0 && data == 0, "{backing:?}: {handshake} {data}");
         backing.take_off("d2");
     }
 }
@@ -586,9 +316,7 @@ impl Backing {
                 }
             }
             Backing::Native => {
-                run(&format!(
-                    "tc qdisc add dev {dev} root {table} handle 5a1: spa"
-                ));
+                run(&format!("tc qdisc add dev {dev} root {table} handle 5a1: spa"));
                 for band in [1, 2] {
                     run(&format!("tc qdisc add dev {dev} parent 5a1:{band} codel"));
                 }
@@ -617,8 +345,7 @@ fn largest_data(dev: &str) -> u64 {
     let list = qdiscs(dev);
     let mut bands = list.iter();
     let data = bands.find(|qdisc| qdisc["parent"] == "5a1:2");
-    data.and_then(|data| data["maxpacket"].as_u64())
-        .expect("a number")
+    data.and_then(|data| data["maxpacket"].as_u64()).expect("a number")
 }
 
 fn every_row(backing: Backing) {
@@ -659,19 +386,10 @@ fn segments_put_together() {
         far.send(BYTES);
         sleep(Duration::from_secs(1));
         let [handshakes, data] = sent("near0");
-        assert_eq!(
-            handshakes, 1,
-            "{backing:?}: one SYN went first, and nothing else"
-        );
-        assert!(
-            data as usize > BYTES / 1460,
-            "{backing:?}: segments are counted: {data}"
-        );
+        assert_eq!(handshakes, 1, "{backing:?}: one SYN went first, and nothing else");
+        assert!(data as usize > BYTES / 1460, "{backing:?}: segments are counted: {data}");
         let largest = largest_data("near0");
-        assert!(
-            largest > 10_000,
-            "{backing:?}: large packets were queued: {largest}"
-        );
+        assert!(largest > 10_000, "{backing:?}: large packets were queued: {largest}");
         backing.take_off("near0");
     }
 }

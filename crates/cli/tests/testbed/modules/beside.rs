@@ -70,8 +70,7 @@ fn runs(script: &str) {
     };
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent();
     let folder = folder.expect("a folder").display();
-    let script =
-        format!("PATH={folder}:$PATH:/usr/sbin:/sbin\n{BEFORE}{FOREIGN}{script}\necho all done");
+    let script = format!("PATH={folder}:$PATH:/usr/sbin:/sbin\n{BEFORE}{FOREIGN}{script}\necho all done");
     let printed = laboratory.succeed(&["sh", "-ec", &script]);
     assert!(printed.trim_end().ends_with("all done"), "{printed}");
 }
@@ -192,11 +191,7 @@ fn a_process_that_is_killed_loses_no_inner_filter_and_no_curve() {
 #[test]
 #[ignore = "make test-all"]
 fn full_size_a_process_that_is_killed_loses_nothing() {
-    killed_at_every_call(
-        "foreign-apply bare-apply own-remove",
-        "spa --backing stock",
-        80,
-    );
+    killed_at_every_call("foreign-apply bare-apply own-remove", "spa --backing stock", 80);
 }
 
 /// Kills `gentle qdisc` before each of its calls of `tc`. Pairs name the qdisc of the device before, and the command that

@@ -61,9 +61,7 @@ fn within() {
 fn an_empty_queue_takes_every_syn(sender: &mut Sender) {
     for module in ["spa share 1", "redfavor limit 30000 share 1"] {
         run("tc qdisc add dev d0 root handle 10: tbf rate 1mbit burst 2000 limit 10000000");
-        run(&format!(
-            "tc qdisc add dev d0 parent 10:1 handle 1: {module}"
-        ));
+        run(&format!("tc qdisc add dev d0 parent 10:1 handle 1: {module}"));
         let mut send = |times: usize| {
             for _ in 0..times {
                 sender.send(&packets::syn());
@@ -89,25 +87,16 @@ fn two_classes_and_no_more() {
     let classes = spa_classes();
     assert_eq!(classes.len(), 2, "{classes:?}");
     for (class, name) in classes.iter().zip(["1:1", "1:2"]) {
-        assert!(
-            class.starts_with(&format!("class spa {name} parent 1:")),
-            "{class}"
-        );
+        assert!(class.starts_with(&format!("class spa {name} parent 1:")), "{class}");
     }
     for command in ["add", "change"] {
-        refused(
-            &format!("tc class {command} dev d0 parent 1: classid 1:3 spa"),
-            "",
-        );
+        refused(&format!("tc class {command} dev d0 parent 1: classid 1:3 spa"), "");
     }
     refused("tc class del dev d0 classid 1:1", "");
     for class in ["1:3", "1:ffff"] {
         refused(&format!("tc qdisc add dev d0 parent {class} pfifo"), "");
     }
-    refused(
-        "tc filter add dev d0 parent 1: protocol ip u32 match u32 0 0 flowid 1:1",
-        "",
-    );
+    refused("tc filter add dev d0 parent 1: protocol ip u32 match u32 0 0 flowid 1:1", "");
 }
 
 /// Classes of spa, one per line; tc of iproute2 6.1 has no JSON for classes. Only those of spa are listed: a list of
@@ -121,8 +110,7 @@ fn spa_classes() -> Vec<String> {
 /// Qdisc with this handle.
 fn with_handle(handle: &str) -> Value {
     let mut list = qdiscs("d0").into_iter();
-    list.find(|qdisc| qdisc["handle"] == handle)
-        .expect("it is there")
+    list.find(|qdisc| qdisc["handle"] == handle).expect("it is there")
 }
 
 fn has_child(class: &str) -> bool {
@@ -161,21 +149,14 @@ fn a_child(child: &str, sender: &mut Sender) {
     let before = sent();
     for (class, handle) in [("1:1", "21:"), ("1:2", "22:")] {
         load(sender);
-        run(&format!(
-            "tc qdisc add dev d0 parent {class} handle {handle} {child}"
-        ));
+        run(&format!("tc qdisc add dev d0 parent {class} handle {handle} {child}"));
         load(sender);
         let classes = spa_classes();
         let leaf = format!("class spa {class} parent 1: leaf {handle}");
-        assert!(
-            classes.iter().any(|class| class.starts_with(&leaf)),
-            "{classes:?}"
-        );
+        assert!(classes.iter().any(|class| class.starts_with(&leaf)), "{classes:?}");
         assert!(has_child(class));
         counts_as_its_child(class, handle);
-        run(&format!(
-            "tc qdisc replace dev d0 parent {class} handle 3{handle} {child}"
-        ));
+        run(&format!("tc qdisc replace dev d0 parent {class} handle 3{handle} {child}"));
         load(sender);
     }
     drains("d0", PATIENCE, child);
@@ -203,36 +184,23 @@ fn load(sender: &mut Sender) {
 }
 
 fn under_others(sender: &mut Sender) {
-    for root in [
-        "htb default 1",
-        "prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
-        "drr",
-    ] {
+    for root in ["htb default 1", "prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "drr"] {
         run(&format!("tc qdisc add dev d0 root handle 10: {root}"));
         match root.split(' ').next() {
-            Some("htb") => drop(run(
-                "tc class add dev d0 parent 10: classid 10:1 htb rate 1mbit",
-            )),
+            Some("htb") => drop(run("tc class add dev d0 parent 10: classid 10:1 htb rate 1mbit")),
             Some("drr") => {
                 run("tc class add dev d0 parent 10: classid 10:1 drr");
                 run("tc filter add dev d0 parent 10: protocol all matchall flowid 10:1");
             }
             _ => {}
         }
-        for (handle, kind, changed) in [
-            (20, "gsp", "limit 2"),
-            (30, "redfavor", "limit 3000"),
-            (40, "gentle", "limit 2"),
-            (50, "spa", "share 1"),
-        ] {
-            run(&format!(
-                "tc qdisc replace dev d0 parent 10:1 handle {handle}: {kind}"
-            ));
+        for (handle, kind, changed) in
+            [(20, "gsp", "limit 2"), (30, "redfavor", "limit 3000"), (40, "gentle", "limit 2"), (50, "spa", "share 1")]
+        {
+            run(&format!("tc qdisc replace dev d0 parent 10:1 handle {handle}: {kind}"));
             load(sender);
             // A queue is shortened while its parent has it on the list of active classes.
-            run(&format!(
-                "tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} {changed}"
-            ));
+            run(&format!("tc qdisc change dev d0 parent 10:1 handle {handle}: {kind} {changed}"));
             drains("d0", PATIENCE, root);
         }
         run("tc qdisc del dev d0 root");

@@ -18,22 +18,13 @@ const SCHEMES: [(&str, &str, &str, u64); 10] = [
     ("gsp", "gsp", "alpha", 2),
     ("gsp threshold=12p limit=40", "gsp", "threshold_packets", 12),
     ("gentle", "gentle", "flows", 1024),
-    (
-        "gentle target=2ms noecn limit=400",
-        "gentle",
-        "target",
-        2000,
-    ),
+    ("gentle target=2ms noecn limit=400", "gentle", "target", 2000),
     ("redfavor", "redfavor", "limit", 75_000),
     ("redfavor limit=30000 ecn", "redfavor", "limit", 30_000),
 ];
 
 /// Shapers for the schemes, in rotation.
-const SHAPED: [&str; 3] = [
-    "--rate 20mbit",
-    "--rate 20mbit --shaper tbf",
-    "--rate 20mbit --backing native",
-];
+const SHAPED: [&str; 3] = ["--rate 20mbit", "--rate 20mbit --shaper tbf", "--rate 20mbit --backing native"];
 
 #[test]
 fn gentle_qdisc_uses_the_modules() {
@@ -58,10 +49,7 @@ fn within() {
         put_on_and_taken_off(scheme, shaped);
     }
     println!("schemes: {}", SCHEMES.len());
-    let counters: usize = ["spa", "gsp", "redfavor", "gentle"]
-        .into_iter()
-        .map(counted)
-        .sum();
+    let counters: usize = ["spa", "gsp", "redfavor", "gentle"].into_iter().map(counted).sum();
     println!("counters: {counters}");
     ingress();
     without_the_module();
@@ -73,15 +61,9 @@ fn gentle(verb: &str, scheme: &str, rest: &str) -> (bool, String) {
     if !scheme.is_empty() {
         command.arg(scheme);
     }
-    let output = command
-        .args(rest.split_whitespace())
-        .output()
-        .expect("it runs");
+    let output = command.args(rest.split_whitespace()).output().expect("it runs");
     let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8(text).expect("text"),
-    )
+    (output.status.success(), String::from_utf8(text).expect("text"))
 }
 
 fn succeeds(verb: &str, scheme: &str, rest: &str) -> String {
@@ -95,15 +77,8 @@ fn put_on_and_taken_off((scheme, kind, option, value): (&str, &str, &str, u64), 
     // At the root, and beneath a shaper.
     for rest in ["", shaped] {
         let plan = succeeds("plan", scheme, rest);
-        assert!(
-            plan.contains(&format!(": {kind}")),
-            "{scheme} {rest}: {plan}"
-        );
-        assert_eq!(
-            run("tc qdisc show dev wan").lines().count(),
-            before.lines().count(),
-            "a plan does nothing"
-        );
+        assert!(plan.contains(&format!(": {kind}")), "{scheme} {rest}: {plan}");
+        assert_eq!(run("tc qdisc show dev wan").lines().count(), before.lines().count(), "a plan does nothing");
         succeeds("apply", scheme, rest);
         assert_eq!(options("wan", kind)[option], value, "{scheme} {rest}");
         let shown = run("tc qdisc show dev wan");
@@ -120,29 +95,17 @@ fn counted(kind: &str) -> usize {
     succeeds("apply", kind, "--rate 1mbit --backing native");
     let mut sender = Sender::new("wan");
     for _ in 0..100 {
-        for packet in [
-            packets::syn(),
-            packets::data(1400),
-            packets::data(1400),
-            packets::fin(),
-        ] {
+        for packet in [packets::syn(), packets::data(1400), packets::data(1400), packets::fin()] {
             sender.send(&packet);
         }
         std::thread::sleep(Duration::from_millis(7));
     }
     let shown = succeeds("show", "", "--json");
     let told = qdisc("wan", kind).expect("it is there");
-    let shown: Value =
-        serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{error}: {shown}"));
+    let shown: Value = serde_json::from_str(&shown).unwrap_or_else(|error| panic!("{error}: {shown}"));
     let list = shown["qdiscs"].as_array().expect("a list");
-    let ours = list
-        .iter()
-        .find(|qdisc| qdisc["kind"] == kind)
-        .expect("its row");
-    assert_eq!(
-        (&ours["handle"], &ours["parent"]),
-        (&told["handle"], &told["parent"])
-    );
+    let ours = list.iter().find(|qdisc| qdisc["kind"] == kind).expect("its row");
+    assert_eq!((&ours["handle"], &ours["parent"]), (&told["handle"], &told["parent"]));
     for (of_gentle, of_tc) in [
         ("bytes", "bytes"),
         ("packets", "packets"),
@@ -160,23 +123,18 @@ fn counted(kind: &str) -> usize {
         let same = match name {
             // Fraction of 2^32.
             "max_p" => {
-                (counter["value"].as_f64().expect("a number") / 4_294_967_296.0
-                    - expected.as_f64().expect("a number"))
-                .abs()
+                (counter["value"].as_f64().expect("a number") / 4_294_967_296.0 - expected.as_f64().expect("a number"))
+                    .abs()
                     < 1e-6
             }
             "above" => (counter["value"] == 1) == (expected == true),
             "overflow" => {
                 counter["value"]
-                    == ["none", "happened", "drained"]
-                        .iter()
-                        .position(|&word| expected == word)
-                        .expect("a word")
+                    == ["none", "happened", "drained"].iter().position(|&word| expected == word).expect("a word")
             }
             // These values change between two readings.
             "expiry_ns" | "delay_ns" | "cumul_ns" | "interval_ns" => {
-                let [ours, told] =
-                    [&counter["value"], &expected].map(|value| value.as_i64().expect("a number"));
+                let [ours, told] = [&counter["value"], &expected].map(|value| value.as_i64().expect("a number"));
                 (ours - told).abs() < 1_000_000
             }
             _ => counter["value"] == expected,
@@ -184,9 +142,8 @@ fn counted(kind: &str) -> usize {
         assert!(same, "{kind}: {counter} beside {expected} in {told}");
     }
     for any in moved(kind) {
-        let has_moved = counters.iter().any(|counter| {
-            any.iter().any(|name| counter["name"] == *name) && counter["value"] != 0
-        });
+        let has_moved =
+            counters.iter().any(|counter| any.iter().any(|name| counter["name"] == *name) && counter["value"] != 0);
         assert!(has_moved, "{kind}: none of {any:?} in {counters:?}");
     }
     assert!(succeeds("show", "", "").contains(kind));
@@ -200,12 +157,7 @@ fn moved(kind: &str) -> &'static [&'static [&'static str]] {
         "spa" => &[&["syn"]],
         "gsp" => &[&["early_drop", "tail_drop"], &["interval_ns"]],
         "gentle" => &[&["young_levels"], &["flows_len"], &["memory_usage_bytes"]],
-        "redfavor" => &[
-            &["prob_drop", "forced_drop"],
-            &["syn_queued"],
-            &["qavg_bytes"],
-            &["max_p"],
-        ],
+        "redfavor" => &[&["prob_drop", "forced_drop"], &["syn_queued"], &["qavg_bytes"], &["max_p"]],
         kind => unreachable!("{kind} is not tried"),
     }
 }
@@ -241,10 +193,7 @@ fn without_the_module() {
     succeeds("apply", "spa share=77", "--rate 20mbit");
     let before = run("tc qdisc show dev wan");
     unload("gsp");
-    for rest in [
-        "--rate 5mbit --backing native",
-        "--rate 5mbit --shaper tbf --backing native",
-    ] {
+    for rest in ["--rate 5mbit --backing native", "--rate 5mbit --shaper tbf --backing native"] {
         let (well, text) = gentle("apply", "gsp", rest);
         assert!(!well && text.contains("gsp"), "{text}");
         assert_eq!(run("tc qdisc show dev wan"), before, "{text}");

@@ -12,24 +12,12 @@ const FAULTS: [(&str, &str); 12] = [
     ("leak", "unreferenced object 0x"),
     ("list", "list_del corruption"),
     ("lock-context", "WARNING: inconsistent lock state"),
-    (
-        "lock-order",
-        "WARNING: possible circular locking dependency detected",
-    ),
-    (
-        "out-of-bounds",
-        "BUG: KASAN: slab-out-of-bounds in faults_out_of_bounds",
-    ),
+    ("lock-order", "WARNING: possible circular locking dependency detected"),
+    ("out-of-bounds", "BUG: KASAN: slab-out-of-bounds in faults_out_of_bounds"),
     ("rcu", "WARNING: suspicious RCU usage"),
     ("shift", "UBSAN: shift-out-of-bounds in "),
-    (
-        "sleep",
-        "BUG: sleeping function called from invalid context",
-    ),
-    (
-        "use-after-free",
-        "BUG: KASAN: slab-use-after-free in faults_use_after_free",
-    ),
+    ("sleep", "BUG: sleeping function called from invalid context"),
+    ("use-after-free", "BUG: KASAN: slab-use-after-free in faults_use_after_free"),
     ("warn", "gentle_faults: as asked for"),
 ];
 
@@ -47,9 +35,7 @@ fn the_debugging_kernel_reports_every_kind_of_fault() {
         let mut machine = machine(kernel.clone());
         machine.modules = built.clone();
         let script = format!("echo {fault} >/proc/gentle_faults");
-        let command = Command {
-            argv: vec!["sh".to_owned(), "-c".to_owned(), script],
-        };
+        let command = Command { argv: vec!["sh".to_owned(), "-c".to_owned(), script] };
         let outcome = machine.run(command, &NOT_STOPPED, &|_| {}).unwrap();
         assert_eq!(outcome.answer.status, 0, "{fault}: {outcome:?}");
         assert!(!outcome.complaints().is_empty(), "{fault}: {outcome:?}");
@@ -58,15 +44,7 @@ fn the_debugging_kernel_reports_every_kind_of_fault() {
             assert!(outcome.console.lines().iter().any(blind), "{outcome:#?}");
         }
         let leaks = outcome.leaks.as_deref().unwrap_or_default().lines();
-        let mut said = outcome
-            .console
-            .lines()
-            .iter()
-            .map(String::as_str)
-            .chain(leaks);
-        assert!(
-            said.any(|line| line.contains(report)),
-            "{fault}: no '{report}' in {outcome:#?}"
-        );
+        let mut said = outcome.console.lines().iter().map(String::as_str).chain(leaks);
+        assert!(said.any(|line| line.contains(report)), "{fault}: no '{report}' in {outcome:#?}");
     }
 }

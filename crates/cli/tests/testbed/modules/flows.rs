@@ -14,8 +14,7 @@ const SCTP: u8 = 132;
 
 /// Keeps new devices from sending IPv6 packets of their own, which the queue would count.
 fn without_ipv6() {
-    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
-        .expect("a machine of its own");
+    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").expect("a machine of its own");
 }
 
 /// A port of the source, another one of the destination, and 1000 bytes.
@@ -45,28 +44,18 @@ struct Kind {
 }
 
 fn v4(transport: u8, source: u16) -> Vec<u8> {
-    let header = Ipv4Header {
-        protocol: transport,
-        ..V4
-    };
+    let header = Ipv4Header { protocol: transport, ..V4 };
     ipv4(header, &ports(source))
 }
 
 fn v6(transport: u8, source: u16) -> Vec<u8> {
-    let header = Ipv6Header {
-        protocol: transport,
-        ..V6
-    };
+    let header = Ipv6Header { protocol: transport, ..V6 };
     ipv6(header, &ports(source))
 }
 
 /// A packet with another flow label for each number, and with the ports of `source`.
 fn labelled(transport: u8, label: u16, source: u16) -> Vec<u8> {
-    let header = Ipv6Header {
-        protocol: transport,
-        flow_label: label.into(),
-        ..V6
-    };
+    let header = Ipv6Header { protocol: transport, flow_label: label.into(), ..V6 };
     ipv6(header, &ports(source))
 }
 
@@ -80,57 +69,29 @@ fn flows() -> Vec<Kind> {
     const IPV4: u16 = EthernetHeader::IPV4;
     const IPV6: u16 = EthernetHeader::IPV6;
     vec![
-        kind("TCP", true, |port| {
-            ethernet(&[IPV4], &v4(protocol::TCP, port))
-        }),
+        kind("TCP", true, |port| ethernet(&[IPV4], &v4(protocol::TCP, port))),
         kind("UDP", true, udp),
         kind("SCTP", true, |port| ethernet(&[IPV4], &v4(SCTP, port))),
-        kind("TCP over IPv6", true, |port| {
-            ethernet(&[IPV6], &v6(protocol::TCP, port))
-        }),
-        kind("UDP over IPv6", true, |port| {
-            ethernet(&[IPV6], &v6(protocol::UDP, port))
-        }),
-        kind("TCP over IPv6 with a flow label", true, |port| {
-            ethernet(&[IPV6], &labelled(protocol::TCP, 7, port))
-        }),
+        kind("TCP over IPv6", true, |port| ethernet(&[IPV6], &v6(protocol::TCP, port))),
+        kind("UDP over IPv6", true, |port| ethernet(&[IPV6], &v6(protocol::UDP, port))),
+        kind("TCP over IPv6 with a flow label", true, |port| ethernet(&[IPV6], &labelled(protocol::TCP, 7, port))),
         // A sender changes it when it times out.
-        kind("the flow label of TCP", false, |label| {
-            ethernet(&[IPV6], &labelled(protocol::TCP, label, 1000))
-        }),
-        kind("the flow label of UDP", false, |label| {
-            ethernet(&[IPV6], &labelled(protocol::UDP, label, 1000))
-        }),
+        kind("the flow label of TCP", false, |label| ethernet(&[IPV6], &labelled(protocol::TCP, label, 1000))),
+        kind("the flow label of UDP", false, |label| ethernet(&[IPV6], &labelled(protocol::UDP, label, 1000))),
         kind("the flow label of TCP in a session", false, |label| {
             let packet = labelled(protocol::TCP, label, 1000);
             ethernet(&[PPPOE], &session(0x0057, &packet))
         }),
-        kind("TCP in a session", true, |port| {
-            ethernet(&[PPPOE], &session(0x0021, &v4(protocol::TCP, port)))
-        }),
-        kind("UDP over IPv6 in a session", true, |port| {
-            ethernet(&[PPPOE], &session(0x0057, &v6(protocol::UDP, port)))
-        }),
+        kind("TCP in a session", true, |port| ethernet(&[PPPOE], &session(0x0021, &v4(protocol::TCP, port)))),
+        kind("UDP over IPv6 in a session", true, |port| ethernet(&[PPPOE], &session(0x0057, &v6(protocol::UDP, port)))),
         // Only the first fragment of a packet has ports. All fragments are to be one flow, so it counts without them.
         kind("first fragments", false, |port| {
-            let header = Ipv4Header {
-                more_fragments: true,
-                protocol: protocol::UDP,
-                ..V4
-            };
+            let header = Ipv4Header { more_fragments: true, protocol: protocol::UDP, ..V4 };
             ethernet(&[IPV4], &ipv4(header, &ports(port)))
         }),
         kind("first fragments over IPv6", false, |port| {
-            let fragment = Fragment {
-                id: 7,
-                offset: 0,
-                more: true,
-            };
-            let header = Ipv6Header {
-                extensions: &[Ipv6Extension::Fragment(fragment)],
-                protocol: protocol::UDP,
-                ..V6
-            };
+            let fragment = Fragment { id: 7, offset: 0, more: true };
+            let header = Ipv6Header { extensions: &[Ipv6Extension::Fragment(fragment)], protocol: protocol::UDP, ..V6 };
             ethernet(&[IPV6], &ipv6(header, &ports(port)))
         }),
         kind("a protocol without ports", false, |port| {

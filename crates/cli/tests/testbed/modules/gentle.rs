@@ -73,9 +73,7 @@ fn changed_while_packets_wait((words, most): (&str, u64)) {
     let sum = count(&gentle, "qlen") + count(&gentle, "drops") + count(&shaper, "packets");
     assert_eq!(sum, WAITING, "{words}: {gentle} {shaper}");
     drains(words);
-    run(&format!(
-        "tc qdisc change dev d0 parent 1:1 gentle hosts none {words}"
-    ));
+    run(&format!("tc qdisc change dev d0 parent 1:1 gentle hosts none {words}"));
     assert!(senders[0].send(&udp(7)));
     drains(words);
     run("tc qdisc del dev d0 root");
@@ -87,9 +85,7 @@ fn gentle_without_memory_is_not_set_up() {
     let Some(laboratory) = Laboratory::new() else {
         return;
     };
-    let printed = laboratory
-        .with_modules("testing/faults")
-        .run("modules::gentle::within_without_memory");
+    let printed = laboratory.with_modules("testing/faults").run("modules::gentle::within_without_memory");
     // Flows, and hosts.
     assert_eq!(number(&printed, "as default qdisc"), 2);
     assert_eq!(number(&printed, "at the root"), 2);
@@ -101,23 +97,14 @@ fn gentle_without_memory_is_not_set_up() {
 fn within_without_memory() {
     only_here();
     let (link, unlink) = ("ip link add i0 up type ifb", "ip link del i0");
-    let (add, delete) = (
-        "tc qdisc add dev d0 root gentle",
-        "tc qdisc del dev d0 root",
-    );
+    let (add, delete) = ("tc qdisc add dev d0 root gentle", "tc qdisc del dev d0 root");
     let change = "tc qdisc change dev d0 root gentle hosts src";
     run("sysctl -qw net.core.default_qdisc=gentle");
-    println!(
-        "as default qdisc: {}",
-        failures(&[link, unlink], "gentle_init")
-    );
+    println!("as default qdisc: {}", failures(&[link, unlink], "gentle_init"));
     run("sysctl -qw net.core.default_qdisc=pfifo_fast");
     dummy("d0");
     println!("at the root: {}", failures(&[add, delete], "gentle_init"));
-    println!(
-        "changed: {}",
-        failures(&[add, change, delete], "gentle_change")
-    );
+    println!("changed: {}", failures(&[add, change, delete], "gentle_change"));
 }
 
 /// Runs the last command but one with the first allocation failing, the second, and so on, between the others. Returns the
@@ -171,9 +158,7 @@ fn default_qdisc() {
     sleep(Duration::from_secs(1));
     let made = qdiscs("many");
     let gentle = made.iter().filter(|qdisc| qdisc["kind"] == "gentle");
-    let sent: Vec<u64> = gentle
-        .map(|qdisc| qdisc["packets"].as_u64().unwrap())
-        .collect();
+    let sent: Vec<u64> = gentle.map(|qdisc| qdisc["packets"].as_u64().unwrap()).collect();
     assert_eq!((sent.len(), sent.iter().sum()), (4, 100), "{made:?}");
     run("ip link del many");
     run("sysctl -qw net.core.default_qdisc=pfifo_fast");
@@ -193,10 +178,7 @@ fn merged_packets_beneath_a_shaper() {
     let gentle = qdisc("near0", "gentle").expect("it is there");
     assert_eq!(gentle["drop_overlimit"], 0, "{gentle}");
     let packets = gentle["packets"].as_u64().expect("a number");
-    assert!(
-        packets > 10 * 200_000 / 1460,
-        "segments are counted: {gentle}"
-    );
+    assert!(packets > 10 * 200_000 / 1460, "segments are counted: {gentle}");
     assert_eq!(gentle["qlen"], 0, "{gentle}");
     run("tc qdisc del dev near0 root");
 }

@@ -8,21 +8,14 @@ use std::time::{Duration, Instant};
 /// Checks that the test runs within a machine; to be called first, as on a host it would change the host's network.
 pub(super) fn only_here() {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    assert_eq!(
-        name.trim(),
-        "testbed",
-        "runs within a machine only; another test starts it there"
-    );
+    assert_eq!(name.trim(), "testbed", "runs within a machine only; another test starts it there");
 }
 
 /// Runs a command line without quotation marks.
 pub(super) fn attempt(line: &str) -> Output {
     let mut words = line.split_whitespace();
     let program = words.next().expect("a program");
-    Command::new(program)
-        .args(words)
-        .output()
-        .unwrap_or_else(|error| panic!("{line}: {error}"))
+    Command::new(program).args(words).output().unwrap_or_else(|error| panic!("{line}: {error}"))
 }
 
 /// Runs a command line, which must succeed; returns its output.

@@ -90,14 +90,7 @@ impl Batch {
 
 /// Frames of every kind that the modules distinguish.
 pub(super) fn frames() -> Vec<Vec<u8>> {
-    vec![
-        packets::syn(),
-        packets::fin(),
-        packets::data(0),
-        packets::data(500),
-        packets::data(1448),
-        packets::data(1448),
-    ]
+    vec![packets::syn(), packets::fin(), packets::data(0), packets::data(500), packets::data(1448), packets::data(1448)]
 }
 
 struct Load {
@@ -168,11 +161,7 @@ impl Changes {
     }
 
     /// Makes a change; returns the module that is present afterwards.
-    pub(super) fn next<'a>(
-        &mut self,
-        place: &str,
-        there: Option<&'a Module>,
-    ) -> Option<&'a Module> {
+    pub(super) fn next<'a>(&mut self, place: &str, there: Option<&'a Module>) -> Option<&'a Module> {
         self.made += 1;
         let Some(module) = there else {
             return Some(self.replace(place));
@@ -180,15 +169,8 @@ impl Changes {
         let kind = module.kind;
         match self.random.random_range(0..100) {
             0..50 => {
-                let words = module
-                    .settings
-                    .choose(&mut self.random)
-                    .expect("settings")
-                    .words;
-                self.tc.line(&format!(
-                    "qdisc change dev d0 {place} handle {}: {kind} {words}",
-                    self.handle
-                ));
+                let words = module.settings.choose(&mut self.random).expect("settings").words;
+                self.tc.line(&format!("qdisc change dev d0 {place} handle {}: {kind} {words}", self.handle));
             }
             50..60 => return Some(self.replace(place)),
             60..85 if kind == "spa" => self.child(),
@@ -212,10 +194,7 @@ impl Changes {
         let settings: Vec<_> = module.settings.iter().chain(module.fixed).collect();
         let words = settings.choose(&mut self.random).expect("settings").words;
         self.handle = if self.handle == 20 { 30 } else { 20 };
-        self.tc.line(&format!(
-            "qdisc replace dev d0 {place} handle {}: {} {words}",
-            self.handle, module.kind
-        ));
+        self.tc.line(&format!("qdisc replace dev d0 {place} handle {}: {} {words}", self.handle, module.kind));
         module
     }
 
@@ -232,8 +211,7 @@ impl Changes {
         let child = CHILDREN.choose(&mut self.random).expect("children");
         let class = self.random.random_range(1..=2);
         let class = format!("{}:{class}", self.handle);
-        self.tc
-            .line(&format!("qdisc replace dev d0 parent {class} {child}"));
+        self.tc.line(&format!("qdisc replace dev d0 parent {class} {child}"));
         if self.random.random() {
             sleep(Duration::from_micros(self.random.random_range(1..3000)));
             self.tc.line(&format!("qdisc del dev d0 parent {class}"));

@@ -139,18 +139,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "gsp",
-        attributes: &[
-            (2, 8),
-            (3, 4),
-            (4, 4),
-            (5, 8),
-            (6, 4),
-            (7, 4),
-            (8, 8),
-            (9, 8),
-            (10, 4),
-            (11, 4),
-        ],
+        attributes: &[(2, 8), (3, 4), (4, 4), (5, 8), (6, 4), (7, 4), (8, 8), (9, 8), (10, 4), (11, 4)],
         bounds: &[
             (2, U64(999), false),
             (2, U64(1000), true),
@@ -185,18 +174,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "redfavor",
-        attributes: &[
-            (1, 4),
-            (2, 4),
-            (3, 4),
-            (4, 4),
-            (5, 4),
-            (6, 256),
-            (7, 4),
-            (8, 8),
-            (9, 4),
-            (10, 4),
-        ],
+        attributes: &[(1, 4), (2, 4), (3, 4), (4, 4), (5, 4), (6, 256), (7, 4), (8, 8), (9, 4), (10, 4)],
         bounds: &[
             (1, U32(0), false),
             (1, U32(1), true),
@@ -318,9 +296,7 @@ impl Netlink {
     }
 
     fn ask(&mut self, message: &[u8]) -> Answer {
-        self.socket
-            .send(message, 0)
-            .expect("it is taken to be looked at");
+        self.socket.send(message, 0).expect("it is taken to be looked at");
         let (bytes, _) = self.socket.recv_from_full().expect("an answer");
         let word = |at: usize| u16::from_ne_bytes(bytes[at..at + 2].try_into().expect("two"));
         if word(4) != NLMSG_ERROR {
@@ -337,21 +313,12 @@ impl Netlink {
             Some(texts) if word(6) & HAS_TEXT != 0 => find(texts, TEXT).unwrap_or_default(),
             _ => Vec::new(),
         };
-        Answer::Refused {
-            error: -error,
-            text: String::from_utf8_lossy(&text).into_owned(),
-        }
+        Answer::Refused { error: -error, text: String::from_utf8_lossy(&text).into_owned() }
     }
 
     /// Options of the root qdisc of `d0`, as dumped by the kernel.
     fn options(&mut self) -> Vec<u8> {
-        match self.ask(&message(
-            RTM_GETQDISC,
-            ECHO,
-            index("d0"),
-            (HANDLE, ROOT),
-            &[],
-        )) {
+        match self.ask(&message(RTM_GETQDISC, ECHO, index("d0"), (HANDLE, ROOT), &[])) {
             Answer::Message(bytes) => find(&bytes[20..], TCA_OPTIONS).expect("options"),
             Answer::Taken => panic!("no qdisc came"),
             Answer::Refused { error, text } => panic!("{error} {text}"),
@@ -386,10 +353,7 @@ fn every_bound(kind: &Kind, kernel: &mut Netlink) -> u64 {
             }
             Answer::Refused { error, text } => {
                 assert!(!taken, "{name}: {number} {value:x?}: {error} {text}");
-                assert!(
-                    !text.is_empty(),
-                    "{name}: {number} {value:x?}: {error}, and no word"
-                );
+                assert!(!text.is_empty(), "{name}: {number} {value:x?}: {error}, and no word");
                 assert_eq!(kernel.options(), defaults, "{name}: {number} {value:x?}");
             }
             Answer::Message(_) => panic!("an answer to a change"),
@@ -466,29 +430,11 @@ fn draw(kind: &Kind, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let (d0, d1) = (index("d0"), index("d1"));
     let mut bytes = match random.random_range(0..20) {
         // Adding to and deleting from a device without the qdisc.
-        0 => message(
-            RTM_NEWQDISC,
-            ACK | CREATE | REPLACE,
-            d1,
-            (HANDLE, ROOT),
-            &rest,
-        ),
+        0 => message(RTM_NEWQDISC, ACK | CREATE | REPLACE, d1, (HANDLE, ROOT), &rest),
         1 => message(RTM_DELQDISC, ACK, d1, (0, ROOT), &[]),
         // As a child of itself, under classes that may not exist.
-        2 => message(
-            RTM_NEWQDISC,
-            ACK | CREATE | REPLACE,
-            d0,
-            (0, HANDLE | random.random_range(0..5)),
-            &rest,
-        ),
-        3 => message(
-            RTM_DELQDISC,
-            ACK,
-            d0,
-            (0, HANDLE | random.random_range(1..5)),
-            &[],
-        ),
+        2 => message(RTM_NEWQDISC, ACK | CREATE | REPLACE, d0, (0, HANDLE | random.random_range(0..5)), &rest),
+        3 => message(RTM_DELQDISC, ACK, d0, (0, HANDLE | random.random_range(1..5)), &[]),
         4 => {
             let class = (HANDLE | random.random_range(0..5), HANDLE);
             // The query is answered with the class and has no other acknowledgement.

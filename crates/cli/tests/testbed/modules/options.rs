@@ -58,17 +58,11 @@ fn every_setting(module: &Module) -> usize {
     let shown = || options("d0", kind);
     for setting in module.settings {
         let words = setting.words;
-        run(&format!(
-            "tc qdisc add dev d0 root handle 1: {kind} {words}"
-        ));
+        run(&format!("tc qdisc add dev d0 root handle 1: {kind} {words}"));
         assert_eq!(shown(), steady(module.added(setting)), "add {kind} {words}");
         run(&format!("tc qdisc replace dev d0 root handle 2: {kind}"));
         run(&format!("tc qdisc change dev d0 root {kind} {words}"));
-        assert_eq!(
-            shown(),
-            steady(module.changed(setting)),
-            "change {kind} {words}"
-        );
+        assert_eq!(shown(), steady(module.changed(setting)), "change {kind} {words}");
         run("tc qdisc del dev d0 root");
     }
     for setting in module.fixed {
@@ -76,9 +70,7 @@ fn every_setting(module: &Module) -> usize {
         run(&format!("tc qdisc add dev d0 root handle 1: {kind}"));
         refused(&format!("tc qdisc change dev d0 root {kind} {words}"), "");
         assert_eq!(shown(), module.with_defaults(), "change {kind} {words}");
-        run(&format!(
-            "tc qdisc replace dev d0 root handle 2: {kind} {words}"
-        ));
+        run(&format!("tc qdisc replace dev d0 root handle 2: {kind} {words}"));
         assert_eq!(shown(), module.added(setting), "replace {kind} {words}");
         run("tc qdisc del dev d0 root");
     }
@@ -90,28 +82,17 @@ fn replaced_and_deleted(module: &Module) {
     let kind = module.kind;
     let setting = module.settings.last().expect("settings");
     let words = setting.words;
-    run(&format!(
-        "tc qdisc add dev d0 root handle 1: {kind} {words}"
-    ));
+    run(&format!("tc qdisc add dev d0 root handle 1: {kind} {words}"));
     run(&format!("tc qdisc change dev d0 root {kind}"));
-    assert_eq!(
-        options("d0", kind),
-        steady(module.added(setting)),
-        "nothing changed"
-    );
+    assert_eq!(options("d0", kind), steady(module.added(setting)), "nothing changed");
     refused(&format!("tc qdisc add dev d0 root {kind}"), "");
     // A new handle creates a new qdisc.
     run(&format!("tc qdisc replace dev d0 root handle 2: {kind}"));
     assert_eq!(options("d0", kind), module.with_defaults(), "a new {kind}");
     // With the present handle, replacing is changing.
-    run(&format!(
-        "tc qdisc replace dev d0 root handle 2: {kind} {words}"
-    ));
+    run(&format!("tc qdisc replace dev d0 root handle 2: {kind} {words}"));
     let shown = qdisc("d0", kind).expect("it is there");
-    assert_eq!(
-        steady(shown["options"].clone()),
-        steady(module.changed(setting))
-    );
+    assert_eq!(steady(shown["options"].clone()), steady(module.changed(setting)));
     assert_eq!(shown["handle"], "2:");
     run("tc qdisc del dev d0 root");
     assert_eq!(qdisc("d0", kind), None, "{kind}: deleted");
@@ -128,11 +109,7 @@ fn every_refusal(module: &Module) -> usize {
     for (words, said) in module.refused {
         refused(&format!("tc qdisc change dev d0 root {kind} {words}"), said);
     }
-    assert_eq!(
-        options("d0", kind),
-        module.with_defaults(),
-        "{kind}: changed"
-    );
+    assert_eq!(options("d0", kind), module.with_defaults(), "{kind}: changed");
     run("tc qdisc del dev d0 root");
     let help = attempt(&format!("tc qdisc add dev d0 root {kind} help"));
     let help = String::from_utf8_lossy(&help.stderr).into_owned();
@@ -168,17 +145,7 @@ fn statistics(module: &Module) {
 }
 
 /// Fields that `tc` shows of every qdisc.
-const COMMON: [&str; 9] = [
-    "kind",
-    "handle",
-    "parent",
-    "bytes",
-    "packets",
-    "drops",
-    "overlimits",
-    "backlog",
-    "qlen",
-];
+const COMMON: [&str; 9] = ["kind", "handle", "parent", "bytes", "packets", "drops", "overlimits", "backlog", "qlen"];
 
 /// Collects the names of all values except the options.
 fn collect(prefix: &str, value: &Value, names: &mut BTreeSet<String>) {

@@ -16,12 +16,7 @@ pub(super) const SERVICE_VLAN: u16 = 0x88a8;
 /// IPv4 header of a whole packet.
 pub(super) const V4: Ipv4Header<'_> = Ipv4Header {
     dont_fragment: false,
-    ..Ipv4Header::new(
-        Ipv4Addr::new(10, 0, 0, 1),
-        Ipv4Addr::new(10, 0, 0, 2),
-        protocol::TCP,
-        0,
-    )
+    ..Ipv4Header::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), protocol::TCP, 0)
 };
 
 /// IPv6 header without extension headers.
@@ -53,10 +48,7 @@ pub(super) fn tcp(flags: TcpFlags, options: usize, payload: usize) -> Vec<u8> {
 
 /// IPv4 packet of `header`, whose payload length is set, and `payload`.
 pub(super) fn ipv4(header: Ipv4Header<'_>, payload: &[u8]) -> Vec<u8> {
-    let header = Ipv4Header {
-        payload_len: payload.len() as u32,
-        ..header
-    };
+    let header = Ipv4Header { payload_len: payload.len() as u32, ..header };
     let mut bytes = vec![0; header.header_len()];
     header.emit(&mut bytes).expect("a valid header");
     bytes.extend(payload);
@@ -65,10 +57,7 @@ pub(super) fn ipv4(header: Ipv4Header<'_>, payload: &[u8]) -> Vec<u8> {
 
 /// IPv6 packet of `header`, whose payload length is set, and `payload`.
 pub(super) fn ipv6(header: Ipv6Header<'_>, payload: &[u8]) -> Vec<u8> {
-    let header = Ipv6Header {
-        payload_len: payload.len() as u32,
-        ..header
-    };
+    let header = Ipv6Header { payload_len: payload.len() as u32, ..header };
     let mut bytes = vec![0; header.header_len()];
     header.emit(&mut bytes).expect("a valid header");
     bytes.extend(payload);
@@ -86,12 +75,8 @@ pub(super) fn ethernet(types: &[u16], packet: &[u8]) -> Vec<u8> {
             control: 5,
         })
         .collect();
-    let header = EthernetHeader {
-        dst: [2, 0, 0, 0, 0, 2],
-        src: [2, 0, 0, 0, 0, 1],
-        tags: &tags,
-        ether_type: *ether_type,
-    };
+    let header =
+        EthernetHeader { dst: [2, 0, 0, 0, 0, 2], src: [2, 0, 0, 0, 0, 1], tags: &tags, ether_type: *ether_type };
     let mut bytes = vec![0; header.header_len()];
     header.emit(&mut bytes).expect("room");
     bytes.extend(packet);

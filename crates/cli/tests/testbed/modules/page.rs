@@ -25,11 +25,7 @@ enum Line {
 /// All lines of code blocks, and the complete commands within sentences.
 fn lines() -> Vec<Line> {
     let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
-    let within = PAGE
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|code| code.contains(" eth0 ") && !code.contains('\n'));
+    let within = PAGE.split('`').skip(1).step_by(2).filter(|code| code.contains(" eth0 ") && !code.contains('\n'));
     blocks.chain(within).map(line).collect()
 }
 
@@ -114,11 +110,7 @@ fn gentle(program: &str, arguments: &str) -> Output {
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_gentle")).parent();
     let path = std::env::var("PATH").expect("a path");
     let path = format!("{}:{path}", folder.expect("a folder").display());
-    let program = if program == "gentle" {
-        env!("CARGO_BIN_EXE_gentle")
-    } else {
-        program
-    };
+    let program = if program == "gentle" { env!("CARGO_BIN_EXE_gentle") } else { program };
     Command::new(program)
         .args(arguments.split_whitespace())
         .env("PATH", path)
@@ -134,19 +126,11 @@ fn succeeds(command: &str) -> String {
 }
 
 fn applied(command: &str, kind: &str) {
-    let dev = if command.contains("--ingress") {
-        "in-eth0"
-    } else {
-        "eth0"
-    };
+    let dev = if command.contains("--ingress") { "in-eth0" } else { "eth0" };
     assert!(qdisc(dev, kind).is_some(), "{command}: {:?}", qdiscs(dev));
     let queues = run("tc qdisc show");
     assert!(succeeds(command).contains("nothing to do"), "{command}");
-    assert_eq!(
-        run("tc qdisc show"),
-        queues,
-        "running it again changes nothing"
-    );
+    assert_eq!(run("tc qdisc show"), queues, "running it again changes nothing");
 }
 
 /// Checks that `show` counts SYNs as handshakes, and that it marks the queues of incoming packets as `ingress`.
@@ -155,13 +139,8 @@ fn shown() {
         let text = succeeds("gentle qdisc show eth0 --json");
         let shown: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let list = shown["qdiscs"].as_array().expect("a list").clone();
-        assert!(
-            list.iter().any(|row| row["direction"] == "ingress"),
-            "{text}"
-        );
-        let stock = list
-            .iter()
-            .find(|row| row["direction"] == "egress" && row["role"] == "handshakes");
+        assert!(list.iter().any(|row| row["direction"] == "ingress"), "{text}");
+        let stock = list.iter().find(|row| row["direction"] == "egress" && row["role"] == "handshakes");
         match stock {
             Some(row) => row["packets"].as_u64(),
             None => list

@@ -90,10 +90,7 @@ fn full_size_tc_testing_itself_passes() {
                 file(module.kind).display()
             ),
         );
-        let passed = printed
-            .lines()
-            .filter(|line| line.starts_with("ok "))
-            .count();
+        let passed = printed.lines().filter(|line| line.starts_with("ok ")).count();
         let cases = tc_testing::cases(module);
         assert_eq!(passed, cases.as_array().unwrap().len(), "{printed}");
         assert!(!printed.contains("not ok"), "{printed}");
@@ -134,8 +131,7 @@ jsonschema.validate(load(sys.argv[2]), load(sys.argv[1]))";
                 description.display()
             ),
         );
-        let list: Value =
-            serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        let list: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
         let mut list = list.as_array().unwrap().iter();
         let ours = list.find(|qdisc| qdisc["kind"] == kind).unwrap();
         let expected = module.with_defaults();
@@ -163,9 +159,7 @@ fn of_description<'a>(kind: &str, name: &'a str, value: &Value) -> Option<(&'a s
         "max" => "qth-max",
         "ewma" => "wlog",
         "scell_log" => "scell-log",
-        "probability" | "ecn" | "harddrop" | "nodrop" | "adaptive" | "exempt"
-            if kind == "redfavor" =>
-        {
+        "probability" | "ecn" | "harddrop" | "nodrop" | "adaptive" | "exempt" if kind == "redfavor" => {
             return None;
         }
         name => name,

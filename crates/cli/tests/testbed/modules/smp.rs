@@ -48,8 +48,7 @@ struct Counters {
 impl Counters {
     /// Checks that every thread has taken part.
     fn check(&self) {
-        let [changes, sent, dumps] =
-            [&self.changes, &self.sent, &self.dumps].map(|counter| counter.load(Relaxed));
+        let [changes, sent, dumps] = [&self.changes, &self.sent, &self.dumps].map(|counter| counter.load(Relaxed));
         println!("changes: {changes}, sent: {sent}, dumps: {dumps}");
         assert_eq!(changes, 2 * CHANGES);
         assert!(sent > 2 * CHANGES, "{sent} packets sent");

@@ -17,10 +17,7 @@ fn the_modules_work_in_trees_of_other_qdiscs() {
     };
     let printed = laboratory.run("modules::trees::within");
     assert!(number(&printed, "verdicts") > 0, "{printed}");
-    assert_eq!(
-        number(&printed, "parents") as usize,
-        2 * PARENTS.len() * MODULES.len()
-    );
+    assert_eq!(number(&printed, "parents") as usize, 2 * PARENTS.len() * MODULES.len());
 }
 
 /// Trees of one seed: GENTLE_TREES_SEED, else a fixed one; GENTLE_TREES is their number.
@@ -41,28 +38,18 @@ fn random_trees_lose_count_of_nothing() {
 }
 
 /// Modules with options that keep their queues short.
-const MODULES: [(&str, &str); 4] = [
-    ("spa", ""),
-    ("gsp", "limit 30"),
-    ("redfavor", "limit 30000"),
-    ("gentle", "limit 30"),
-];
+const MODULES: [(&str, &str); 4] =
+    [("spa", ""), ("gsp", "limit 30"), ("redfavor", "limit 30000"), ("gentle", "limit 30")];
 
 /// Parents with a class for all packets, of handle 10 and class 10:1.
 const PARENTS: [&[&str]; 11] = [
     &["qdisc add dev d0 root handle 10: tbf rate 1mbit burst 2000 limit 10000000"],
-    &[
-        "qdisc add dev d0 root handle 10: htb default 1",
-        "class add dev d0 parent 10: classid 10:1 htb rate 1mbit",
-    ],
+    &["qdisc add dev d0 root handle 10: htb default 1", "class add dev d0 parent 10: classid 10:1 htb rate 1mbit"],
     &[
         "qdisc add dev d0 root handle 10: hfsc default 1",
         "class add dev d0 parent 10: classid 10:1 hfsc ls m2 1mbit ul m2 1mbit",
     ],
-    &[
-        "qdisc add dev d0 root handle 10: hfsc default 1",
-        "class add dev d0 parent 10: classid 10:1 hfsc rt m2 1mbit",
-    ],
+    &["qdisc add dev d0 root handle 10: hfsc default 1", "class add dev d0 parent 10: classid 10:1 hfsc rt m2 1mbit"],
     &["qdisc add dev d0 root handle 10: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"],
     &["qdisc add dev d0 root handle 10: ets bands 1 strict 1"],
     &[
@@ -83,16 +70,7 @@ const PARENTS: [&[&str]; 11] = [
 const PRIO: &str = "prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
 
 /// Qdiscs with filters.
-const FILTERED: [&str; 8] = [
-    "fq_codel",
-    "sfq",
-    "prio",
-    "drr",
-    "cake",
-    "ets bands 2",
-    "sfb",
-    "htb",
-];
+const FILTERED: [&str; 8] = ["fq_codel", "sfq", "prio", "drr", "cake", "ets bands 2", "sfb", "htb"];
 
 #[test]
 #[ignore = "runs within a machine"]
@@ -144,12 +122,8 @@ fn verdicts_hold() {
         for (action, elsewhere) in [("drop", 0), ("mirred egress redirect dev d1", 30)] {
             tc("qdisc add dev d0 root handle 1: spa fin priority");
             for class in [1, 2] {
-                tc(&format!(
-                    "qdisc add dev d0 parent 1:{class} handle 2{class}: {child}"
-                ));
-                tc(&format!(
-                    "filter add dev d0 parent 2{class}: protocol all matchall action {action}"
-                ));
+                tc(&format!("qdisc add dev d0 parent 1:{class} handle 2{class}: {child}"));
+                tc(&format!("filter add dev d0 parent 2{class}: protocol all matchall action {action}"));
             }
             let before = (sent("d0"), sent("d1"));
             load(&mut sender, 10);
@@ -213,9 +187,7 @@ fn below(parent: &[&str], between: bool, (module, options): (&str, &str)) {
     // hfsc forgets a class that a packet on arrival empties, if a qdisc is between: see below.
     let forgets = between && parent[0].contains("hfsc");
     let options = if forgets { "" } else { options };
-    tc(&format!(
-        "qdisc add dev d0 parent {place} handle 30: {module} {options}"
-    ));
+    tc(&format!("qdisc add dev d0 parent {place} handle 30: {module} {options}"));
     let mut sender = Sender::new("d0");
     for round in 0..3 {
         let before = sent("d0");
@@ -247,11 +219,7 @@ fn every_queue_of_a_device() {
         std::fs::write("/proc/sys/net/core/default_qdisc", module).expect("it is set");
         if module == "redfavor" {
             // tc computes its options, so that it cannot be made without.
-            assert!(
-                !attempt("tc qdisc replace dev d4 root handle 10: mq")
-                    .status
-                    .success()
-            );
+            assert!(!attempt("tc qdisc replace dev d4 root handle 10: mq").status.success());
             continue;
         }
         dummy("d5");
@@ -290,15 +258,9 @@ fn hfsc_treats_all_that_push_out_alike() {
         stalled
     };
     let of_linux = stalls("fq_codel limit 1", packets::syn());
-    let ours = stalls(
-        "redfavor limit 1550 min 50000 max 150000 ewma 9",
-        packets::syn(),
-    );
+    let ours = stalls("redfavor limit 1550 min 50000 max 150000 ewma 9", packets::syn());
     println!("hfsc stalls: {}", u8::from(of_linux));
-    assert!(
-        of_linux || !ours,
-        "redfavor stalls below hfsc, fq_codel does not"
-    );
+    assert!(of_linux || !ours, "redfavor stalls below hfsc, fq_codel does not");
 }
 
 /// Packets that the kernel puts together from many segments are longer than a slow link sends in a target.
@@ -307,14 +269,8 @@ fn merged_packets_on_a_slow_link() {
     for (module, options) in MODULES {
         tc("qdisc add dev near0 root handle 10: htb default 1");
         tc("class add dev near0 parent 10: classid 10:1 htb rate 2mbit");
-        let options = if module == "redfavor" {
-            "limit 200000"
-        } else {
-            options
-        };
-        tc(&format!(
-            "qdisc add dev near0 parent 10:1 handle 20: {module} {options}"
-        ));
+        let options = if module == "redfavor" { "limit 200000" } else { options };
+        tc(&format!("qdisc add dev near0 parent 10:1 handle 20: {module} {options}"));
         far.send(300_000);
         drains("near0", Duration::from_secs(5), module);
         tc("qdisc del dev near0 root");
@@ -365,8 +321,7 @@ impl Trees {
     /// Runs `tc`, which may refuse what the kernel does not allow in this tree.
     fn try_tc(&mut self, words: &str) -> bool {
         let done = attempt(&format!("tc {words}")).status.success();
-        self.commands
-            .push(format!("{words}{}", if done { "" } else { " (refused)" }));
+        self.commands.push(format!("{words}{}", if done { "" } else { " (refused)" }));
         done
     }
 
@@ -379,9 +334,7 @@ impl Trees {
         } else {
             (*LEAVES.choose(&mut self.random).expect("kinds"), &[][..])
         };
-        if !self.try_tc(&format!(
-            "qdisc replace dev d0 {place} handle {handle:x}: {kind}"
-        )) {
+        if !self.try_tc(&format!("qdisc replace dev d0 {place} handle {handle:x}: {kind}")) {
             return;
         }
         for class in classes {
@@ -396,11 +349,7 @@ impl Trees {
             let action = actions.choose(&mut self.random).expect("actions");
             let size = self.random.random_range(0..3);
             // Of all packets, or of those of one length.
-            let matches = [
-                "matchall",
-                "u32 match u16 0x0034 0xffff at 2",
-                "u32 match u8 6 0xff at 9",
-            ];
+            let matches = ["matchall", "u32 match u16 0x0034 0xffff at 2", "u32 match u8 6 0xff at 9"];
             self.try_tc(&format!(
                 "filter add dev d0 parent {handle:x}: protocol all prio 1 {} action {action}",
                 matches[size]
@@ -480,11 +429,7 @@ fn random() {
             }
         }
         // A reset device has an empty queue that works.
-        drains(
-            "d0",
-            Duration::from_secs(100),
-            &format!("tree {tree} of seed {seed}: {:#?}", trees.commands),
-        );
+        drains("d0", Duration::from_secs(100), &format!("tree {tree} of seed {seed}: {:#?}", trees.commands));
         attempt("tc qdisc del dev d0 root");
     }
     println!("trees: {number}");

@@ -17,16 +17,12 @@ fn a_path_that_becomes_longer_is_learned_within_ten_handshakes() {
         return;
     }
     let network = Network::with_rtt(MS(20));
-    let engines = [("client", "-c"), ("server", "-s")]
-        .map(|(host, side)| Engine::start(&network, host, &[side]));
+    let engines = [("client", "-c"), ("server", "-s")].map(|(host, side)| Engine::start(&network, host, &[side]));
     let copies = |rtt, count: u64| {
         network.change(MS(rtt), None);
         network.handshakes(count as usize, SECOND, End::Close);
         let (syns, syn_acks) = network.seen();
-        println!(
-            "| {rtt} ms | {count} handshakes | {} copies of SYNs |",
-            syns - count
-        );
+        println!("| {rtt} ms | {count} handshakes | {} copies of SYNs |", syns - count);
         // A copied SYN is answered as well, so an additional SYN/ACK need not be a copy.
         (syns - count, syn_acks.saturating_sub(syns))
     };
@@ -144,10 +140,7 @@ fn a_copy_does_not_pass_the_filters_of_clsact_again() {
     tc("qdisc add dev c0 clsact");
     tc("filter add dev c0 egress protocol ip flower ip_proto tcp tcp_flags 0x02/0x12 action ok");
     let engine = Engine::start(&network, "client", &["-c", "-d", "200"]);
-    let one = Loses {
-        syns: 1,
-        syn_acks: 0,
-    };
+    let one = Loses { syns: 1, syn_acks: 0 };
     let took = network.connect(one);
     assert!(took < SECOND, "{took:?}");
     assert_eq!(network.seen().0, 2);

@@ -11,21 +11,11 @@ use std::time::Duration;
 
 const PINS: &str = "/sys/fs/bpf/gentle-rexmit";
 
-const ONE_SYN: Loses = Loses {
-    syns: 1,
-    syn_acks: 0,
-};
-const ONE_SYN_ACK: Loses = Loses {
-    syns: 0,
-    syn_acks: 1,
-};
+const ONE_SYN: Loses = Loses { syns: 1, syn_acks: 0 };
+const ONE_SYN_ACK: Loses = Loses { syns: 0, syn_acks: 1 };
 
 fn settings(delay_ms: u64) -> Settings {
-    Settings {
-        syn_ack: false,
-        extend_retries: true,
-        ..Settings::everything(Duration::from_millis(delay_ms))
-    }
+    Settings { syn_ack: false, extend_retries: true, ..Settings::everything(Duration::from_millis(delay_ms)) }
 }
 
 /// Checks that a time is the engine's delay plus a round trip, within the precision of the kernel's timers.
@@ -107,10 +97,7 @@ fn sides_ports_and_networks_are_told_apart() {
     });
     assert_took(network.connect(ONE_SYN_ACK), 1000, rtt);
 
-    let prefix = |prefix: &str, treatment| Prefix {
-        prefix: prefix.parse().unwrap(),
-        treatment,
-    };
+    let prefix = |prefix: &str, treatment| Prefix { prefix: prefix.parse().unwrap(), treatment };
     let ms = |ms| Treatment::Delay(Duration::from_millis(ms));
     with(&|settings| {
         settings.others = Treatment::Exclude;
@@ -123,10 +110,7 @@ fn sides_ports_and_networks_are_told_apart() {
     assert_took(network.connect(ONE_SYN), 100, rtt);
     assert_took(network.connect_to(SERVER_IP6, ONE_SYN), 200, rtt);
     with(&|settings| {
-        settings.networks = vec![
-            prefix("10.0.2.0/24", Treatment::Exclude),
-            prefix("fd00:3::/32", ms(100)),
-        ];
+        settings.networks = vec![prefix("10.0.2.0/24", Treatment::Exclude), prefix("fd00:3::/32", ms(100))];
     });
     assert_took(network.connect(ONE_SYN), 1000, rtt);
     assert_took(network.connect_to(SERVER_IP6, ONE_SYN), 200, rtt);

@@ -5,14 +5,8 @@ use super::inside;
 use super::network::{Loses, Network};
 use std::time::Duration;
 
-const NOTHING: Loses = Loses {
-    syns: 0,
-    syn_acks: 0,
-};
-const ONE_SYN: Loses = Loses {
-    syns: 1,
-    syn_acks: 0,
-};
+const NOTHING: Loses = Loses { syns: 0, syn_acks: 0 };
+const ONE_SYN: Loses = Loses { syns: 1, syn_acks: 0 };
 /// Number of handshakes until the variation of the estimate has settled.
 const LESSONS: usize = 20;
 
@@ -40,8 +34,7 @@ fn a_path_of_600_ms_sees_nothing_twice() {
         return;
     }
     let network = Network::with_rtt(Duration::from_millis(600));
-    let engines = [("client", "-c"), ("server", "-s")]
-        .map(|(host, side)| Engine::start(&network, host, &[side]));
+    let engines = [("client", "-c"), ("server", "-s")].map(|(host, side)| Engine::start(&network, host, &[side]));
     // Starting with the first handshake, when nothing is known.
     for _ in 0..LESSONS {
         network.connect(NOTHING);

@@ -27,11 +27,7 @@ fn inside(test: &str) -> bool {
     let again = ["env", &variable, this, "--exact", test, "--nocapture"];
     let output = exec(&[], &again).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
     // Measurements are shown if the test is run with --nocapture.
     for line in said.lines() {
         if let Some(row) = line.find('|') {

@@ -94,9 +94,7 @@ impl Network {
         let each_way = format!("{}us", rtt.as_micros() / 2);
         for device in ["r0", "r1"] {
             let mut tc = Command::new("tc");
-            tc.args([
-                "-n", "router", "qdisc", "replace", "dev", device, "root", "netem",
-            ]);
+            tc.args(["-n", "router", "qdisc", "replace", "dev", device, "root", "netem"]);
             tc.args(["limit", "10000", "delay", &each_way]);
             if let Some(rate) = rate.filter(|_| device == "r1") {
                 tc.args(["rate", rate]);
@@ -119,10 +117,7 @@ impl Network {
                 let start = Instant::now();
                 let stream = TcpStream::connect(to).unwrap();
                 if end == End::Reset {
-                    let none = linger {
-                        l_onoff: 1,
-                        l_linger: 0,
-                    };
+                    let none = linger { l_onoff: 1, l_linger: 0 };
                     setsockopt(&stream, sockopt::Linger, &none).unwrap();
                 }
                 drop(stream);
@@ -165,10 +160,7 @@ impl Network {
     pub(crate) fn give_up(&self) -> Duration {
         // More packets than any connection sends.
         let all = 1_000;
-        self.lose(Loses {
-            syns: all,
-            syn_acks: all,
-        });
+        self.lose(Loses { syns: all, syn_acks: all });
         let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);
         within("client", || {
             let start = Instant::now();
@@ -186,10 +178,7 @@ impl Network {
 
     /// Number of packets that have reached the router since [`Network::connect`] began: `(SYNs, SYN/ACKs)`.
     pub(crate) fn seen(&self) -> (u64, u64) {
-        let output = Command::new("ip")
-            .args(["netns", "exec", "router", "nft", "list", "counters"])
-            .output()
-            .unwrap();
+        let output = Command::new("ip").args(["netns", "exec", "router", "nft", "list", "counters"]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let count = |name: &str| -> u64 {
             let (_, rest) = text.split_once(&format!("counter {name} ")).unwrap();
@@ -214,19 +203,13 @@ impl Network {
         .to_owned();
         for (flags, packets) in [("syn", loses.syns), ("(syn|ack)", loses.syn_acks)] {
             if packets > 0 {
-                rules += &format!(
-                    "tcp flags & (syn|ack) == {flags} limit rate 1/day burst {packets} packets drop\n"
-                );
+                rules += &format!("tcp flags & (syn|ack) == {flags} limit rate 1/day burst {packets} packets drop\n");
             }
         }
         rules += "}\n}\n";
         let mut nft = self.command("router", "nft");
         let mut nft = nft.args(["-f", "-"]).stdin(Stdio::piped()).spawn().unwrap();
-        nft.stdin
-            .take()
-            .unwrap()
-            .write_all(rules.as_bytes())
-            .unwrap();
+        nft.stdin.take().unwrap().write_all(rules.as_bytes()).unwrap();
         assert!(nft.wait().unwrap().success(), "{rules}");
     }
 }

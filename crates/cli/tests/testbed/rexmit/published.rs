@@ -38,10 +38,9 @@ impl Case {
     /// `three_lost_syns_with_the_backoff_of_2009` covers that case.
     fn agrees_with_published(&self, without: f64, with: f64) {
         let three = self.loses.syns.max(self.loses.syn_acks) == 3;
-        for (what, measured, published) in [
-            ("without", without, self.published_without),
-            ("with", with, self.published_with),
-        ] {
+        for (what, measured, published) in
+            [("without", without, self.published_without), ("with", with, self.published_with)]
+        {
             assert!(
                 (three && what == "without") || near(measured, published),
                 "{}, {what}: {measured} s, published {published} s",
@@ -165,11 +164,7 @@ fn table(host: &str, cases: &[Case]) {
         let hosts = Settings::everything(rto);
         let _hosts = (rto != Duration::from_secs(1)).then(|| attach(&hosts, &cgroup).unwrap());
         let rto = rto.as_secs_f64();
-        let measure = || {
-            cases
-                .iter()
-                .map(|case| network.connect(case.loses).as_secs_f64())
-        };
+        let measure = || cases.iter().map(|case| network.connect(case.loses).as_secs_f64());
         let without: Vec<f64> = measure().collect();
         let side = if client { "-c" } else { "-s" };
         let engine = Engine::start(&network, host, &["-d", "200", "-r", "3", side, "-p", "80"]);
@@ -188,12 +183,7 @@ fn table(host: &str, cases: &[Case]) {
         for (n, case) in cases.iter().enumerate() {
             println!(
                 "| {rto} | {} | {:.2} → {:.2} | {:.3} | {:.3} | {:.3} |",
-                case.name,
-                case.published_without,
-                case.published_with,
-                without[n],
-                wire[n],
-                kernel[n]
+                case.name, case.published_without, case.published_with, without[n], wire[n], kernel[n]
             );
         }
         if rto == RTOS[0].as_secs_f64() {
@@ -207,11 +197,7 @@ fn table(host: &str, cases: &[Case]) {
                 [expected, expected]
             };
             for (what, measured, expected) in [
-                (
-                    "without",
-                    without[n],
-                    case.without.map(|timeouts| timeouts * rto),
-                ),
+                ("without", without[n], case.without.map(|timeouts| timeouts * rto)),
                 ("wire", wire[n], engines(case.wire)),
                 ("kernel", kernel[n], engines(case.kernel[number])),
             ] {
@@ -235,16 +221,9 @@ fn three_lost_syns_with_the_backoff_of_2009() {
     }
     let network = Network::with_rtt(RTT);
     network.set("client", "ipv4.tcp_syn_linear_timeouts", "0");
-    let _hosts = attach(
-        &Settings::everything(Duration::from_secs(3)),
-        &default_cgroup(),
-    );
+    let _hosts = attach(&Settings::everything(Duration::from_secs(3)), &default_cgroup());
     let without = network.connect(loses(3, 0)).as_secs_f64();
-    let engine = Engine::start(
-        &network,
-        "client",
-        &["-d", "200", "-r", "3", "-c", "-p", "80"],
-    );
+    let engine = Engine::start(&network, "client", &["-d", "200", "-r", "3", "-c", "-p", "80"]);
     let with = network.connect(loses(3, 0)).as_secs_f64();
     engine.stop();
     println!("| 3 | 3 SYN, backoff of 2009 | 21.02 → 0.73 | {without:.3} | {with:.3} |");

@@ -114,18 +114,12 @@ impl fmt::Display for Dialogue {
                 pages.objects,
                 pages.object
             ),
-            Script::Ssh(ssh) => write!(
-                f,
-                "{users} typists, mean gap {}, {} bytes and their echo",
-                Nanos(ssh.gap_ns),
-                ssh.packet
-            ),
-            Script::OnOff(on_off) => write!(
-                f,
-                "{users} on/off users, mean pause {}, {}",
-                Nanos(on_off.off_ns),
-                on_off.sizes
-            ),
+            Script::Ssh(ssh) => {
+                write!(f, "{users} typists, mean gap {}, {} bytes and their echo", Nanos(ssh.gap_ns), ssh.packet)
+            }
+            Script::OnOff(on_off) => {
+                write!(f, "{users} on/off users, mean pause {}, {}", Nanos(on_off.off_ns), on_off.sizes)
+            }
         }?;
         match self.service {
             Nanos::ZERO => Ok(()),
@@ -165,18 +159,14 @@ impl Scenario {
             };
             let link_rtt = self.link_rtt();
             let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
-            users.extend((0..dialogue.users).map(|number| {
-                UserPlan {
-                    workload: index,
-                    extra_rtt_ns: spread(rtt, number, dialogue.users)
-                        .saturating_sub(link_rtt)
-                        .0,
-                    seed: streams.member(index, number),
-                    end_ns: self.duration.0,
-                    service_ns: dialogue.service.0,
-                    mss: self.profile.mss,
-                    script: dialogue.script,
-                }
+            users.extend((0..dialogue.users).map(|number| UserPlan {
+                workload: index,
+                extra_rtt_ns: spread(rtt, number, dialogue.users).saturating_sub(link_rtt).0,
+                seed: streams.member(index, number),
+                end_ns: self.duration.0,
+                service_ns: dialogue.service.0,
+                mss: self.profile.mss,
+                script: dialogue.script,
             }));
         }
         users

@@ -105,9 +105,7 @@ impl User {
         };
         actions.push(Action::Note(Note {
             began_ns: since.0,
-            event: NoteEvent::Connected {
-                took_ns: now.saturating_since(since).0,
-            },
+            event: NoteEvent::Connected { took_ns: now.saturating_since(since).0 },
         }));
         self.link = Link::Open;
         self.asked = 0;
@@ -194,17 +192,11 @@ impl User {
             return;
         };
         let stage = running.stages.pop_front().unwrap_or_default();
-        let bytes = stage
-            .iter()
-            .fold(0_u64, |sum, one| sum.saturating_add(*one));
+        let bytes = stage.iter().fold(0_u64, |sum, one| sum.saturating_add(*one));
         running.bytes = running.bytes.saturating_add(bytes);
         self.asked = self.asked.saturating_add(bytes);
         running.complete_at = self.asked;
-        let request = |answer| Request {
-            bytes: self.script.request_bytes(),
-            answer,
-            service: self.service,
-        };
+        let request = |answer| Request { bytes: self.script.request_bytes(), answer, service: self.service };
         actions.push(Action::Ask(stage.into_iter().map(request).collect()));
     }
 
@@ -246,14 +238,8 @@ mod tests {
                 objects: LogNormal { median: 5, p90: 20 },
                 object: Pages::OBJECT,
             }),
-            Script::Ssh(Ssh {
-                gap_ns: 239_000_000,
-                packet: 36,
-            }),
-            Script::OnOff(OnOff {
-                sizes: Sizes::zipf(1.7, 6000),
-                off_ns: 1_000_000_000,
-            }),
+            Script::Ssh(Ssh { gap_ns: 239_000_000, packet: 36 }),
+            Script::OnOff(OnOff { sizes: Sizes::zipf(1.7, 6000), off_ns: 1_000_000_000 }),
         ]
     }
 
@@ -293,10 +279,7 @@ mod tests {
             if wake <= next {
                 user.wake(Instant(now), &mut actions);
             } else if let Some((_, event)) = due.pop_first() {
-                let (Event::Connected(of)
-                | Event::Asked(of, _)
-                | Event::Serve(of)
-                | Event::Answered(of, _)) = event;
+                let (Event::Connected(of) | Event::Asked(of, _) | Event::Serve(of) | Event::Answered(of, _)) = event;
                 if of != current {
                     continue;
                 }
@@ -410,26 +393,11 @@ mod tests {
         user.wake(begins, &mut actions);
         assert_eq!(actions, [Action::Connect]);
         actions.clear();
-        let request = |answer| Request {
-            bytes: 300,
-            answer,
-            service: Nanos::from_millis(5),
-        };
+        let request = |answer| Request { bytes: 300, answer, service: Nanos::from_millis(5) };
         user.connected(ms(10), &mut actions);
-        let note = |event| {
-            Action::Note(Note {
-                began_ns: begins.0,
-                event,
-            })
-        };
+        let note = |event| Action::Note(Note { began_ns: begins.0, event });
         let took_ns = 10_000_000;
-        assert_eq!(
-            actions,
-            [
-                note(NoteEvent::Connected { took_ns }),
-                Action::Ask(vec![request(1_000)])
-            ]
-        );
+        assert_eq!(actions, [note(NoteEvent::Connected { took_ns }), Action::Ask(vec![request(1_000)])]);
         actions.clear();
         user.received(ms(20), 999, &mut actions);
         assert_eq!(actions, []);
@@ -437,10 +405,7 @@ mod tests {
         assert_eq!(actions, [Action::Ask(vec![request(500); 3])]);
         actions.clear();
         user.received(ms(30), 2_500, &mut actions);
-        let event = NoteEvent::Completed {
-            took_ns: 30_000_000,
-            bytes: 2_500,
-        };
+        let event = NoteEvent::Completed { took_ns: 30_000_000, bytes: 2_500 };
         assert_eq!(actions, [note(event), Action::Close]);
         assert!(user.wake_at().unwrap() > ms(30));
     }
@@ -464,9 +429,6 @@ mod tests {
         assert_eq!(actions.len(), 2, "{actions:?}");
         let mut rest = Vec::new();
         user.finish(&mut rest);
-        assert!(
-            matches!(&rest[..], [Action::Note(note)] if note.event == NoteEvent::Unfinished),
-            "{rest:?}"
-        );
+        assert!(matches!(&rest[..], [Action::Note(note)] if note.event == NoteEvent::Unfinished), "{rest:?}");
     }
 }

@@ -26,12 +26,7 @@ pub(super) struct Detector {
 
 impl Default for Detector {
     fn default() -> Detector {
-        Detector {
-            threshold: FIRST_THRESHOLD,
-            last_trend: 0.0,
-            last_update: None,
-            over_since: None,
-        }
+        Detector { threshold: FIRST_THRESHOLD, last_trend: 0.0, last_update: None, over_since: None }
     }
 }
 

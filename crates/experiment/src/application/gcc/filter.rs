@@ -25,12 +25,7 @@ pub(super) struct Filter {
 
 impl Default for Filter {
     fn default() -> Filter {
-        Filter {
-            mean: 0.0,
-            error: FIRST_ERROR,
-            variance: FIRST_VARIANCE,
-            periods: VecDeque::with_capacity(HISTORY),
-        }
+        Filter { mean: 0.0, error: FIRST_ERROR, variance: FIRST_VARIANCE, periods: VecDeque::with_capacity(HISTORY) }
     }
 }
 
@@ -67,17 +62,11 @@ mod tests {
         let mut last = 0.0;
         for number in 0..300 {
             let delay_ms = if number % 2 == 0 { 4.0 } else { -4.0 };
-            last = filter.update(&Change {
-                departure_ms: 33.0,
-                delay_ms,
-            });
+            last = filter.update(&Change { departure_ms: 33.0, delay_ms });
         }
         assert!(last.abs() < 12.5, "{last}");
         for _ in 0..60 {
-            last = filter.update(&Change {
-                departure_ms: 33.0,
-                delay_ms: 3.0,
-            });
+            last = filter.update(&Change { departure_ms: 33.0, delay_ms: 3.0 });
         }
         assert!(last > 12.5, "{last}");
     }

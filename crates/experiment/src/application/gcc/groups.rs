@@ -32,11 +32,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Adds a packet; returns the difference between the last two complete groups if it begins a new one.
     pub(super) fn add(&mut self, now: Instant, sent: Instant) -> Option<Change> {
-        let begun = Group {
-            first_sent: sent,
-            last_sent: sent,
-            arrived: now,
-        };
+        let begun = Group { first_sent: sent, last_sent: sent, arrived: now };
         let Some(group) = &mut self.current else {
             self.current = Some(begun);
             return None;
@@ -57,10 +53,7 @@ impl Groups {
         let before = self.before.replace(complete)?;
         let between = |from: Instant, to: Instant| (to.0 as f64 - from.0 as f64) / 1e6;
         let departure_ms = between(before.last_sent, complete.last_sent);
-        Some(Change {
-            departure_ms,
-            delay_ms: between(before.arrived, complete.arrived) - departure_ms,
-        })
+        Some(Change { departure_ms, delay_ms: between(before.arrived, complete.arrived) - departure_ms })
     }
 }
 

@@ -90,10 +90,7 @@ mod tests {
     fn the_estimate_grows_until_the_delay_does_and_grows_back() {
         let estimates = through(|_| 2e6, 120);
         // 8 % a second from 300 kb/s.
-        assert!(
-            estimates[5] > 400e3 && estimates[5] < 500e3,
-            "{estimates:?}"
-        );
+        assert!(estimates[5] > 400e3 && estimates[5] < 500e3, "{estimates:?}");
         let settled = &estimates[60..];
         let mean = settled.iter().sum::<f64>() / settled.len() as f64;
         assert!(mean > 1.4e6 && mean < 2.1e6, "{mean} {estimates:?}");
@@ -106,10 +103,7 @@ mod tests {
         let estimates = through(rate, 150);
         assert!(estimates[58] > 1e6, "{estimates:?}");
         assert!(estimates[62] < 6e5, "{estimates:?}");
-        assert!(
-            estimates[66..89].iter().all(|rate| *rate < 7e5),
-            "{estimates:?}"
-        );
+        assert!(estimates[66..89].iter().all(|rate| *rate < 7e5), "{estimates:?}");
         assert!(estimates[140] > 1e6, "{estimates:?}");
     }
 }

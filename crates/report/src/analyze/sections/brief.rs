@@ -38,35 +38,23 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
         let lost = share_of(o.with_loss, o.answered);
         fact("with handshake loss", format!("{lost} of those answered"));
         let mean = w.loss_mean_s.map_or(NONE.to_owned(), time);
-        fact(
-            "waited for it",
-            format!("{}, {mean} on average", time(w.loss_s)),
-        );
+        fact("waited for it", format!("{}, {mean} on average", time(w.loss_s)));
     }
     if w.failed_s > 0.0 {
         fact("failed attempts", format!("waited {}", time(w.failed_s)));
     }
     let rtt = &analysis.handshakes.rtt_s.both;
     if let (Some(p50), Some(p95)) = (rtt.p50, rtt.p95) {
-        fact(
-            "round-trip time",
-            format!("median {}, p95 {}", time(p50), time(p95)),
-        );
+        fact("round-trip time", format!("median {}, p95 {}", time(p50), time(p95)));
     }
-    Section::new("attempts", "Connection attempts")
-        .facts(facts)
-        .unless_empty()
+    Section::new("attempts", "Connection attempts").facts(facts).unless_empty()
 }
 
 /// Size of the capture and its start.
 fn capture(analysis: &Analysis) -> String {
     let packets = analysis.captures.iter().map(|c| c.packets).sum();
     let on_the_wire = analysis.captures.iter().map(|c| c.wire_bytes).sum();
-    let mut parts = vec![
-        plural(packets, "packet", "packets"),
-        bytes(on_the_wire),
-        time(analysis.duration_s),
-    ];
+    let mut parts = vec![plural(packets, "packet", "packets"), bytes(on_the_wire), time(analysis.duration_s)];
     parts.extend(super::begin(analysis).map(|begin| format!("from {begin}")));
     parts.join(", ")
 }

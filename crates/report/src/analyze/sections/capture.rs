@@ -18,19 +18,12 @@ pub(super) fn closes(analysis: &Analysis) -> Option<Section> {
     ];
     let all = ways.iter().map(|(_, n)| n).sum();
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
-    let mut table = Table::new([
-        Head::words("connections"),
-        Head::new("count", ""),
-        Head::new("%", ""),
-    ]);
+    let mut table = Table::new([Head::words("connections"), Head::new("count", ""), Head::new("%", "")]);
     for (name, n) in ways.into_iter().filter(|(_, n)| *n > 0) {
         let cells = vec![Cell::count(n), Cell::Text(percents.show(share(n, all)))];
         table.row(Row::new(name, cells));
     }
-    Section::new("closes", "How connections ended")
-        .narrow()
-        .table(table)
-        .unless_empty()
+    Section::new("closes", "How connections ended").narrow().table(table).unless_empty()
 }
 
 pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
@@ -62,16 +55,8 @@ pub(super) fn capture(analysis: &Analysis) -> Option<Section> {
     if analysis.duration_s > 0.0 {
         fact("lasts", time(analysis.duration_s));
     }
-    fact(
-        "made by",
-        format!(
-            "gentle {}, results schema {}",
-            analysis.gentle, analysis.version
-        ),
-    );
-    Section::new("capture", "Capture")
-        .facts(facts)
-        .unless_empty()
+    fact("made by", format!("gentle {}, results schema {}", analysis.gentle, analysis.version));
+    Section::new("capture", "Capture").facts(facts).unless_empty()
 }
 
 /// Interfaces with packets, the first ones if they are many.
@@ -107,11 +92,7 @@ pub(super) fn limits(analysis: &Analysis) -> Option<Section> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     if l.retired_idle > 0 {
-        let value = format!(
-            "{} after {} without a packet",
-            count(l.retired_idle),
-            time(l.idle_timeout_s)
-        );
+        let value = format!("{} after {} without a packet", count(l.retired_idle), time(l.idle_timeout_s));
         fact("forgotten", value);
     }
     if l.retired_memory > 0 {
@@ -123,10 +104,7 @@ pub(super) fn limits(analysis: &Analysis) -> Option<Section> {
         fact("forgotten early", value);
     }
     if l.judged_early > 0 {
-        let value = format!(
-            "{} by the SYN-flood filter, because of the memory limit",
-            count(l.judged_early)
-        );
+        let value = format!("{} by the SYN-flood filter, because of the memory limit", count(l.judged_early));
         fact("classified early", value);
     }
     Section::new("limits", "Limits").facts(facts).unless_empty()
@@ -135,10 +113,7 @@ pub(super) fn limits(analysis: &Analysis) -> Option<Section> {
 pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
     let mut notes = Vec::new();
     if analysis.interrupted {
-        notes.push(
-            "The analysis was stopped early: the numbers cover the packets read until then."
-                .to_owned(),
-        );
+        notes.push("The analysis was stopped early: the numbers cover the packets read until then.".to_owned());
     }
     if analysis.anonymized {
         notes.push("Addresses are anonymised; common prefixes are preserved.".to_owned());
@@ -152,8 +127,6 @@ pub(super) fn notes(analysis: &Analysis) -> Vec<String> {
 
 fn by_kind(kinds: &BTreeMap<&'static str, u64>) -> String {
     let kinds = kinds.iter().filter(|(_, n)| **n > 0);
-    let kinds: Vec<String> = kinds
-        .map(|(kind, n)| format!("{kind} {}", count(*n)))
-        .collect();
+    let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{kind} {}", count(*n))).collect();
     kinds.join(", ")
 }

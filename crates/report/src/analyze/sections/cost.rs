@@ -26,17 +26,9 @@ pub(super) fn cost(analysis: &Analysis) -> Option<Section> {
     if let Some(wait) = cost.expected_wait_like_data_s {
         fact("if lost like data", time(wait));
     }
-    let shares: Vec<_> = cost
-        .sizes
-        .iter()
-        .flat_map(|size| [size.expected_share, size.measured_share])
-        .collect();
+    let shares: Vec<_> = cost.sizes.iter().flat_map(|size| [size.expected_share, size.measured_share]).collect();
     let scale = Scale::of(Quantity::Share, shares.into_iter());
-    let times: Vec<_> = cost
-        .sizes
-        .iter()
-        .map(|size| vec![(Some(size.response_s), None)])
-        .collect();
+    let times: Vec<_> = cost.sizes.iter().map(|size| vec![(Some(size.response_s), None)]).collect();
     let (unit, times) = numbers(Quantity::Time, &times);
     let mut table = Table::new([
         Head::words("segments"),
@@ -68,11 +60,7 @@ fn initial_rto(rto: &InitialRto) -> String {
         0 => "",
         _ => ", linear at first",
     };
-    format!(
-        "{}{linear} ({})",
-        interval(rto.initial_rto_s),
-        percent(rto.share)
-    )
+    format!("{}{linear} ({})", interval(rto.initial_rto_s), percent(rto.share))
 }
 
 /// Mean with its confidence interval, `24.1 ms ±1.2 ms`.

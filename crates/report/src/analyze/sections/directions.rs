@@ -22,11 +22,7 @@ const CHARTS: &[Chart] = &[
 ];
 
 pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
-    let seen: Vec<&Direction> = analysis
-        .directions
-        .iter()
-        .filter(|d| d.packets > 0)
-        .collect();
+    let seen: Vec<&Direction> = analysis.directions.iter().filter(|d| d.packets > 0).collect();
     if seen.is_empty() {
         return None;
     }
@@ -41,20 +37,12 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
     plain("mean rate", &|d| throughput(d.rate_bps));
     if seen.iter().any(|d| d.capacity_bps.is_some()) {
         let given = seen.iter().any(|d| d.capacity_given);
-        let name = if given {
-            "rate of the link"
-        } else {
-            "highest rate over a second"
-        };
+        let name = if given { "rate of the link" } else { "highest rate over a second" };
         plain(name, &|d| d.capacity_bps.map_or(String::new(), throughput));
     }
-    let lossy = seen
-        .iter()
-        .any(|d| d.packet_retransmission_probability > Some(0.0));
+    let lossy = seen.iter().any(|d| d.packet_retransmission_probability > Some(0.0));
     let mut measured = |quantity: Quantity, lines: &[(&str, Read)]| {
-        let values = lines
-            .iter()
-            .map(|(_, of)| seen.iter().map(|d| of(d)).collect());
+        let values = lines.iter().map(|(_, of)| seen.iter().map(|d| of(d)).collect());
         let values: Vec<Vec<Value>> = values.collect();
         let (unit, rows) = numbers(quantity, &values);
         for (((name, _), values), cells) in lines.iter().zip(values).zip(rows) {
@@ -63,19 +51,10 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Section> {
             }
         }
     };
-    measured(
-        Quantity::Share,
-        &[("utilisation", |d| (d.utilization, None))],
-    );
+    measured(Quantity::Share, &[("utilisation", |d| (d.utilization, None))]);
     measured(Quantity::Share, &[("segments retransmitted", packets)]);
     if lossy {
-        measured(
-            Quantity::Share,
-            &[
-                ("SYNs, SYN/ACKs among them", syn_share),
-                ("SYNs, SYN/ACKs retransmitted", syns),
-            ],
-        );
+        measured(Quantity::Share, &[("SYNs, SYN/ACKs among them", syn_share), ("SYNs, SYN/ACKs retransmitted", syns)]);
         measured(
             Quantity::Time,
             &[
@@ -102,35 +81,21 @@ pub(super) fn filters(analysis: &Analysis) -> Option<Section> {
     if filters.iter().all(|f| f.removed_connections == 0) {
         return None;
     }
-    let mut removed = Table::new([
-        Head::words("filter"),
-        Head::new("connections", "removed"),
-        Head::new("connections", "remaining"),
-    ]);
+    let mut removed =
+        Table::new([Head::words("filter"), Head::new("connections", "removed"), Head::new("connections", "remaining")]);
     for filter in filters {
-        let cells = vec![
-            Cell::count(filter.removed_connections),
-            Cell::count(filter.connections),
-        ];
+        let cells = vec![Cell::count(filter.removed_connections), Cell::count(filter.connections)];
         let mut about = filter.description.clone();
         if let Some(addresses) = filter.removed_addresses.filter(|&n| n > 0) {
             about += &format!("; {}", plural(addresses, "address", "addresses"));
             if !filter.examples.is_empty() {
-                let more = if (filter.examples.len() as u64) < addresses {
-                    ", …"
-                } else {
-                    ""
-                };
+                let more = if (filter.examples.len() as u64) < addresses { ", …" } else { "" };
                 about += &format!(": {}{more}", filter.examples.join(", "));
             }
         }
         removed.row(Row::new(filter.name, cells).about(&about));
     }
-    Some(
-        Section::new("filters", "Filters")
-            .table(removed)
-            .table(after_filters(analysis)),
-    )
+    Some(Section::new("filters", "Filters").table(removed).table(after_filters(analysis)))
 }
 
 /// Metrics after each filter that changed them. `directions` shows them after the 45 s filter.
@@ -138,34 +103,14 @@ fn after_filters(analysis: &Analysis) -> Table {
     let filters = &analysis.filters;
     let mut lines = Vec::new();
     for (i, filter) in filters.iter().enumerate() {
-        let last_of_its_kind = filters
-            .get(i + 1)
-            .is_some_and(|next| next.removed_connections > 0);
+        let last_of_its_kind = filters.get(i + 1).is_some_and(|next| next.removed_connections > 0);
         if filter.removed_connections > 0 || last_of_its_kind {
-            lines.extend(
-                filter
-                    .directions
-                    .iter()
-                    .filter(|d| d.packets > 0)
-                    .map(|d| (filter.name, d)),
-            );
+            lines.extend(filter.directions.iter().filter(|d| d.packets > 0).map(|d| (filter.name, d)));
         }
     }
     const COLUMNS: [Group; 2] = [
-        (
-            "rtx",
-            Quantity::Share,
-            &[("all", packets), ("SYN share", syn_share), ("SYN", syns)],
-        ),
-        (
-            "delay",
-            Quantity::Time,
-            &[
-                ("all", delay_all),
-                ("with", delay_with),
-                ("without", delay_without),
-            ],
-        ),
+        ("rtx", Quantity::Share, &[("all", packets), ("SYN share", syn_share), ("SYN", syns)]),
+        ("delay", Quantity::Time, &[("all", delay_all), ("with", delay_with), ("without", delay_without)]),
     ];
     let mut heads = vec![Head::words("after filter")];
     let mut columns: Vec<std::vec::IntoIter<Cell>> = Vec::new();
@@ -175,11 +120,7 @@ fn after_filters(analysis: &Analysis) -> Table {
             lines.iter().map(bare).collect()
         });
         let (unit, cells) = numbers(quantity, &values.collect::<Vec<_>>());
-        heads.extend(
-            details
-                .iter()
-                .map(|(detail, _)| Head::new(subject, format!("{detail} {unit}"))),
-        );
+        heads.extend(details.iter().map(|(detail, _)| Head::new(subject, format!("{detail} {unit}"))));
         columns.extend(cells.into_iter().map(Vec::into_iter));
     }
     let mut table = Table::new(heads);

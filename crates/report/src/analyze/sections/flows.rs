@@ -5,7 +5,5 @@ use gentle_trace::results::Analysis;
 
 pub(super) fn flows(analysis: &Analysis) -> Option<Section> {
     let flows = analysis.flows.as_ref()?;
-    Section::new("flows", "Flows to replay")
-        .list(&flows.in_words)
-        .unless_empty()
+    Section::new("flows", "Flows to replay").list(&flows.in_words).unless_empty()
 }

@@ -36,20 +36,13 @@ pub(super) fn intervals(analysis: &Analysis) -> Option<Section> {
         (0, _) => &CHARTS[1..],
         _ => CHARTS,
     };
-    let mut series = Table::new([
-        Head::words("backoff series"),
-        Head::words("of"),
-        Head::new("count", ""),
-    ]);
+    let mut series = Table::new([Head::words("backoff series"), Head::words("of"), Head::new("count", "")]);
     for s in i.series.iter().filter(|s| s.count > 0) {
         let of = match s.segment {
             "synack" => "SYN/ACK",
             _ => "SYN",
         };
-        series.row(Row::new(
-            &s.label,
-            vec![Cell::text(of), Cell::count(s.count)],
-        ));
+        series.row(Row::new(&s.label, vec![Cell::text(of), Cell::count(s.count)]));
     }
     Some(
         Section::new("intervals", "Time between duplicates")
@@ -75,11 +68,8 @@ fn histogram(segment: &str, histogram: &IntervalHistogram) -> Table {
     let ranges = ranges(histogram);
     let most = ranges.iter().map(|range| range.count).max().unwrap_or(0);
     for range in ranges {
-        let standard: Vec<String> = range
-            .standard
-            .iter()
-            .map(|(s, n)| format!("{}: {}", interval(*s), count(*n)))
-            .collect();
+        let standard: Vec<String> =
+            range.standard.iter().map(|(s, n)| format!("{}: {}", interval(*s), count(*n))).collect();
         let cells = vec![
             Cell::count(range.count),
             Cell::Bar(range.count as f64 / most as f64),

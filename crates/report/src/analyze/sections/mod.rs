@@ -44,15 +44,11 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
-    [
-        brief::attempts(analysis),
-        top::worst(analysis),
-        flows::flows(analysis),
-    ]
-    .into_iter()
-    .flatten()
-    .map(Section::explained)
-    .collect()
+    [brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
+        .into_iter()
+        .flatten()
+        .map(Section::explained)
+        .collect()
 }
 
 /// Caveats for the numbers, and problems with the files.

@@ -7,12 +7,11 @@ use gentle_trace::results::{Analysis, OtherHandshakes};
 
 pub(super) fn others(analysis: &Analysis) -> Option<Section> {
     let o = &analysis.other_protocols;
-    let present: Vec<(&str, &OtherHandshakes)> =
-        [("QUIC", &o.quic), ("SCTP", &o.sctp), ("DCCP", &o.dccp)]
-            .into_iter()
-            .filter_map(|(name, found)| Some((name, found.as_ref()?)))
-            .filter(|(_, found)| found.attempts > 0)
-            .collect();
+    let present: Vec<(&str, &OtherHandshakes)> = [("QUIC", &o.quic), ("SCTP", &o.sctp), ("DCCP", &o.dccp)]
+        .into_iter()
+        .filter_map(|(name, found)| Some((name, found.as_ref()?)))
+        .filter(|(_, found)| found.attempts > 0)
+        .collect();
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
     let rtts = round_trips(present.iter().map(|(name, found)| (*name, found.rtt_s)));
     let mut table = Table::new([
@@ -46,11 +45,8 @@ pub(super) fn others(analysis: &Analysis) -> Option<Section> {
             facts.push((format!("{name} retransmitted"), sent_again.join(", ")));
         }
         if !found.versions.is_empty() {
-            let versions: Vec<String> = found
-                .versions
-                .iter()
-                .map(|(version, n)| counted(*n, found.attempts, version, version))
-                .collect();
+            let versions: Vec<String> =
+                found.versions.iter().map(|(version, n)| counted(*n, found.attempts, version, version)).collect();
             facts.push((format!("{name} versions"), versions.join(", ")));
         }
     }

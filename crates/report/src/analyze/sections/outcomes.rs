@@ -12,11 +12,7 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
         return None;
     }
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
-    let mut table = Table::new([
-        Head::words("attempts"),
-        Head::new("count", ""),
-        Head::new("% of attempts", ""),
-    ]);
+    let mut table = Table::new([Head::words("attempts"), Head::new("count", ""), Head::new("% of attempts", "")]);
     let mut line = |depth: usize, name: &str, n: u64| {
         if depth == 0 || n > 0 {
             let share = percents.show(share(n, attempts));
@@ -55,10 +51,7 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
         line(0, "seen twice (NAT)", o.seen_twice);
     }
     let r = &o.repeats;
-    let mut repeats = Table::new([
-        Head::words("SYNs and SYN/ACKs retransmitted because"),
-        Head::new("count", ""),
-    ]);
+    let mut repeats = Table::new([Head::words("SYNs and SYN/ACKs retransmitted because"), Head::new("count", "")]);
     for (name, n) in [
         ("the packet or its answer was lost", r.lost),
         ("the answer was late", r.late),
@@ -92,11 +85,5 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     if o.held_s > 0.0 {
         facts.push(("held up, by timestamps".to_owned(), time(o.held_s)));
     }
-    Some(
-        Section::new("outcomes", "Outcomes of the attempts")
-            .narrow()
-            .table(table)
-            .table(repeats)
-            .facts(facts),
-    )
+    Some(Section::new("outcomes", "Outcomes of the attempts").narrow().table(table).table(repeats).facts(facts))
 }

@@ -31,11 +31,8 @@ pub(super) fn worst(analysis: &Analysis) -> Option<Section> {
 /// First `most` entries with losses, each with a bar for the time lost and a display filter for its retransmissions; no
 /// filters if the addresses were replaced.
 fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> Table {
-    let entries: Vec<&TopEntry> = entries
-        .iter()
-        .filter(|e| e.with_loss > 0 || e.time_lost_s > 0.0 || e.failed_s > 0.0)
-        .take(most)
-        .collect();
+    let entries: Vec<&TopEntry> =
+        entries.iter().filter(|e| e.with_loss > 0 || e.time_lost_s > 0.0 || e.failed_s > 0.0).take(most).collect();
     let times = |of: fn(&TopEntry) -> f64| {
         let values = entries.iter().map(|e| (Some(of(e)), None)).collect();
         let (unit, columns) = numbers(Quantity::Time, &[values]);
@@ -46,10 +43,7 @@ fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> T
     let longest = entries.iter().map(|e| e.time_lost_s).fold(0.0, f64::max);
     let filters: Vec<Option<String>> = match analysis.anonymized {
         true => vec![None; entries.len()],
-        false => entries
-            .iter()
-            .map(|e| repeated_handshakes(&e.name))
-            .collect(),
+        false => entries.iter().map(|e| repeated_handshakes(&e.name)).collect(),
     };
     let filtered = filters.iter().any(Option::is_some);
     let mut heads = vec![
@@ -67,11 +61,7 @@ fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> T
     let mut table = Table::new(heads);
     for (e, filter) in entries.iter().zip(filters) {
         let mut cells: Vec<Cell> = lost.next().into_iter().collect();
-        cells.push(Cell::Bar(if longest > 0.0 {
-            e.time_lost_s / longest
-        } else {
-            0.0
-        }));
+        cells.push(Cell::Bar(if longest > 0.0 { e.time_lost_s / longest } else { 0.0 }));
         cells.extend([e.attempts, e.with_loss, e.failures].map(Cell::count));
         cells.extend(vain.next());
         if filtered {

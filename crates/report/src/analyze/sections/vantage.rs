@@ -18,11 +18,7 @@ pub(super) fn vantage(analysis: &Analysis) -> Option<Section> {
     };
     let known = if v.given { "given" } else { "inferred" };
     let mut facts = vec![("capture point".to_owned(), format!("{place} ({known})"))];
-    facts.extend(
-        v.evidence
-            .iter()
-            .map(|e| ("evidence".to_owned(), e.clone())),
-    );
+    facts.extend(v.evidence.iter().map(|e| ("evidence".to_owned(), e.clone())));
     if h.duplicate_syn > 0 {
         let seen = format!(
             "{} before any SYN/ACK was seen, {} after one",
@@ -38,13 +34,8 @@ pub(super) fn vantage(analysis: &Analysis) -> Option<Section> {
             plural(v.synack_before_ack, "duplicate", "duplicates"),
             count(v.synack_after_ack)
         );
-        facts.push((
-            "a duplicate SYN/ACK".to_owned(),
-            v.duplicate_synack_means.clone(),
-        ));
+        facts.push(("a duplicate SYN/ACK".to_owned(), v.duplicate_synack_means.clone()));
         facts.push(("seen".to_owned(), seen));
     }
-    Section::new("vantage", "Vantage point")
-        .facts(facts)
-        .unless_empty()
+    Section::new("vantage", "Vantage point").facts(facts).unless_empty()
 }

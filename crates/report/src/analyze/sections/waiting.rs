@@ -29,10 +29,7 @@ pub(super) fn waiting(analysis: &Analysis) -> Option<Section> {
     if lost(w.failed_s) {
         fact("failed attempts", format!("waited {}", time(w.failed_s)));
     }
-    Section::new("waiting", "Time spent waiting for retransmissions")
-        .narrow()
-        .facts(facts)
-        .unless_empty()
+    Section::new("waiting", "Time spent waiting for retransmissions").narrow().facts(facts).unless_empty()
 }
 
 pub(super) fn retransmissions(analysis: &Analysis) -> Option<Section> {
@@ -47,33 +44,15 @@ pub(super) fn retransmissions(analysis: &Analysis) -> Option<Section> {
     if kinds.iter().all(|(_, _, n)| *n == 0) {
         return None;
     }
-    let shares: Vec<_> = kinds
-        .iter()
-        .map(|(_, _, n)| share(*n, r.data_segments))
-        .collect();
+    let shares: Vec<_> = kinds.iter().map(|(_, _, n)| share(*n, r.data_segments)).collect();
     let scale = Scale::of(Quantity::Share, shares.iter().copied().flatten());
-    let mut table = Table::new([
-        Head::words("segments with data or FIN"),
-        Head::new("count", ""),
-        Head::new("%", ""),
-    ]);
-    table.row(Row::new(
-        "all",
-        vec![Cell::count(r.data_segments), Cell::none()],
-    ));
-    for ((depth, name, n), share) in kinds
-        .into_iter()
-        .zip(shares)
-        .filter(|((_, _, n), _)| *n > 0)
-    {
+    let mut table = Table::new([Head::words("segments with data or FIN"), Head::new("count", ""), Head::new("%", "")]);
+    table.row(Row::new("all", vec![Cell::count(r.data_segments), Cell::none()]));
+    for ((depth, name, n), share) in kinds.into_iter().zip(shares).filter(|((_, _, n), _)| *n > 0) {
         let cells = vec![Cell::count(n), Cell::Text(scale.show(share))];
         table.row(Row::new(name, cells).depth(depth));
     }
-    Some(
-        Section::new("retransmissions", "Data retransmissions")
-            .narrow()
-            .table(table),
-    )
+    Some(Section::new("retransmissions", "Data retransmissions").narrow().table(table))
 }
 
 /// Timeline, as a chart only: a table would be long and not informative.

@@ -6,20 +6,10 @@ use gentle_trace::results::OtherHandshakes;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const BOOK: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../docs/analyze-json.md"
-));
+const BOOK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyze-json.md"));
 
 /// Maps whose keys are data, not fields.
-const MAPS: [&str; 6] = [
-    "skipped",
-    "other",
-    "tunnels",
-    "evidence",
-    "retransmissions",
-    "versions",
-];
+const MAPS: [&str; 6] = ["skipped", "other", "tunnels", "evidence", "retransmissions", "versions"];
 
 /// Collects the keys of all objects.
 fn keys(json: &Value, into: &mut BTreeSet<String>) {
@@ -28,8 +18,7 @@ fn keys(json: &Value, into: &mut BTreeSet<String>) {
         Value::Object(fields) => {
             for (key, value) in fields {
                 into.insert(key.clone());
-                let counts =
-                    |value: &Value| value.as_object().is_some_and(|o| !o.contains_key("probes"));
+                let counts = |value: &Value| value.as_object().is_some_and(|o| !o.contains_key("probes"));
                 if !(MAPS.contains(&key.as_str()) && counts(value)) {
                     keys(value, into);
                 }
@@ -62,10 +51,7 @@ fn documented() -> BTreeSet<String> {
 fn every_field_is_in_the_book() {
     let emitted = emitted();
     assert!(emitted.len() > 100, "{emitted:?}");
-    let missing: Vec<&String> = emitted
-        .iter()
-        .filter(|key| !BOOK.contains(&format!("`{key}`")))
-        .collect();
+    let missing: Vec<&String> = emitted.iter().filter(|key| !BOOK.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "docs/analyze-json.md lacks {missing:?}");
 }
 
@@ -73,10 +59,7 @@ fn every_field_is_in_the_book() {
 fn every_field_of_the_book_exists() {
     let mut known = emitted();
     known.extend(COLUMNS.iter().map(|column| column.name.to_owned()));
-    let unknown: Vec<String> = documented()
-        .into_iter()
-        .filter(|name| !known.contains(name))
-        .collect();
+    let unknown: Vec<String> = documented().into_iter().filter(|name| !known.contains(name)).collect();
     assert!(unknown.is_empty(), "docs/analyze-json.md has {unknown:?}");
 }
 
@@ -87,9 +70,7 @@ fn the_columns_of_connections_are_in_the_book() {
     for column in COLUMNS {
         table += &format!("| `{}` | {} |\n", column.name, column.about);
     }
-    let (text, written) = BOOK
-        .split_once("| column | meaning |")
-        .unwrap_or((BOOK, ""));
+    let (text, written) = BOOK.split_once("| column | meaning |").unwrap_or((BOOK, ""));
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyze-json.md");
         std::fs::write(path, format!("{text}{table}")).unwrap();

@@ -1,12 +1,11 @@
 //! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, Direction, DirectionBy,
-    DroppedFor, ExpectedCost, Filter, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin,
-    IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols,
-    Outcomes, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions,
-    SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning,
-    TrustWarningKind, Vantage, Waiting,
+    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, Direction, DirectionBy, DroppedFor,
+    ExpectedCost, Filter, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin, IntervalHistogram, Intervals,
+    Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
+    RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top,
+    TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting,
 };
 use std::collections::BTreeMap;
 
@@ -24,7 +23,8 @@ pub(crate) fn rich() -> Analysis {
         ],
         warnings: vec![TrustWarning {
             kind: TrustWarningKind::DroppedByCapture,
-            sentence: "The capture lacks packets: 812 of 5,413,150 packets (0.02 %) were dropped while capturing.".to_owned(),
+            sentence: "The capture lacks packets: 812 of 5,413,150 packets (0.02 %) were dropped while capturing."
+                .to_owned(),
             evidence: BTreeMap::from([("packets", 812.0), ("of", 5_413_150.0), ("share", 0.000_15)]),
         }],
         captures: vec![
@@ -38,7 +38,10 @@ pub(crate) fn rich() -> Analysis {
                 other: BTreeMap::from([("udp", 289_010), ("sctp", 512), ("other", 14_488)]),
                 tunnels: BTreeMap::from([("GRE", 12_001)]),
                 interfaces: Vec::new(),
-                warnings: vec!["monday.pcapng.zst: at byte 3901223004: expected a block, found the end of the file after 12 bytes".to_owned()],
+                warnings: vec![
+                    "monday.pcapng.zst: at byte 3901223004: expected a block, found the end of the file after 12 bytes"
+                        .to_owned(),
+                ],
             },
             capture("tuesday.pcap", 12_004),
         ],
@@ -111,10 +114,7 @@ pub(crate) fn rich() -> Analysis {
             }),
             prefixes: list(6, |i| format!("203.0.{}.0/24", 100 + i)),
         },
-        timeline: Timeline {
-            bin_s: 10.0,
-            bins: (0..180).filter(|i| !(96..102).contains(i)).map(moment).collect(),
-        },
+        timeline: Timeline { bin_s: 10.0, bins: (0..180).filter(|i| !(96..102).contains(i)).map(moment).collect() },
         other_protocols: OtherProtocols {
             quic: Some(OtherHandshakes {
                 attempts: 9_120,
@@ -125,20 +125,10 @@ pub(crate) fn rich() -> Analysis {
                 rtt_s: quantiles(0.029),
                 versions: BTreeMap::from([("v1".to_owned(), 9_011), ("v2".to_owned(), 109)]),
             }),
-            sctp: Some(OtherHandshakes {
-                attempts: 4,
-                successes: 4,
-                ..OtherHandshakes::default()
-            }),
+            sctp: Some(OtherHandshakes { attempts: 4, successes: 4, ..OtherHandshakes::default() }),
             dccp: None,
         },
-        closes: Closes {
-            fin: 41_220,
-            rst: 3_914,
-            silent: 1_411,
-            open: 557,
-            never_established: 1_108,
-        },
+        closes: Closes { fin: 41_220, rst: 3_914, silent: 1_411, open: 557, never_established: 1_108 },
         limits: Limits {
             idle_timeout_s: 900.0,
             memory_limit_bytes: 2_147_483_648,
@@ -151,8 +141,7 @@ pub(crate) fn rich() -> Analysis {
         },
         flows: Some(Flows {
             in_words: vec![
-                "40,212 of 48,210 connections can be replayed, with 91 % of the TCP payload."
-                    .to_owned(),
+                "40,212 of 48,210 connections can be replayed, with 91 % of the TCP payload.".to_owned(),
                 "Left out: 120 without a SYN in the capture, 7,878 without data.".to_owned(),
             ],
             ..Flows::default()
@@ -187,32 +176,12 @@ pub(crate) fn healthy() -> Analysis {
             },
             ..Handshakes::default()
         },
-        outcomes: Outcomes {
-            answered: 84,
-            completed: 84,
-            loss: Some(0.0),
-            ..Outcomes::default()
-        },
-        directions: vec![
-            lossless.clone(),
-            Direction {
-                name: "to initiator".to_owned(),
-                packets: 1_310,
-                ..lossless
-            },
-        ],
-        retransmissions: Retransmissions {
-            data_segments: 1_420,
-            ..Retransmissions::default()
-        },
+        outcomes: Outcomes { answered: 84, completed: 84, loss: Some(0.0), ..Outcomes::default() },
+        directions: vec![lossless.clone(), Direction { name: "to initiator".to_owned(), packets: 1_310, ..lossless }],
+        retransmissions: Retransmissions { data_segments: 1_420, ..Retransmissions::default() },
         filters: filters()
             .into_iter()
-            .map(|filter| Filter {
-                removed_connections: 0,
-                removed_addresses: None,
-                examples: Vec::new(),
-                ..filter
-            })
+            .map(|filter| Filter { removed_connections: 0, removed_addresses: None, examples: Vec::new(), ..filter })
             .collect(),
         top: Top {
             servers: vec![TopEntry {
@@ -226,11 +195,7 @@ pub(crate) fn healthy() -> Analysis {
             }],
             ..Top::default()
         },
-        closes: Closes {
-            fin: 80,
-            open: 4,
-            ..Closes::default()
-        },
+        closes: Closes { fin: 80, open: 4, ..Closes::default() },
         ..empty()
     }
 }
@@ -238,9 +203,7 @@ pub(crate) fn healthy() -> Analysis {
 /// Capture without TCP.
 pub(crate) fn without_tcp() -> Analysis {
     Analysis {
-        verdict: vec![
-            "This capture has no TCP: 1,204 packets, all of them UDP or other.".to_owned(),
-        ],
+        verdict: vec!["This capture has no TCP: 1,204 packets, all of them UDP or other.".to_owned()],
         captures: vec![Capture {
             tcp_segments: 0,
             other: BTreeMap::from([("udp", 1_200), ("other", 4)]),
@@ -264,11 +227,7 @@ pub(crate) fn hostile() -> Analysis {
     capture.path = HOSTILE.to_owned();
     capture.format = HOSTILE.to_owned();
     capture.warnings = vec![HOSTILE.to_owned()];
-    for list in [
-        &mut analysis.top.servers,
-        &mut analysis.top.clients,
-        &mut analysis.top.prefixes,
-    ] {
+    for list in [&mut analysis.top.servers, &mut analysis.top.clients, &mut analysis.top.prefixes] {
         list[0].name = HOSTILE.to_owned();
     }
     for direction in &mut analysis.directions {
@@ -328,11 +287,7 @@ fn empty() -> Analysis {
 }
 
 fn expected_cost() -> ExpectedCost {
-    let wait = |n: u64, mean: f64| MeanOf {
-        n,
-        mean: Some(mean),
-        ci95: Some(0.06 * mean),
-    };
+    let wait = |n: u64, mean: f64| MeanOf { n, mean: Some(mean), ci95: Some(0.06 * mean) };
     let size = |min_segments: u64, max_segments: Option<u64>, n: u64, response_s: f64| CostOfSize {
         min_segments,
         max_segments,
@@ -348,16 +303,8 @@ fn expected_cost() -> ExpectedCost {
         packet_loss: Some(0.0115),
         rtt_s: Some(0.0493),
         initial_rtos: vec![
-            InitialRto {
-                initial_rto_s: 1.0,
-                linear: 4,
-                share: 0.88,
-            },
-            InitialRto {
-                initial_rto_s: 3.0,
-                linear: 0,
-                share: 0.12,
-            },
+            InitialRto { initial_rto_s: 1.0, linear: 4, share: 0.88 },
+            InitialRto { initial_rto_s: 3.0, linear: 0, share: 0.12 },
         ],
         unknown_rto: 14,
         initial_window: 10.0,
@@ -365,11 +312,7 @@ fn expected_cost() -> ExpectedCost {
         expected_wait_s: Some(0.0203),
         measured_wait_s: wait(47_102, 0.0213),
         expected_wait_like_data_s: Some(0.0288),
-        sizes: vec![
-            size(1, Some(3), 31_204, 0.148),
-            size(11, Some(100), 9_118, 0.251),
-            size(1_001, None, 310, 13.9),
-        ],
+        sizes: vec![size(1, Some(3), 31_204, 0.148), size(11, Some(100), 9_118, 0.251), size(1_001, None, 310, 13.9)],
         not_computed: Vec::new(),
     }
 }
@@ -378,10 +321,7 @@ fn outcomes() -> Outcomes {
     let apart = |attempts: u64, parties: u64, name: &str| AttemptGroup {
         attempts,
         parties,
-        most: vec![NamedParty {
-            name: name.to_owned(),
-            attempts: attempts - parties + 1,
-        }],
+        most: vec![NamedParty { name: name.to_owned(), attempts: attempts - parties + 1 }],
     };
     Outcomes {
         answered: 47_168,
@@ -404,11 +344,7 @@ fn outcomes() -> Outcomes {
         held_s: 8.2,
         reset: apart(12, 2, "192.0.2.12:443"),
         abandoned: apart(9, 1, "192.0.2.13:443"),
-        dropped_for: vec![DroppedFor {
-            name: "mptcp",
-            attempts: 4,
-            waited_s: 12.1,
-        }],
+        dropped_for: vec![DroppedFor { name: "mptcp", attempts: 4, waited_s: 12.1 }],
         swallowed: apart(40, 3, "192.0.2.7:443"),
         dead: apart(200, 2, "192.0.2.250:8080"),
         refused: apart(302, 9, "192.0.2.9:22"),
@@ -488,11 +424,7 @@ fn direction(name: &str, packets: u64, utilization: f64, factor: f64) -> Directi
 }
 
 fn delay(all: f64, with: f64, without: f64) -> RetransmissionDelay {
-    let mean = |n: u64, mean: f64| MeanOf {
-        n,
-        mean: Some(mean),
-        ci95: Some(mean * 9.0 / (n as f64).sqrt()),
-    };
+    let mean = |n: u64, mean: f64| MeanOf { n, mean: Some(mean), ci95: Some(mean * 9.0 / (n as f64).sqrt()) };
     RetransmissionDelay {
         all: Some(all),
         with_handshake_loss: Some(with),
@@ -516,20 +448,8 @@ fn filters() -> Vec<Filter> {
         directions: directions(factor),
     };
     vec![
-        filter(
-            "syn-seen",
-            "connections of which no SYN was seen",
-            1_204,
-            47_006,
-            1.1,
-        ),
-        filter(
-            "delay-45s",
-            "connections whose retransmission delay exceeds 45 s",
-            16,
-            46_990,
-            1.0,
-        ),
+        filter("syn-seen", "connections of which no SYN was seen", 1_204, 47_006, 1.1),
+        filter("delay-45s", "connections whose retransmission delay exceeds 45 s", 16, 46_990, 1.0),
         Filter {
             removed_addresses: Some(12),
             examples: (0..10).map(|i| format!("203.0.113.{}", 9 + i)).collect(),
@@ -541,13 +461,7 @@ fn filters() -> Vec<Filter> {
                 0.9,
             )
         },
-        filter(
-            "established-with-data",
-            "connections without a full handshake or without data",
-            2_110,
-            30_679,
-            0.6,
-        ),
+        filter("established-with-data", "connections without a full handshake or without data", 2_110, 30_679, 0.6),
     ]
 }
 
@@ -569,54 +483,23 @@ fn list(lines: u32, name: impl Fn(u32) -> String) -> Vec<TopEntry> {
 
 /// Bins of a hundredth of a decade, with peaks near the standard intervals and the capture's own duplicates near zero.
 fn intervals() -> Intervals {
-    let syn: &[(f64, u64)] = &[
-        (1.0, 902),
-        (2.0, 311),
-        (3.0, 201),
-        (4.0, 88),
-        (6.0, 44),
-        (8.0, 31),
-        (12.0, 9),
-        (16.0, 7),
-        (32.0, 2),
-    ];
+    let syn: &[(f64, u64)] =
+        &[(1.0, 902), (2.0, 311), (3.0, 201), (4.0, 88), (6.0, 44), (8.0, 31), (12.0, 9), (16.0, 7), (32.0, 2)];
     let synack: &[(f64, u64)] = &[(1.0, 214), (2.0, 77), (4.0, 31), (8.0, 6)];
     Intervals {
         tolerance: 0.1,
         tolerance_floor_s: 0.05,
-        syn: histogram(
-            syn,
-            &[
-                (0.0004, 3),
-                (0.013, 9),
-                (0.21, 21),
-                (0.52, 4),
-                (5.1, 8),
-                (97.0, 2),
-            ],
-        ),
+        syn: histogram(syn, &[(0.0004, 3), (0.013, 9), (0.21, 21), (0.52, 4), (5.1, 8), (97.0, 2)]),
         synack: histogram(synack, &[(0.004, 4), (0.35, 11)]),
         series: vec![
-            SeriesCount {
-                segment: "syn",
-                label: "1, 2, 4 … s (RFC 6298)".to_owned(),
-                count: 561,
-            },
-            SeriesCount {
-                segment: "syn",
-                label: "3, 6, 12 … s (RFC 2988)".to_owned(),
-                count: 188,
-            },
+            SeriesCount { segment: "syn", label: "1, 2, 4 … s (RFC 6298)".to_owned(), count: 561 },
+            SeriesCount { segment: "syn", label: "3, 6, 12 … s (RFC 2988)".to_owned(), count: 188 },
             SeriesCount {
                 segment: "syn",
                 label: "1, 1, 1, 1, 2, 4 … s (Linux, linear timeouts)".to_owned(),
                 count: 62,
             },
-            SeriesCount {
-                segment: "synack",
-                label: "1, 2, 4 … s (RFC 6298)".to_owned(),
-                count: 202,
-            },
+            SeriesCount { segment: "synack", label: "1, 2, 4 … s (RFC 6298)".to_owned(), count: 202 },
         ],
     }
 }
@@ -651,10 +534,7 @@ fn histogram(peaks: &[(f64, u64)], strays: &[(f64, u64)]) -> IntervalHistogram {
                 count,
             })
             .collect(),
-        standard: peaks
-            .iter()
-            .map(|&(interval_s, count)| StandardInterval { interval_s, count })
-            .collect(),
+        standard: peaks.iter().map(|&(interval_s, count)| StandardInterval { interval_s, count }).collect(),
         total: outside + peaks.iter().map(|(_, count)| count).sum::<u64>(),
         outside,
     }

@@ -39,20 +39,8 @@ fn carries_the_results_as_json() {
 fn every_chart_has_a_place_and_every_table_its_cells() {
     let document = parse(&html(&[rich()]));
     let charts = select(&document, "[data-chart]");
-    let charts: Vec<&str> = charts
-        .iter()
-        .map(|e| e.attr("data-chart").unwrap())
-        .collect();
-    assert_eq!(
-        charts,
-        [
-            "timeline",
-            "syn-intervals",
-            "synack-intervals",
-            "delay",
-            "probability"
-        ]
-    );
+    let charts: Vec<&str> = charts.iter().map(|e| e.attr("data-chart").unwrap()).collect();
+    assert_eq!(charts, ["timeline", "syn-intervals", "synack-intervals", "delay", "probability"]);
     let tables = select(&document, "table");
     assert_eq!(tables.len(), 18);
     let (head, row, cell) = (
@@ -67,10 +55,7 @@ fn every_chart_has_a_place_and_every_table_its_cells() {
             assert_eq!(row.select(&cell).count(), columns);
         }
     }
-    let attempts = texts(
-        &document,
-        ".columns section:first-child tbody tr:first-child > *",
-    );
+    let attempts = texts(&document, ".columns section:first-child tbody tr:first-child > *");
     assert_eq!(&attempts[..3], ["answered", "47,168", "97.8"]);
     for head in texts(&document, "thead th") {
         assert!(!head.trim().is_empty(), "a column without a name");
@@ -85,13 +70,8 @@ fn a_display_filter_stands_beside_each_of_those_who_lose_most() {
     let found = filters(analysis);
     assert_eq!(found.len(), 26);
     let again = "tcp.flags.syn == 1 && tcp.analysis.retransmission";
-    assert_eq!(
-        found[0],
-        format!("ip.addr == 192.0.2.7 && tcp.port == 443 && {again}")
-    );
-    assert!(found.contains(&format!(
-        "ipv6.addr == 2001:db8:85a3:1319:8a2e:370:7344:1a02 && {again}"
-    )));
+    assert_eq!(found[0], format!("ip.addr == 192.0.2.7 && tcp.port == 443 && {again}"));
+    assert!(found.contains(&format!("ipv6.addr == 2001:db8:85a3:1319:8a2e:370:7344:1a02 && {again}")));
     assert!(found.contains(&format!("ip.addr == 203.0.100.0/24 && {again}")));
     // Addresses of a report that replaced them occur in no capture.
     assert!(filters(rich()).is_empty());
@@ -121,15 +101,9 @@ fn nothing_to_draw_gives_no_chart_and_no_empty_table() {
 #[test]
 fn several_captures_share_a_page_with_a_list_of_them() {
     let document = parse(&html(&[rich(), healthy(), without_tcp()]));
-    assert_eq!(
-        texts(&document, "nav a"),
-        ["monday.pcapng.zst and 1 more", "lan.pcap", "dns.pcap"]
-    );
+    assert_eq!(texts(&document, "nav a"), ["monday.pcapng.zst and 1 more", "lan.pcap", "dns.pcap"]);
     assert_eq!(select(&document, "article").len(), 3);
-    let mut ids: Vec<&str> = select(&document, "[id]")
-        .iter()
-        .map(|e| e.attr("id").unwrap())
-        .collect();
+    let mut ids: Vec<&str> = select(&document, "[id]").iter().map(|e| e.attr("id").unwrap()).collect();
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
@@ -143,12 +117,7 @@ fn hostile_text_stays_text() {
     assert_eq!(select(&document, "img").len(), 0);
     // Control characters and bidirectional controls appear as spaces in the displayed text.
     let plain = HOSTILE.replace(['\u{1b}', '\u{202e}'], " ");
-    let shown = |selector: &str| {
-        texts(&document, selector)
-            .iter()
-            .filter(|t| t.contains(&plain))
-            .count()
-    };
+    let shown = |selector: &str| texts(&document, selector).iter().filter(|t| t.contains(&plain)).count();
     assert_eq!(shown("h1"), 1);
     assert_eq!(shown("title"), 1);
     assert_eq!(shown(".verdict li"), 1);

@@ -14,10 +14,7 @@ fn brief(analyses: &[Analysis], width: Option<usize>) -> String {
 
 /// Analysis `rich` with the original addresses of its capture.
 fn rich_as_captured() -> Analysis {
-    Analysis {
-        anonymized: false,
-        ..rich()
-    }
+    Analysis { anonymized: false, ..rich() }
 }
 
 fn widest(text: &str) -> usize {
@@ -49,10 +46,7 @@ fn the_brief_report_is_what_an_operator_acts_on() {
     }
     let healthy = brief(&[healthy()], Some(80));
     assert!(healthy.lines().count() <= 12, "{healthy}");
-    assert!(
-        healthy.ends_with("None of 84 connections lost a SYN or SYN/ACK.\n"),
-        "{healthy}"
-    );
+    assert!(healthy.ends_with("None of 84 connections lost a SYN or SYN/ACK.\n"), "{healthy}");
 }
 
 #[test]
@@ -86,10 +80,7 @@ fn a_capture_without_tcp_gives_sentences() {
 #[test]
 fn several_captures_come_one_after_the_other() {
     let both = text(&[healthy(), without_tcp()], Some(80), false);
-    let place = |what: &str| {
-        both.find(what)
-            .unwrap_or_else(|| panic!("no {what} in\n{both}"))
-    };
+    let place = |what: &str| both.find(what).unwrap_or_else(|| panic!("no {what} in\n{both}"));
     assert!(both.starts_with("lan.pcap\n"), "{both}");
     assert!(place("How connections ended") < place("\nNone of 84 connections lost"));
     assert!(place("\nNone of 84 connections lost") < place("\n\ndns.pcap\n"));
@@ -103,10 +94,7 @@ fn the_verdict_comes_last_and_colour_is_the_caller_s_choice() {
     assert!(!plain.contains('\u{1b}'));
     let coloured = text(&[rich()], None, true);
     assert!(coloured.contains("\u{1b}[1mTCP handshakes\u{1b}[0m\n"));
-    assert_eq!(
-        coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""),
-        plain
-    );
+    assert_eq!(coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), plain);
 }
 
 #[test]

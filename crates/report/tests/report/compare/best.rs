@@ -18,9 +18,7 @@ fn of(schemes: &[(Vec<f64>, u64, u64)]) -> Comparison {
     comparison.results.truncate(schemes.len());
     let seeds = schemes[0].0.len();
     comparison.seeds = (1..=seeds as u64).collect();
-    for ((result, (values, short, long)), name) in
-        comparison.results.iter_mut().zip(schemes).zip(NAMES)
-    {
+    for ((result, (values, short, long)), name) in comparison.results.iter_mut().zip(schemes).zip(NAMES) {
         result.label = name.to_owned();
         result.seeds = seeds as u32;
         result.unfinished = short + long;
@@ -45,10 +43,7 @@ fn labels(comparison: &Comparison, wanted: impl Fn(&SchemeResult) -> bool) -> BT
 /// Names of schemes in a part of a sentence.
 fn named(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    words
-        .filter(|word| NAMES.contains(word))
-        .map(str::to_owned)
-        .collect()
+    words.filter(|word| NAMES.contains(word)).map(str::to_owned).collect()
 }
 
 /// Schemes that the sentences call best.
@@ -78,12 +73,9 @@ fn bold_in_table(text: &str) -> BTreeSet<String> {
 /// Schemes whose leading number is bold in the page.
 fn bold_in_page(page: &str) -> BTreeSet<String> {
     let rows = page.split("<tr>").skip(1);
-    let rows = rows.filter(|row| {
-        row.find("<td")
-            .is_some_and(|at| row[at..].split('>').next().unwrap().contains("best"))
-    });
-    rows.flat_map(|row| named(row.split("</th>").next().unwrap()))
-        .collect()
+    let rows =
+        rows.filter(|row| row.find("<td").is_some_and(|at| row[at..].split('>').next().unwrap().contains("best")));
+    rows.flat_map(|row| named(row.split("</th>").next().unwrap())).collect()
 }
 
 proptest! {
@@ -144,56 +136,38 @@ fn a_tiny_difference_excludes_none_and_a_large_variance_includes_none() {
         (vec![0.1923, 0.1923, 0.1922, 0.1923, 0.1922, 0.1923], 0, 1),
     ]);
     let text = table(&comparison, None, false);
+    assert!(text.contains("With delta, the best of 4 schemes, it takes 192 ms: 1.22 ± 0.0"), "{text}");
     assert!(
-        text.contains("With delta, the best of 4 schemes, it takes 192 ms: 1.22 ± 0.0"),
+        text.contains(" times as fast; charlie is within 1 % of it. 6 seeds cannot tell bravo from these."),
         "{text}"
     );
     assert!(
         text.contains(
-            " times as fast; charlie is within 1 % of it. 6 seeds cannot tell bravo from these."
+            "delta leaves 1 of 41,630 connections unfinished; its mean over all sizes omits them and is not ranked."
         ),
-        "{text}"
-    );
-    assert!(
-        text.contains("delta leaves 1 of 41,630 connections unfinished; its mean over all sizes omits them and is not ranked."),
         "{text}"
     );
 }
 
 #[test]
 fn too_few_seeds_make_nothing_bold_and_the_text_says_so() {
-    let comparison = of(&[
-        (vec![0.396, 0.371], 0, 0),
-        (vec![0.298, 0.341], 0, 0),
-        (vec![0.301, 0.322], 0, 0),
-    ]);
+    let comparison = of(&[(vec![0.396, 0.371], 0, 0), (vec![0.298, 0.341], 0, 0), (vec![0.301, 0.322], 0, 0)]);
     let text = table(&comparison, None, true);
     assert!(bold_in_table(&text).is_empty(), "{text}");
-    assert!(
-        text.contains("2 seeds cannot tell which scheme is best."),
-        "{text}"
-    );
+    assert!(text.contains("2 seeds cannot tell which scheme is best."), "{text}");
     assert!(!text.contains("times as fast"), "{text}");
 }
 
 #[test]
 fn marks_are_explained_below_the_table() {
     let text = table(&comparison(), None, true);
-    for mark in [
-        "±: 95 % confidence interval",
-        "*: differs from the reference",
-        "Bold: the best of the column",
-    ] {
+    for mark in ["±: 95 % confidence interval", "*: differs from the reference", "Bold: the best of the column"] {
         assert!(text.contains(mark), "{mark}: {text}");
     }
     let document = parse(&html(&comparison(), &Origin::default()));
     assert!(texts(&document, "#numbers ~ .hint")[0].contains("Bold: the best of the column"));
     // Columns with a meaning of their own.
-    for column in [
-        "loss SYN: SYNs and SYN/ACKs lost",
-        "rtx delay mean: ",
-        "RTT mean: ",
-    ] {
+    for column in ["loss SYN: SYNs and SYN/ACKs lost", "rtx delay mean: ", "RTT mean: "] {
         assert!(text.contains(column), "{column}: {text}");
     }
 }

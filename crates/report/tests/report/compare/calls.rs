@@ -21,12 +21,8 @@ pub(crate) fn household() -> Comparison {
     let mut comparison = comparison();
     "home-evening".clone_into(&mut comparison.scenario.name);
     comparison.command = Some("gentle compare --traffic home-evening --seeds 3".to_owned());
-    comparison
-        .results
-        .retain(|result| SCHEMES.iter().any(|line| line.0 == result.scheme));
-    comparison
-        .results
-        .dedup_by_key(|result| result.scheme.clone());
+    comparison.results.retain(|result| SCHEMES.iter().any(|line| line.0 == result.scheme));
+    comparison.results.dedup_by_key(|result| result.scheme.clone());
     // The fixture has neither cake nor a plain spa.
     let spare = comparison.results[0].clone();
     comparison.results.resize(SCHEMES.len(), spare);
@@ -42,14 +38,8 @@ pub(crate) fn household() -> Comparison {
         result.handshake_s = Distribution::default();
         result.retransmission = Retransmission::default();
         result.retransmission_ci95 = Retransmission::default();
-        for loss in [
-            &mut result.links.down.loss,
-            &mut result.links.down.loss_ci95,
-        ] {
-            *loss = Loss {
-                all: loss.all,
-                ..Loss::default()
-            };
+        for loss in [&mut result.links.down.loss, &mut result.links.down.loss_ci95] {
+            *loss = Loss { all: loss.all, ..Loss::default() };
         }
         result.by_seed.clear();
         let &(_, delay, lost, dropouts, load, lookup, failed) = line;
@@ -118,10 +108,7 @@ pub(crate) fn harmed() -> Comparison {
                 values: vec![Some(harm); 3],
             }
         };
-        result.harm = vec![
-            harm("voice", "delay_s.p99", line.1),
-            harm("dns", "transaction_s.p99", line.5),
-        ];
+        result.harm = vec![harm("voice", "delay_s.p99", line.1), harm("dns", "transaction_s.p99", line.5)];
     }
     comparison
 }
@@ -149,18 +136,9 @@ fn application(name: &str, kind: &str) -> ApplicationResult {
 }
 
 fn mean(value: f64) -> Mean {
-    Mean {
-        mean: Some(value),
-        ci95: Some(0.04 * value),
-    }
+    Mean { mean: Some(value), ci95: Some(0.04 * value) }
 }
 
 fn times(p50: f64, p99: f64) -> Distribution {
-    Distribution {
-        mean: Some(1.1 * p50),
-        ci95: Some(0.03 * p50),
-        p50: Some(p50),
-        p95: Some(0.8 * p99),
-        p99: Some(p99),
-    }
+    Distribution { mean: Some(1.1 * p50), ci95: Some(0.03 * p50), p50: Some(p50), p95: Some(0.8 * p99), p99: Some(p99) }
 }

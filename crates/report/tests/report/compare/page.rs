@@ -33,18 +33,11 @@ fn carries_the_results_as_json() {
 fn the_table_has_a_row_a_scheme_without_any_script() {
     let comparison = comparison();
     let document = parse(&html(&comparison));
-    let labels: Vec<&str> = comparison
-        .results
-        .iter()
-        .map(|r| r.label.as_str())
-        .collect();
+    let labels: Vec<&str> = comparison.results.iter().map(|r| r.label.as_str()).collect();
     assert_eq!(texts(&document, "tbody th"), labels);
     let columns = texts(&document, "thead th").len();
     assert_eq!(texts(&document, "tbody tr:first-child > *").len(), columns);
-    assert_eq!(
-        texts(&document, "tbody tr:first-child td")[0],
-        "2.191 ±0.088"
-    );
+    assert_eq!(texts(&document, "tbody tr:first-child td")[0], "2.191 ±0.088");
     assert_eq!(texts(&document, "noscript").len(), 1);
 }
 
@@ -63,8 +56,7 @@ fn hostile_text_stays_text() {
     assert_eq!(texts(&document, "img").len(), 0);
     assert_eq!(texts(&document, "h1"), [hostile]);
     assert_eq!(texts(&document, "tbody th")[0], hostile);
-    let embedded: serde_json::Value =
-        serde_json::from_str(&texts(&document, "script#data")[0]).unwrap();
+    let embedded: serde_json::Value = serde_json::from_str(&texts(&document, "script#data")[0]).unwrap();
     assert_eq!(embedded["scenario"]["title"], hostile);
 }
 
@@ -74,10 +66,7 @@ fn an_interrupted_run_without_results_still_gives_a_page() {
     comparison.results.clear();
     comparison.interrupted = true;
     let document = parse(&html(&comparison));
-    assert_eq!(
-        texts(&document, ".verdict li"),
-        ["No run has finished, so there are no results."]
-    );
+    assert_eq!(texts(&document, ".verdict li"), ["No run has finished, so there are no results."]);
     assert!(texts(&document, ".notes li")[0].starts_with("The run was stopped early"));
     assert_eq!(texts(&document, "table").len(), 0);
 }
@@ -104,10 +93,7 @@ fn the_page_says_where_it_comes_from() {
     assert_eq!(texts(&document, ".kicker span"), ["gentle sim"]);
     assert_eq!(texts(&document, ".origin code"), ["gentle sim '<b>.toml'"]);
     let made = &texts(&document, ".origin p")[1];
-    assert!(
-        made.contains("Made by gentle 0.1.0 on 2026-01-02 03:04 UTC."),
-        "{made}"
-    );
+    assert!(made.contains("Made by gentle 0.1.0 on 2026-01-02 03:04 UTC."), "{made}");
 }
 
 #[test]
@@ -154,16 +140,9 @@ fn applications_have_tables_and_no_charts_of_connections() {
     );
     let tables = texts(&document, "table.sortable");
     assert_eq!(tables.len(), 5);
-    let labels: Vec<&str> = comparison
-        .results
-        .iter()
-        .map(|r| r.label.as_str())
-        .collect();
+    let labels: Vec<&str> = comparison.results.iter().map(|r| r.label.as_str()).collect();
     let rows = texts(&document, "[aria-labelledby=application-1] tbody th");
     assert_eq!(rows, labels);
-    assert_eq!(
-        texts(&document, "#headline, #response-ccdf, #by-size").len(),
-        0
-    );
+    assert_eq!(texts(&document, "#headline, #response-ccdf, #by-size").len(), 0);
     assert_eq!(texts(&document, "#queue-ccdf").len(), 1);
 }

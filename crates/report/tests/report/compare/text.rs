@@ -9,10 +9,7 @@ use gentle_report::Origin;
 use gentle_report::compare::{csv, html, single, table};
 
 fn widest(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 #[test]
@@ -32,10 +29,7 @@ fn table_without_a_width_keeps_every_column_and_wraps_nothing() {
 #[test]
 fn table_in_a_hopeless_width_keeps_scheme_and_headline() {
     let text = table(&comparison(), Some(10), false);
-    let row = text
-        .lines()
-        .find(|line| line.starts_with("fq_codel target=20ms"))
-        .unwrap();
+    let row = text.lines().find(|line| line.starts_with("fq_codel target=20ms")).unwrap();
     assert!(row.ends_with("0.372 ±0.015"), "{row}");
 }
 
@@ -45,9 +39,7 @@ fn colour_is_the_caller_s_choice_and_marks_what_may_be_best() {
     assert!(!table(&comparison, Some(60), false).contains('\u{1b}'));
     let text = table(&comparison, Some(60), true);
     let coloured = text.lines().filter(|line| line.contains('\u{1b}'));
-    let coloured: Vec<&str> = coloured
-        .map(|line| line.split("  ").next().unwrap())
-        .collect();
+    let coloured: Vec<&str> = coloured.map(|line| line.split("  ").next().unwrap()).collect();
     let best = |name: &str| -> Vec<&str> {
         let best = comparison.results.iter().filter(|r| r.paired[name].best);
         best.map(|r| r.label.as_str()).collect()
@@ -66,9 +58,7 @@ fn a_difference_is_marked_where_chance_does_not_explain_it() {
     let comparison = comparison();
     let text = table(&comparison, None, false);
     for result in &comparison.results {
-        let row = text
-            .lines()
-            .find(|line| line.starts_with(&format!("{} ", result.label)));
+        let row = text.lines().find(|line| line.starts_with(&format!("{} ", result.label)));
         let marked = result.paired[HEADLINE].verdict.is_some();
         assert_eq!(row.unwrap().contains(" *"), marked, "{text}");
     }
@@ -86,10 +76,7 @@ fn numbers_that_no_seed_changes_have_a_dash_for_an_interval() {
         result.response_time_s.ci95 = None;
         result.response_time_by_size[0].ci95_s = None;
         let value = result.response_time_by_size[0].mean_s;
-        result
-            .by_seed
-            .iter_mut()
-            .for_each(|series| series.values = vec![value; 3]);
+        result.by_seed.iter_mut().for_each(|series| series.values = vec![value; 3]);
     }
     comparison.set_reference("pfifo");
     insta::assert_snapshot!("replayed", table(&comparison, None, false));
@@ -108,17 +95,13 @@ fn who_leaves_connections_open_is_named_and_not_best() {
     comparison.set_reference("pfifo");
     let text = table(&comparison, None, false);
     assert!(
-        text.contains("bfifo leaves 600 of 28,012 connections of 1–3 segments unfinished; its mean omits them and is not ranked."),
+        text.contains(
+            "bfifo leaves 600 of 28,012 connections of 1–3 segments unfinished; its mean omits them and is not ranked."
+        ),
         "{text}"
     );
-    assert!(
-        text.contains("With red, the best of 3 schemes, it takes 1.71 s: 1.2"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Compared with pfifo, red is faster (*)."),
-        "{text}"
-    );
+    assert!(text.contains("With red, the best of 3 schemes, it takes 1.71 s: 1.2"), "{text}");
+    assert!(text.contains("Compared with pfifo, red is faster (*)."), "{text}");
 }
 
 #[test]
@@ -129,10 +112,7 @@ fn a_scheme_without_observations_shows_dashes() {
     empty.response_time_s = Default::default();
     empty.links.down.loss = Default::default();
     empty.links.down.loss_ci95 = Default::default();
-    empty
-        .response_time_by_size
-        .iter_mut()
-        .for_each(|bin| bin.mean_s = None);
+    empty.response_time_by_size.iter_mut().for_each(|bin| bin.mean_s = None);
     empty.by_seed.clear();
     comparison.set_reference("pfifo");
     let text = table(&comparison, Some(120), false);
@@ -152,10 +132,7 @@ fn one_seed_and_an_early_stop_are_said() {
         result.seeds = 1;
         result.response_time_s.ci95 = None;
         result.response_time_by_size[0].ci95_s = None;
-        result
-            .by_seed
-            .iter_mut()
-            .for_each(|series| series.values.truncate(1));
+        result.by_seed.iter_mut().for_each(|series| series.values.truncate(1));
     }
     comparison.set_reference("pfifo");
     insta::assert_snapshot!(table(&comparison, Some(100), false));
@@ -166,8 +143,7 @@ fn a_long_label_wraps_in_its_cell() {
     let mut comparison = comparison();
     comparison.results.truncate(2);
     comparison.results[1].label =
-        "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit"
-            .to_owned();
+        "red limit=1500000b min=150000b max=450000b avpkt=1500b ewma=9 bandwidth=100mbit".to_owned();
     comparison.set_reference("pfifo");
     for width in [80, 90, 120] {
         let text = table(&comparison, Some(width), false);
@@ -192,14 +168,8 @@ fn without_connections_that_is_all_that_is_said() {
     only.unfinished = 0;
     only.failed = 0;
     let text = single(&comparison, Some(100), false);
-    assert!(
-        text.contains("No connection starts within 1,000 s, so there is nothing to measure"),
-        "{text}"
-    );
-    assert!(
-        !text.contains("\n\n\n") && !text.ends_with("\n\n"),
-        "{text}"
-    );
+    assert!(text.contains("No connection starts within 1,000 s, so there is nothing to measure"), "{text}");
+    assert!(!text.contains("\n\n\n") && !text.ends_with("\n\n"), "{text}");
 }
 
 #[test]
@@ -213,12 +183,7 @@ fn equal_means_are_said_to_be_equal() {
     };
     comparison.set_reference("pfifo");
     let text = table(&comparison, None, false);
-    assert!(
-        text.contains(
-            "None of 2 schemes has a lower mean; 3 seeds cannot tell which scheme is best."
-        ),
-        "{text}"
-    );
+    assert!(text.contains("None of 2 schemes has a lower mean; 3 seeds cannot tell which scheme is best."), "{text}");
     assert!(text.contains("is 4.12 s (pfifo)."), "{text}");
 }
 
@@ -248,10 +213,7 @@ fn groups_have_a_table_of_their_own() {
     }
     insta::assert_snapshot!("groups", table(&comparison, None, false));
     let narrow = table(&comparison, Some(70), false);
-    assert!(
-        narrow.contains("one in ten") && widest(&narrow) <= 70,
-        "{narrow}"
-    );
+    assert!(narrow.contains("one in ten") && widest(&narrow) <= 70, "{narrow}");
     assert!(single(&comparison, Some(80), false).contains("Group the rest"));
     let page = html(&comparison, &Origin::default());
     assert_eq!(page.matches("<td>one in ten</td>").count(), 2);
@@ -301,10 +263,7 @@ fn groups_without_connections_show_their_packets() {
     }
     insta::assert_snapshot!("groups_of_packets", table(&comparison, None, false));
     let narrow = table(&comparison, Some(70), false);
-    assert!(
-        narrow.contains("host 2") && widest(&narrow) <= 70,
-        "{narrow}"
-    );
+    assert!(narrow.contains("host 2") && widest(&narrow) <= 70, "{narrow}");
     let single = single(&comparison, Some(80), false);
     assert!(single.contains("share of link"), "{single}");
     let page = html(&comparison, &Origin::default());
@@ -318,33 +277,21 @@ fn groups_without_connections_show_their_packets() {
     let [Some(mean), Some(ci95)] = columns else {
         panic!("{heads:?}");
     };
-    let all = reader
-        .records()
-        .map(Result::unwrap)
-        .find(|row| &row[2] == "all");
+    let all = reader.records().map(Result::unwrap).find(|row| &row[2] == "all");
     let all = all.unwrap();
     assert_eq!((&all[mean], &all[ci95]), ("0.0415", "0.016"));
 }
 
 fn mean(mean: f64, ci95: f64) -> Mean {
-    Mean {
-        mean: Some(mean),
-        ci95: Some(ci95),
-    }
+    Mean { mean: Some(mean), ci95: Some(ci95) }
 }
 
 #[test]
 fn nothing_finished_is_a_sentence() {
     let mut comparison = comparison();
     comparison.results.clear();
-    assert_eq!(
-        table(&comparison, Some(80), true),
-        "No run has finished, so there are no results.\n"
-    );
-    assert_eq!(
-        single(&comparison, Some(80), true),
-        "No run has finished, so there are no results.\n"
-    );
+    assert_eq!(table(&comparison, Some(80), true), "No run has finished, so there are no results.\n");
+    assert_eq!(single(&comparison, Some(80), true), "No run has finished, so there are no results.\n");
 }
 
 #[test]
@@ -352,14 +299,8 @@ fn labels_cannot_control_the_terminal() {
     let mut comparison = comparison();
     comparison.results[0].label = "\u{1b}[2Jpfifo\r\n".to_owned();
     comparison.scenario.title = "\u{1b}]0;title\u{7}".to_owned();
-    for text in [
-        table(&comparison, Some(120), false),
-        single(&comparison, Some(120), false),
-    ] {
-        assert!(
-            !text.chars().any(|c| c.is_control() && c != '\n'),
-            "{text:?}"
-        );
+    for text in [table(&comparison, Some(120), false), single(&comparison, Some(120), false)] {
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
     }
 }
 
@@ -407,10 +348,7 @@ fn applications_beside_connections_follow_them() {
     let mut comparison = household();
     comparison.results[0].connections = 12;
     let text = table(&comparison, None, false);
-    assert!(
-        text.contains("12 connections, voice, browsing and dns in 3 seeds"),
-        "{text}"
-    );
+    assert!(text.contains("12 connections, voice, browsing and dns in 3 seeds"), "{text}");
     assert!(text.contains("response"), "{text}");
 }
 
@@ -434,10 +372,7 @@ fn single_shows_every_application() {
     let mut comparison = harmed();
     comparison.results.truncate(1);
     comparison.set_reference("pfifo");
-    insta::assert_snapshot!(
-        "single_with_applications",
-        single(&comparison, Some(80), false)
-    );
+    insta::assert_snapshot!("single_with_applications", single(&comparison, Some(80), false));
 }
 
 #[test]
@@ -450,14 +385,8 @@ fn columns_of_applications_are_named_by_them() {
     let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
     // Three seeds and the row over all of them.
     assert_eq!(rows.len(), 4 * 4);
-    let all = rows
-        .iter()
-        .find(|row| &row[0] == "fq_codel" && &row[2] == "all")
-        .unwrap();
+    let all = rows.iter().find(|row| &row[0] == "fq_codel" && &row[2] == "all").unwrap();
     assert_eq!(&all[column("voice.delay_s.p99")], "0.031");
-    assert_eq!(
-        &all[column("browsing.transaction_s.ci95")],
-        (0.03 * 0.5 * 1.22).to_string()
-    );
+    assert_eq!(&all[column("browsing.transaction_s.ci95")], (0.03 * 0.5 * 1.22).to_string());
     assert!(rows.iter().all(|row| &row[2] == "all" || row[column("voice.useless.mean")].parse::<f64>().is_ok()));
 }

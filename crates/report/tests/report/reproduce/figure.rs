@@ -11,12 +11,8 @@ const WIDTHS: [Width; 2] = [Width::Column, Width::Text];
 /// Texts of a drawing, which is well-formed.
 fn words(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}\n{svg}"));
-    let texts = document
-        .descendants()
-        .filter(|node| node.has_tag_name("text"));
-    texts
-        .map(|node| node.text().unwrap_or_default().trim().to_owned())
-        .collect()
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    texts.map(|node| node.text().unwrap_or_default().trim().to_owned()).collect()
 }
 
 /// Names of series and categories, and titles of axes.
@@ -28,10 +24,7 @@ fn labels(chart: &Chart) -> Vec<String> {
     match chart {
         Chart::Bars(bars) => {
             let series = bars.series.iter().map(|series| series.label.clone());
-            series
-                .chain(bars.categories.iter().cloned())
-                .chain([title(&bars.y)])
-                .collect()
+            series.chain(bars.categories.iter().cloned()).chain([title(&bars.y)]).collect()
         }
         Chart::Curves(curves) => {
             let lines = curves.lines.iter().map(|line| line.label.clone());
@@ -57,10 +50,7 @@ fn figures_have_the_width_of_a_column_or_of_the_text() {
     for (width, millimetres) in [(Width::Column, "85mm"), (Width::Text, "170mm")] {
         let drawing = svg(&stacked(), width);
         let document = Document::parse(&drawing).unwrap();
-        assert_eq!(
-            document.root_element().attribute("width"),
-            Some(millimetres)
-        );
+        assert_eq!(document.root_element().attribute("width"), Some(millimetres));
     }
 }
 
@@ -74,12 +64,7 @@ fn same_chart_same_bytes() {
 #[test]
 fn a_drawing_stays_small_whatever_the_number_of_points() {
     let points = (0..500_000).map(|i| (f64::from(i), f64::from(i % 97)));
-    let chart = Chart::curves(
-        "q",
-        "queue",
-        Axis::linear("time", "s"),
-        Axis::linear("queue", "packets"),
-    );
+    let chart = Chart::curves("q", "queue", Axis::linear("time", "s"), Axis::linear("queue", "packets"));
     let drawing = svg(&chart.line("queue", points).into(), Width::Text);
     assert!(drawing.len() < 100_000, "{}", drawing.len());
 }
@@ -94,16 +79,12 @@ fn names_of_schemes_do_not_overlap() {
     for width in WIDTHS {
         let drawing = svg(&stacked(), width);
         let document = Document::parse(&drawing).unwrap();
-        let texts = document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"));
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
         let names = texts.filter(|node| SCHEMES.contains(&node.text().unwrap_or_default().trim()));
         let mut lines: Vec<f64> = names.clone().map(|node| number(node, "y")).collect();
         assert_eq!(lines.len(), SCHEMES.len());
         lines.dedup();
-        let height = names
-            .map(|node| number(node, "font-size"))
-            .fold(0.0, f64::max);
+        let height = names.map(|node| number(node, "font-size")).fold(0.0, f64::max);
         for pair in lines.windows(2) {
             assert!(pair[1] - pair[0] > height, "{pair:?}");
         }
@@ -111,24 +92,11 @@ fn names_of_schemes_do_not_overlap() {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just(String::new()),
-        "[a-z <&\"']{1,12}",
-        "\\PC{0,300}",
-        any::<String>()
-    ]
+    prop_oneof![Just(String::new()), "[a-z <&\"']{1,12}", "\\PC{0,300}", any::<String>()]
 }
 
 fn value() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        -1e3..1e3_f64,
-        any::<f64>(),
-        Just(0.0),
-        Just(f64::NAN),
-        Just(f64::INFINITY),
-        Just(1e-300),
-        Just(-1e300),
-    ]
+    prop_oneof![-1e3..1e3_f64, any::<f64>(), Just(0.0), Just(f64::NAN), Just(f64::INFINITY), Just(1e-300), Just(-1e300),]
 }
 
 prop_compose! {

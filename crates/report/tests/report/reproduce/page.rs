@@ -36,45 +36,24 @@ fn every_item_is_on_the_page() {
         let anchor = format!("#{}", item.id.replace('/', "-"));
         assert_eq!(select(&document, &anchor).len(), 1, "{anchor}");
     }
-    let claims = reproduction
-        .items
-        .iter()
-        .filter(|item| item.kind == Kind::Claim);
+    let claims = reproduction.items.iter().filter(|item| item.kind == Kind::Claim);
     assert_eq!(select(&document, ".claims tbody tr").len(), claims.count());
     let verdicts = texts(&document, ".claims tbody tr td:last-child");
-    assert_eq!(
-        verdicts,
-        [
-            "✓ agrees",
-            "≈ agrees in order",
-            "✗ differs",
-            "– not published"
-        ]
-    );
+    assert_eq!(verdicts, ["✓ agrees", "≈ agrees in order", "✗ differs", "– not published"]);
     let published = texts(&document, ".claims tbody tr td:nth-child(2)");
     assert_eq!(published, ["0.5 ±0.1", "25 ±2.5\u{a0}%", "≤ 1 ±0.1", "–"]);
     let ours = texts(&document, ".claims tbody tr td:nth-child(3)");
-    assert_eq!(
-        ours,
-        ["0.541 ±0.021", "41.3 ±2.9\u{a0}%", "1.370 ±0.040", "8,326"]
-    );
+    assert_eq!(ours, ["0.541 ±0.021", "41.3 ±2.9\u{a0}%", "1.370 ±0.040", "8,326"]);
 }
 
 #[test]
 fn every_chart_is_drawn_and_has_a_name_of_its_own() {
     let reproduction = reproduction();
     let document = parse(&html(&reproduction));
-    let charts: usize = reproduction
-        .items
-        .iter()
-        .map(|item| item.charts.len())
-        .sum();
+    let charts: usize = reproduction.items.iter().map(|item| item.charts.len()).sum();
     let images = select(&document, "figure svg[role=img]");
     assert_eq!(images.len(), charts);
-    let mut names: Vec<&str> = images
-        .iter()
-        .map(|image| image.attr("aria-label").unwrap())
-        .collect();
+    let mut names: Vec<&str> = images.iter().map(|image| image.attr("aria-label").unwrap()).collect();
     assert!(names.iter().all(|name| name.starts_with("fig5, ")));
     names.sort_unstable();
     names.dedup();
@@ -120,10 +99,7 @@ fn hostile_text_stays_text() {
             }
         }
     }
-    for page in [
-        html(&reproduction),
-        reproduce::index(&[reproduction], &origin()),
-    ] {
+    for page in [html(&reproduction), reproduce::index(&[reproduction], &origin())] {
         let document = parse(&page);
         assert_eq!(texts(&document, "script").len(), 4);
         assert_eq!(texts(&document, "img").len(), 0);
@@ -145,22 +121,11 @@ fn a_call_that_was_stopped_early_still_gives_a_page() {
 #[test]
 fn the_index_leads_to_every_item() {
     let reproduction = reproduction();
-    let document = parse(&reproduce::index(
-        std::slice::from_ref(&reproduction),
-        &origin(),
-    ));
-    let links: Vec<&str> = select(&document, "[href]")
-        .iter()
-        .map(|link| link.attr("href").unwrap())
-        .collect();
+    let document = parse(&reproduce::index(std::slice::from_ref(&reproduction), &origin()));
+    let links: Vec<&str> = select(&document, "[href]").iter().map(|link| link.attr("href").unwrap()).collect();
     assert_eq!(
         links,
-        [
-            "spa-2018.html",
-            "spa-2018.html#fig5",
-            "spa-2018.html#table2",
-            "spa-2018.html#assumption-fifo-limits"
-        ]
+        ["spa-2018.html", "spa-2018.html#fig5", "spa-2018.html#table2", "spa-2018.html#assumption-fifo-limits"]
     );
     // What the links lead to is there.
     let page = parse(&html(&reproduction));
@@ -169,15 +134,7 @@ fn the_index_leads_to_every_item() {
         assert_eq!(select(&page, &format!("#{anchor}")).len(), 1);
     }
     let counts = texts(&document, ".counts .badge");
-    assert_eq!(
-        counts,
-        [
-            "✓ 1 agrees",
-            "≈ 1 agrees in order",
-            "✗ 1 differs",
-            "– 1 not published"
-        ]
-    );
+    assert_eq!(counts, ["✓ 1 agrees", "≈ 1 agrees in order", "✗ 1 differs", "– 1 not published"]);
 }
 
 #[test]

@@ -5,10 +5,7 @@ use gentle_papers::PAPERS;
 use gentle_report::reproduce::{list, table};
 
 fn widest(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 #[test]

@@ -179,11 +179,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Changes the user's connection and sends what comes of it.
-    fn with_connection(
-        &mut self,
-        number: u32,
-        change: impl FnOnce(&mut Connection, Instant, &mut Outgoing),
-    ) {
+    fn with_connection(&mut self, number: u32, change: impl FnOnce(&mut Connection, Instant, &mut Outgoing)) {
         let Some((place, _)) = self.users[number as usize].connection else {
             return;
         };

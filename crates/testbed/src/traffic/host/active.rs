@@ -20,13 +20,7 @@ pub(super) struct Active {
 
 impl Active {
     /// Starts to connect for `flow`, which has the index `number`; `outgoing` is what it will write.
-    pub(super) fn open(
-        flow: &Flow,
-        number: u32,
-        outgoing: Outgoing,
-        paces: bool,
-        now_ns: u64,
-    ) -> io::Result<Active> {
+    pub(super) fn open(flow: &Flow, number: u32, outgoing: Outgoing, paces: bool, now_ns: u64) -> io::Result<Active> {
         let stream = connect(flow, paces)?;
         if matches!(outgoing, Outgoing::Until(_)) {
             limit_unsent(&stream)?;

@@ -5,9 +5,7 @@ use crate::experiment::{CbrFlow, CbrKind, PORT, forged_address, unassigned_addre
 use crate::experiment::{client_address, server_address};
 use gentle_experiment::PacketTimes;
 use gentle_wire::{EmitError, Ipv4Header, Tcp, TcpFlags, protocol};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
-};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket};
 use std::io;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -43,10 +41,7 @@ impl CbrSender {
                 set_codepoint(&socket, flow.dscp)?;
                 socket.set_nonblocking(true)?;
                 socket.connect((to, PORT))?;
-                Kind::Datagrams {
-                    socket,
-                    payload: vec![0; flow.payload() as usize],
-                }
+                Kind::Datagrams { socket, payload: vec![0; flow.payload() as usize] }
             }
             CbrKind::SynFlood => {
                 let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -56,12 +51,7 @@ impl CbrSender {
                 }
             }
         };
-        Ok(CbrSender {
-            flow,
-            kind,
-            sent: 0,
-            times: flow.times(),
-        })
+        Ok(CbrSender { flow, kind, sent: 0, times: flow.times() })
     }
 
     /// Send time of the next packet; `None`: there is none.
@@ -112,11 +102,7 @@ fn syn(flood: &CbrFlow, number: u64) -> Result<Vec<u8>, EmitError> {
         options: &[],
         payload: &[],
     };
-    let mut ip = Ipv4Header {
-        id: number as u16,
-        tos: flood.dscp << 2,
-        ..Ipv4Header::new(from, to, protocol::TCP, 0)
-    };
+    let mut ip = Ipv4Header { id: number as u16, tos: flood.dscp << 2, ..Ipv4Header::new(from, to, protocol::TCP, 0) };
     let headers = (ip.header_len() + tcp.header_len()) as u32;
     let length = flood.ip_bytes.max(headers);
     ip.payload_len = length - ip.header_len() as u32;

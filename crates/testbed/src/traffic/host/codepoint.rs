@@ -9,9 +9,5 @@ pub(super) fn set_codepoint(socket: &impl AsFd, dscp: u8) -> io::Result<()> {
     if dscp == 0 {
         return Ok(());
     }
-    Ok(setsockopt(
-        socket,
-        sockopt::Ipv4Tos,
-        &(i32::from(dscp) << 2),
-    )?)
+    Ok(setsockopt(socket, sockopt::Ipv4Tos, &(i32::from(dscp) << 2))?)
 }

@@ -36,11 +36,7 @@ struct End {
 
 impl Datagrams {
     /// Opens the sockets of one of the two hosts in the current network namespace, which must be the host's.
-    pub(super) fn open(
-        all: &[DatagramSocket],
-        is_client: bool,
-        duration_ns: u64,
-    ) -> io::Result<Datagrams> {
+    pub(super) fn open(all: &[DatagramSocket], is_client: bool, duration_ns: u64) -> io::Result<Datagrams> {
         let mut ends = Vec::with_capacity(all.len());
         for of in all {
             let side = (0..2).find(|end| of.is_from_client(*end) == is_client);
@@ -203,12 +199,8 @@ mod tests {
 
     #[test]
     fn decoding_reverses_encoding_and_survives_anything() {
-        let datagram = Datagram {
-            ip_bytes: 200,
-            number: 7,
-            sent: Instant::from_secs(5),
-            message: Message::Query { lookup: 3 },
-        };
+        let datagram =
+            Datagram { ip_bytes: 200, number: 7, sent: Instant::from_secs(5), message: Message::Query { lookup: 3 } };
         let mut payload = Vec::new();
         for (headers, bytes) in [(56, 144), (28, 172)] {
             encode(&datagram, headers, &mut payload);
@@ -222,10 +214,7 @@ mod tests {
         payload[3] = 200;
         assert_eq!(decode(&payload, 28), None);
         // In a tunnel, a datagram is longer if its own header takes more room.
-        let short = Datagram {
-            ip_bytes: 60,
-            ..datagram
-        };
+        let short = Datagram { ip_bytes: 60, ..datagram };
         encode(&short, 56, &mut payload);
         assert_eq!(decode(&payload, 56).unwrap().ip_bytes, 88);
     }

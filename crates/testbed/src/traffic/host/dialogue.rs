@@ -42,14 +42,7 @@ pub(super) struct Users {
 impl Users {
     /// Adds a user, whose flow has the index `flow`.
     pub(super) fn add(&mut self, plan: &UserPlan, flow: u32) {
-        self.seats.push(Seat {
-            user: User::new(plan),
-            flow,
-            token: None,
-            open: 0,
-            planned_ns: 0,
-            done: false,
-        });
+        self.seats.push(Seat { user: User::new(plan), flow, token: None, open: 0, planned_ns: 0, done: false });
         // A user who does nothing within the run is found to be done then.
         self.wakes.push(Reverse((0, self.seats.len() - 1)));
     }
@@ -73,10 +66,7 @@ impl Users {
             let mut actions = Vec::new();
             seat.user.finish(&mut actions);
             notes.extend(actions.into_iter().filter_map(|action| match action {
-                Action::Note(note) => Some(UserNote {
-                    flow: seat.flow,
-                    note,
-                }),
+                Action::Note(note) => Some(UserNote { flow: seat.flow, note }),
                 _ => None,
             }));
         }
@@ -104,22 +94,10 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    fn connect(
-        flow: &Flow,
-        number: u32,
-        seat: usize,
-        paces: bool,
-        now_ns: u64,
-    ) -> io::Result<Asker> {
+    fn connect(flow: &Flow, number: u32, seat: usize, paces: bool, now_ns: u64) -> io::Result<Asker> {
         let end = Active::open(flow, number, Outgoing::Nothing, paces, now_ns)?;
         end.stream().set_nodelay(true)?;
-        Ok(Asker {
-            end,
-            seat,
-            closing: false,
-            closed: false,
-            news: Vec::new(),
-        })
+        Ok(Asker { end, seat, closing: false, closed: false, news: Vec::new() })
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
@@ -167,11 +145,7 @@ impl Asker {
         if self.end.received() > before {
             self.news.push(News::Received(self.end.received()));
         }
-        Ok(if peer_closed {
-            Status::Over
-        } else {
-            Status::Open
-        })
+        Ok(if peer_closed { Status::Over } else { Status::Open })
     }
 
     /// Record of a connection that is still open at the end of the run.
@@ -317,12 +291,7 @@ impl Host<'_> {
     }
 
     /// Changes a connection, then lets it write.
-    fn with_asker(
-        &mut self,
-        token: Option<u64>,
-        buffer: &mut [u8],
-        change: impl FnOnce(&mut Asker),
-    ) -> io::Result<()> {
+    fn with_asker(&mut self, token: Option<u64>, buffer: &mut [u8], change: impl FnOnce(&mut Asker)) -> io::Result<()> {
         let Some(token) = token else {
             return Ok(());
         };

@@ -18,22 +18,14 @@ pub(super) struct Initiator {
 
 impl Initiator {
     /// Starts to connect.
-    pub(super) fn connect(
-        flow: &Flow,
-        number: u32,
-        paces: bool,
-        now_ns: u64,
-    ) -> io::Result<Initiator> {
+    pub(super) fn connect(flow: &Flow, number: u32, paces: bool, now_ns: u64) -> io::Result<Initiator> {
         let (bytes, until_ns) = (flow.bytes, flow.until_ns);
         let outgoing = match (flow.initiator_sends, bytes) {
             (true, Some(bytes)) => Outgoing::Bytes(bytes),
             (true, None) => Outgoing::Until(until_ns),
             (false, bytes) => Outgoing::Request(Request { bytes, until_ns }.encode()),
         };
-        Ok(Initiator {
-            end: Active::open(flow, number, outgoing, paces, now_ns)?,
-            sends: flow.initiator_sends,
-        })
+        Ok(Initiator { end: Active::open(flow, number, outgoing, paces, now_ns)?, sends: flow.initiator_sends })
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
@@ -52,9 +44,7 @@ impl Initiator {
         self.end.write(context.now_ns)?;
         let peer_closed = self.end.receive(context)?;
         let over = match self.sends {
-            true => {
-                self.end.has_written_all() && tcp_info::of(self.end.stream())?.all_acknowledged()
-            }
+            true => self.end.has_written_all() && tcp_info::of(self.end.stream())?.all_acknowledged(),
             false => peer_closed,
         };
         Ok(if over { Status::Over } else { Status::Open })

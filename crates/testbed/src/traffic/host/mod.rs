@@ -24,8 +24,7 @@ use initiator::Initiator;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, setsockopt, socket,
-    sockopt,
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -138,8 +137,7 @@ impl<'a> Host<'a> {
         clock: RunClock,
         open: &'a AtomicUsize,
     ) -> Result<Host<'a>, TrafficError> {
-        Host::prepare(experiment, name, clock, open)
-            .map_err(|source| TrafficError::Host { host: name, source })
+        Host::prepare(experiment, name, clock, open).map_err(|source| TrafficError::Host { host: name, source })
     }
 
     fn prepare(
@@ -149,24 +147,17 @@ impl<'a> Host<'a> {
         open: &'a AtomicUsize,
     ) -> io::Result<Host<'a>> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        let timer = TimerFd::new(
-            ClockId::CLOCK_MONOTONIC,
-            TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC,
-        )?;
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
         let waker = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let listeners = [
-            (SINK, listener(PORT)?),
-            (SOURCE, listener(REQUEST_PORT)?),
-            (DIALOGUE, listener(DIALOGUE_PORT)?),
-        ];
+        let listeners =
+            [(SINK, listener(PORT)?), (SOURCE, listener(REQUEST_PORT)?), (DIALOGUE, listener(DIALOGUE_PORT)?)];
         if experiment.pacing {
             for (_, listener) in &listeners {
                 pacing::pace(listener)?;
             }
         }
-        let watch = |descriptor: BorrowedFd<'_>, token| {
-            epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token))
-        };
+        let watch =
+            |descriptor: BorrowedFd<'_>, token| epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, token));
         watch(timer.as_fd(), TIMER)?;
         watch(waker.as_fd(), WAKER)?;
         for (token, listener) in &listeners {
@@ -176,9 +167,7 @@ impl<'a> Host<'a> {
         let is_client = name == HostName::Client;
         let own = experiment.cbr.iter();
         let own = own.filter(|flow| flow.from_client == is_client);
-        let cbr = own
-            .map(|flow| CbrSender::new(*flow))
-            .collect::<io::Result<_>>()?;
+        let cbr = own.map(|flow| CbrSender::new(*flow)).collect::<io::Result<_>>()?;
         let duration = experiment.duration_ns;
         let datagrams = Datagrams::open(&experiment.datagrams, is_client, duration)?;
         for (token, socket) in (FIRST_DATAGRAMS..).zip(datagrams.sockets()) {
@@ -210,10 +199,7 @@ impl<'a> Host<'a> {
     }
 
     fn failed(&self, source: io::Error) -> TrafficError {
-        TrafficError::Host {
-            host: self.name,
-            source,
-        }
+        TrafficError::Host { host: self.name, source }
     }
 
     /// Runs this host's part of the experiment until `over` is true.
@@ -275,10 +261,7 @@ impl<'a> Host<'a> {
     fn set_timer(&mut self) -> io::Result<()> {
         let flows = &self.experiment.flows;
         let is_client = self.is_client();
-        while flows
-            .get(self.next_flow)
-            .is_some_and(|flow| flow.from_client != is_client)
-        {
+        while flows.get(self.next_flow).is_some_and(|flow| flow.from_client != is_client) {
             self.next_flow += 1;
         }
         let flow = flows.get(self.next_flow).map(|flow| flow.at_ns);
@@ -291,10 +274,7 @@ impl<'a> Host<'a> {
         match next {
             Some(at) => {
                 let at = i64::try_from(self.clock.monotonic_ns(at)).unwrap_or(i64::MAX);
-                self.timer.set(
-                    Expiration::OneShot(TimeSpec::nanoseconds(at)),
-                    TimerSetTimeFlags::TFD_TIMER_ABSTIME,
-                )?;
+                self.timer.set(Expiration::OneShot(TimeSpec::nanoseconds(at)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             }
             None => self.timer.unset()?,
         }
@@ -309,8 +289,7 @@ impl<'a> Host<'a> {
             let number = self.next_flow as u32;
             self.next_flow += 1;
             if let Some(user) = flow.user.filter(|_| flow.from_client == self.is_client()) {
-                self.users
-                    .add(&self.experiment.users[user as usize], number);
+                self.users.add(&self.experiment.users[user as usize], number);
             } else if flow.from_client == self.is_client() {
                 let end = Initiator::connect(flow, number, self.experiment.pacing, self.now_ns()?)?;
                 let stop = flow.bytes.is_none() && flow.initiator_sends;
@@ -362,10 +341,7 @@ impl<'a> Host<'a> {
     fn insert(&mut self, end: End, stop_ns: Option<u64>) -> io::Result<u64> {
         let token = self.next_end;
         self.next_end += 1;
-        let all = EpollFlags::EPOLLIN
-            | EpollFlags::EPOLLOUT
-            | EpollFlags::EPOLLRDHUP
-            | EpollFlags::EPOLLET;
+        let all = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         self.epoll.add(end.stream(), EpollEvent::new(all, token))?;
         self.ends.insert(token, end);
         if let Some(at) = stop_ns {
@@ -405,10 +381,7 @@ fn listener(port: u16) -> io::Result<TcpListener> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
     setsockopt(&socket, sockopt::ReuseAddr, &true)?;
-    bind(
-        std::os::fd::AsRawFd::as_raw_fd(&socket),
-        &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)),
-    )?;
+    bind(std::os::fd::AsRawFd::as_raw_fd(&socket), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
     // Limited by net.core.somaxconn.
     listen(&socket, Backlog::MAXALLOWABLE)?;
     Ok(socket.into())

@@ -40,9 +40,7 @@ impl Outgoing {
                 Outgoing::Bytes(0) => return self.close(stream),
                 Outgoing::Until(end) if *end <= now_ns => return self.close(stream),
                 Outgoing::Bytes(left) | Outgoing::Answer(left) => {
-                    &ZEROS[..usize::try_from(*left)
-                        .unwrap_or(usize::MAX)
-                        .min(ZEROS.len())]
+                    &ZEROS[..usize::try_from(*left).unwrap_or(usize::MAX).min(ZEROS.len())]
                 }
                 Outgoing::Until(_) => &ZEROS[..],
                 Outgoing::Request(bytes) => &bytes[..],

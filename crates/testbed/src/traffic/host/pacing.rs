@@ -8,13 +8,7 @@ use std::os::fd::AsFd;
 #[derive(Debug, Clone, Copy)]
 struct MaxPacingRate;
 
-nix::setsockopt_impl!(
-    MaxPacingRate,
-    libc::SOL_SOCKET,
-    libc::SO_MAX_PACING_RATE,
-    u64,
-    SetStruct<'_, u64>
-);
+nix::setsockopt_impl!(MaxPacingRate, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64, SetStruct<'_, u64>);
 
 /// Rate far above that of any link: the socket paces, at the rate that its congestion control sets.
 const RATE: u64 = 1 << 40;

@@ -32,10 +32,7 @@ impl Request {
             let bytes = text.get(at..at + 8)?;
             Some(u64::from_be_bytes(bytes.try_into().ok()?))
         };
-        Some(Request {
-            bytes: number(0).filter(|bytes| *bytes != u64::MAX),
-            until_ns: number(8)?,
-        })
+        Some(Request { bytes: number(0).filter(|bytes| *bytes != u64::MAX), until_ns: number(8)? })
     }
 }
 
@@ -51,12 +48,7 @@ pub(super) struct Responder {
 
 impl Responder {
     pub(super) fn new(stream: TcpStream, awaits_request: bool) -> Responder {
-        Responder {
-            stream,
-            request: awaits_request.then(Vec::new),
-            outgoing: Outgoing::Nothing,
-            stop_ns: None,
-        }
+        Responder { stream, request: awaits_request.then(Vec::new), outgoing: Outgoing::Nothing, stop_ns: None }
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
@@ -115,10 +107,7 @@ mod tests {
     #[test]
     fn decoding_reverses_encoding() {
         for bytes in [Some(0), Some(1_448), None] {
-            let request = Request {
-                bytes,
-                until_ns: 7_000_000_000,
-            };
+            let request = Request { bytes, until_ns: 7_000_000_000 };
             let text = request.encode();
             assert_eq!(text.len(), 300);
             assert_eq!(Request::decode(&text), Some(request));

@@ -8,13 +8,7 @@ use std::os::fd::AsFd;
 #[derive(Debug, Clone, Copy)]
 struct NotSentLowWater;
 
-nix::setsockopt_impl!(
-    NotSentLowWater,
-    libc::IPPROTO_TCP,
-    libc::TCP_NOTSENT_LOWAT,
-    u32,
-    SetStruct<'_, u32>
-);
+nix::setsockopt_impl!(NotSentLowWater, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, u32, SetStruct<'_, u32>);
 
 /// More than one acknowledgement lets a socket send, so that the socket never waits for data.
 const MOST: u32 = 32 << 10;

@@ -140,12 +140,7 @@ impl Attempt {
     }
 
     /// Classifies an Initial packet of the client to `dcid`; `None` if it does not belong to this attempt.
-    pub(super) fn read_client(
-        &mut self,
-        reader: &mut Reader,
-        dcid: &Id,
-        initial: &QuicInitial<'_>,
-    ) -> Option<Meaning> {
+    pub(super) fn read_client(&mut self, reader: &mut Reader, dcid: &Id, initial: &QuicInitial<'_>) -> Option<Meaning> {
         let version = initial.version;
         let sealed = initial.sealed.as_ref();
         // The token proves a Retry even if the capture lacks it.
@@ -158,19 +153,13 @@ impl Attempt {
                 return meaning;
             }
         }
-        self.client
-            .read(reader, version, &self.dcid, Sender::Client, sealed)
+        self.client.read(reader, version, &self.dcid, Sender::Client, sealed)
     }
 
     /// Classifies an Initial packet of the server; `None` if it does not belong to this attempt.
-    pub(super) fn read_server(
-        &mut self,
-        reader: &mut Reader,
-        initial: &QuicInitial<'_>,
-    ) -> Option<Meaning> {
+    pub(super) fn read_server(&mut self, reader: &mut Reader, initial: &QuicInitial<'_>) -> Option<Meaning> {
         let sealed = initial.sealed.as_ref();
-        self.server
-            .read(reader, initial.version, &self.dcid, Sender::Server, sealed)
+        self.server.read(reader, initial.version, &self.dcid, Sender::Server, sealed)
     }
 
     /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new

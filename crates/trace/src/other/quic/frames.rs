@@ -103,11 +103,7 @@ mod tests {
 
     fn read_all(payload: &[u8], wire_len: usize) -> Option<(Content, Vec<Range>)> {
         let mut crypto = Vec::new();
-        let opened = Opened {
-            number: 0,
-            payload,
-            wire_len,
-        };
+        let opened = Opened { number: 0, payload, wire_len };
         read(&opened, &mut crypto).map(|content| (content, crypto))
     }
 
@@ -135,11 +131,7 @@ mod tests {
         let (content, crypto) = read_all(&payload, 300).unwrap();
         assert!(content.crypto && !content.whole);
         assert_eq!(crypto, [Range::new(4, 200)]);
-        assert_eq!(
-            read_all(&payload, payload.len()),
-            None,
-            "longer than its packet"
-        );
+        assert_eq!(read_all(&payload, payload.len()), None, "longer than its packet");
     }
 
     #[test]

@@ -13,10 +13,7 @@ impl Id {
         let mut bytes = [0; 20];
         let len = id.len().min(bytes.len());
         bytes[..len].copy_from_slice(&id[..len]);
-        Id {
-            len: len as u8,
-            bytes,
-        }
+        Id { len: len as u8, bytes }
     }
 
     #[inline]

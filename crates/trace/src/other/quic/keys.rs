@@ -22,26 +22,26 @@ pub(super) struct Keys {
 
 /// Salt of drafts 23 to 28 (draft-ietf-quic-tls-23, 5.2).
 const SALT_DRAFT_23: [u8; 20] = [
-    0xc3, 0xee, 0xf7, 0x12, 0xc7, 0x2e, 0xbb, 0x5a, 0x11, 0xa7, 0xd2, 0x43, 0x2b, 0xb4, 0x63, 0x65,
-    0xbe, 0xf9, 0xf5, 0x02,
+    0xc3, 0xee, 0xf7, 0x12, 0xc7, 0x2e, 0xbb, 0x5a, 0x11, 0xa7, 0xd2, 0x43, 0x2b, 0xb4, 0x63, 0x65, 0xbe, 0xf9, 0xf5,
+    0x02,
 ];
 
 /// Salt of drafts 29 to 32 (draft-ietf-quic-tls-29, 5.2).
 const SALT_DRAFT_29: [u8; 20] = [
-    0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61, 0x11, 0xe0,
-    0x43, 0x90, 0xa8, 0x99,
+    0xaf, 0xbf, 0xec, 0x28, 0x99, 0x93, 0xd2, 0x4c, 0x9e, 0x97, 0x86, 0xf1, 0x9c, 0x61, 0x11, 0xe0, 0x43, 0x90, 0xa8,
+    0x99,
 ];
 
 /// Salt of drafts 33 and 34, and of version 1 (RFC 9001, 5.2).
 const SALT_V1: [u8; 20] = [
-    0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad,
-    0xcc, 0xbb, 0x7f, 0x0a,
+    0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc, 0xbb, 0x7f,
+    0x0a,
 ];
 
 /// Salt of version 2 (RFC 9369, 3.3.1).
 const SALT_V2: [u8; 20] = [
-    0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26, 0x9d, 0xcb,
-    0xf9, 0xbd, 0x2e, 0xd9,
+    0x0d, 0xed, 0xe3, 0xde, 0xf7, 0x00, 0xa6, 0xdb, 0x81, 0x93, 0x81, 0xbe, 0x6e, 0x26, 0x9d, 0xcb, 0xf9, 0xbd, 0x2e,
+    0xd9,
 ];
 
 impl Keys {
@@ -67,11 +67,7 @@ impl Keys {
         );
         let secret = Hkdf::from_prk(&secret).expect("a secret as long as the hash");
         let [key, iv, hp] = labels;
-        Keys {
-            key: expand(&secret, key),
-            iv: expand(&secret, iv),
-            hp: expand(&secret, hp),
-        }
+        Keys { key: expand(&secret, key), iv: expand(&secret, iv), hp: expand(&secret, hp) }
     }
 }
 
@@ -79,16 +75,8 @@ impl Keys {
 fn expand<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> [u8; N] {
     const PREFIX: &[u8] = b"tls13 ";
     let mut out = [0; N];
-    let info = [
-        &(N as u16).to_be_bytes(),
-        &[(PREFIX.len() + label.len()) as u8][..],
-        PREFIX,
-        label,
-        &[0],
-    ];
-    secret
-        .expand_multi_info(&info, &mut out)
-        .expect("a key as long as the hash at most");
+    let info = [&(N as u16).to_be_bytes(), &[(PREFIX.len() + label.len()) as u8][..], PREFIX, label, &[0]];
+    secret.expand_multi_info(&info, &mut out).expect("a key as long as the hash at most");
     out
 }
 
@@ -99,30 +87,18 @@ mod tests {
 
     fn keys(key: &str, iv: &str, hp: &str) -> Keys {
         let array = |text| hex(text).try_into().unwrap();
-        Keys {
-            key: array(key),
-            iv: hex(iv).try_into().unwrap(),
-            hp: array(hp),
-        }
+        Keys { key: array(key), iv: hex(iv).try_into().unwrap(), hp: array(hp) }
     }
 
     #[test]
     fn version_1_has_the_keys_of_rfc_9001_a_1() {
         assert_eq!(
             Keys::new(QuicVersion::V1, &DCID, Sender::Client),
-            keys(
-                "1f369613dd76d5467730efcbe3b1a22d",
-                "fa044b2f42a3fd3b46fb255c",
-                "9f50449e04a0e810283a1e9933adedd2"
-            )
+            keys("1f369613dd76d5467730efcbe3b1a22d", "fa044b2f42a3fd3b46fb255c", "9f50449e04a0e810283a1e9933adedd2")
         );
         assert_eq!(
             Keys::new(QuicVersion::V1, &DCID, Sender::Server),
-            keys(
-                "cf3a5331653c364c88f0f379b6067e37",
-                "0ac1493ca1905853b0bba03e",
-                "c206b8d9b9f0f37644430b490eeaa314"
-            )
+            keys("cf3a5331653c364c88f0f379b6067e37", "0ac1493ca1905853b0bba03e", "c206b8d9b9f0f37644430b490eeaa314")
         );
     }
 
@@ -130,19 +106,11 @@ mod tests {
     fn version_2_has_the_keys_of_rfc_9369_a_1() {
         assert_eq!(
             Keys::new(QuicVersion::V2, &DCID, Sender::Client),
-            keys(
-                "8b1a0bc121284290a29e0971b5cd045d",
-                "91f73e2351d8fa91660e909f",
-                "45b95e15235d6f45a6b19cbcb0294ba9"
-            )
+            keys("8b1a0bc121284290a29e0971b5cd045d", "91f73e2351d8fa91660e909f", "45b95e15235d6f45a6b19cbcb0294ba9")
         );
         assert_eq!(
             Keys::new(QuicVersion::V2, &DCID, Sender::Server),
-            keys(
-                "82db637861d55e1d011f19ea71d5d2a7",
-                "dd13c276499c0249d3310652",
-                "edf6d05c83121201b436e16877593c3a"
-            )
+            keys("82db637861d55e1d011f19ea71d5d2a7", "dd13c276499c0249d3310652", "edf6d05c83121201b436e16877593c3a")
         );
     }
 

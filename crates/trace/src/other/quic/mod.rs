@@ -73,9 +73,7 @@ impl Quic {
                     self.long(time, Flow::new(ip, udp.src_port, udp.dst_port), &packet);
                 }
             }
-            [0x40..=0x7f, ..] => {
-                self.short(time, Flow::new(ip, udp.src_port, udp.dst_port), udp.payload)
-            }
+            [0x40..=0x7f, ..] => self.short(time, Flow::new(ip, udp.src_port, udp.dst_port), udp.payload),
             _ => {}
         }
     }
@@ -160,13 +158,7 @@ impl Quic {
     }
 
     /// Handles an Initial packet of no known attempt: begins one, if the packet opens with the keys of a first packet.
-    fn first_initial(
-        &mut self,
-        time: Instant,
-        key: Key,
-        packet: &QuicPacket<'_>,
-        initial: &QuicInitial<'_>,
-    ) {
+    fn first_initial(&mut self, time: Instant, key: Key, packet: &QuicPacket<'_>, initial: &QuicInitial<'_>) {
         if packet.dcid.len() < SHORTEST_FIRST_ID || !packet.fixed_bit {
             return;
         }
@@ -199,11 +191,7 @@ impl Quic {
         if attempt.server_id.is_none() && !attempt.succeeded {
             let server = Id::new(packet.scid);
             attempt.server_id = Some(server);
-            self.awaited.insert(Awaited {
-                flow: key.0,
-                server,
-                client: key.1,
-            });
+            self.awaited.insert(Awaited { flow: key.0, server, client: key.1 });
         }
     }
 

@@ -53,16 +53,12 @@ impl Opener {
         largest: Option<u64>,
     ) -> Result<Opened<'_>, Unopened> {
         let packet = sealed.packet;
-        let (header, protected) = packet
-            .split_at_checked(sealed.number_at)
-            .ok_or(Unopened::Cut)?;
+        let (header, protected) = packet.split_at_checked(sealed.number_at).ok_or(Unopened::Cut)?;
         let short = match packet.len() == sealed.wire_len {
             true => Unopened::Foreign,
             false => Unopened::Cut,
         };
-        let (number, after) = protected
-            .split_first_chunk::<LONGEST_NUMBER>()
-            .ok_or(short)?;
+        let (number, after) = protected.split_first_chunk::<LONGEST_NUMBER>().ok_or(short)?;
         let sample: &[u8; 16] = after.first_chunk().ok_or(short)?;
         let mut mask = (*sample).into();
         Aes128::new(&keys.hp.into()).encrypt_block(&mut mask);
@@ -85,12 +81,9 @@ impl Opener {
             *byte ^= number;
         }
         let sealed_payload = &protected[number_len..];
-        let wire_len = (sealed.wire_len - sealed.number_at - number_len)
-            .checked_sub(TAG)
-            .ok_or(Unopened::Foreign)?;
+        let wire_len = (sealed.wire_len - sealed.number_at - number_len).checked_sub(TAG).ok_or(Unopened::Foreign)?;
         self.payload.clear();
-        self.payload
-            .extend_from_slice(&sealed_payload[..wire_len.min(sealed_payload.len())]);
+        self.payload.extend_from_slice(&sealed_payload[..wire_len.min(sealed_payload.len())]);
 
         if packet.len() == sealed.wire_len {
             self.header.clear();
@@ -99,26 +92,16 @@ impl Opener {
             self.header.extend_from_slice(&number[..number_len]);
             let tag: &[u8; TAG] = sealed_payload.last_chunk().ok_or(Unopened::Foreign)?;
             Aes128Gcm::new(&keys.key.into())
-                .decrypt_inout_detached(
-                    &nonce.into(),
-                    &self.header,
-                    InOutBuf::from(&mut self.payload[..]),
-                    tag.into(),
-                )
+                .decrypt_inout_detached(&nonce.into(), &self.header, InOutBuf::from(&mut self.payload[..]), tag.into())
                 .map_err(|_| Unopened::Foreign)?;
         } else {
             // GCM is counter mode whose counter begins at 2 (NIST SP 800-38D, 7.1).
             let mut counter = [0; 16];
             counter[..12].copy_from_slice(&nonce);
             counter[15] = 2;
-            ctr::Ctr32BE::<Aes128>::new(&keys.key.into(), &counter.into())
-                .apply_keystream(&mut self.payload);
+            ctr::Ctr32BE::<Aes128>::new(&keys.key.into(), &counter.into()).apply_keystream(&mut self.payload);
         }
-        Ok(Opened {
-            number: full,
-            payload: &self.payload,
-            wire_len,
-        })
+        Ok(Opened { number: full, payload: &self.payload, wire_len })
     }
 }
 
@@ -148,12 +131,7 @@ mod tests {
     use gentle_wire::{QuicKind, Udp};
 
     fn sealed(packet: &[u8], wire_len: usize) -> QuicSealed<'_> {
-        let udp = Udp {
-            src_port: 1,
-            dst_port: 2,
-            payload_len: wire_len as u32,
-            payload: packet,
-        };
+        let udp = Udp { src_port: 1, dst_port: 2, payload_len: wire_len as u32, payload: packet };
         match udp.quic_packets().next().unwrap().kind {
             QuicKind::Initial(initial) => initial.sealed.unwrap(),
             kind => panic!("{kind:?}"),
@@ -173,11 +151,7 @@ mod tests {
             assert_eq!(opened.number, vector.number);
             assert_eq!(opened.wire_len, opened.payload.len());
             assert!(opened.payload.starts_with(&vector.frames));
-            assert!(
-                opened.payload[vector.frames.len()..]
-                    .iter()
-                    .all(|&b| b == 0)
-            );
+            assert!(opened.payload[vector.frames.len()..].iter().all(|&b| b == 0));
         }
     }
 
@@ -190,16 +164,8 @@ mod tests {
                 let whole = sealed(&packet, packet.len());
                 let number_at = whole.number_at;
                 packet[at] ^= 1;
-                let changed = QuicSealed {
-                    packet: &packet,
-                    number_at,
-                    wire_len: packet.len(),
-                };
-                assert_eq!(
-                    opener.open(&keys(&vector), &changed, None),
-                    Err(Unopened::Foreign),
-                    "byte {at}"
-                );
+                let changed = QuicSealed { packet: &packet, number_at, wire_len: packet.len() };
+                assert_eq!(opener.open(&keys(&vector), &changed, None), Err(Unopened::Foreign), "byte {at}");
             }
             let other = match vector.sender {
                 Sender::Client => Sender::Server,
@@ -216,11 +182,7 @@ mod tests {
         for vector in vectors::all() {
             let mut opener = Opener::default();
             let len = vector.packet.len();
-            let whole = opener
-                .open(&keys(&vector), &sealed(&vector.packet, len), None)
-                .unwrap()
-                .payload
-                .to_vec();
+            let whole = opener.open(&keys(&vector), &sealed(&vector.packet, len), None).unwrap().payload.to_vec();
             for captured in 18..len {
                 let cut = sealed(&vector.packet[..captured], len);
                 match opener.open(&keys(&vector), &cut, None) {

@@ -15,10 +15,7 @@ impl Range {
     /// Creates a range of `len` bytes from `offset`.
     pub(super) fn new(offset: u64, len: u64) -> Range {
         let clamp = |position: u64| u16::try_from(position).unwrap_or(u16::MAX);
-        Range {
-            start: clamp(offset),
-            end: clamp(offset.saturating_add(len)),
-        }
+        Range { start: clamp(offset), end: clamp(offset.saturating_add(len)) }
     }
 
     fn overlaps(self, other: Range) -> bool {
@@ -50,10 +47,7 @@ impl Ranges {
         let mut joined: Option<Range> = None;
         for &range in ranges.iter().filter(|range| range.start < range.end) {
             joined = Some(match joined {
-                Some(Range { start, end }) if range.start <= end => Range {
-                    start,
-                    end: end.max(range.end),
-                },
+                Some(Range { start, end }) if range.start <= end => Range { start, end: end.max(range.end) },
                 Some(done) => {
                     self.add_one(done);
                     range
@@ -78,10 +72,8 @@ impl Ranges {
             }
             return;
         }
-        self.ranges[from] = Range {
-            start: range.start.min(self.ranges[from].start),
-            end: range.end.max(self.ranges[to - 1].end),
-        };
+        self.ranges[from] =
+            Range { start: range.start.min(self.ranges[from].start), end: range.end.max(self.ranges[to - 1].end) };
         self.ranges.copy_within(to..len, from + 1);
         self.len -= (to - from - 1) as u8;
     }
@@ -100,10 +92,7 @@ mod tests {
         }
         assert!(ranges.any(Range::new(150, 1)));
         assert!(!ranges.any(Range::new(160, 1)));
-        let mut pieces: Vec<_> = (0..100)
-            .rev()
-            .map(|i| Range::new(1000 + 2 * i, 2))
-            .collect();
+        let mut pieces: Vec<_> = (0..100).rev().map(|i| Range::new(1000 + 2 * i, 2)).collect();
         let mut ranges = Ranges::default();
         ranges.add(&mut pieces);
         assert_eq!(ranges.as_slice(), [Range::new(1000, 200)]);
@@ -115,13 +104,7 @@ mod tests {
         assert_eq!(far.start, far.end);
         let mut ranges = Ranges::default();
         ranges.add(&mut [far, Range::new(60_000, u64::MAX)]);
-        assert_eq!(
-            ranges.as_slice(),
-            [Range {
-                start: 60_000,
-                end: u16::MAX
-            }]
-        );
+        assert_eq!(ranges.as_slice(), [Range { start: 60_000, end: u16::MAX }]);
     }
 
     proptest! {

@@ -35,11 +35,7 @@ impl ShortHeaders {
     /// Creates a table of at most `bytes`.
     pub(super) fn new(bytes: usize) -> ShortHeaders {
         let places = (bytes / size_of::<Option<Awaited>>()).clamp(LEAST, MOST);
-        ShortHeaders {
-            places: Vec::new(),
-            wanted: 1 << places.ilog2(),
-            taken: 0,
-        }
+        ShortHeaders { places: Vec::new(), wanted: 1 << places.ilog2(), taken: 0 }
     }
 
     #[inline]
@@ -68,11 +64,7 @@ impl ShortHeaders {
             return None;
         }
         let awaited = self.places[self.place(flow)].as_ref()?;
-        let named = || {
-            packet
-                .get(1..)
-                .is_some_and(|ids| ids.starts_with(awaited.server.as_slice()))
-        };
+        let named = || packet.get(1..).is_some_and(|ids| ids.starts_with(awaited.server.as_slice()));
         (awaited.flow == *flow && named()).then_some(*awaited)
     }
 
@@ -96,10 +88,7 @@ mod tests {
 
     fn awaited(port: u16, server: &[u8]) -> Awaited {
         Awaited {
-            flow: Flow {
-                src: (Address::v4([192, 0, 2, 1]), port),
-                dst: (Address::v4([192, 0, 2, 2]), 443),
-            },
+            flow: Flow { src: (Address::v4([192, 0, 2, 1]), port), dst: (Address::v4([192, 0, 2, 2]), 443) },
             server: Id::new(server),
             client: Id::new(&[]),
         }
@@ -114,16 +103,9 @@ mod tests {
         assert!(places.find(&one.flow, &[0x40, 7, 8, 9]).is_some());
         assert!(places.find(&one.flow, &[0x40, 7]).is_none());
         assert!(places.find(&one.flow, &[0x40, 7, 9]).is_none());
-        assert!(
-            places
-                .find(&awaited(50_001, &[7, 8]).flow, &[0x40, 7, 8])
-                .is_none()
-        );
+        assert!(places.find(&awaited(50_001, &[7, 8]).flow, &[0x40, 7, 8]).is_none());
         places.remove(&one.flow, &Id::new(&[1]));
-        assert!(
-            places.find(&one.flow, &[0x40, 7, 8]).is_some(),
-            "another connection's"
-        );
+        assert!(places.find(&one.flow, &[0x40, 7, 8]).is_some(), "another connection's");
         places.remove(&one.flow, &one.client);
         assert!(places.find(&one.flow, &[0x40, 7, 8]).is_none());
     }
@@ -136,10 +118,6 @@ mod tests {
         }
         assert!(places.taken <= MOST && places.places.len() == MOST);
         assert!(places.taken > MOST / 2, "they are spread");
-        assert!(
-            places
-                .find(&awaited(u16::MAX, &[1]).flow, &[0x40, 1])
-                .is_some()
-        );
+        assert!(places.find(&awaited(u16::MAX, &[1]).flow, &[0x40, 1]).is_some());
     }
 }

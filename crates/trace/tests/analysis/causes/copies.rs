@@ -25,14 +25,7 @@ fn copies_of_handshake_packets() {
     };
     for talk in [bare, stamped] {
         // A SYN, a SYN/ACK: soon; after the ACK; after data, of client or server.
-        for (number, us) in [
-            (0, 4_000),
-            (0, 55_000),
-            (0, 300_000),
-            (1, 255),
-            (1, 6_000),
-            (1, 90_000),
-        ] {
+        for (number, us) in [(0, 4_000), (0, 55_000), (0, 300_000), (1, 255), (1, 6_000), (1, 90_000)] {
             copied(talk(), number, us, 60);
             copied(talk(), number, us, 58);
         }
@@ -44,10 +37,8 @@ fn copies_of_handshake_packets() {
     segments.push(copy);
     let (analysis, _) = analyze(&segments);
     assert_eq!(analysis.handshakes.capture_duplicates.synack, 1);
-    for (name, syns, synacks) in [
-        ("copy-syn-after-ack-mirror.pcap", 3, 3),
-        ("copy-synack-4.7ms-timestamps.pcap", 1, 1),
-    ] {
+    for (name, syns, synacks) in [("copy-syn-after-ack-mirror.pcap", 3, 3), ("copy-synack-4.7ms-timestamps.pcap", 1, 1)]
+    {
         let (analysis, _) = real(name);
         nothing_lost(&analysis);
         let copies = analysis.handshakes.capture_duplicates;
@@ -95,22 +86,11 @@ fn late_copies_of_data() {
         }
     }
     // Sent again by a timer, after newer data had been lost, or when the acknowledgement did not come.
-    let request = || {
-        talk()
-            .syn(0.0)
-            .synack(0.02)
-            .ack(0.05)
-            .client(0.06, |s| s.payload(100))
-    };
+    let request = || talk().syn(0.0).synack(0.02).ack(0.05).client(0.06, |s| s.payload(100));
     for (talk, waited) in [
         (request().client(0.26, |s| s.payload(100)), 0.2),
         (request().client(0.12, |s| s.payload(100)), 0.06),
-        (
-            request()
-                .client(0.061, |s| s.seq(1_101).payload(100))
-                .client(0.1, |s| s.payload(100)),
-            0.04,
-        ),
+        (request().client(0.061, |s| s.seq(1_101).payload(100)).client(0.1, |s| s.payload(100)), 0.04),
         // A timer sends all again, the second segment soon after it was sent.
         (
             request()
@@ -119,19 +99,10 @@ fn late_copies_of_data() {
                 .client(0.361, |s| s.seq(1_101).payload(100)),
             0.301,
         ),
-        (
-            request()
-                .server(0.08, |s| s.ack(1_101))
-                .client(0.261, |s| s.payload(100)),
-            0.201,
-        ),
+        (request().server(0.08, |s| s.ack(1_101)).client(0.261, |s| s.payload(100)), 0.201),
     ] {
         let (analysis, _) = analyze(&talk.segments);
-        assert!(
-            (analysis.waiting.data_s - waited).abs() < 1e-6,
-            "{:?}",
-            analysis.waiting
-        );
+        assert!((analysis.waiting.data_s - waited).abs() < 1e-6, "{:?}", analysis.waiting);
         assert!(analysis.retransmissions.retransmitted > 0);
         assert_eq!(analysis.handshakes.capture_duplicates.other, 0);
     }

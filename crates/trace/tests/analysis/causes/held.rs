@@ -61,11 +61,7 @@ fn syns_that_were_held_up_and_answered_before_the_last() {
         let (analysis, _) = analyze(&talk.segments);
         nothing_lost(&analysis);
         let outcomes = &analysis.outcomes;
-        assert_eq!(
-            (outcomes.held, outcomes.repeats.held),
-            (1, 2),
-            "{outcomes:?}"
-        );
+        assert_eq!((outcomes.held, outcomes.repeats.held), (1, 2), "{outcomes:?}");
         assert_eq!(repeats(&analysis), [0; 5]);
         let expected = if stamped { 1.994 } else { 0.0 };
         assert!((outcomes.held_s - expected).abs() < 1e-6, "{outcomes:?}");
@@ -79,9 +75,7 @@ fn syns_that_were_held_up_and_answered_before_the_last() {
 #[test]
 fn synacks_that_were_held_up() {
     let syns = [(0.0, 100), (1.0, 1_100), (3.0, 3_100)];
-    let talk = syns
-        .into_iter()
-        .fold(talk(), |talk, (at, stamp)| talk.syn(at).stamps(stamp, 0));
+    let talk = syns.into_iter().fold(talk(), |talk, (at, stamp)| talk.syn(at).stamps(stamp, 0));
     let talk = [0, 1_000, 3_000_u32].into_iter().fold(talk, |talk, ms| {
         let at = 3.5 + f64::from(ms) * 1e-8;
         talk.synack(at).stamps(7_000 + ms, 100)
@@ -96,9 +90,7 @@ fn synacks_that_were_held_up() {
 #[test]
 fn answers_that_were_held_up() {
     let talk = [0.0, 1.0, 3.0].into_iter().fold(talk(), Talk::syn);
-    let talk = [3.2, 3.200_05, 3.200_1]
-        .into_iter()
-        .fold(talk, Talk::synack);
+    let talk = [3.2, 3.200_05, 3.200_1].into_iter().fold(talk, Talk::synack);
     let (analysis, _) = analyze(&talk.ack(3.23).rest(3.231).segments);
     nothing_lost(&analysis);
     assert_eq!(analysis.outcomes.late, 1);

@@ -99,10 +99,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 impl Plan {
     /// Whether a packet is lost and the connection completes all the same.
     fn loses(self) -> bool {
-        let is_simple = matches!(
-            self.cause,
-            Cause::Late { .. } | Cause::Refused | Cause::Abandoned | Cause::AckFirst
-        );
+        let is_simple = matches!(self.cause, Cause::Late { .. } | Cause::Refused | Cause::Abandoned | Cause::AckFirst);
         self.loss != Loss::None && !is_simple
     }
 
@@ -114,25 +111,12 @@ impl Plan {
     /// Segments of the connection from `port`, captured in the middle of the path from `at` on.
     fn segments(self, at: f64, port: u16) -> Vec<Segment> {
         let talk = Talk::new((CLIENT.0, port), SERVER);
-        let rst = |talk: Talk, at, seq| {
-            talk.client(at, |s| Segment {
-                flags: RST,
-                ack: 0,
-                ..s.seq(seq)
-            })
-        };
-        let synack = |talk: Talk, at, isn| {
-            talk.server(at, |s| Segment {
-                flags: SYN | ACK,
-                ..s.seq(isn)
-            })
-        };
+        let rst = |talk: Talk, at, seq| talk.client(at, |s| Segment { flags: RST, ack: 0, ..s.seq(seq) });
+        let synack = |talk: Talk, at, isn| talk.server(at, |s| Segment { flags: SYN | ACK, ..s.seq(isn) });
         // What comes before the handshake, and when that begins.
         let (talk, begin) = match self.cause {
             Cause::Challenge { at_once } => {
-                let met = talk
-                    .syn(at)
-                    .server(at + 0.02, |s| s.seq(99).ack(0x7000_0000));
+                let met = talk.syn(at).server(at + 0.02, |s| s.seq(99).ack(0x7000_0000));
                 let begin = at + if at_once { 0.0201 } else { 1.0 };
                 (rst(met, at + 0.02005, 0x7000_0000), begin)
             }
@@ -146,11 +130,7 @@ impl Plan {
             }
             Cause::Late { ms } => {
                 let rtt = f64::from(ms) / 1e3;
-                let late = talk
-                    .syn(at)
-                    .syn(at + 1.0)
-                    .synack(at + rtt)
-                    .ack(at + rtt + 0.001);
+                let late = talk.syn(at).syn(at + 1.0).synack(at + rtt).ack(at + rtt + 0.001);
                 let again = late.synack(at + rtt + 1.0).ack(at + rtt + 1.001);
                 return self.dress(again.segments);
             }
@@ -172,21 +152,13 @@ impl Plan {
             Loss::None => (talk, begin),
             Loss::Syn => (talk.syn(begin), begin + 1.0),
             Loss::SynAck => (talk.syn(begin).synack(begin + 0.02), begin + 1.0),
-            Loss::OtherSynAck => (
-                synack(talk.syn(begin), begin + 0.02, 88_000_000),
-                begin + 1.0,
-            ),
+            Loss::OtherSynAck => (synack(talk.syn(begin), begin + 0.02, 88_000_000), begin + 1.0),
         };
         let talk = talk.syn(begin).synack(begin + 0.02).ack(begin + 0.05);
         let talk = match self.cause {
             Cause::Defer => {
                 let again = talk.synack(begin + 1.02).ack(begin + 1.05);
-                again
-                    .server(begin + 9.0, |s| Segment {
-                        flags: FIN | ACK,
-                        ..s
-                    })
-                    .client(begin + 9.03, |s| s.ack(5_002))
+                again.server(begin + 9.0, |s| Segment { flags: FIN | ACK, ..s }).client(begin + 9.03, |s| s.ack(5_002))
             }
             _ => talk.rest(begin + 0.051),
         };
@@ -196,11 +168,7 @@ impl Plan {
                 let flags = [SYN, SYN | ACK][of];
                 // A copy after the connection went on is one of its last handshake.
                 let mut found = segments.iter().filter(|it| it.flags == flags);
-                let original = if us < 20_000 {
-                    found.next()
-                } else {
-                    found.next_back()
-                };
+                let original = if us < 20_000 { found.next() } else { found.next_back() };
                 let copy = original.expect("it has a handshake").again(us);
                 segments.into_iter().chain([copy]).collect()
             }
@@ -223,8 +191,7 @@ impl Plan {
                 _ => 10_000,
             };
             if self.stamps || is_nat {
-                let value =
-                    100_000 + side as u32 * 7_000_000 + held + (segment.at_us / 1_000) as u32;
+                let value = 100_000 + side as u32 * 7_000_000 + held + (segment.at_us / 1_000) as u32;
                 newest[side] = value;
                 first = if number == 0 { value } else { first };
                 let echo = match self.cause {

@@ -43,14 +43,8 @@ const SAMPLES_READ_DIFFERENTLY: &[(&str, &str)] = &[
     ("Broadcom switch", "unknown link type"),
     ("Broadcom switch, tag in front", "unknown link type"),
     ("VXLAN of Linux", "not the registered port"),
-    (
-        "IPv6 mobility",
-        "nothing may follow a mobility header so far (RFC 6275, 6.1.1)",
-    ),
-    (
-        "IPv6 HIP",
-        "nothing may follow a HIP header so far (RFC 7401, 5.1)",
-    ),
+    ("IPv6 mobility", "nothing may follow a mobility header so far (RFC 6275, 6.1.1)"),
+    ("IPv6 HIP", "nothing may follow a HIP header so far (RFC 7401, 5.1)"),
 ];
 
 /// The frames that are read differently: their origin, and both readings.
@@ -63,8 +57,7 @@ fn differences(frames: &[Frame], rows: &[Row]) -> Vec<(String, String)> {
             let ours = ours(frame, tunnels);
             let read = ours.as_ref().ok();
             // A tunnel whose inside was cut off is the packet on the outside.
-            let same = agree(frame, read, theirs.as_ref())
-                || (frame.is_cut() && agree(frame, read, outer.as_ref()));
+            let same = agree(frame, read, theirs.as_ref()) || (frame.is_cut() && agree(frame, read, outer.as_ref()));
             if !same {
                 let protocols = row.protocols.join(":");
                 let readings = format!("{tunnels:?}, {protocols}\n  {theirs:?}\n  {ours:?}");
@@ -107,14 +100,9 @@ fn captures_read_as_tshark_reads_them() {
             *counts.entry(capture).or_insert(0) += 1;
         }
         for (capture, count) in counts {
-            let known = CAPTURES_READ_DIFFERENTLY
-                .iter()
-                .find(|(name, ..)| *name == capture);
+            let known = CAPTURES_READ_DIFFERENTLY.iter().find(|(name, ..)| *name == capture);
             let explained = known.map_or(0, |(_, frames, _)| *frames);
-            assert!(
-                count <= explained,
-                "{capture}: {count} frames read differently, {explained} of them explained"
-            );
+            assert!(count <= explained, "{capture}: {count} frames read differently, {explained} of them explained");
         }
     }
 }
@@ -132,9 +120,7 @@ fn samples_read_as_tshark_reads_them() {
         .collect();
     let rows = tshark(&frames);
     for (name, readings) in differences(&frames, &rows) {
-        let known = SAMPLES_READ_DIFFERENTLY
-            .iter()
-            .any(|(sample, _)| *sample == name);
+        let known = SAMPLES_READ_DIFFERENTLY.iter().any(|(sample, _)| *sample == name);
         assert!(known, "{name}: {readings}");
     }
 }

@@ -28,25 +28,11 @@ const IPV6: (&str, &[&str]) = ("ipv6", &["ipv6.src", "ipv6.dst", "ipv6.hlim"]);
 const TRANSPORTS: [(&str, &[&str]); 4] = [
     (
         "tcp",
-        &[
-            "tcp.srcport",
-            "tcp.dstport",
-            "tcp.seq_raw",
-            "tcp.ack_raw",
-            "tcp.flags",
-            "tcp.window_size_value",
-            "tcp.len",
-        ],
+        &["tcp.srcport", "tcp.dstport", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags", "tcp.window_size_value", "tcp.len"],
     ),
     ("udp", &["udp.srcport", "udp.dstport", "udp.length"]),
-    (
-        "sctp",
-        &["sctp.srcport", "sctp.dstport", "sctp.verification_tag"],
-    ),
-    (
-        "dccp",
-        &["dccp.srcport", "dccp.dstport", "dccp.type", "dccp.seq_raw"],
-    ),
+    ("sctp", &["sctp.srcport", "sctp.dstport", "sctp.verification_tag"]),
+    ("dccp", &["dccp.srcport", "dccp.dstport", "dccp.type", "dccp.seq_raw"]),
 ];
 
 /// Output of tshark for a frame: the protocols in it, and every field as often as it occurs.
@@ -56,10 +42,7 @@ pub(crate) struct Row {
 }
 
 fn fields() -> impl Iterator<Item = &'static str> {
-    [IP, IPV6]
-        .into_iter()
-        .chain(TRANSPORTS)
-        .flat_map(|(_, fields)| fields.iter().copied())
+    [IP, IPV6].into_iter().chain(TRANSPORTS).flat_map(|(_, fields)| fields.iter().copied())
 }
 
 /// Runs tshark over frames.
@@ -76,14 +59,7 @@ pub(crate) fn tshark(frames: &[Frame]) -> Vec<Row> {
     ] {
         command.args(["-o", preference]);
     }
-    command.args([
-        "-T",
-        "fields",
-        "-E",
-        "occurrence=a",
-        "-e",
-        "frame.protocols",
-    ]);
+    command.args(["-T", "fields", "-E", "occurrence=a", "-e", "frame.protocols"]);
     for field in fields() {
         command.args(["-e", field]);
     }
@@ -99,11 +75,7 @@ pub(crate) fn tshark(frames: &[Frame]) -> Vec<Row> {
         .map(|line| {
             let mut columns = line.split('\t');
             let list = |column: &str, separator| {
-                column
-                    .split(separator)
-                    .filter(|v: &&str| !v.is_empty())
-                    .map(str::to_owned)
-                    .collect()
+                column.split(separator).filter(|v: &&str| !v.is_empty()).map(str::to_owned).collect()
             };
             Row {
                 protocols: list(columns.next().unwrap(), ':'),
@@ -156,9 +128,7 @@ impl Row {
                 && reading.transport.is_none()
             {
                 let fields = fields.iter().map(|field| self.number(field, occurrence));
-                reading.transport = fields
-                    .collect::<Option<_>>()
-                    .map(|fields| Header { name, fields });
+                reading.transport = fields.collect::<Option<_>>().map(|fields| Header { name, fields });
             }
         }
         reading
@@ -176,12 +146,7 @@ pub(crate) fn ours(frame: &Frame, tunnels: Tunnels) -> Result<Reading, Skip> {
 }
 
 fn reading(packet: &Packet<'_>) -> Reading {
-    let header = |name, fields: &[u64]| {
-        Some(Header {
-            name,
-            fields: fields.to_vec(),
-        })
-    };
+    let header = |name, fields: &[u64]| Some(Header { name, fields: fields.to_vec() });
     let transport = match packet.transport {
         Transport::Tcp(tcp) => header(
             "tcp",
@@ -195,33 +160,14 @@ fn reading(packet: &Packet<'_>) -> Reading {
                 tcp.payload_len.into(),
             ],
         ),
-        Transport::Udp(udp) => header(
-            "udp",
-            &[
-                udp.src_port.into(),
-                udp.dst_port.into(),
-                u64::from(udp.payload_len) + 8,
-            ],
-        ),
-        Transport::Sctp(sctp) => header(
-            "sctp",
-            &[sctp.src_port.into(), sctp.dst_port.into(), sctp.tag.into()],
-        ),
-        Transport::Dccp(dccp) => header(
-            "dccp",
-            &[
-                dccp.src_port.into(),
-                dccp.dst_port.into(),
-                dccp.packet_type.into(),
-                dccp.seq,
-            ],
-        ),
+        Transport::Udp(udp) => {
+            header("udp", &[udp.src_port.into(), udp.dst_port.into(), u64::from(udp.payload_len) + 8])
+        }
+        Transport::Sctp(sctp) => header("sctp", &[sctp.src_port.into(), sctp.dst_port.into(), sctp.tag.into()]),
+        Transport::Dccp(dccp) => {
+            header("dccp", &[dccp.src_port.into(), dccp.dst_port.into(), dccp.packet_type.into(), dccp.seq])
+        }
         Transport::Fragment(_) | Transport::Other => None,
     };
-    Reading {
-        src: packet.ip.src.into(),
-        dst: packet.ip.dst.into(),
-        ttl: packet.ip.ttl.into(),
-        transport,
-    }
+    Reading { src: packet.ip.src.into(), dst: packet.ip.dst.into(), ttl: packet.ip.ttl.into(), transport }
 }

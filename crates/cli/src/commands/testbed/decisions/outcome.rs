@@ -47,31 +47,17 @@ impl Outcome<'_> {
     }
 
     fn is_alike(&self) -> bool {
-        self.results
-            .iter()
-            .all(|results| results.cases.iter().all(Result::is_ok))
+        self.results.iter().all(|results| results.cases.iter().all(Result::is_ok))
     }
 
     /// Captures for which the kernel and this program differ.
-    fn differences<'a>(
-        &'a self,
-        results: &'a CaseResults,
-    ) -> impl Iterator<Item = (&'a Input, &'a CaseError)> {
-        self.inputs
-            .iter()
-            .zip(&results.cases)
-            .filter_map(|(input, case)| Some((input, case.as_ref().err()?)))
+    fn differences<'a>(&'a self, results: &'a CaseResults) -> impl Iterator<Item = (&'a Input, &'a CaseError)> {
+        self.inputs.iter().zip(&results.cases).filter_map(|(input, case)| Some((input, case.as_ref().err()?)))
     }
 
     fn text(&self) -> String {
         let mut text = String::new();
-        for Input {
-            name,
-            arrivals,
-            rate,
-            beyond,
-        } in self.inputs
-        {
+        for Input { name, arrivals, rate, beyond } in self.inputs {
             let (packets, flows) = (arrivals.packets().len(), arrivals.flows());
             let left_out = match arrivals.skipped() {
                 0 => String::new(),
@@ -81,9 +67,7 @@ impl Outcome<'_> {
                 0 => String::new(),
                 frames => format!(", the {frames} frames after them not read (--packets)"),
             };
-            text += &format!(
-                "{name}: {packets} packets of {flows} flows, at {rate}{left_out}{beyond}\n"
-            );
+            text += &format!("{name}: {packets} packets of {flows} flows, at {rate}{left_out}{beyond}\n");
         }
         text += &format!("\n{}\n", self.table());
         for (spec, results) in self.by_scheme() {
@@ -95,14 +79,7 @@ impl Outcome<'_> {
     }
 
     fn table(&self) -> String {
-        let head = [
-            "scheme",
-            "calls",
-            "sent",
-            "marked",
-            "dropped",
-            "decided alike",
-        ];
+        let head = ["scheme", "calls", "sent", "marked", "dropped", "decided alike"];
         let mut table = ruled_table(head, 1..5);
         for (spec, results) in self.by_scheme() {
             let (all, alike) = sum(results);

@@ -33,18 +33,13 @@ fn within() {
         done += u32::from(tried(row));
     }
     println!("set-ups: {done}");
-    assert!(
-        done * 10 > TABLE.len() as u32 * 9,
-        "a kernel that lacks as much shows nothing"
-    );
+    assert!(done * 10 > TABLE.len() as u32 * 9, "a kernel that lacks as much shows nothing");
 }
 
 /// Tries a set-up; returns whether this kernel has what it needs.
 fn tried(row: &Row) -> bool {
     let name = row.name;
-    run(
-        "ip link add wan numtxqueues 4 numrxqueues 4 type veth peer name peer numtxqueues 4 numrxqueues 4",
-    );
+    run("ip link add wan numtxqueues 4 numrxqueues 4 type veth peer name peer numtxqueues 4 numrxqueues 4");
     run("ip link set wan up");
     run("ip link set peer up");
     let made = shell(&format!("{FUNCTIONS}\n{}", row.commands));
@@ -56,10 +51,7 @@ fn tried(row: &Row) -> bool {
         assert_eq!(look(), before, "{name}: refused without --replace");
         // Counters and times are no part of a set-up.
         pass_packets();
-        let (well, words) = gentle(&format!(
-            "apply wan bfifo {} --rate 20mbit --replace",
-            row.direction
-        ));
+        let (well, words) = gentle(&format!("apply wan bfifo {} --rate 20mbit --replace", row.direction));
         match row.expected {
             Expected::Restored => {
                 assert!(well, "{name}: {words}");
@@ -69,19 +61,13 @@ fn tried(row: &Row) -> bool {
                 assert!(well && words.contains("restored"), "{name}: {words}");
             }
             Expected::Refused(why) => {
-                assert!(
-                    !well && words.contains(why),
-                    "{name}: no '{why}' in: {words}"
-                );
+                assert!(!well && words.contains(why), "{name}: no '{why}' in: {words}");
                 assert!(words.contains("nothing was changed"), "{name}: {words}");
             }
         }
         assert_eq!(look(), before, "{name}");
         let links = run("ip link show");
-        assert!(
-            !links.contains("in-wan") && !links.contains("scratch"),
-            "{name}: {links}"
-        );
+        assert!(!links.contains("in-wan") && !links.contains("scratch"), "{name}: {links}");
     } else {
         println!("{name}: not made: {}", said(&made));
     }
@@ -91,10 +77,7 @@ fn tried(row: &Row) -> bool {
 }
 
 fn shell(script: &str) -> Output {
-    Command::new("sh")
-        .args(["-ec", script])
-        .output()
-        .expect("a shell")
+    Command::new("sh").args(["-ec", script]).output().expect("a shell")
 }
 
 fn said(output: &Output) -> String {
@@ -103,11 +86,7 @@ fn said(output: &Output) -> String {
 }
 
 fn gentle(arguments: &str) -> (bool, String) {
-    let output = Command::new(GENTLE)
-        .arg("qdisc")
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("it runs");
+    let output = Command::new(GENTLE).arg("qdisc").args(arguments.split_whitespace()).output().expect("it runs");
     (output.status.success(), said(&output))
 }
 
@@ -151,13 +130,9 @@ fn look() -> String {
         .into_iter()
         .map(str::to_owned)
         .chain(parents.iter().map(|parent| format!("parent {parent}")))
-        .flat_map(|parent| {
-            ["filter", "chain"].map(|what| format!("{what} show dev wan {parent}\n"))
-        })
+        .flat_map(|parent| ["filter", "chain"].map(|what| format!("{what} show dev wan {parent}\n")))
         .collect();
-    let filters = shell(&format!(
-        "tc -d -force -batch - <<'END' 2>&1 || :\n{questions}END\n"
-    ));
+    let filters = shell(&format!("tc -d -force -batch - <<'END' 2>&1 || :\n{questions}END\n"));
     format!("{}\n{}", lines.join("\n"), said(&filters))
 }
 

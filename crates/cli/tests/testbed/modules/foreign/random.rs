@@ -26,9 +26,7 @@ fn full_size_random_setups_are_restored_exactly_or_refused() {
         return;
     };
     let batches = (1..=400).step_by(BATCH as usize);
-    let found: Vec<String> = batches
-        .flat_map(|first| tried(&laboratory, first..=first + BATCH - 1))
-        .collect();
+    let found: Vec<String> = batches.flat_map(|first| tried(&laboratory, first..=first + BATCH - 1)).collect();
     assert_eq!(found, [""; 0]);
 }
 
@@ -36,8 +34,7 @@ fn full_size_random_setups_are_restored_exactly_or_refused() {
 #[test]
 #[ignore = "make search"]
 fn fresh_setups() {
-    let variable =
-        |name| std::env::var(name).unwrap_or_else(|_| panic!("{name}, as make search sets it"));
+    let variable = |name| std::env::var(name).unwrap_or_else(|_| panic!("{name}, as make search sets it"));
     let seconds = variable("GENTLE_SEARCH_SECONDS").parse().expect("a number");
     let folder = PathBuf::from(variable("GENTLE_SEARCH_FOLDER"));
     std::fs::create_dir_all(&folder).expect("a folder for findings");
@@ -52,11 +49,7 @@ fn fresh_setups() {
         for finding in tried(&laboratory, first..=first + BATCH - 1) {
             let file = folder.join(format!("machine-{first}-{found}.txt"));
             std::fs::write(&file, &finding).expect("a file for a finding");
-            println!(
-                "{}: {}",
-                file.display(),
-                finding.lines().next().unwrap_or_default()
-            );
+            println!("{}: {}", file.display(), finding.lines().next().unwrap_or_default());
             found += 1;
         }
         first += BATCH;
@@ -80,16 +73,12 @@ fn tried(laboratory: &Laboratory, seeds: std::ops::RangeInclusive<u64>) -> Vec<S
         let deadline = Instant::now() + SHRINKING;
         let choices = simplest(draw.made().to_vec(), deadline, |draw| {
             let script = of(draw);
-            judged(laboratory, &[script])[0]
-                .as_ref()
-                .is_err_and(|found| found.0 == invariant)
+            judged(laboratory, &[script])[0].as_ref().is_err_and(|found| found.0 == invariant)
         });
         let script = of(&mut Draw::repeating(&choices));
         let smaller = judged(laboratory, std::slice::from_ref(&script)).remove(0);
         let details = smaller.err().map_or(details, |found| found.1);
-        findings.push(format!(
-            "seed {seed}: {invariant}\n{details}\nScript:\n{script}"
-        ));
+        findings.push(format!("seed {seed}: {invariant}\n{details}\nScript:\n{script}"));
     }
     findings
 }
@@ -101,8 +90,7 @@ fn of(draw: &mut Draw) -> String {
 /// Runs scripts one after the other in a machine.
 fn judged(laboratory: &Laboratory, scripts: &[String]) -> Vec<Result<(), (&'static str, String)>> {
     const BETWEEN: &str = "##### next";
-    let mut all =
-        format!("sysctl -qw net.ipv6.conf.default.disable_ipv6=1\nexport GENTLE={GENTLE}\n");
+    let mut all = format!("sysctl -qw net.ipv6.conf.default.disable_ipv6=1\nexport GENTLE={GENTLE}\n");
     for script in scripts {
         // A script that fails must not end the others.
         all += &format!(

@@ -22,18 +22,8 @@ pub(super) struct Row {
     pub(super) commands: &'static str,
 }
 
-const fn row(
-    name: &'static str,
-    direction: &'static str,
-    expected: Expected,
-    commands: &'static str,
-) -> Row {
-    Row {
-        name,
-        direction,
-        expected,
-        commands,
-    }
+const fn row(name: &'static str, direction: &'static str, expected: Expected, commands: &'static str) -> Row {
+    Row { name, direction, expected, commands }
 }
 
 const SIZE_TABLE: Expected = Refused("size table");

@@ -11,14 +11,7 @@ pub(super) const GENTLE: Module = Module {
     refused: REFUSED,
     refused_by_kernel: 0,
     first_case: 0x5e00,
-    statistics: &[
-        "drop_overlimit",
-        "ecn_mark",
-        "flows_len",
-        "young_levels",
-        "memory_used",
-        "debt",
-    ],
+    statistics: &["drop_overlimit", "ecn_mark", "flows_len", "young_levels", "memory_used", "debt"],
 };
 
 const SETTINGS: &[Setting] = &[
@@ -44,11 +37,8 @@ const SETTINGS: &[Setting] = &[
     ),
 ];
 
-const FIXED: &[Setting] = &[
-    set("flows 8", r#"{"flows": 8}"#),
-    set("flows 9", r#"{"flows": 16}"#),
-    set("flows 32768", r#"{"flows": 32768}"#),
-];
+const FIXED: &[Setting] =
+    &[set("flows 8", r#"{"flows": 8}"#), set("flows 9", r#"{"flows": 16}"#), set("flows 32768", r#"{"flows": 32768}"#)];
 
 const REFUSED: &[(&str, &str)] = &[
     ("limit", "not complete"),

@@ -11,59 +11,26 @@ pub(super) const GSP: Module = Module {
     refused: REFUSED,
     refused_by_kernel: 3,
     first_case: 0x5b00,
-    statistics: &[
-        "early_drop",
-        "tail_drop",
-        "interval_ns",
-        "cumul_ns",
-        "expiry_ns",
-        "delay_ns",
-        "above",
-        "overflow",
-    ],
+    statistics: &["early_drop", "tail_drop", "interval_ns", "cumul_ns", "expiry_ns", "delay_ns", "above", "overflow"],
 };
 
 /// Settings and results. By default, tau is five intervals and maxtime 99 tau.
 const SETTINGS: &[Setting] = &[
     set("threshold 1us", r#"{"threshold_ns": 1000}"#),
     set("threshold 10s", r#"{"threshold_ns": 10000000000}"#),
-    set(
-        "threshold 1b",
-        r#"{"threshold_ns": null, "threshold_bytes": 1}"#,
-    ),
-    set(
-        "threshold 20kb",
-        r#"{"threshold_ns": null, "threshold_bytes": 20480}"#,
-    ),
-    set(
-        "threshold 1p",
-        r#"{"threshold_ns": null, "threshold_packets": 1}"#,
-    ),
-    set(
-        "threshold 999p",
-        r#"{"threshold_ns": null, "threshold_packets": 999}"#,
-    ),
-    set(
-        "threshold 999999p limit 1000000",
-        r#"{"threshold_ns": null, "threshold_packets": 999999, "limit": 1000000}"#,
-    ),
-    set(
-        "interval 1us",
-        r#"{"interval_ns": 1000, "tau_ns": 5000, "maxtime_ns": 495000}"#,
-    ),
-    set(
-        "interval 60s",
-        r#"{"interval_ns": 60000000000, "tau_ns": 300000000000, "maxtime_ns": 29700000000000}"#,
-    ),
+    set("threshold 1b", r#"{"threshold_ns": null, "threshold_bytes": 1}"#),
+    set("threshold 20kb", r#"{"threshold_ns": null, "threshold_bytes": 20480}"#),
+    set("threshold 1p", r#"{"threshold_ns": null, "threshold_packets": 1}"#),
+    set("threshold 999p", r#"{"threshold_ns": null, "threshold_packets": 999}"#),
+    set("threshold 999999p limit 1000000", r#"{"threshold_ns": null, "threshold_packets": 999999, "limit": 1000000}"#),
+    set("interval 1us", r#"{"interval_ns": 1000, "tau_ns": 5000, "maxtime_ns": 495000}"#),
+    set("interval 60s", r#"{"interval_ns": 60000000000, "tau_ns": 300000000000, "maxtime_ns": 29700000000000}"#),
     set("mode basic", r#"{"mode": "basic"}"#),
     set("mode adaptive", "{}"),
     set("alpha 1", r#"{"alpha": 1}"#),
     set("alpha 64", r#"{"alpha": 64}"#),
     set("tau 1us", r#"{"tau_ns": 1000, "maxtime_ns": 99000}"#),
-    set(
-        "tau 600s",
-        r#"{"tau_ns": 600000000000, "maxtime_ns": 59400000000000}"#,
-    ),
+    set("tau 600s", r#"{"tau_ns": 600000000000, "maxtime_ns": 59400000000000}"#),
     set("maxtime 0s", r#"{"maxtime_ns": 0}"#),
     set("maxtime 60000s", r#"{"maxtime_ns": 60000000000000}"#),
     set("limit 1", r#"{"limit": 1}"#),
@@ -111,12 +78,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("limit_bytes 2gb", "1b to 1gb"),
     ("colour blue", "no option \"colour\""),
     ("threshold 1000p", "threshold in packets is not below limit"),
-    (
-        "threshold 7p limit 7",
-        "threshold in packets is not below limit",
-    ),
-    (
-        "threshold 20000b limit_bytes 20000",
-        "threshold in bytes is not below limit_bytes",
-    ),
+    ("threshold 7p limit 7", "threshold in packets is not below limit"),
+    ("threshold 20000b limit_bytes 20000", "threshold in bytes is not below limit_bytes"),
 ];

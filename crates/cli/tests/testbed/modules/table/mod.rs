@@ -41,11 +41,7 @@ pub(super) struct Setting {
 }
 
 const fn set(words: &'static str, shown: &'static str) -> Setting {
-    Setting {
-        words,
-        added: shown,
-        changed: None,
-    }
+    Setting { words, added: shown, changed: None }
 }
 
 impl Module {

@@ -43,10 +43,7 @@ const SETTINGS: &[Setting] = &[
         changed: Some(r#"{"limit": 30000}"#),
     },
     set("limit 1gb min 6250 max 18750", r#"{"limit": 1073741824}"#),
-    set(
-        "min 3000",
-        r#"{"min": 3000, "max": 9000, "ewma": 2, "scell_log": 12}"#,
-    ),
+    set("min 3000", r#"{"min": 3000, "max": 9000, "ewma": 2, "scell_log": 12}"#),
     set("max 30000", r#"{"min": 10000, "max": 30000}"#),
     set("avpkt 500", r#"{"ewma": 4}"#),
     set("burst 50", r#"{"ewma": 8, "scell_log": 18}"#),

@@ -22,10 +22,7 @@ const SETTINGS: &[Setting] = &[
     set("share 1", r#"{"share": 1}"#),
     set("share 60%", r#"{"share": 60}"#),
     set("share 100", r#"{"share": 100}"#),
-    set(
-        "fin priority maxlen 100 share 90",
-        r#"{"fin": "priority", "maxlen": 100, "share": 90}"#,
-    ),
+    set("fin priority maxlen 100 share 90", r#"{"fin": "priority", "maxlen": 100, "share": 90}"#),
 ];
 
 const REFUSED: &[(&str, &str)] = &[

@@ -30,15 +30,7 @@ pub(in super::super) fn cases(module: &Module) -> Value {
         };
         list.push(refused(kind, words, code));
     }
-    list.push(case(
-        kind,
-        "is deleted",
-        &[&add(kind, "")],
-        &delete(),
-        "0",
-        &Shown::Nothing,
-        &[],
-    ));
+    list.push(case(kind, "is deleted", &[&add(kind, "")], &delete(), "0", &Shown::Nothing, &[]));
     list.extend(PARENTS.iter().map(|parent| drained(kind, parent)));
     if kind == "spa" {
         list.extend([filtered(), counted_by_class()]);
@@ -53,18 +45,12 @@ pub(in super::super) fn cases(module: &Module) -> Value {
 const PARENTS: [&[&str]; 6] = [
     &["$TC qdisc add dev $DUMMY root handle 1: prio"],
     &["$TC qdisc add dev $DUMMY root handle 1: ets strict 2 quanta 1500"],
-    &[
-        "$TC qdisc add dev $DUMMY root handle 1: drr",
-        "$TC class add dev $DUMMY parent 1: classid 1:1 drr",
-    ],
+    &["$TC qdisc add dev $DUMMY root handle 1: drr", "$TC class add dev $DUMMY parent 1: classid 1:1 drr"],
     &[
         "$TC qdisc add dev $DUMMY root handle 1: qfq",
         "$TC class add dev $DUMMY parent 1: classid 1:1 qfq weight 1 maxpkt 2048",
     ],
-    &[
-        "$TC qdisc add dev $DUMMY root handle 1: htb",
-        "$TC class add dev $DUMMY parent 1: classid 1:1 htb rate 100kbit",
-    ],
+    &["$TC qdisc add dev $DUMMY root handle 1: htb", "$TC class add dev $DUMMY parent 1: classid 1:1 htb rate 100kbit"],
     &[
         "$TC qdisc add dev $DUMMY root handle 1: hfsc",
         "$TC class add dev $DUMMY parent 1: classid 1:1 hfsc sc rate 100kbit",
@@ -72,14 +58,8 @@ const PARENTS: [&[&str]; 6] = [
 ];
 const FILTER: &str = "$TC filter add dev $DUMMY parent 1: protocol ip matchall flowid 1:1";
 
-const UP: [&str; 2] = [
-    "$IP link set dev $DUMMY up || true",
-    "$IP addr add 10.10.10.10/24 dev $DUMMY || true",
-];
-const DOWN: [&str; 2] = [
-    "$TC qdisc del dev $DUMMY root",
-    "$IP addr del 10.10.10.10/24 dev $DUMMY || true",
-];
+const UP: [&str; 2] = ["$IP link set dev $DUMMY up || true", "$IP addr add 10.10.10.10/24 dev $DUMMY || true"];
+const DOWN: [&str; 2] = ["$TC qdisc del dev $DUMMY root", "$IP addr del 10.10.10.10/24 dev $DUMMY || true"];
 /// Four packets of 98 bytes to nobody.
 const PING: &str = "ping -q -c 4 -i 0.001 -W 0.01 10.10.10.1 -I $DUMMY > /dev/null || true";
 
@@ -114,10 +94,8 @@ fn drained(kind: &str, parent: &[&str]) -> Value {
     )
 }
 
-const TWO_CLASSES: [&str; 2] = [
-    "$TC qdisc add dev $DUMMY root handle 1: spa",
-    "$TC qdisc add dev $DUMMY parent 1:2 handle 2: fq_codel",
-];
+const TWO_CLASSES: [&str; 2] =
+    ["$TC qdisc add dev $DUMMY root handle 1: spa", "$TC qdisc add dev $DUMMY parent 1:2 handle 2: fq_codel"];
 
 /// A packet that a filter of a child drops is not sent.
 fn filtered() -> Value {
@@ -198,30 +176,14 @@ fn kept(module: &Module, setting: &Setting) -> Value {
 }
 
 fn refused(kind: &str, words: &str, code: &str) -> Value {
-    case(
-        kind,
-        &format!("is refused with: {words}"),
-        &[],
-        &add(kind, words),
-        code,
-        &Shown::Nothing,
-        &[],
-    )
+    case(kind, &format!("is refused with: {words}"), &[], &add(kind, words), code, &Shown::Nothing, &[])
 }
 
 fn or_nothing(words: &str) -> &str {
     if words.is_empty() { "no option" } else { words }
 }
 
-fn case(
-    kind: &str,
-    what: &str,
-    setup: &[&str],
-    command: &str,
-    code: &str,
-    shown: &Shown,
-    teardown: &[&str],
-) -> Value {
+fn case(kind: &str, what: &str, setup: &[&str], command: &str, code: &str, shown: &Shown, teardown: &[&str]) -> Value {
     let mut case = json!({
         "id": "",
         "name": format!("{kind} {what}"),
