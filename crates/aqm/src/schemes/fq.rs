@@ -5,12 +5,12 @@
 //! packets have no such time and no socket: flows are recognised by a hash, only `maxrate` and `low_rate_threshold`
 //! delay packets, and `horizon` has no effect.
 //!
-//! Flows without packets are forgotten when a look-up in their bucket finds them idle for three seconds, as in Linux.
-//! Linux measures idle times in jiffies; here these are milliseconds.
+//! Flows without packets are forgotten once they were idle for three seconds and a packet of an unknown flow falls into their bucket.
+//! Linux looks at those on the way to the flow in the bucket's red-black tree, on each look-up, so that it may forget a flow that is
+//! known here and the reverse: its first packets have `initial_quantum` or `quantum` of credit. Linux measures idle times in jiffies;
+//! here these are milliseconds.
 //!
 //! Not implemented: `timer_slack` and `offload_horizon`, which let packets leave later or earlier than calculated.
-
-mod flow_tree;
 
 use crate::plumbing::arena::{Arena, Chain};
 use crate::plumbing::flow_hash::FlowHash;
@@ -19,12 +19,11 @@ use crate::plumbing::packet::Packet;
 use crate::plumbing::qdisc::{Dequeue, DropReason, MarkReason, Qdisc, Signals};
 use crate::plumbing::scheme::{Conformance, Field, Hashing, KernelQdisc, Preset, Scheme, Statistics, TcSyntax};
 use crate::plumbing::spec::Spec;
-use flow_tree::FlowTree;
 use gentle_units::{Instant, Nanos, Rate};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Longest time that `tc` passes to the kernel: microseconds in 32 bits.
 const LONGEST: Nanos = Nanos::from_micros(u32::MAX as u64);
@@ -309,10 +308,11 @@ pub struct Fq<P> {
     /// Packets that arrived while no flow was waiting; they leave first.
     fast: Chain,
     fast_packets: usize,
-    tree: FlowTree,
+    /// Places of flows by bucket and key.
+    known: BTreeMap<(u64, u64), u32>,
     flows: Vec<Flow>,
     free: Vec<u32>,
-    /// Flows in the tree that have no packets.
+    /// Known flows that have no packets.
     inactive: usize,
     /// Throttled flows by the time of their next packet, in the order in which they were throttled.
     throttled: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -337,7 +337,7 @@ impl<P: Packet> Fq<P> {
             arena: Arena::default(),
             fast: Chain::default(),
             fast_packets: 0,
-            tree: FlowTree::new(1 << config.buckets_log),
+            known: BTreeMap::new(),
             flows: Vec::new(),
             free: Vec::new(),
             inactive: 0,
@@ -377,12 +377,10 @@ impl<P: Packet> Fq<P> {
         let key = u64::from(hash) << 1 | 1;
         // `hash_ptr`: the golden ratio, multiplicatively.
         let bucket = key.wrapping_mul(0x61c8_8646_80b5_83eb) >> (64 - self.config.buckets_log);
-        let bucket = bucket as usize;
-        self.forget_idle(bucket, key, now);
-        let found = self.tree.path(bucket, key).last();
-        if let Some((index, _)) = found.filter(|(_, own)| *own == key) {
-            return index;
+        if let Some(index) = self.known.get(&(bucket, key)) {
+            return *index;
         }
+        self.forget_idle(bucket, now);
         let flow = Flow {
             chain: Chain::default(),
             packets: 0,
@@ -402,25 +400,21 @@ impl<P: Packet> Fq<P> {
                 (self.flows.len() - 1) as u32
             }
         };
-        self.tree.insert(bucket, index, key);
+        self.known.insert((bucket, key), index);
         self.inactive += 1;
         index
     }
 
-    /// Forgets idle flows on the way to `key` in the tree of `bucket` (Linux: `fq_gc`).
-    fn forget_idle(&mut self, bucket: usize, key: u64, now: Instant) {
-        let first = self.free.len();
-        let path = self.tree.path(bucket, key);
-        for (index, _) in path.take_while(|(_, own)| *own != key) {
+    /// Forgets flows of `bucket` that have been idle for long (Linux: `fq_gc`).
+    fn forget_idle(&mut self, bucket: u64, now: Instant) {
+        let forgotten = |index: u32| {
             let age = self.flows[index as usize].detached;
-            if age.is_some_and(|age| jiffies(now) > age + GC_AGE) {
-                self.free.push(index);
-            }
-        }
-        // The last found goes first.
-        self.free[first..].reverse();
-        for place in first..self.free.len() {
-            self.tree.remove(bucket, self.free[place]);
+            age.is_some_and(|age| jiffies(now) > age + GC_AGE)
+        };
+        let of_bucket = self.known.range((bucket, 0)..=(bucket, u64::MAX));
+        let idle: Vec<(u64, u64)> = of_bucket.filter(|(_, index)| forgotten(**index)).map(|(key, _)| *key).collect();
+        for key in idle {
+            self.free.extend(self.known.remove(&key));
             self.inactive -= 1;
         }
     }

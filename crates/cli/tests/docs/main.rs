@@ -75,6 +75,11 @@ fn columns(heading: &str, tables: &[(&str, Vec<Column>)]) -> String {
     text.trim_end().to_owned()
 }
 
+/// The root of the tree.
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 const END: &str = "\n<!-- end -->";
 
 fn begin(name: &str) -> String {
@@ -164,6 +169,26 @@ fn a_new_scheme_gets_a_section() {
 fn every_profile_is_in_the_book_with_its_knobs() {
     check("tcp-profiles.md", "profiles", &profiles());
     check("tcp-profiles.md", "knobs", &knobs());
+}
+
+/// Paths of the tree in the text of a page: in backquotes, without spaces, and below a folder of the top.
+fn paths(page: &str) -> impl Iterator<Item = &str> {
+    let quoted = page.split('`').skip(1).step_by(2);
+    quoted.filter(|text| {
+        let top = text.split('/').next().unwrap_or_default();
+        let is_path = text.contains('/') && !text.contains([' ', '<', '*', '$', '=']) && !text.contains("NAME");
+        is_path && root().join(top).is_dir() && top != "target"
+    })
+}
+
+#[test]
+fn files_that_engineers_are_sent_to_exist() {
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let missing: Vec<&str> = paths(&text).filter(|path| !root().join(path).exists()).collect();
+        assert_eq!(missing, [""; 0], "{page}");
+        assert!(paths(&text).count() > 20, "{page}: few paths found");
+    }
 }
 
 #[test]
