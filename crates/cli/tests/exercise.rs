@@ -83,3 +83,42 @@ fn deployment_and_testbed_refuse_it_with_a_sentence() {
         assert!(error.to_string().contains(SENTENCE), "{error}");
     }
 }
+
+/// A scenario with `regular`, the example of a new kind of traffic: three segments each 100 ms.
+fn with_regular(kind: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "duration = \"20s\"\n[link.down]\nrate = \"1mbit\"\ndelay = \"20ms\"\n[link.up]\nrate = \"1mbit\"\ndelay = \"20ms\"\n\
+         [[workload]]\nkind = \"{kind}\"\ngap = \"100ms\"\nsegments = 3\ngroup = \"beats\"\n"
+    );
+    std::fs::write(folder.path().join("x.toml"), text).unwrap();
+    folder
+}
+
+#[test]
+fn a_kind_of_traffic_is_one_file_and_one_line() {
+    let folder = with_regular("regular");
+    let file = folder.path().join("x.toml");
+    let traffic = format!("--traffic={}", file.display());
+    let text = said(&["compare", &traffic, "--seeds=2", "--scheme=pfifo", "--harm", "--json"]);
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // 10 connections a second of three packets of 1,514 bytes, the same with each seed.
+    let scenario = &results["scenario"];
+    let load = scenario["down"]["load"].as_f64().unwrap();
+    assert!((load - 10.0 * 3.0 * 1514.0 * 8.0 / 1e6).abs() < 1e-9, "{load}");
+    assert_eq!(scenario["replayed"], true);
+    let described = scenario["workloads"][0].as_str().unwrap();
+    assert!(described.starts_with("a connection of 3 segments each 100ms; data goes down"), "{described}");
+    let result = &results["results"][0];
+    assert_eq!((&result["connections"], &result["completed"]), (&400.into(), &400.into()));
+    assert_eq!(result["harm"][0]["number"], "response_time_s.mean");
+    // The kernel would have the same connections, and lists do not name the kind.
+    let scenario = Scenario::from_toml("x.toml", &std::fs::read_to_string(file).unwrap(), &|_| unreachable!()).unwrap();
+    let spec: Spec = "pfifo".parse().unwrap();
+    let planned = plan(&scenario, &spec, 1, gentle_deploy::Backing::Stock, &Namespaces::plain()).unwrap();
+    assert_eq!(planned.experiment.flows.len(), scenario.schedule(1).count());
+    let folder = with_regular("regulra");
+    let traffic = format!("--traffic={}", folder.path().join("x.toml").display());
+    let error = refused(&["compare", &traffic]);
+    assert!(error.contains("\"poisson\", \"web\"") && !error.contains("\"regular\""), "{error}");
+}

@@ -6,7 +6,8 @@
 use crate::results::Better::{self, Higher, Lower};
 use crate::results::{Comparison, Harm, Mean, SchemeResult};
 use crate::scenario::Scenario;
-use crate::workload::{Traffic, Workload};
+use crate::traffic::{Consists, Traffic};
+use crate::workload::Workload;
 
 /// Part of the traffic of a scenario: an application, or a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,39 +29,21 @@ enum Of {
     Group(usize),
 }
 
-/// Numbers by which the harm to a part is measured, each with the direction that is better.
-const DATAGRAMS: &[(&str, Better)] = &[("delay_s.p99", Lower)];
-const VIDEO: &[(&str, Better)] = &[("delay_s.p99", Lower), ("goodput_bps.mean", Higher)];
-const TRANSFERS: &[(&str, Better)] = &[("transaction_s.p95", Lower)];
-const EXCHANGES: &[(&str, Better)] = &[("transaction_s.p99", Lower)];
-const OTHERS: &[(&str, Better)] = &[("delay_s.p99", Lower), ("transaction_s.p95", Lower)];
+/// Numbers by which the harm to a group is measured: of connections with sizes, of long-lived flows and packets at a constant rate for
+/// each link, and of the latter, whose senders do not wait for acknowledgements.
 const CONNECTIONS: (&str, Better) = ("response_time_s.mean", Lower);
-/// Of long-lived flows and of packets at a constant rate, for each link.
 const THROUGHPUT: [(&str, Better); 2] = [("links.down.rate_bps.mean", Higher), ("links.up.rate_bps.mean", Higher)];
-/// Of packets at a constant rate, whose senders do not wait for acknowledgements.
 const DELAY: [(&str, Better); 2] = [("links.down.queue_delay_s.p99", Lower), ("links.up.queue_delay_s.p99", Lower)];
-
-fn numbers_of_application(kind: &str) -> &'static [(&'static str, Better)] {
-    match kind {
-        "voice" | "game" => DATAGRAMS,
-        "video_call" => VIDEO,
-        "pages" | "on_off" => TRANSFERS,
-        "dns" | "ssh" | "ping" => EXCHANGES,
-        _ => OTHERS,
-    }
-}
 
 /// Numbers of a group with these workloads.
 fn numbers_of_group<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Vec<(&'static str, Better)> {
     let of = |workload: &Workload| {
         let link = workload.direction.index();
-        match workload.traffic {
-            Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. } => {
-                vec![CONNECTIONS]
-            }
-            Traffic::Long { .. } => vec![THROUGHPUT[link]],
-            Traffic::Udp(_) => vec![THROUGHPUT[link], DELAY[link]],
-            Traffic::SynFlood(_) | Traffic::Datagrams(_) | Traffic::Dialogue(_) => Vec::new(),
+        match workload.traffic.consists() {
+            Consists::Connections => vec![CONNECTIONS],
+            Consists::LongConnections => vec![THROUGHPUT[link]],
+            Consists::Packets => vec![THROUGHPUT[link], DELAY[link]],
+            Consists::Flood | Consists::Datagrams | Consists::Users => Vec::new(),
         }
     };
     let mut numbers = Vec::new();
@@ -85,10 +68,14 @@ impl Part {
 impl Scenario {
     /// The applications, then the groups with other traffic.
     pub fn parts(&self) -> Vec<Part> {
+        let harm = |kind: &str| {
+            let mut kinds = self.workloads.iter().map(|workload| workload.traffic.kind());
+            kinds.find(|of| of.name() == kind).and_then(|of| of.harm()).unwrap_or_default()
+        };
         let applications = self.applications().into_iter().enumerate();
         let applications = applications.map(|(index, application)| Part {
             of: Of::Application(index),
-            numbers: numbers_of_application(&application.kind).to_vec(),
+            numbers: harm(&application.kind).to_vec(),
             name: application.name,
             kind: Some(application.kind),
         });
@@ -109,7 +96,7 @@ impl Scenario {
         let members = self.members(part);
         for (workload, _) in (scenario.workloads.iter_mut().zip(members)).filter(|(_, is)| !is) {
             // The others keep their places in the lists of groups and applications.
-            workload.traffic = Traffic::Replay { flows: [].into() };
+            workload.traffic = Traffic::nothing();
         }
         scenario
     }

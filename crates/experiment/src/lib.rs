@@ -15,18 +15,23 @@ mod direction;
 pub mod draw;
 mod error;
 mod harm;
+mod initiator;
 mod merge;
 mod metrics;
 mod paired;
 pub mod results;
 mod run;
 mod scenario;
+pub mod section;
+mod sizes;
+mod traffic;
 mod workload;
 
 pub use backend::{Aborted, Backend, Observer, Run, Settings, Watch, compare};
 pub use direction::Direction;
 pub use error::ScenarioError;
 pub use harm::Part;
+pub use initiator::{Initiator, REQUEST_BYTES};
 pub use merge::{Experiment, MergeError, Merged, Record, RecordError, merge};
 pub use metrics::application::ApplicationRecord;
 pub use metrics::bins::DEFAULT_BINS;
@@ -37,15 +42,16 @@ pub use metrics::recorder::Recorder;
 pub use metrics::tally::Ending;
 pub use paired::{MATTERS, only_best};
 pub use run::RunSpec;
-pub use scenario::section;
 pub use scenario::{
     Access, Application, BUILTIN, GilbertElliott, LinkChange, LinkConfig, LoadError, OPPORTUNITY, RateTrace, Scenario,
     TraceError,
 };
-pub use workload::{
-    Arrival, ConstantRate, IP_HEADER, Initiator, PacketTimes, REQUEST_BYTES, Schedule, Span, TcpChanges, Traffic,
-    Workload, flows::Flow, sizes::Sizes,
+pub use sizes::Sizes;
+pub use traffic::{
+    Consists, ConstantRate, Datagrams, Flow, Long, PacketTimes, Poisson, Regular, Replay, Span, SynFlood, Traffic, Udp,
+    Web,
 };
+pub use workload::{Arrival, IP_HEADER, Schedule, TcpChanges, Workload};
 
 /// Names of all queue schemes, in the order of the registry.
 pub fn scheme_names() -> Vec<&'static str> {

@@ -192,6 +192,9 @@ pub enum Better {
     Higher,
 }
 
+/// Numbers by which harm to a part of the traffic is measured: paths in the results of the part, each with the direction that is better.
+pub(crate) type HarmNumbers = &'static [(&'static str, Better)];
+
 /// Comparison of a result with that of the reference, paired by seed: with a given seed both schemes have the same
 /// connections, so variation between seeds does not count as noise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

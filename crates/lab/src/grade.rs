@@ -6,7 +6,7 @@
 //! itself act on both, so the grade is about the queue.
 
 use gentle_aqm::Spec;
-use gentle_experiment::{ConnectionRecord, Direction, Ending, IP_HEADER, Scenario, Traffic};
+use gentle_experiment::{ConnectionRecord, Consists, Direction, Ending, IP_HEADER, Scenario, Traffic};
 use gentle_units::{Instant, Nanos, Rate};
 use std::collections::HashMap;
 
@@ -99,16 +99,9 @@ impl Idle {
             link.as_down = false;
         }
         for workload in &mut idle.workloads {
-            match workload.traffic {
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. } => {}
-                // The index of a workload chooses its random numbers, so it stays, empty.
-                Traffic::Long { .. }
-                | Traffic::Udp(_)
-                | Traffic::SynFlood(_)
-                | Traffic::Datagrams(_)
-                | Traffic::Dialogue(_) => {
-                    workload.traffic = Traffic::Replay { flows: [].into() };
-                }
+            // A workload draws its random numbers by its place among the others, so it stays, empty.
+            if workload.traffic.consists() != Consists::Connections {
+                workload.traffic = Traffic::nothing();
             }
         }
         idle

@@ -152,7 +152,7 @@ impl Scenario {
                     .workloads
                     .iter()
                     .flat_map(|workload| match &workload.traffic {
-                        Traffic::Replay { flows } => flows.iter().map(kept).collect(),
+                        Traffic::Replay(list) => list.flows.iter().map(kept).collect(),
                         _ => Vec::new(),
                     })
                     .collect();

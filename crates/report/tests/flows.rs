@@ -37,7 +37,7 @@ fn the_simulator_reads_the_flows_that_were_written() {
         .workloads
         .iter()
         .filter_map(|workload| match &workload.traffic {
-            Traffic::Replay { flows } => Some(flows.iter()),
+            Traffic::Replay(list) => Some(list.flows.iter()),
             _ => None,
         })
         .flatten()

@@ -1,12 +1,13 @@
 //! Name lookups: a question and its answer, asked again after a timeout as the resolver of libc does.
 
 use super::datagram::{Datagram, DatagramEnd, Message};
-use super::flow::{FlowTimes, Offered, length};
+use super::flow::{DatagramApplication, FlowTimes, Offered, length};
 use super::meter::Meter;
 use crate::draw::{Stream, exponential_time};
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::scenario::section::Section;
+use crate::results::{Better, HarmNumbers};
+use crate::section::Section;
 use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
 use serde::{Deserialize, Serialize};
@@ -28,8 +29,11 @@ pub struct Dns {
     pub attempts: u32,
 }
 
-impl Dns {
-    pub(crate) fn read(section: &mut Section<'_>) -> Result<Dns, ScenarioError> {
+impl DatagramApplication for Dns {
+    const NAME: &'static str = "dns";
+    const HARM: HarmNumbers = &[("transaction_s.p99", Better::Lower)];
+
+    fn read(section: &mut Section<'_>) -> Result<Dns, ScenarioError> {
         let gap = section.require("gap", "\"2s\"")?;
         let shortest = Nanos::from_millis(1);
         Ok(Dns {
@@ -62,11 +66,11 @@ impl Dns {
     }
 
     /// Rate of what the client and the server send, without repetitions.
-    pub(super) fn offered(&self) -> [Offered; 2] {
+    fn offered(&self) -> [Offered; 2] {
         [Offered::packets(self.query, self.gap), Offered::packets(self.answer, self.gap)]
     }
 
-    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let mut rng = Stream::seed_from_u64(times.seed);
         let client = DnsClient {
             settings: *self,

@@ -1,4 +1,4 @@
-//! Applications over datagrams by name, and the flows of a scenario.
+//! Applications over datagrams by name, and their flows.
 
 use super::datagram::{DatagramEnd, SHORTEST_DATAGRAM};
 use super::dns::Dns;
@@ -7,148 +7,114 @@ use super::ping::Ping;
 use super::video_call::VideoCall;
 use super::voice::Voice;
 use crate::direction::Direction;
-use crate::draw::{Stream, spread};
 use crate::error::ScenarioError;
-use crate::scenario::Scenario;
-use crate::scenario::section::Section;
-use crate::workload::Traffic;
+use crate::results::HarmNumbers;
+use crate::section::Section;
 use gentle_units::{Instant, Nanos};
-use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Application over datagrams with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Application {
-    /// Voice call.
-    Voice(Voice),
-    /// Online game.
-    Game(Game),
-    /// Video call.
-    VideoCall(VideoCall),
-    /// Name lookups.
-    Dns(Dns),
-    /// Pings.
-    Ping(Ping),
-}
-
-/// Kind of an application over datagrams, before its parameters are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Voice,
-    Game,
-    VideoCall,
-    Dns,
-    Ping,
-}
-
-/// Flows of an application over datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct DatagramTraffic {
-    /// Application.
-    pub application: Application,
-    /// Number of flows: of calls, of players.
-    pub flows: u32,
-    /// Time from which the flows send.
-    pub start: Nanos,
-    /// Time at which they stop; `None`: the end of the arrival process.
-    pub stop: Option<Nanos>,
-}
-
-impl Kind {
-    /// Reads the number of flows, and the application's own keys.
-    pub(crate) fn read(self, section: &mut Section<'_>) -> Result<(u32, Application), ScenarioError> {
-        let mut count = |key| match section.take(key) {
-            Some(item) => Ok(item.count(1..=1_000)? as u32),
-            None => Ok(1),
-        };
-        Ok(match self {
-            Kind::Voice => (count("calls")?, Application::Voice(Voice::read(section)?)),
-            Kind::Game => (count("players")?, Application::Game(Game::read(section)?)),
-            Kind::VideoCall => (count("calls")?, Application::VideoCall(VideoCall::read(section)?)),
-            Kind::Dns => (1, Application::Dns(Dns::read(section)?)),
-            Kind::Ping => (1, Application::Ping(Ping::read(section)?)),
-        })
-    }
-}
-
-impl Application {
+/// An application over datagrams with its parameters. `Display` describes these in one line.
+pub(crate) trait DatagramApplication: fmt::Display + Sized {
     /// Name in scenario files.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Application::Voice(_) => "voice",
-            Application::Game(_) => "game",
-            Application::VideoCall(_) => "video_call",
-            Application::Dns(_) => "dns",
-            Application::Ping(_) => "ping",
-        }
-    }
+    const NAME: &'static str;
+    /// Key for the number of flows; `None`: there is one.
+    const FLOWS: Option<&'static str> = None;
+    /// Numbers by which harm to it is measured.
+    const HARM: HarmNumbers;
 
-    /// Traffic that the client and the server of a flow offer to the links.
-    fn offered(&self) -> [Offered; 2] {
-        match self {
-            Application::Voice(voice) => voice.offered(),
-            Application::Game(game) => game.offered(),
-            Application::VideoCall(call) => call.offered(),
-            Application::Dns(dns) => dns.offered(),
-            Application::Ping(ping) => ping.offered(),
-        }
-    }
+    /// Reads its keys.
+    fn read(section: &mut Section<'_>) -> Result<Self, ScenarioError>;
 
-    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
-        match self {
-            Application::Voice(voice) => voice.ends(times),
-            Application::Game(game) => game.ends(times),
-            Application::VideoCall(call) => call.ends(times),
-            Application::Dns(dns) => dns.ends(times),
-            Application::Ping(ping) => ping.ends(times),
-        }
-    }
+    /// Mean traffic that the client and the server of a flow offer to the links.
+    fn offered(&self) -> [Offered; 2];
+
+    /// State machines of the client and the server of a flow.
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2];
 }
 
-impl fmt::Display for Application {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Application::Voice(voice) => voice.fmt(f),
-            Application::Game(game) => game.fmt(f),
-            Application::VideoCall(call) => call.fmt(f),
-            Application::Dns(dns) => dns.fmt(f),
-            Application::Ping(ping) => ping.fmt(f),
+/// Declares [`Application`] with its kinds.
+macro_rules! applications {
+    ($($(#[$doc:meta])* $kind:ident,)*) => {
+        /// Application over datagrams with its parameters.
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Application {
+            $($(#[$doc])* $kind($kind),)*
         }
-    }
+
+        impl Application {
+            /// Names in scenario files.
+            pub(crate) const NAMES: &[&str] = &[$($kind::NAME),*];
+
+            /// Reads the number of flows, and the application's own keys.
+            pub(crate) fn read(name: &str, section: &mut Section<'_>) -> Result<(u32, Application), ScenarioError> {
+                let mut flows = |key: Option<&'static str>| match key.and_then(|key| section.take(key)) {
+                    Some(item) => Ok(item.count(1..=1_000)? as u32),
+                    None => Ok(1),
+                };
+                match name {
+                    $($kind::NAME => Ok((flows($kind::FLOWS)?, Application::$kind($kind::read(section)?))),)*
+                    _ => Err(section.error(format!("'{name}' is no application over datagrams"))),
+                }
+            }
+
+            /// Name in scenario files.
+            pub(crate) fn name(&self) -> &'static str {
+                match self {
+                    $(Application::$kind(_) => $kind::NAME,)*
+                }
+            }
+
+            /// Numbers by which harm to the application is measured.
+            pub(crate) fn harm(&self) -> HarmNumbers {
+                match self {
+                    $(Application::$kind(_) => $kind::HARM,)*
+                }
+            }
+
+            /// Mean traffic that the client and the server of a flow offer to the links.
+            pub(crate) fn offered(&self) -> [Offered; 2] {
+                match self {
+                    $(Application::$kind(application) => application.offered(),)*
+                }
+            }
+
+            fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+                match self {
+                    $(Application::$kind(application) => application.ends(times),)*
+                }
+            }
+        }
+
+        impl fmt::Display for Application {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Application::$kind(application) => application.fmt(f),)*
+                }
+            }
+        }
+    };
 }
 
-impl DatagramTraffic {
-    /// Mean offered load in bits per second in `direction`, averaged over `duration`, if the server's datagrams go
-    /// `toward_client` and the link layer adds `overhead` bytes to each.
-    pub(crate) fn bits_per_second(
-        &self,
-        direction: Direction,
-        toward_client: Direction,
-        duration: Nanos,
-        overhead: u32,
-    ) -> f64 {
-        let [client, server] = self.application.offered();
-        let offered = if direction == toward_client { server } else { client };
-        let stop = self.stop.unwrap_or(duration).min(duration);
-        let active = stop.saturating_sub(self.start).as_secs_f64() / duration.as_secs_f64();
-        f64::from(self.flows) * active * offered.bits_per_second(overhead)
-    }
-}
-
-impl fmt::Display for DatagramTraffic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.application.name();
-        write!(f, "{} × {name}, {}", self.flows, self.application)
-    }
+applications! {
+    /// Voice call.
+    Voice,
+    /// Online game.
+    Game,
+    /// Video call.
+    VideoCall,
+    /// Name lookups.
+    Dns,
+    /// Pings.
+    Ping,
 }
 
 /// Mean traffic of one end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offered {
+pub(crate) struct Offered {
     /// Mean interval of the packets.
-    pub(super) interval: Nanos,
+    pub(crate) interval: Nanos,
     /// Mean length of an IP packet, bytes.
     pub(super) ip_bytes: f64,
 }
@@ -158,7 +124,7 @@ impl Offered {
         Offered { interval, ip_bytes: ip_bytes.into() }
     }
 
-    fn bits_per_second(&self, overhead: u32) -> f64 {
+    pub(crate) fn bits_per_second(&self, overhead: u32) -> f64 {
         8.0 * (self.ip_bytes + f64::from(overhead)) / self.interval.as_secs_f64()
     }
 }
@@ -213,45 +179,6 @@ impl DatagramFlow {
     }
 }
 
-impl Scenario {
-    /// Flows of datagrams of all workloads with `seed`, in the order of the workloads. The ends of a flow begin at
-    /// random within their first interval, so that flows do not send in step.
-    pub fn datagram_flows(&self, seed: u64) -> Vec<DatagramFlow> {
-        let links = self.link_rtt();
-        let streams = self.streams(seed);
-        let mut flows = Vec::new();
-        for (index, workload) in self.workloads.iter().enumerate() {
-            let Traffic::Datagrams(traffic) = &workload.traffic else {
-                continue;
-            };
-            let rtt = workload.rtt.unwrap_or((links, links));
-            let start = Instant::ZERO + traffic.start;
-            let stop = traffic.stop.unwrap_or(self.duration).min(self.duration);
-            let intervals = traffic.application.offered().map(|end| end.interval);
-            flows.extend((0..traffic.flows).map(|number| {
-                let mut rng = Stream::seed_from_u64(streams.member(index, number));
-                DatagramFlow {
-                    workload: index,
-                    direction: workload.direction,
-                    extra_rtt: spread(rtt, number, traffic.flows).saturating_sub(links),
-                    application: traffic.application,
-                    times: FlowTimes {
-                        start,
-                        first: intervals.map(|interval| {
-                            let phase = Nanos(rng.random_range(0..interval.0.max(1)));
-                            start + phase
-                        }),
-                        stop: Instant::ZERO + stop,
-                        warmup: self.measures_from(),
-                        seed: rng.random(),
-                    },
-                }
-            }));
-        }
-        flows
-    }
-}
-
 /// Reads the length of an IP packet, which has room for all headers and fits into an Ethernet frame.
 pub(super) fn length(section: &mut Section<'_>, key: &'static str, default: u32) -> Result<u32, ScenarioError> {
     match section.take(key) {
@@ -279,6 +206,7 @@ mod tests {
     use super::super::datagram::{Datagram, HEADER_WORDS};
     use super::*;
     use crate::metrics::application::ApplicationRecord;
+    use crate::scenario::Scenario;
     use proptest::prelude::*;
 
     const KINDS: [&str; 5] = [

@@ -1,11 +1,12 @@
 //! Online games: the client reports what the player does, the server what happens in the world.
 
 use super::datagram::DatagramEnd;
-use super::flow::{FlowTimes, Offered, interval, length};
+use super::flow::{DatagramApplication, FlowTimes, Offered, interval, length};
 use super::stream::Stream;
 use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::scenario::section::Section;
+use crate::results::{Better, HarmNumbers};
+use crate::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,8 +26,12 @@ pub struct Game {
     pub down_packet: u32,
 }
 
-impl Game {
-    pub(crate) fn read(section: &mut Section<'_>) -> Result<Game, ScenarioError> {
+impl DatagramApplication for Game {
+    const NAME: &'static str = "game";
+    const FLOWS: Option<&'static str> = Some("players");
+    const HARM: HarmNumbers = &[("delay_s.p99", Better::Lower)];
+
+    fn read(section: &mut Section<'_>) -> Result<Game, ScenarioError> {
         Ok(Game {
             up_interval: interval(section, "up_interval", Nanos::from_millis(40))?,
             up_packet: length(section, "up_packet", 108)?,
@@ -36,11 +41,11 @@ impl Game {
     }
 
     /// Rate of what the client and the server send.
-    pub(super) fn offered(&self) -> [Offered; 2] {
+    fn offered(&self) -> [Offered; 2] {
         [Offered::packets(self.up_packet, self.up_interval), Offered::packets(self.down_packet, self.down_interval)]
     }
 
-    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let [client, server] = times.first;
         let end = |packet, first, interval| -> Box<dyn DatagramEnd> {
             let ticks = Stream::new(first, interval, times.stop);

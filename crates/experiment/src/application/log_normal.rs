@@ -1,9 +1,12 @@
 //! Log-normal distribution by its median and its 90th percentile, as measurements of the web are published.
 
 use crate::draw;
+use crate::error::ScenarioError;
+use crate::section::Item;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// 90th percentile of the standard normal distribution.
 const Z90: f64 = 1.281_551_565_544_600_4;
@@ -25,6 +28,23 @@ impl LogNormal {
     /// A constant.
     pub const fn constant(value: u64) -> LogNormal {
         LogNormal { median: value, p90: value }
+    }
+
+    /// Reads one number, or `{ median = 70, p90 = 175 }`; `count`: a plain number, without unit.
+    pub(super) fn read(item: Item<'_>, range: &RangeInclusive<u64>, count: bool) -> Result<LogNormal, ScenarioError> {
+        let number = |item: &Item<'_>, range: RangeInclusive<u64>| match count {
+            true => item.count(range),
+            false => item.size(range),
+        };
+        if !item.is_table() {
+            return Ok(LogNormal::constant(number(&item, range.clone())?));
+        }
+        let mut section = item.section()?;
+        let least = *range.start().max(&1);
+        let median = number(&section.require("median", "70")?, least..=*range.end())?;
+        let p90 = number(&section.require("p90", "175")?, median..=*range.end())?;
+        section.finish()?;
+        Ok(LogNormal { median, p90 })
     }
 
     /// Standard deviation of the logarithm.

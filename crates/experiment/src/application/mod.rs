@@ -29,3 +29,11 @@ pub use on_off::OnOff;
 pub use pages::{MOST_OBJECTS, Pages};
 pub use server::{Decoder, Request, Server};
 pub use ssh::Ssh;
+
+use std::ops::RangeInclusive;
+
+/// Range of the length of a request, bytes.
+const REQUEST: RangeInclusive<u64> = Request::HEADER as u64..=65_535;
+
+/// Range of the length of an answer, bytes.
+const ANSWER: RangeInclusive<u64> = 1..=1 << 40;

@@ -1,12 +1,18 @@
 //! Web pages over kept connections, as HTTP/2 (RFC 9113) loads them.
 
-use super::LogNormal;
-use super::dialogue::Drawn;
+use super::dialogue::{Drawn, Transactions};
+use super::{ANSWER, LogNormal, REQUEST};
 use crate::draw::{Stream, exponential_time};
+use crate::error::ScenarioError;
+use crate::initiator::REQUEST_BYTES;
+use crate::results::{Better, HarmNumbers};
+use crate::section::Section;
 use gentle_units::Nanos;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::fmt;
+use std::ops::RangeInclusive;
 
 /// Pages: first the document, then all objects at once.
 ///
@@ -43,7 +49,38 @@ impl Pages {
     /// Default of [`Pages::object`].
     pub const OBJECT: LogNormal = LogNormal { median: 16_400, p90: 87_300 };
 
-    pub(super) fn draw(&self, rng: &mut Stream) -> Drawn {
+    /// Mean payload of the answers of a page.
+    fn mean_bytes(&self) -> f64 {
+        self.document.mean() + self.objects.mean() * self.object.mean()
+    }
+}
+
+impl Transactions for Pages {
+    const NAME: &'static str = "pages";
+    const HARM: HarmNumbers = &[("transaction_s.p95", Better::Lower)];
+
+    fn read(section: &mut Section<'_>) -> Result<Pages, ScenarioError> {
+        let mut log_normal = |key, default, range: RangeInclusive<u64>, count| {
+            let item = section.take(key);
+            item.map_or(Ok(default), |item| LogNormal::read(item, &range, count))
+        };
+        let document = log_normal("document", Pages::DOCUMENT, ANSWER, false)?;
+        let objects = log_normal("objects", Pages::OBJECTS, 0..=MOST_OBJECTS, true)?;
+        let object = log_normal("object", Pages::OBJECT, ANSWER, false)?;
+        Ok(Pages {
+            pages: section.require("pages", "8")?.real(1.0..=1e6)?,
+            think_ns: section.require("think", "\"30s\"")?.positive_time()?.0,
+            request: match section.take("request") {
+                Some(item) => item.size(REQUEST)? as u32,
+                None => REQUEST_BYTES as u32,
+            },
+            document,
+            objects,
+            object,
+        })
+    }
+
+    fn draw(&self, _: u16, rng: &mut Stream) -> Drawn {
         let pause = exponential_time(Nanos(self.think_ns), rng);
         let last = rng.random_bool((1.0 / self.pages).clamp(0.0, 1.0));
         let mut stages = VecDeque::from([vec![self.document.sample(rng)]]);
@@ -54,9 +91,25 @@ impl Pages {
         Drawn { pause, stages, last }
     }
 
-    /// Mean payload of the answers of a page.
-    pub(super) fn mean_bytes(&self) -> f64 {
-        self.document.mean() + self.objects.mean() * self.object.mean()
+    fn request_bytes(&self) -> u32 {
+        self.request
+    }
+
+    fn mean_bytes_and_pause(&self, _: u16) -> (f64, Nanos) {
+        (self.mean_bytes(), Nanos(self.think_ns))
+    }
+
+    fn describe(&self, users: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{users} users of web pages, mean pause {}, mean {} pages per connection; bytes of the document {}, \
+             objects {}, bytes of each {}",
+            Nanos(self.think_ns),
+            self.pages,
+            self.document,
+            self.objects,
+            self.object
+        )
     }
 }
 
@@ -87,7 +140,7 @@ mod tests {
         };
         let mut rng = Stream::seed_from_u64(3);
         let n = 20_000;
-        let drawn: Vec<Drawn> = (0..n).map(|_| pages.draw(&mut rng)).collect();
+        let drawn: Vec<Drawn> = (0..n).map(|_| pages.draw(1_448, &mut rng)).collect();
         let mean = |of: &dyn Fn(&Drawn) -> f64| drawn.iter().map(of).sum::<f64>() / f64::from(n);
         let close = |found: f64, expected: f64| {
             assert!((found / expected - 1.0).abs() < 0.03, "{found} {expected}");

@@ -1,12 +1,13 @@
 //! Pings: a packet to the server and back, at regular times.
 
 use super::datagram::{Datagram, DatagramEnd, Message};
-use super::flow::{FlowTimes, Offered, interval, length};
+use super::flow::{DatagramApplication, FlowTimes, Offered, interval, length};
 use super::meter::Meter;
 use super::stream::Stream;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::scenario::section::Section;
+use crate::results::{Better, HarmNumbers};
+use crate::section::Section;
 use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -20,8 +21,11 @@ pub struct Ping {
     pub packet: u32,
 }
 
-impl Ping {
-    pub(crate) fn read(section: &mut Section<'_>) -> Result<Ping, ScenarioError> {
+impl DatagramApplication for Ping {
+    const NAME: &'static str = "ping";
+    const HARM: HarmNumbers = &[("transaction_s.p99", Better::Lower)];
+
+    fn read(section: &mut Section<'_>) -> Result<Ping, ScenarioError> {
         Ok(Ping {
             interval: interval(section, "interval", Nanos::from_millis(200))?,
             packet: length(section, "packet", 84)?,
@@ -29,11 +33,11 @@ impl Ping {
     }
 
     /// Rate of what the client and the server send.
-    pub(super) fn offered(&self) -> [Offered; 2] {
+    fn offered(&self) -> [Offered; 2] {
         [Offered::packets(self.packet, self.interval); 2]
     }
 
-    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let meter = || Meter::new(times.warmup);
         let client = PingClient {
             packet: self.packet,

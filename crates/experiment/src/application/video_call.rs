@@ -1,14 +1,15 @@
 //! Video calls both ways: frames at a regular rate, whose size follows the available rate.
 
 use super::datagram::{Datagram, DatagramEnd, Message};
-use super::flow::{FlowTimes, Offered};
+use super::flow::{DatagramApplication, FlowTimes, Offered};
 use super::meter::Meter;
 use super::stream::Stream;
 use super::video_receiver::VideoReceiver;
 use super::video_sender::VideoSender;
 use crate::error::ScenarioError;
 use crate::metrics::application::ApplicationRecord;
-use crate::scenario::section::{Item, Section};
+use crate::results::{Better, HarmNumbers};
+use crate::section::{Item, Section};
 use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -39,8 +40,12 @@ pub struct VideoCall {
     pub deadline: Nanos,
 }
 
-impl VideoCall {
-    pub(crate) fn read(section: &mut Section<'_>) -> Result<VideoCall, ScenarioError> {
+impl DatagramApplication for VideoCall {
+    const NAME: &'static str = "video_call";
+    const FLOWS: Option<&'static str> = Some("calls");
+    const HARM: HarmNumbers = &[("delay_s.p99", Better::Lower), ("goodput_bps.mean", Better::Higher)];
+
+    fn read(section: &mut Section<'_>) -> Result<VideoCall, ScenarioError> {
         let mut rate = |key, default: u64| match section.take(key) {
             Some(item) => {
                 let bits = item.rate()?.bits_per_second();
@@ -99,17 +104,13 @@ impl VideoCall {
     }
 
     /// Rate of what the client and the server send if nothing holds them back.
-    pub(super) fn offered(&self) -> [Offered; 2] {
+    fn offered(&self) -> [Offered; 2] {
         let interval = self.frame_interval();
         let ip_bytes = self.max_rate as f64 * interval.as_secs_f64() / 8.0;
         [Offered { interval, ip_bytes }; 2]
     }
 
-    pub(super) fn frame_interval(&self) -> Nanos {
-        Nanos(1_000_000_000 / u64::from(self.fps.max(1)))
-    }
-
-    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let frames = (times.first).map(|first| Stream::new(first, self.frame_interval(), times.stop));
         [0, 1].map(|end| -> Box<dyn DatagramEnd> {
             Box::new(VideoEnd {
@@ -122,6 +123,12 @@ impl VideoCall {
                 rtt: FIRST_RTT,
             })
         })
+    }
+}
+
+impl VideoCall {
+    pub(super) fn frame_interval(&self) -> Nanos {
+        Nanos(1_000_000_000 / u64::from(self.fps.max(1)))
     }
 }
 

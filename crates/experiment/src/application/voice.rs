@@ -1,12 +1,13 @@
 //! Voice calls: speech both ways at once, at a constant rate.
 
 use super::datagram::DatagramEnd;
-use super::flow::{FlowTimes, Offered, interval, length};
+use super::flow::{DatagramApplication, FlowTimes, Offered, interval, length};
 use super::playout::Playout;
 use super::stream::Stream;
 use super::stream_end::StreamEnd;
 use crate::error::ScenarioError;
-use crate::scenario::section::Section;
+use crate::results::{Better, HarmNumbers};
+use crate::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,8 +23,12 @@ pub struct Voice {
     pub playout: Nanos,
 }
 
-impl Voice {
-    pub(crate) fn read(section: &mut Section<'_>) -> Result<Voice, ScenarioError> {
+impl DatagramApplication for Voice {
+    const NAME: &'static str = "voice";
+    const FLOWS: Option<&'static str> = Some("calls");
+    const HARM: HarmNumbers = &[("delay_s.p99", Better::Lower)];
+
+    fn read(section: &mut Section<'_>) -> Result<Voice, ScenarioError> {
         Ok(Voice {
             // RFC 3551, section 4.2.
             interval: interval(section, "interval", Nanos::from_millis(20))?,
@@ -44,11 +49,11 @@ impl Voice {
     }
 
     /// Rate of what the client and the server send.
-    pub(super) fn offered(&self) -> [Offered; 2] {
+    fn offered(&self) -> [Offered; 2] {
         [Offered::packets(self.packet, self.interval); 2]
     }
 
-    pub(super) fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
+    fn ends(&self, times: &FlowTimes) -> [Box<dyn DatagramEnd>; 2] {
         let speech = times.first.map(|first| Stream::new(first, self.interval, times.stop));
         [0, 1].map(|end| -> Box<dyn DatagramEnd> {
             let playout = Playout::new(speech[1 - end], self.playout, times.warmup);

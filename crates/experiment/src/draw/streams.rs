@@ -70,7 +70,7 @@ impl Streams {
 /// Names of the workloads, each different.
 fn names(workloads: &[Workload]) -> Vec<String> {
     let named = |workload: &Workload| {
-        let (kind, direction) = (workload.traffic.kind(), workload.direction.name());
+        let (kind, direction) = (workload.traffic.kind().name(), workload.direction.name());
         let group = workload.group.as_deref().unwrap_or_default();
         format!("{kind} {direction} {group}")
     };

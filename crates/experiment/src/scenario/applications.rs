@@ -34,8 +34,7 @@ impl Scenario {
     /// The applications, and for each workload the index of its application; `None`: the workload is no application.
     pub(crate) fn numbered_applications(&self) -> (Vec<Application>, Vec<Option<usize>>) {
         let named = || {
-            (self.workloads.iter())
-                .map(|workload| Some((workload.application_name()?, workload.traffic.application()?)))
+            (self.workloads.iter()).map(|workload| Some((workload.application_name()?, workload.application_kind()?)))
         };
         let mut applications: Vec<Application> = Vec::new();
         let numbers = named().map(|part| {

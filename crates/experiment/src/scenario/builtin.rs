@@ -3,8 +3,9 @@
 
 use super::{Scenario, file};
 use crate::direction::Direction;
-use crate::workload::flows::Flow;
-use crate::workload::{Initiator, TcpChanges, Traffic, Workload};
+use crate::initiator::Initiator;
+use crate::traffic::{Flow, Replay, Traffic};
+use crate::workload::{TcpChanges, Workload};
 use gentle_units::Nanos;
 
 /// Texts of the scenarios by name. Some files are links to those in `papers/spa-2018`.
@@ -57,7 +58,7 @@ pub(super) fn replay(path: &str, flows: Vec<Flow>) -> Scenario {
         ));
     }
     scenario.workloads = vec![Workload {
-        traffic: Traffic::Replay { flows: flows.into() },
+        traffic: Traffic::Replay(Replay { flows: flows.into() }),
         direction: Direction::Down,
         initiator: Initiator::Sender,
         rtt: Some((rtt, rtt)),

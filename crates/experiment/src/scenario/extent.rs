@@ -2,8 +2,7 @@
 
 use super::Scenario;
 use crate::direction::Direction;
-use crate::workload::{Traffic, Workload};
-use gentle_units::Nanos;
+use crate::traffic::Consists;
 use gentle_units::text::count;
 
 /// Maximum number of connections that a run is expected to start. The largest published scenario starts a few hundred thousand.
@@ -16,7 +15,7 @@ impl Scenario {
     /// Number of connections and flows that a run is expected to start.
     pub fn expected_connections(&self) -> f64 {
         let started = self.workloads.iter();
-        started.map(|workload| self.started_by(workload)).sum()
+        started.map(|workload| workload.traffic.kind().started(self.duration)).sum()
     }
 
     /// Checks that the expected number of connections is at most 100 million, and at most one million at a time: those that last as
@@ -50,33 +49,12 @@ impl Scenario {
         // Connections whose data the link cannot carry remain.
         let excess = Direction::BOTH.map(|direction| (1.0 - 1.0 / self.load(direction)).max(0.0));
         let open = self.workloads.iter().map(|workload| {
-            let remaining = match workload.traffic {
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Replay { .. } => {
-                    excess[workload.direction.index()]
-                }
+            let remaining = match workload.traffic.consists() {
+                Consists::Connections => excess[workload.direction.index()],
                 _ => 1.0,
             };
-            self.started_by(workload) * remaining
+            workload.traffic.kind().started(self.duration) * remaining
         });
         open.sum()
-    }
-
-    fn started_by(&self, workload: &Workload) -> f64 {
-        // Events with this mean distance until the end of arrivals; the first one is at once.
-        let until_end = |gap: Nanos| 1.0 + self.duration.as_secs_f64() / gap.as_secs_f64();
-        match &workload.traffic {
-            Traffic::Poisson { gap, .. } => until_end(*gap),
-            Traffic::Web { sessions, session_gap, pages, page_gap, objects, object_gap, .. } => {
-                // Counts are rounded up, by half on average.
-                f64::from(*sessions).min(until_end(*session_gap))
-                    * (pages + 0.5).min(until_end(*page_gap))
-                    * (objects + 0.5).min(until_end(*object_gap))
-            }
-            Traffic::Long { flows, .. } => f64::from(*flows),
-            Traffic::Datagrams(traffic) => f64::from(traffic.flows),
-            Traffic::Dialogue(dialogue) => f64::from(dialogue.users),
-            Traffic::Replay { flows } => flows.len() as f64,
-            Traffic::Udp(_) | Traffic::SynFlood(_) => 0.0,
-        }
     }
 }

@@ -1,13 +1,13 @@
 //! Parsing of a TOML file to a [`Scenario`], with checks of all keys, ranges and units.
 
-use super::dialogue;
 use super::link::link;
-use super::section::{Item, Section, Source};
 use super::{Access, Scenario};
-use crate::application::flow::{DatagramTraffic, Kind};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
-use crate::workload::{ConstantRate, Initiator, TcpChanges, Traffic, Workload, dscp, flows, sizes::Sizes};
+use crate::initiator::Initiator;
+use crate::section::{Item, Section, Source};
+use crate::traffic::{Around, Facts, KINDS};
+use crate::workload::{TcpChanges, Workload, dscp};
 use gentle_aqm::Spec;
 use gentle_tcp::Profile;
 use gentle_units::Nanos;
@@ -17,11 +17,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
-
-/// Minimum and default length of a UDP packet: IPv4 and UDP headers; a full packet.
-const UDP_PACKET: (u64, u32) = (28, 1500);
-/// Minimum and default length of a SYN of a flood: IPv4 and TCP headers without options.
-const SYN_PACKET: (u64, u32) = (40, 40);
 
 /// Maximum number of hosts on each side.
 const HOSTS: u32 = 65_536;
@@ -175,53 +170,21 @@ fn access(section: Option<Section<'_>>) -> Result<Option<Access>, ScenarioError>
     Ok(Some(Access { rate, hosts }))
 }
 
-fn workload(
-    mut section: Section<'_>,
+fn workload<'a>(
+    mut section: Section<'a>,
     link_rtt: Nanos,
     access: Option<Access>,
     read: &dyn Fn(&str) -> std::io::Result<String>,
 ) -> Result<Workload, ScenarioError> {
-    #[derive(Clone, Copy)]
-    enum Name {
-        Poisson,
-        Web,
-        Long,
-        Udp,
-        SynFlood,
-        Replay,
-        Datagrams(Kind),
-        Dialogue(dialogue::Kind),
-    }
-    let kind = section.require("kind", "\"poisson\"")?.choice(&[
-        ("poisson", Name::Poisson),
-        ("web", Name::Web),
-        ("long", Name::Long),
-        ("udp", Name::Udp),
-        ("syn_flood", Name::SynFlood),
-        ("replay", Name::Replay),
-        ("voice", Name::Datagrams(Kind::Voice)),
-        ("game", Name::Datagrams(Kind::Game)),
-        ("video_call", Name::Datagrams(Kind::VideoCall)),
-        ("dns", Name::Datagrams(Kind::Dns)),
-        ("ping", Name::Datagrams(Kind::Ping)),
-        ("pages", Name::Dialogue(dialogue::Kind::Pages)),
-        ("ssh", Name::Dialogue(dialogue::Kind::Ssh)),
-        ("on_off", Name::Dialogue(dialogue::Kind::OnOff)),
-    ])?;
+    let (kind, facts) = kind(&section.require("kind", "\"poisson\"")?)?;
+    let take = |section: &mut Section<'a>, key| unless_refused(section, key, facts);
     let direction = match section.take("direction") {
         Some(item) => item.choice(&[("down", Direction::Down), ("up", Direction::Up)])?,
         None => Direction::Down,
     };
-    let initiator = match section.take("initiator") {
-        Some(item) if matches!(kind, Name::Datagrams(_)) => {
-            return Err(item.error("datagrams have no connection to open; the client sends first"));
-        }
-        Some(item) if matches!(kind, Name::Dialogue(_)) => {
-            return Err(item.error("a user connects, always; leave it out"));
-        }
-        None if matches!(kind, Name::Dialogue(_)) => Initiator::Receiver,
+    let initiator = match take(&mut section, "initiator")? {
         Some(item) => item.choice(&[("sender", Initiator::Sender), ("receiver", Initiator::Receiver)])?,
-        None => Initiator::Sender,
+        None => facts.initiator,
     };
     let rtt = match section.take("rtt") {
         None => None,
@@ -250,62 +213,36 @@ fn workload(
         }
         None => None,
     };
-    let tunnel = match section.take("tunnel") {
-        Some(item) if matches!(kind, Name::SynFlood) => {
-            return Err(item.error("the SYNs of a flood come from many hosts, and enter no tunnel"));
-        }
+    let tunnel = match take(&mut section, "tunnel")? {
         Some(item) => item.count(1..=255)? as u8,
         None => 0,
     };
-    let connects = !matches!(kind, Name::Udp | Name::SynFlood | Name::Datagrams(_));
-    let mut tcp = |key| match section.take(key) {
-        Some(item) if !connects => Err(item.error("these packets belong to no connection")),
-        item => tcp_changes(item),
-    };
-    let (tcp, initiator_tcp) = (tcp("tcp")?, tcp("initiator_tcp")?);
-    let traffic = match kind {
-        Name::Poisson => Traffic::Poisson {
-            gap: positive(section.require("gap", "\"120ms\"")?)?,
-            sizes: sizes(section.require("size", "{ zipf = 1.7, max = 6000 }")?)?,
-        },
-        Name::Web => Traffic::Web {
-            sessions: section.require("sessions", "135")?.count(1..=1_000_000)? as u32,
-            session_gap: positive(section.require("session_gap", "\"500ms\"")?)?,
-            pages: section.require("pages", "240")?.real(1.0..=1e6)?,
-            page_gap: positive(section.require("page_gap", "\"5s\"")?)?,
-            objects: section.require("objects", "3")?.real(1.0..=1e6)?,
-            object_gap: positive(section.require("object_gap", "\"100ms\"")?)?,
-            sizes: sizes(section.require("size", "{ pareto = 1.2, mean = 12 }")?)?,
-        },
-        Name::Long => {
-            let flows = match section.take("flows") {
-                Some(item) => item.count(1..=100_000)? as u32,
-                None => 1,
-            };
-            let start = start(&mut section)?;
-            let stop = stop(&mut section, start.1)?;
-            Traffic::Long { flows, start, stop }
-        }
-        Name::Udp => Traffic::Udp(constant_rate(&mut section, access, UDP_PACKET)?),
-        Name::SynFlood => Traffic::SynFlood(constant_rate(&mut section, access, SYN_PACKET)?),
-        Name::Replay => {
-            let item = section.require("file", "\"flows.csv\"")?;
-            let path = item.text()?;
-            let text = read(path).map_err(|error| item.error(format!("{path}: {error}")))?;
-            Traffic::Replay { flows: flows::parse(path, &text, link_rtt)?.into() }
-        }
-        Name::Datagrams(kind) => {
-            let (flows, application) = kind.read(&mut section)?;
-            let start = match section.take("start") {
-                Some(item) => item.time()?,
-                None => Nanos::ZERO,
-            };
-            Traffic::Datagrams(DatagramTraffic { application, flows, start, stop: stop(&mut section, start)? })
-        }
-        Name::Dialogue(kind) => Traffic::Dialogue(dialogue::parse(kind, &mut section)?),
-    };
+    let tcp = tcp_changes(take(&mut section, "tcp")?)?;
+    let initiator_tcp = tcp_changes(take(&mut section, "initiator_tcp")?)?;
+    let around = Around { link_rtt, fastest: access.map(|access| access.rate), read };
+    let traffic = (facts.read)(kind, &mut section, &around)?;
     section.finish()?;
     Ok(Workload { traffic, direction, initiator, rtt, tcp, initiator_tcp, group, dscp, host, tunnel })
+}
+
+/// Removes `key` and returns its value, unless the kind of traffic refuses it.
+fn unless_refused<'a>(
+    section: &mut Section<'a>,
+    key: &'static str,
+    facts: &Facts,
+) -> Result<Option<Item<'a>>, ScenarioError> {
+    let refused = facts.refused.iter().find(|(refused, _)| *refused == key);
+    match (section.take(key), refused) {
+        (Some(item), Some((_, reason))) => Err(item.error(reason)),
+        (item, _) => Ok(item),
+    }
+}
+
+/// Parses the name of a kind of traffic.
+fn kind(item: &Item<'_>) -> Result<(&'static str, &'static Facts), ScenarioError> {
+    let names = || KINDS.iter().flat_map(|facts| facts.names.iter().map(move |name| (*name, *facts)));
+    let listed = || names().filter(|(_, facts)| facts.listed).map(|(name, _)| name);
+    names().find(|(name, _)| item.is(name)).ok_or_else(|| item.none_of(&listed().collect::<Vec<_>>()))
 }
 
 /// Parses a label for reports: 1 to 40 characters on one line.
@@ -334,76 +271,4 @@ fn tcp_changes(item: Option<Item<'_>>) -> Result<TcpChanges, ScenarioError> {
         set.map_err(|error| item.error(error))?;
     }
     Ok(changes)
-}
-
-fn constant_rate(
-    section: &mut Section<'_>,
-    access: Option<Access>,
-    (shortest, default): (u64, u32),
-) -> Result<ConstantRate, ScenarioError> {
-    let item = section.require("rate", "\"1mbit\"")?;
-    let rate = item.rate()?;
-    if let Some(access) = access
-        && rate > access.rate
-    {
-        // Without congestion control the queue of the host's access link would grow without bound.
-        return Err(item.error(format!("expected at most {}, the rate of the access links", access.rate)));
-    }
-    let bytes = match section.take("packet") {
-        Some(item) => item.size(shortest..=65_535)? as u32,
-        None => default,
-    };
-    let start = start(section)?;
-    let stop = stop(section, start.1)?;
-    let jitter = match section.take("jitter") {
-        Some(item) => item.real(0.0..=1.0)?,
-        None => ConstantRate::JITTER,
-    };
-    Ok(ConstantRate { rate, bytes, start, stop, jitter })
-}
-
-/// Reads the range of a start time.
-fn start(section: &mut Section<'_>) -> Result<(Nanos, Nanos), ScenarioError> {
-    match section.take("start") {
-        Some(item) => item.time_range(),
-        None => Ok((Nanos::ZERO, Nanos::ZERO)),
-    }
-}
-
-fn stop(section: &mut Section<'_>, start: Nanos) -> Result<Option<Nanos>, ScenarioError> {
-    let Some(item) = section.take("stop") else {
-        return Ok(None);
-    };
-    let stop = item.time()?;
-    if stop <= start {
-        return Err(item.error(format!("expected a time after the start, {start}")));
-    }
-    Ok(Some(stop))
-}
-
-pub(super) fn positive(item: Item<'_>) -> Result<Nanos, ScenarioError> {
-    let time = item.time()?;
-    if time == Nanos::ZERO {
-        return Err(item.error("expected more than 0s"));
-    }
-    Ok(time)
-}
-
-pub(super) fn sizes(item: Item<'_>) -> Result<Sizes, ScenarioError> {
-    let mut section = item.section()?;
-    let sizes = if let Some(fixed) = section.take("segments") {
-        Sizes::Fixed(fixed.count(1..=1_000_000_000)?)
-    } else if let Some(exponent) = section.take("zipf") {
-        Sizes::zipf(exponent.real(0.01..=20.0)?, section.require("max", "6000")?.count(1..=1_000_000_000)?)
-    } else if let Some(shape) = section.take("pareto") {
-        let shape = shape.real(1.01..=20.0)?;
-        let mean = section.require("mean", "12")?.real(1.0..=1e6)?;
-        Sizes::pareto(shape, mean)
-    } else {
-        return Err(
-            section.error("expected { zipf = 1.7, max = 6000 }, { pareto = 1.2, mean = 12 } or { segments = 10 }")
-        );
-    };
-    section.finish()?;
-    Ok(sizes)
 }

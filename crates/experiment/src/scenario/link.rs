@@ -1,10 +1,10 @@
 //! One direction of the bottleneck: rate, delay, queue, and what the link does to packets behind the queue.
 
 use super::file::spec;
-use super::section::{Item, Section};
 use super::trace::{OPPORTUNITY, RateTrace};
 use crate::direction::Direction;
 use crate::error::ScenarioError;
+use crate::section::{Item, Section};
 use gentle_aqm::Spec;
 use gentle_units::{Instant, Nanos, Rate};
 use serde::Serialize;

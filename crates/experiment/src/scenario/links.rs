@@ -2,9 +2,8 @@
 
 use super::Scenario;
 use crate::direction::Direction;
-use crate::workload::{ConstantRate, Traffic};
 use gentle_aqm::SpecError;
-use gentle_units::{Nanos, Rate};
+use gentle_units::Rate;
 use thiserror::Error;
 
 /// Change of a scenario's links.
@@ -68,7 +67,7 @@ impl Scenario {
     fn set_load(&mut self, load: f64) -> Result<(), LoadError> {
         let rate = self.link(Direction::Down).rate.bits_per_second() as f64;
         let fixed = (self.workloads.iter().enumerate())
-            .filter(|(_, workload)| !scales(&workload.traffic))
+            .filter(|(_, workload)| !workload.traffic.kind().facts().scales)
             .map(|(index, _)| self.bits_per_second(index, Direction::Down))
             .sum::<f64>()
             / rate;
@@ -91,36 +90,9 @@ impl Scenario {
         let fastest = self.access.map(|access| access.rate);
         let concerned = self.workloads.iter_mut().filter(|w| w.direction == direction);
         for workload in concerned {
-            match &mut workload.traffic {
-                Traffic::Poisson { gap, .. } => *gap = stretched(*gap, 1.0 / factor),
-                Traffic::Web { sessions, session_gap, .. } => {
-                    let number = f64::from(*sessions) * factor;
-                    *sessions = number.round().clamp(1.0, f64::from(u32::MAX)) as u32;
-                    *session_gap = stretched(*session_gap, 1.0 / factor);
-                }
-                Traffic::Udp(ConstantRate { rate, .. }) | Traffic::SynFlood(ConstantRate { rate, .. }) => {
-                    let scaled = times(*rate, factor);
-                    // Without congestion control the queue of the host's access link would grow without bound.
-                    *rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
-                }
-                Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_) => {}
-            }
+            workload.traffic.kind_mut().scale(factor, fastest);
         }
     }
-}
-
-/// True if the arrival rate of this traffic can change.
-fn scales(traffic: &Traffic) -> bool {
-    !matches!(traffic, Traffic::Long { .. } | Traffic::Replay { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_))
-}
-
-fn stretched(time: Nanos, factor: f64) -> Nanos {
-    Nanos::from_secs_f64(time.as_secs_f64() * factor).max(Nanos(1))
-}
-
-fn times(rate: Rate, factor: f64) -> Rate {
-    let bits = (rate.bits_per_second() as f64 * factor).round().max(1.0);
-    Rate::from_bits_per_second(bits as u64).unwrap_or(rate)
 }
 
 /// Returns `rate * to / from`, in integers to avoid rounding of the quotient.
@@ -134,6 +106,8 @@ fn in_proportion(rate: Rate, from: Rate, to: Rate) -> Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::{Poisson, Traffic};
+    use gentle_units::Nanos;
     use proptest::prelude::*;
 
     fn rate(text: &str) -> Option<Rate> {
@@ -148,7 +122,7 @@ mod tests {
 
     fn gap(scenario: &Scenario) -> Nanos {
         match scenario.workloads[0].traffic {
-            Traffic::Poisson { gap, .. } => gap,
+            Traffic::Poisson(Poisson { gap, .. }) => gap,
             _ => unreachable!("the built-in types are Poisson"),
         }
     }
@@ -206,12 +180,12 @@ mod tests {
         scenario.change_links(&change).unwrap();
         assert!(scenario.link(Direction::Down).changes.is_empty());
         // Ten times the rate would exceed the rate of the access link.
-        let Traffic::Udp(udp) = scenario.workloads[1].traffic else { panic!() };
+        let udp = scenario.workloads[1].traffic.pace().unwrap();
         assert_eq!(udp.rate, rate("3mbit").unwrap());
-        let Traffic::Web { sessions, session_gap, .. } = scenario.workloads[2].traffic else { panic!() };
-        assert_eq!((sessions, session_gap), (20, Nanos::from_millis(500)));
-        let Traffic::Replay { flows } = &scenario.workloads[0].traffic else { panic!() };
-        assert_eq!((flows.len(), flows[0].bytes), (1, 1000));
+        let Traffic::Web(web) = scenario.workloads[2].traffic else { panic!() };
+        assert_eq!((web.sessions, web.session_gap), (20, Nanos::from_millis(500)));
+        let Traffic::Replay(list) = &scenario.workloads[0].traffic else { panic!() };
+        assert_eq!((list.flows.len(), list.flows[0].bytes), (1, 1000));
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use super::Scenario;
 use crate::direction::Direction;
-use crate::workload::{Arrival, Arrivals, ConstantRate, IP_HEADER, Span, Traffic, Workload};
-use gentle_units::Nanos;
+use crate::traffic::{Long, Offering, Packets, Traffic};
+use crate::workload::{Arrivals, IP_HEADER, Workload};
 
 /// Length of a TCP header without options, bytes (RFC 9293, section 3.1).
 const TCP_HEADER: u32 = 20;
 /// Length of the timestamps option with padding, bytes (RFC 7323, appendix A).
 const TIMESTAMPS: u32 = 12;
 
-/// Number of seeds over which the load of web sessions, which has no simple formula, is averaged.
+/// Number of seeds over which a load without a simple formula is averaged.
 const DRAWS: u64 = 5;
 
 /// Maximum number of connections drawn per seed: of longer schedules only the start is counted, so that a scenario of
@@ -28,7 +28,7 @@ impl Scenario {
     /// The number of long-lived connections that send data in `direction`.
     pub fn long_flows(&self, direction: Direction) -> u64 {
         let flows = self.workloads.iter().map(|workload| match workload.traffic {
-            Traffic::Long { flows, .. } if workload.direction == direction => u64::from(flows),
+            Traffic::Long(Long { flows, .. }) if workload.direction == direction => u64::from(flows),
             _ => 0,
         });
         flows.sum()
@@ -51,113 +51,58 @@ impl Scenario {
     pub fn replays(&self) -> bool {
         self.workloads.iter().all(|workload| {
             let varied_rtt = workload.rtt.is_some_and(|(from, to)| from != to);
-            match &workload.traffic {
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Datagrams(_) | Traffic::Dialogue(_) => false,
-                // Round-trip times of long-lived connections are spaced evenly, not drawn.
-                Traffic::Long { start, .. } => start.0 == start.1,
-                Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => cbr.jitter == 0.0 && cbr.start.0 == cbr.start.1,
-                Traffic::Replay { flows } => !varied_rtt || flows.iter().all(|f| f.rtt.is_some()),
-            }
+            workload.traffic.kind().repeats(varied_rtt)
         })
     }
 
     /// Mean offered load, bits per second, of the workload `index` on the link of `direction`.
     pub(super) fn bits_per_second(&self, index: usize, direction: Direction) -> f64 {
         let workload = &self.workloads[index];
-        if let Traffic::Datagrams(traffic) = &workload.traffic {
-            let overhead = self.link(direction).overhead;
-            let toward_client = workload.direction;
-            return traffic.bits_per_second(direction, toward_client, self.duration, overhead);
-        }
-        if workload.direction != direction && !matches!(workload.traffic, Traffic::Replay { .. }) {
+        let kind = workload.traffic.kind();
+        if workload.direction != direction && !kind.facts().both_ways {
             return 0.0;
         }
-        let seconds = self.duration.as_secs_f64();
         let overhead = self.link(direction).overhead;
-        let packets = Packets::of(self, workload, overhead);
-        let mss = u64::from(self.profile.mss);
-        match &workload.traffic {
-            Traffic::Poisson { gap, sizes } => {
-                let bytes = sizes.mean() * mss as f64;
-                8.0 * packets.bytes_of_mean(bytes) / gap.as_secs_f64()
+        let packets = packets(self, workload, overhead);
+        kind.bits_per_second(&Offering {
+            direction,
+            workload_direction: workload.direction,
+            duration: self.duration,
+            overhead,
+            mss: self.profile.mss,
+            packets,
+            drawn: &|| self.drawn(index, packets),
+        })
+    }
+
+    /// Mean load of the connections that the workload `index` starts with a few seeds, bits per second.
+    fn drawn(&self, index: usize, packets: Packets) -> f64 {
+        let context = self.arrival_context();
+        let drawn = (1..=DRAWS).map(|seed| {
+            let rng = self.streams(seed).workload(index);
+            let mut arrivals = Arrivals::new(&self.workloads[index], index, rng, &context);
+            let (mut bytes, mut until) = (0.0, self.duration.as_secs_f64());
+            for number in 1.. {
+                let Some(arrival) = arrivals.next() else {
+                    break;
+                };
+                bytes += packets.bytes_of(arrival.span) as f64;
+                if number == MOST_DRAWN {
+                    until = arrival.at.as_secs_f64();
+                    break;
+                }
             }
-            Traffic::Web { .. } => {
-                let context = self.arrival_context();
-                let drawn = (1..=DRAWS).map(|seed| {
-                    let rng = self.streams(seed).workload(index);
-                    let mut arrivals = Arrivals::new(workload, index, rng, &context);
-                    let (mut bytes, mut until) = (0.0, seconds);
-                    for number in 1.. {
-                        let Some(arrival) = arrivals.next() else {
-                            break;
-                        };
-                        bytes += packets.bytes_of(&arrival) as f64;
-                        if number == MOST_DRAWN {
-                            until = arrival.at.as_secs_f64();
-                            break;
-                        }
-                    }
-                    8.0 * bytes / until.max(1e-9)
-                });
-                drawn.sum::<f64>() / DRAWS as f64
-            }
-            Traffic::Long { .. } | Traffic::Datagrams(_) => 0.0,
-            Traffic::Dialogue(dialogue) => {
-                let payload = dialogue.script.bytes_per_second(self.profile.mss) * f64::from(dialogue.users);
-                8.0 * packets.bytes_of_mean(payload)
-            }
-            Traffic::Udp(cbr) | Traffic::SynFlood(cbr) => {
-                let on_link = f64::from(cbr.bytes + overhead) / f64::from(cbr.bytes);
-                let active = active(cbr, self.duration).as_secs_f64() / seconds;
-                cbr.rate.bits_per_second() as f64 * on_link * active
-            }
-            Traffic::Replay { flows } => {
-                let this_way = flows.iter().filter(|flow| {
-                    flow.at < self.duration && flow.direction.unwrap_or(workload.direction) == direction
-                });
-                let bytes: f64 = this_way.map(|flow| packets.bytes(flow.bytes) as f64).sum();
-                8.0 * bytes / seconds
-            }
-        }
+            8.0 * bytes / until.max(1e-9)
+        });
+        drawn.sum::<f64>() / DRAWS as f64
     }
 }
 
-/// Mean time for which a source of constant rate is active if arrivals end at `end`.
-fn active(cbr: &ConstantRate, end: Nanos) -> Nanos {
-    let stop = cbr.stop.unwrap_or(end).min(end);
-    stop.saturating_sub(Nanos(cbr.start.0.0.midpoint(cbr.start.1.0)))
-}
-
-/// Segmentation of payload into packets: payload and headers of a full packet, bytes.
-#[derive(Clone, Copy)]
-struct Packets {
-    payload: u64,
-    headers: u64,
-}
-
-impl Packets {
-    fn of(scenario: &Scenario, workload: &Workload, overhead: u32) -> Packets {
-        let [_, profile] = scenario.profiles(workload);
-        let timestamps = if profile.timestamps { TIMESTAMPS } else { 0 };
-        Packets { payload: u64::from(profile.mss), headers: u64::from(overhead + IP_HEADER + TCP_HEADER + timestamps) }
-    }
-
-    /// Bytes on the link of a connection with `payload` bytes.
-    fn bytes(&self, payload: u64) -> u64 {
-        payload + payload.div_ceil(self.payload) * self.headers
-    }
-
-    fn bytes_of(&self, arrival: &Arrival) -> u64 {
-        match arrival.span {
-            Span::Bytes(payload) => self.bytes(payload),
-            Span::Until(_) => 0,
-        }
-    }
-
-    /// Mean bytes on the link of connections with a mean of `payload` bytes, all in full packets.
-    fn bytes_of_mean(&self, payload: f64) -> f64 {
-        payload * (1.0 + self.headers as f64 / self.payload as f64)
-    }
+/// Packets of the data of connections of `workload` on a link with this `overhead`.
+fn packets(scenario: &Scenario, workload: &Workload, overhead: u32) -> Packets {
+    let [_, profile] = scenario.profiles(workload);
+    let timestamps = if profile.timestamps { TIMESTAMPS } else { 0 };
+    Packets { payload: u64::from(profile.mss), headers: u64::from(overhead + IP_HEADER + TCP_HEADER + timestamps) }
 }
 
 #[cfg(test)]
@@ -220,8 +165,8 @@ mod tests {
         let mut endless = one_workload(
             "kind = \"web\"\nsessions = 1\nsession_gap = \"1ns\"\npages = 1\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
         );
-        if let Traffic::Web { sessions, pages, .. } = &mut endless.workloads[0].traffic {
-            (*sessions, *pages) = (1_000_000, 1e6);
+        if let Traffic::Web(web) = &mut endless.workloads[0].traffic {
+            (web.sessions, web.pages) = (1_000_000, 1e6);
         }
         let endless = endless.load(Direction::Down);
         assert!(endless.is_finite() && endless > 1e6, "{endless}");

@@ -3,14 +3,13 @@
 mod applications;
 mod buffers;
 mod builtin;
-mod dialogue;
 mod extent;
 mod file;
 mod fingerprint;
 mod link;
 mod links;
 mod load;
-pub mod section;
+mod members;
 mod trace;
 
 pub use applications::Application;
@@ -22,7 +21,7 @@ pub use trace::{OPPORTUNITY, RateTrace, TraceError};
 use crate::direction::Direction;
 use crate::draw::Streams;
 use crate::error::ScenarioError;
-use crate::workload::flows::{self, Flow};
+use crate::traffic::flows::{self, Flow};
 use crate::workload::{ArrivalContext, Schedule, TcpChanges, Workload};
 use gentle_aqm::Spec;
 use gentle_tcp::{KnobError, Profile, UnknownProfile};
@@ -228,7 +227,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Span;
+    use crate::traffic::Span;
 
     #[test]
     fn connections_of_all_workloads_come_in_order_and_depend_on_the_seed_alone() {

@@ -43,7 +43,7 @@ pub(super) const ALL: &[Variants] = &[
     Variants {
         id: "shaper",
         base: "a slow link",
-        values: &[Variant::new("a token bucket on 10 Gb/s", |setup| shape(setup))],
+        values: &[Variant::new("a token bucket on 10 Gb/s", shape)],
     },
     Variants {
         id: "pie-version",
@@ -182,8 +182,8 @@ fn set_targets(setup: &mut Setup, time: &str) {
 
 pub(super) fn start_within(setup: &mut Setup, time: Nanos) {
     for workload in &mut setup.scenario.workloads {
-        if let Traffic::Long { start, .. } = &mut workload.traffic {
-            *start = (Nanos::ZERO, time);
+        if let Traffic::Long(long) = &mut workload.traffic {
+            long.start = (Nanos::ZERO, time);
         }
     }
 }

@@ -131,8 +131,8 @@ fn with_flows(
 /// Gives the long-lived connections of `setup` another number.
 pub(super) fn set_flows(setup: &mut Setup, number: u32) {
     for workload in &mut setup.scenario.workloads {
-        if let Traffic::Long { flows, .. } = &mut workload.traffic {
-            *flows = number;
+        if let Traffic::Long(long) = &mut workload.traffic {
+            long.flows = number;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::lab::{Failure, Lab, Observation};
 use crate::setup::Setup;
-use gentle_experiment::{Direction, RunSpec, Sizes, Traffic};
+use gentle_experiment::{Direction, Poisson, RunSpec, Sizes, Traffic};
 use gentle_model::{Backoff, Path};
 use gentle_sim::{DropCause, Packet, Tap};
 use gentle_tcp::{Flags, Seq};
@@ -187,8 +187,10 @@ pub(super) fn transfers(
         .iter()
         .map(|&(segments, number)| {
             let mut workload = workload.clone();
-            workload.traffic =
-                Traffic::Poisson { gap: Nanos(scenario.duration.0 / u64::from(number)), sizes: Sizes::Fixed(segments) };
+            workload.traffic = Traffic::Poisson(Poisson {
+                gap: Nanos(scenario.duration.0 / u64::from(number)),
+                sizes: Sizes::Fixed(segments),
+            });
             workload
         })
         .collect();

@@ -79,8 +79,8 @@ fn with_quarters(mut setup: Setup, fast: usize) -> Setup {
             let set = workload.tcp.set_knob("initial_rto", rto);
             set.expect("the knob exists");
             workload.group = Some(rto.to_owned());
-            if let Traffic::Poisson { gap, .. } = &mut workload.traffic {
-                *gap = Nanos(4 * gap.0);
+            if let Traffic::Poisson(poisson) = &mut workload.traffic {
+                poisson.gap = Nanos(4 * poisson.gap.0);
             }
             setup.scenario.workloads.push(workload);
         }

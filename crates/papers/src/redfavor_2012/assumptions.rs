@@ -152,21 +152,21 @@ fn smaller_objects(setup: &mut Setup) {
     let text = super::WEB.replace("mean = 12", "mean = 6");
     let other = Setup::from_toml(super::FILE, &text).scenario;
     let smaller = (other.workloads.into_iter()).find_map(|workload| match workload.traffic {
-        Traffic::Web { sizes, .. } => Some(sizes),
+        Traffic::Web(web) => Some(web.sizes),
         _ => None,
     });
     let Some(smaller) = smaller else { return };
     for workload in &mut setup.scenario.workloads {
-        if let Traffic::Web { sizes, .. } = &mut workload.traffic {
-            *sizes = smaller;
+        if let Traffic::Web(web) = &mut workload.traffic {
+            web.sizes = smaller;
         }
     }
 }
 
 pub(super) fn sessions(setup: &mut Setup, number: u32) {
     for workload in &mut setup.scenario.workloads {
-        if let Traffic::Web { sessions, .. } = &mut workload.traffic {
-            *sessions = number;
+        if let Traffic::Web(web) = &mut workload.traffic {
+            web.sessions = number;
         }
     }
 }

@@ -109,7 +109,7 @@ fn keep(setup: &mut Setup, roles: &[&str]) {
 }
 
 fn only_web(setup: &mut Setup) {
-    let is_web = |traffic: &Traffic| matches!(traffic, Traffic::Web { .. });
+    let is_web = |traffic: &Traffic| matches!(traffic, Traffic::Web(_));
     let workloads = &mut setup.scenario.workloads;
     workloads.retain(|workload| is_web(&workload.traffic));
 }

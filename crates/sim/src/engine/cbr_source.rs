@@ -1,7 +1,7 @@
 //! Sources of packets at a constant bit rate: datagrams, and floods of SYNs.
 
 use super::packet::Packet;
-use gentle_experiment::{Direction, PacketTimes, Scenario, Traffic};
+use gentle_experiment::{Consists, Direction, PacketTimes, Scenario};
 use gentle_units::{Instant, Rate};
 
 /// Source of packets at a constant bit rate.
@@ -33,10 +33,8 @@ impl CbrSource {
         let streams = scenario.streams(seed);
         let mut sources = Vec::new();
         for (index, workload) in scenario.workloads.iter().enumerate() {
-            let (pace, flood) = match workload.traffic {
-                Traffic::Udp(pace) => (pace, false),
-                Traffic::SynFlood(pace) => (pace, true),
-                _ => continue,
+            let Some(pace) = workload.traffic.pace() else {
+                continue;
             };
             let (first, stream) = pace.draw(streams.workload(index));
             let end = pace.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
@@ -53,7 +51,7 @@ impl CbrSource {
                 overhead: scenario.link(workload.direction).overhead,
                 sent: 0,
                 times,
-                flood,
+                flood: workload.traffic.consists() == Consists::Flood,
                 dscp: workload.dscp,
                 tunnel: workload.tunnel,
                 group: groups[index],

@@ -6,7 +6,7 @@ use super::tunnel::{TUNNEL_HEADERS, datagram_headers};
 use super::{DIALOGUE_PORT, PORT, REQUEST_PORT};
 use gentle_experiment::application::dialogue::UserPlan;
 use gentle_experiment::application::flow::DatagramFlow;
-use gentle_experiment::{Arrival, Direction, Initiator, PacketTimes, Scenario, Span, Traffic};
+use gentle_experiment::{Arrival, Consists, Direction, Initiator, PacketTimes, Scenario, Span, Traffic};
 use gentle_units::{Instant, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -181,21 +181,17 @@ impl RttClasses {
         for workload in &scenario.workloads {
             let (from, to) = workload.rtt.unwrap_or((links, links));
             match &workload.traffic {
-                Traffic::Udp(_) | Traffic::SynFlood(_) => {}
-                Traffic::Replay { flows } => {
-                    for flow in &flows[..] {
+                Traffic::Replay(list) => {
+                    for flow in &list.flows[..] {
                         match flow.rtt {
                             Some(rtt) => add(rtt, rtt),
                             None => add(from, to),
                         }
                     }
                 }
-                // Those of users are spaced evenly over the range.
-                Traffic::Poisson { .. } | Traffic::Web { .. } | Traffic::Long { .. } | Traffic::Dialogue(_) => {
-                    add(from, to);
-                }
-                // Their flows are few, and the same under any seed.
-                Traffic::Datagrams(_) => {}
+                // Round-trip times of users are spaced evenly over the range. Flows of datagrams are few, and the same under any seed.
+                other if other.consists().connects() => add(from, to),
+                _ => {}
             }
         }
         for flow in scenario.datagram_flows(0) {
@@ -314,10 +310,10 @@ pub(super) fn plan(scenario: &Scenario, seed: u64, classes: &RttClasses) -> Resu
         .iter()
         .enumerate()
         .filter_map(|(index, workload)| {
-            let (kind, pace) = match workload.traffic {
-                Traffic::Udp(pace) => (CbrKind::Udp, pace),
-                Traffic::SynFlood(pace) => (CbrKind::SynFlood, pace),
-                _ => return None,
+            let pace = workload.traffic.pace()?;
+            let kind = match workload.traffic.consists() {
+                Consists::Flood => CbrKind::SynFlood,
+                _ => CbrKind::Udp,
             };
             let (first, stream) = pace.draw(streams.workload(index));
             Some(CbrFlow {

@@ -14,7 +14,7 @@ use super::tunnel;
 use super::{Change, ExperimentError, Namespaces, Step};
 use gentle_aqm::Spec;
 use gentle_deploy::{Backing, Link, Parent, Program, QueuePlace, plan_at};
-use gentle_experiment::{Direction, GilbertElliott, LinkConfig, Scenario, Traffic, Workload};
+use gentle_experiment::{Consists, Direction, GilbertElliott, LinkConfig, Scenario, Workload};
 use gentle_units::{Nanos, Rate};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -112,7 +112,7 @@ impl Network<'_> {
 
     fn has_syn_flood(&self) -> bool {
         let mut workloads = self.scenario.workloads.iter();
-        workloads.any(|workload| matches!(workload.traffic, Traffic::SynFlood(_)))
+        workloads.any(|workload| workload.traffic.consists() == Consists::Flood)
     }
 
     fn has_codepoints(&self) -> bool {

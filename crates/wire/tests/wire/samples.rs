@@ -341,8 +341,8 @@ fn over_ipv6() -> Vec<Sample> {
         linked("IPv6 in MPLS", LinkType::MPLS, &[0, 0x20, 0x01, 64]),
         tunnelled("IPv6 in IPv4", outer(41, &ipv6(6, &[]))),
         tunnelled("IPv6 in GRE", gre(0, 0x86dd, &[], &ipv6(6, &[]))),
-        tunnelled("IPv6 in GTP-U", { udp(2152, &cat(&[&[0x30, 255, 0, 76, 0, 0, 0, 1], &ipv6(6, &[])])) }),
+        tunnelled("IPv6 in GTP-U", udp(2152, &cat(&[&[0x30, 255, 0, 76, 0, 0, 0, 1], &ipv6(6, &[])]))),
         tunnelled("Teredo", udp(3544, &ipv6(6, &[]))),
-        tunnelled("Teredo with indications", { udp(3544, &cat(&[&teredo_indications, &ipv6(6, &[])])) }),
+        tunnelled("Teredo with indications", udp(3544, &cat(&[&teredo_indications, &ipv6(6, &[])]))),
     ]
 }

@@ -11,16 +11,14 @@ pub use action::{Action, Note, NoteEvent};
 pub use user::User;
 
 use super::{OnOff, Pages, Ssh};
-use crate::draw::{Stream, spread};
-use crate::scenario::Scenario;
-use crate::workload::Traffic;
+use crate::draw::Stream;
+use crate::error::ScenarioError;
+use crate::results::HarmNumbers;
+use crate::section::Section;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
-
-/// Length of the request of a download, bytes.
-const DOWNLOAD_REQUEST: u32 = crate::workload::REQUEST_BYTES as u32;
 
 /// Users of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -33,99 +31,138 @@ pub struct Dialogue {
     pub script: Script,
 }
 
-/// Transactions of a user, by application.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Script {
+/// Transactions of the users of an application over TCP.
+pub(crate) trait Transactions: Sized {
+    /// Name in scenario files.
+    const NAME: &'static str;
+    /// Key for the number of users, with an example.
+    const USERS: (&'static str, &'static str) = ("users", "4");
+    /// Numbers by which harm to it is measured.
+    const HARM: HarmNumbers;
+    /// Whether a transaction waits for the end of the one before. A connection is then opened for a transaction and its
+    /// time is part of it; otherwise the connection comes first.
+    const WAITS: bool = true;
+
+    /// Reads the keys.
+    fn read(section: &mut Section<'_>) -> Result<Self, ScenarioError>;
+
+    /// Draws the next transaction; `mss`: payload of a segment.
+    fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn;
+
+    /// Length of a request, bytes.
+    fn request_bytes(&self) -> u32;
+
+    /// Mean payload of a transaction, and mean time from the end of one to the next.
+    fn mean_bytes_and_pause(&self, mss: u16) -> (f64, Nanos);
+
+    /// Describes `users` in a line, such as "4 users of pages of 70 objects".
+    fn describe(&self, users: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// Declares [`Script`] with its kinds.
+macro_rules! scripts {
+    ($($(#[$doc:meta])* $kind:ident,)*) => {
+        /// Transactions of a user, by application.
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Script {
+            $($(#[$doc])* $kind($kind),)*
+        }
+
+        impl Script {
+            /// Names in scenario files.
+            pub(crate) const NAMES: &[&str] = &[$($kind::NAME),*];
+
+            /// Name in scenario files.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Script::$kind(_) => $kind::NAME,)*
+                }
+            }
+
+            /// Numbers by which harm to the application is measured.
+            pub(crate) fn harm(&self) -> HarmNumbers {
+                match self {
+                    $(Script::$kind(_) => $kind::HARM,)*
+                }
+            }
+
+            const fn waits(&self) -> bool {
+                match self {
+                    $(Script::$kind(_) => $kind::WAITS,)*
+                }
+            }
+
+            fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn {
+                match self {
+                    $(Script::$kind(script) => script.draw(mss, rng),)*
+                }
+            }
+
+            fn request_bytes(&self) -> u32 {
+                match self {
+                    $(Script::$kind(script) => script.request_bytes(),)*
+                }
+            }
+
+            /// Mean payload per second of a user whose answers come at once; `mss`: payload of a segment.
+            pub(crate) fn bytes_per_second(&self, mss: u16) -> f64 {
+                let (bytes, pause) = match self {
+                    $(Script::$kind(script) => script.mean_bytes_and_pause(mss),)*
+                };
+                bytes / pause.as_secs_f64()
+            }
+        }
+
+        impl Dialogue {
+            /// Reads the keys of the dialogue with this name.
+            pub(crate) fn read(name: &str, section: &mut Section<'_>) -> Result<Dialogue, ScenarioError> {
+                let (key, example) = match name {
+                    $($kind::NAME => $kind::USERS,)*
+                    _ => return Err(section.error(format!("'{name}' is no dialogue"))),
+                };
+                let users = section.require(key, example)?.count(1..=100_000)? as u32;
+                let service = section.take("service").map_or(Ok(Nanos::ZERO), |item| item.time())?;
+                let script = match name {
+                    $($kind::NAME => Script::$kind($kind::read(section)?),)*
+                    _ => return Err(section.error(format!("'{name}' is no dialogue"))),
+                };
+                Ok(Dialogue { users, service, script })
+            }
+        }
+
+        impl fmt::Display for Dialogue {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match &self.script {
+                    $(Script::$kind(script) => script.describe(self.users, f),)*
+                }?;
+                match self.service {
+                    Nanos::ZERO => Ok(()),
+                    service => write!(f, ", answers after {service}"),
+                }
+            }
+        }
+    };
+}
+
+scripts! {
     /// Loads pages.
-    Pages(Pages),
+    Pages,
     /// Types.
-    Ssh(Ssh),
+    Ssh,
     /// Downloads.
-    OnOff(OnOff),
+    OnOff,
 }
 
 /// A transaction before it begins.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// Time until it begins: since the end of the one before or, if the user does not wait, its beginning.
-    pub(super) pause: Nanos,
+    pub(crate) pause: Nanos,
     /// Bytes of the answers. Those of a stage are asked for together, when the stage before is complete.
-    pub(super) stages: VecDeque<Vec<u64>>,
+    pub(crate) stages: VecDeque<Vec<u64>>,
     /// Whether the user closes the connection afterwards.
-    pub(super) last: bool,
-}
-
-impl Script {
-    /// Name in scenario files.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Script::Pages(_) => "pages",
-            Script::Ssh(_) => "ssh",
-            Script::OnOff(_) => "on_off",
-        }
-    }
-
-    fn draw(&self, mss: u16, rng: &mut Stream) -> Drawn {
-        match self {
-            Script::Pages(pages) => pages.draw(rng),
-            Script::Ssh(ssh) => ssh.draw(rng),
-            Script::OnOff(on_off) => on_off.draw(mss, rng),
-        }
-    }
-
-    fn request_bytes(&self) -> u32 {
-        match self {
-            Script::Pages(pages) => pages.request,
-            Script::Ssh(ssh) => ssh.packet,
-            Script::OnOff(_) => DOWNLOAD_REQUEST,
-        }
-    }
-
-    /// Whether a transaction waits for the end of the one before. A connection is then opened for a transaction and its
-    /// time is part of it; otherwise the connection comes first.
-    const fn waits(&self) -> bool {
-        !matches!(self, Script::Ssh(_))
-    }
-
-    /// Mean payload per second of a user whose answers come at once; `mss`: payload of a segment.
-    pub(crate) fn bytes_per_second(&self, mss: u16) -> f64 {
-        let (bytes, pause_ns) = match self {
-            Script::Pages(pages) => (pages.mean_bytes(), pages.think_ns),
-            Script::Ssh(ssh) => (f64::from(ssh.packet), ssh.gap_ns),
-            Script::OnOff(on_off) => (on_off.mean_bytes(mss), on_off.off_ns),
-        };
-        bytes / Nanos(pause_ns).as_secs_f64()
-    }
-}
-
-/// Writes a description such as "4 users of pages of 70 objects".
-impl fmt::Display for Dialogue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let users = self.users;
-        match &self.script {
-            Script::Pages(pages) => write!(
-                f,
-                "{users} users of web pages, mean pause {}, mean {} pages per connection; bytes of the document {}, \
-                 objects {}, bytes of each {}",
-                Nanos(pages.think_ns),
-                pages.pages,
-                pages.document,
-                pages.objects,
-                pages.object
-            ),
-            Script::Ssh(ssh) => {
-                write!(f, "{users} typists, mean gap {}, {} bytes and their echo", Nanos(ssh.gap_ns), ssh.packet)
-            }
-            Script::OnOff(on_off) => {
-                write!(f, "{users} on/off users, mean pause {}, {}", Nanos(on_off.off_ns), on_off.sizes)
-            }
-        }?;
-        match self.service {
-            Nanos::ZERO => Ok(()),
-            service => write!(f, ", answers after {service}"),
-        }
-    }
+    pub(crate) last: bool,
 }
 
 /// One user with everything that it depends on.
@@ -146,29 +183,4 @@ pub struct UserPlan {
     pub mss: u16,
     /// Transactions of the user.
     pub script: Script,
-}
-
-impl Scenario {
-    /// Users of all dialogues with `seed`, in the order of the workloads.
-    pub fn users(&self, seed: u64) -> Vec<UserPlan> {
-        let mut users = Vec::new();
-        let streams = self.streams(seed);
-        for (index, workload) in self.workloads.iter().enumerate() {
-            let Traffic::Dialogue(dialogue) = &workload.traffic else {
-                continue;
-            };
-            let link_rtt = self.link_rtt();
-            let rtt = workload.rtt.unwrap_or((link_rtt, link_rtt));
-            users.extend((0..dialogue.users).map(|number| UserPlan {
-                workload: index,
-                extra_rtt_ns: spread(rtt, number, dialogue.users).saturating_sub(link_rtt).0,
-                seed: streams.member(index, number),
-                end_ns: self.duration.0,
-                service_ns: dialogue.service.0,
-                mss: self.profile.mss,
-                script: dialogue.script,
-            }));
-        }
-        users
-    }
 }

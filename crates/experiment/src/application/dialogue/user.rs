@@ -213,7 +213,7 @@ impl User {
 mod tests {
     use super::*;
     use crate::application::{Decoder, LogNormal, OnOff, Pages, Server, Ssh};
-    use crate::workload::sizes::Sizes;
+    use crate::sizes::Sizes;
     use proptest::prelude::*;
 
     fn plan(script: Script, seed: u64) -> UserPlan {

@@ -4,8 +4,10 @@
 //! them loses all packets and which none (S. Floyd and V. Jacobson, "Traffic Phase Effects in Packet-Switched Gateways",
 //! Computer Communication Review 21(2), 1991). Clocks of real hosts drift; here each interval varies.
 
-use super::End;
+use super::{End, start, stop};
 use crate::draw::{Stream, uniform_time};
+use crate::error::ScenarioError;
+use crate::section::Section;
 use gentle_units::{Instant, Nanos, Rate};
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
@@ -31,6 +33,52 @@ impl ConstantRate {
     /// Default of [`ConstantRate::jitter`]: two sources with the same interval forget their phases within about 25
     /// intervals, after which the difference of their sums has a standard deviation of 0.4 intervals.
     pub const JITTER: f64 = 0.1;
+
+    /// Reads the keys; packets are `shortest` bytes long at least. Without congestion control the queue of a host's access link, of
+    /// rate `fastest`, would grow without bound.
+    pub(super) fn read(
+        section: &mut Section<'_>,
+        fastest: Option<Rate>,
+        shortest: u64,
+        default: u32,
+    ) -> Result<ConstantRate, ScenarioError> {
+        let item = section.require("rate", "\"1mbit\"")?;
+        let rate = item.rate()?;
+        if let Some(fastest) = fastest.filter(|fastest| rate > *fastest) {
+            return Err(item.error(format!("expected at most {fastest}, the rate of the access links")));
+        }
+        let bytes = match section.take("packet") {
+            Some(item) => item.size(shortest..=65_535)? as u32,
+            None => default,
+        };
+        let start = start(section)?;
+        let stop = stop(section, start.1)?;
+        let jitter = match section.take("jitter") {
+            Some(item) => item.real(0.0..=1.0)?,
+            None => ConstantRate::JITTER,
+        };
+        Ok(ConstantRate { rate, bytes, start, stop, jitter })
+    }
+
+    /// Mean load on a link with this `overhead` for each packet, bits per second.
+    pub(super) fn bits_per_second(&self, duration: Nanos, overhead: u32) -> f64 {
+        let on_link = f64::from(self.bytes + overhead) / f64::from(self.bytes);
+        let stop = self.stop.unwrap_or(duration).min(duration);
+        let active = stop.saturating_sub(Nanos(self.start.0.0.midpoint(self.start.1.0)));
+        self.rate.bits_per_second() as f64 * on_link * (active.as_secs_f64() / duration.as_secs_f64())
+    }
+
+    /// Whether every seed has the same packets.
+    pub(super) fn repeats(&self) -> bool {
+        self.jitter == 0.0 && self.start.0 == self.start.1
+    }
+
+    /// Multiplies the rate by `factor`, up to `fastest`.
+    pub(super) fn scale(&mut self, factor: f64, fastest: Option<Rate>) {
+        let bits = (self.rate.bits_per_second() as f64 * factor).round().max(1.0);
+        let scaled = Rate::from_bits_per_second(bits as u64).unwrap_or(self.rate);
+        self.rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
+    }
 
     /// Mean interval between packets.
     fn interval(&self) -> Nanos {

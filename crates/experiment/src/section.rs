@@ -253,18 +253,36 @@ impl<'a> Item<'a> {
             .ok_or_else(|| self.wrong(format!("a number, {} to {}", range.start(), range.end())))
     }
 
+    /// Returns a time above zero.
+    pub fn positive_time(&self) -> Result<Nanos, ScenarioError> {
+        match self.time()? {
+            Nanos::ZERO => Err(self.error("expected more than 0s")),
+            time => Ok(time),
+        }
+    }
+
     /// Returns the value that belongs to one of several words.
     pub fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ScenarioError> {
-        let names: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        match &self.value {
-            DeValue::String(text) => {
-                words.iter().find(|(word, _)| word == text).map(|(_, value)| *value).ok_or_else(|| {
-                    let meant = suggestion(text, words.iter().map(|(word, _)| *word));
-                    self.wrong(format!("{}{meant}", names.join(", ")))
-                })
-            }
-            _ => Err(self.wrong(names.join(", "))),
-        }
+        let value = || Some(words.iter().find(|(word, _)| self.is(word))?.1);
+        value().ok_or_else(|| {
+            let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            self.none_of(&names)
+        })
+    }
+
+    /// Whether this is the text `word`.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        matches!(&self.value, DeValue::String(text) if text == word)
+    }
+
+    /// An error for a value that should be one of `words`.
+    pub(crate) fn none_of(&self, words: &[&str]) -> ScenarioError {
+        let names: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let meant = match &self.value {
+            DeValue::String(text) => suggestion(text, words.iter().copied()),
+            _ => String::new(),
+        };
+        self.wrong(format!("{}{meant}", names.join(", ")))
     }
 
     /// Returns a table.

@@ -1,6 +1,8 @@
 //! Distributions of connection sizes in segments.
 
 use crate::draw::{self, Zipf};
+use crate::error::ScenarioError;
+use crate::section::Item;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -80,6 +82,26 @@ impl Sizes {
     /// A Pareto distribution with `shape` above 1; the minimum follows from `mean`.
     pub(crate) fn pareto(shape: f64, mean: f64) -> Sizes {
         Sizes::Pareto { shape, mean }
+    }
+
+    /// Reads a table such as `{ zipf = 1.7, max = 6000 }`.
+    pub(crate) fn read(item: Item<'_>) -> Result<Sizes, ScenarioError> {
+        let mut section = item.section()?;
+        let sizes = if let Some(fixed) = section.take("segments") {
+            Sizes::Fixed(fixed.count(1..=1_000_000_000)?)
+        } else if let Some(exponent) = section.take("zipf") {
+            Sizes::zipf(exponent.real(0.01..=20.0)?, section.require("max", "6000")?.count(1..=1_000_000_000)?)
+        } else if let Some(shape) = section.take("pareto") {
+            let shape = shape.real(1.01..=20.0)?;
+            let mean = section.require("mean", "12")?.real(1.0..=1e6)?;
+            Sizes::pareto(shape, mean)
+        } else {
+            return Err(
+                section.error("expected { zipf = 1.7, max = 6000 }, { pareto = 1.2, mean = 12 } or { segments = 10 }")
+            );
+        };
+        section.finish()?;
+        Ok(sizes)
     }
 
     /// Mean in segments.

@@ -1,8 +1,8 @@
 //! Parsing of a list of flows in CSV: columns `start_s` and `bytes`, optionally `rtt_s`, `direction` and `initiator`.
 
-use super::Initiator;
 use crate::direction::Direction;
 use crate::error::ScenarioError;
+use crate::initiator::Initiator;
 use csv::StringRecord;
 use gentle_units::{Nanos, suggestion};
 use serde::Serialize;
