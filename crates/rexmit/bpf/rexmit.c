@@ -85,7 +85,7 @@ SECTION("maps") struct map programs = {
 };
 
 /* The loader sets the following constants. */
-const volatile __u8 sides[2];		/* SYNS, SYN_ACKS */
+const volatile __u8 syn, syn_ack;	/* whether these are selected */
 const volatile __u8 ports[1 << 13];	/* server ports, one bit each */
 const volatile struct params others;	/* addresses in none of the networks */
 const volatile __s32 syn_retries;	/* net.ipv4.tcp_syn_retries */
@@ -110,7 +110,7 @@ static void retry_more(volatile struct bpf_sock_ops *context, __u32 more)
 SECTION("sockops") int gentle_rexmit(volatile struct bpf_sock_ops *context)
 {
 	struct network network = { .length = 128 };
-	__u32 side, port, ticks, more;
+	__u32 wanted, side, port, ticks, more;
 	struct params *own;
 	__u64 *counter;
 
@@ -120,12 +120,14 @@ SECTION("sockops") int gentle_rexmit(volatile struct bpf_sock_ops *context)
 
 	switch (context->state) {
 	case BPF_TCP_SYN_SENT:
+		wanted = syn;
 		side = SYNS;
 		port = NETWORK(context->remote_port);
 		break;
 	case BPF_TCP_NEW_SYN_RECV:
 	/* The SYN carried data (TCP Fast Open), so a full socket exists. */
 	case BPF_TCP_SYN_RECV:
+		wanted = syn_ack;
 		side = SYN_ACKS;
 		port = context->local_port;
 		break;
@@ -133,7 +135,7 @@ SECTION("sockops") int gentle_rexmit(volatile struct bpf_sock_ops *context)
 		return 1;
 	}
 	port &= 0xffff;
-	if (!sides[side] || !(ports[port >> 3] & 1 << (port & 7)))
+	if (!wanted || !(ports[port >> 3] & 1 << (port & 7)))
 		return 1;
 
 	network.address[0] = context->remote_ip6[0];

@@ -317,14 +317,15 @@ mkdir -p $group
 echo $$ > $group/cgroup.procs
 ";
 
-/// Installs the program, connects to an address that does not answer, replaces and removes the program.
+/// Installs the program, connects to an address that does not answer, replaces the program with the privileges of the unit,
+/// and removes it.
 const KERNEL: &str = "\
 gentle rexmit kernel install -c -d 200 --cgroup $group > /dev/null
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
 gentle rexmit status --json
 echo ==
 awk '/^TcpExt:/ { if (!names) names = split($0, name); else for (i in name) if (name[i] == \"TCPSynRetrans\") print $i }' /proc/net/netstat
-gentle rexmit kernel install -s -d 400 -p 443 --cgroup $group
+setpriv --bounding-set=-all,+bpf,+net_admin --inh-caps=-all gentle rexmit kernel install -s -d 400 -p 443 --cgroup $group
 gentle rexmit kernel status
 gentle rexmit kernel remove --cgroup $group
 gentle rexmit kernel status

@@ -73,7 +73,7 @@ fn hint(problem: &io::Error) -> &'static str {
 pub(super) fn from_aya(error: impl Error + 'static) -> io::Error {
     let errors = std::iter::successors(Some(&error as &(dyn Error + 'static)), |&error| error.source());
     for error in errors {
-        // The last line of the verifier's log gives the verification time, the one before it the error.
+        // The last line of the verifier's log counts instructions, the one before it is the error.
         if let Some(ProgramError::LoadError { io_error, verifier_log }) = error.downcast_ref()
             && let Some(complaint) = verifier_log.to_string().trim_end().lines().rev().nth(1)
         {

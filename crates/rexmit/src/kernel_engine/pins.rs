@@ -1,4 +1,4 @@
-//! State that outlives the command: for each control group, a directory with three objects in the BPF file system.
+//! State that outlives the command: for each control group, a directory with four objects in the BPF file system.
 
 use super::error::{KernelError, from_aya};
 use super::program::{COUNTERS, Entry, PROGRAMS, Program, SETTINGS, SettingsChunk};
@@ -126,17 +126,19 @@ impl Pinned {
         read().map_err(|error| problem(&path, error))
     }
 
-    /// Entry in force; `None` if there is none: the control group of the pins was removed, and its number reused.
+    /// Entry in force; `None` if there is none: the control group of the pins was removed and its number reused, or an
+    /// earlier version attached the program itself.
     pub(super) fn entry(&self) -> Result<Option<Entry>, KernelError> {
         if !self.in_force()? {
             return Ok(None);
         }
-        let link = self.directory.join(LINK);
-        let programs = self.directory.join(PROGRAMS);
-        Ok(Some(Entry {
-            link: PinnedLink::from_pin(&link).map_err(|error| problem(&link, from_aya(error)))?.into(),
-            programs: map(&programs).map_err(|error| problem(&programs, from_aya(error)))?,
-        }))
+        let (link, path) = (self.directory.join(LINK), self.directory.join(PROGRAMS));
+        let programs = match map(&path).map_err(from_aya) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            programs => programs.map_err(|error| problem(&path, error))?,
+        };
+        let link = PinnedLink::from_pin(&link).map_err(|error| problem(&link, from_aya(error)))?.into();
+        Ok(Some(Entry { link, programs }))
     }
 
     pub(super) fn record(&self) -> Result<Record, KernelError> {

@@ -8,7 +8,7 @@ use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, Map, MapError, ProgramArray};
 use aya::programs::links::FdLink;
 use aya::programs::{CgroupAttachMode, ProgramError, SockOps};
-use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
 use ipnet::IpNet;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::error::Error;
@@ -70,7 +70,10 @@ impl Program {
         let params = |treatment| params(settings.timeout(treatment), settings.extend_retries, hz);
         let text = serde_json::to_vec(record).map_err(failed("settings"))?;
         let mut object = EbpfLoader::new()
-            .override_global("sides", &[settings.syn, settings.syn_ack].map(u8::from), true)
+            // Without statistics, the last line but one of the log is the error.
+            .verifier_log_level(VerifierLogLevel::DEBUG)
+            .override_global("syn", &u8::from(settings.syn), true)
+            .override_global("syn_ack", &u8::from(settings.syn_ack), true)
             .override_global("ports", &port_bits(&settings.ports)[..], true)
             .override_global("others", &params(settings.others), true)
             .override_global("syn_retries", &syn_retries(), true)
