@@ -21,7 +21,7 @@ pub(crate) use reproduce::{ALL as ALL_PAPERS, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use rexmit::{
     DelayArgs, HandshakeArgs, RUN, RexmitArgs, RexmitCommand, RexmitKernelCommand, RexmitKernelInstallArgs,
-    RexmitStatusArgs, RexmitWireArgs, SeriesArgs,
+    RexmitStatusArgs, RexmitWireArgs,
 };
 pub(crate) use sweep::SweepArgs;
 #[cfg(target_os = "linux")]
@@ -820,7 +820,10 @@ fn knob(text: &str) -> Result<(String, String), String> {
 
 /// The command with its subcommands, completed with what clap's derive macros cannot express.
 pub(crate) fn command() -> clap::Command {
-    refined(Args::command())
+    let command = Args::command();
+    #[cfg(target_os = "linux")]
+    let command = command.mut_subcommand("rexmit", rexmit::with_moved_options);
+    refined(command)
 }
 
 fn refined(command: clap::Command) -> clap::Command {

@@ -62,6 +62,7 @@ fn what_is_installed_is_complete_and_goes_again() {
         "share/bash-completion/completions/gentle",
         "share/doc/gentle/docs/qdisc.md",
         "share/gentle/deploy/openwrt/spa.qos",
+        "share/gentle/deploy/rexmit.toml",
         "share/gentle/kernel/Kbuild",
         "share/gentle/kernel/young.h",
         "share/gentle/kernel/dkms.conf",

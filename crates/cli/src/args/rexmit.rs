@@ -1,7 +1,7 @@
 //! The flags of `gentle rexmit`.
 
 use super::values::whole;
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint};
+use clap::{Arg, ArgGroup, Args as ClapArgs, Command, Subcommand, ValueHint};
 use gentle_rexmit::{Ports, Timing};
 use gentle_trace::prefix;
 use gentle_units::Nanos;
@@ -74,9 +74,6 @@ pub(crate) struct RexmitWireArgs {
 
     #[command(flatten)]
     pub(crate) delay: DelayArgs,
-
-    #[command(flatten)]
-    pub(crate) series: SeriesArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -167,22 +164,6 @@ pub(crate) struct DelayArgs {
     pub(crate) learned: Option<PathBuf>,
 }
 
-/// Series of retransmissions of one packet, and lifetime of learned delays.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SeriesArgs {
-    /// Factor by which the delay grows with each retransmission [default: 1 with --delay, else 2]
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=8))]
-    pub(crate) backoff: Option<u32>,
-
-    /// Random addition to each delay, up to this percentage [default: 0 with --delay, else 10]
-    #[arg(long, value_name = "PERCENT", value_parser = whole::<u8>(0..=100))]
-    pub(crate) jitter: Option<u8>,
-
-    /// Lifetime of the learned delay of a network without new handshakes
-    #[arg(long, value_name = "TIME", default_value = "3600s", value_parser = age)]
-    pub(crate) age: Nanos,
-}
-
 /// Limits.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Limits")]
@@ -191,33 +172,13 @@ pub(crate) struct LimitArgs {
     #[arg(id = "retries", long = "retries", short = 'r', value_name = "N", value_parser = whole::<u32>(0..=10))]
     pub(crate) copies: Option<u32>,
 
-    /// Send every packet twice, this far apart, in addition to retransmissions
-    #[arg(long, value_name = "GAP", value_parser = milliseconds)]
-    pub(crate) duplicate: Option<Nanos>,
-
-    /// Maximum number of retransmissions and duplicates per second
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<u32>(1..=1_000_000))]
-    pub(crate) budget: u32,
-
-    /// Maximum number of retransmissions per hundred handshakes, after the first hundred retransmissions
-    #[arg(long, value_name = "PERCENT", default_value = "25", value_parser = whole::<u32>(1..=1_000))]
-    pub(crate) share: u32,
-
-    /// Stop retransmitting to a host after this many unanswered handshakes in a row, until it answers; 0: never
-    #[arg(long, value_name = "N", default_value = "5", value_parser = whole::<u32>(0..=u32::MAX))]
-    pub(crate) give_up: u32,
-
-    /// Maximum number of handshakes tracked; beyond it the oldest is forgotten, and counted
-    #[arg(long, value_name = "N", default_value = "65536", value_parser = whole::<u32>(1..=16_777_216))]
-    pub(crate) table: u32,
-
     /// Send nothing; count what would have been sent, and the time it would have saved
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Initial RTO of the TCP stack, to compute the time saved
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = milliseconds)]
-    pub(crate) stack_rto: Nanos,
+    /// Settings file: further limits, backoff, jitter (keys: docs/rexmit-wire.md)
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) settings: Option<PathBuf>,
 }
 
 /// Network device, and reporting.
@@ -277,11 +238,14 @@ fn milliseconds(text: &str) -> Result<Nanos, String> {
     Ok(time)
 }
 
-fn age(text: &str) -> Result<Nanos, String> {
-    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
-    let (least, most) = (Nanos::from_secs(1), Nanos::from_secs(30 * 86_400));
-    if !(least..=most).contains(&time) {
-        return Err(format!("expected {least} to {most}"));
-    }
-    Ok(time)
+/// Options that are keys of the settings file now.
+const MOVED: [&str; 9] = ["backoff", "jitter", "age", "duplicate", "budget", "share", "give-up", "table", "stack-rto"];
+
+/// Rejects options that earlier versions had; the error says where they went.
+pub(super) fn with_moved_options(command: Command) -> Command {
+    let moved = |name| {
+        let sentence = format!("it is a key of the file of --settings now: {name} (docs/rexmit-wire.md)");
+        Arg::new(name).long(name).hide(true).value_parser(move |_: &str| Err::<String, _>(sentence.clone()))
+    };
+    command.args(MOVED.map(moved)).mut_subcommand("wire", |wire| wire.args(MOVED.map(moved)))
 }

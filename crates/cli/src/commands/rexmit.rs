@@ -2,9 +2,10 @@
 
 mod kernel;
 mod log;
+mod settings;
 mod status;
 
-use crate::args::{DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs, SeriesArgs};
+use crate::args::{DelayArgs, HandshakeArgs, RexmitArgs, RexmitCommand, RexmitWireArgs};
 use crate::files::{FileClaims, is_stdout};
 use crate::input::read_text_from;
 use crate::interrupt;
@@ -12,7 +13,7 @@ use crate::output::{print, warn};
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_rexmit::wire::{self, Account, Confinement, MAX_PORTS};
-use gentle_rexmit::{Config, Limits, PathRecord, Selection, Timing, parse_learned};
+use gentle_rexmit::{Config, PathRecord, Selection, Timing, parse_learned};
 use log::Log;
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -43,6 +44,9 @@ fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
     let mut claims = FileClaims::default();
     if args.place.log_json {
         claims.prints("--log-json")?;
+    }
+    if let Some(settings) = &args.limits.settings {
+        claims.reads(settings)?;
     }
     let files = [("--learned", args.delay.learned.as_deref()), ("--metrics", args.place.metrics.as_deref())];
     for (option, path) in files {
@@ -136,19 +140,17 @@ fn config(args: &RexmitWireArgs) -> anyhow::Result<Config> {
     }
     let selection = selection(&args.handshakes);
     let copies = limits.copies.unwrap_or(Config::new(Selection::default()).copies);
-    Ok(Config {
-        timing: wire_timing(&args.delay, &args.series)?,
+    let mut config = Config {
+        timing: wire_timing(&args.delay)?,
         copies,
-        duplicate: limits.duplicate,
-        limits: Limits { per_second: limits.budget, share_percent: limits.share },
-        give_up: limits.give_up,
         with_data: args.with_data,
         dry_run: limits.dry_run,
-        stack_rto: limits.stack_rto,
-        table: limits.table as usize,
-        age: args.series.age,
         ..Config::new(selection)
-    })
+    };
+    if let Some(path) = &limits.settings {
+        settings::apply(path, &mut config)?;
+    }
+    Ok(config)
 }
 
 fn selection(args: &HandshakeArgs) -> Selection {
@@ -161,7 +163,7 @@ fn selection(args: &HandshakeArgs) -> Selection {
     }
 }
 
-fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
+fn wire_timing(args: &DelayArgs) -> Result<Timing, Usage> {
     if args.delay.is_some() && args.min.is_some() && !args.edge {
         return Err(Usage(
             "--min bounds learned delays; with --delay it has an effect only together with --edge".to_owned(),
@@ -174,11 +176,7 @@ fn wire_timing(args: &DelayArgs, series: &SeriesArgs) -> Result<Timing, Usage> {
         let max = timing.max;
         return Err(Usage(format!("--delay {delay} is more than --max {max}")));
     }
-    Ok(Timing {
-        backoff: series.backoff.unwrap_or(timing.backoff),
-        jitter_percent: series.jitter.unwrap_or(timing.jitter_percent),
-        ..timing
-    })
+    Ok(timing)
 }
 
 /// The delays of both engines, with bounds that do not contradict each other.

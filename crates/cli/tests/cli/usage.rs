@@ -242,7 +242,6 @@ fn one_notation_serves_all_options() {
     for (args, expected) in [
         (&["compare", "--duration=2d"][..], "at most 86400s"),
         (&["analyze", "x", "--idle-timeout=2h"], "1s to 3600s"),
-        (&["rexmit", "-c", "--age=31d"], "expected"),
         (&["rexmit", "-c", "--delay=2min"], "expected 1ms to 60s"),
         (&["rexmit", "-c", "--delay=70000"], "expected 1ms to 60s"),
         (&["qdisc", "show", "lo", "--watch=2h"], "1s to 3600s"),

@@ -282,7 +282,8 @@ fn a_log_that_nobody_reads_holds_nothing_up() {
 mkfifo /run/log
 sleep 60 < /run/log &
 reader=$!
-gentle rexmit -d 1 -r 10 -c -i wan --log-json --budget 1000000 --share 1000 --give-up 0 > /run/log &
+printf 'budget = 1000000\nshare = 1000\ngive-up = 0\n' > /run/settings
+gentle rexmit -d 1 -r 10 -c -i wan --log-json --settings /run/settings > /run/log &
 engine=$!
 until gentle rexmit status | grep -qx wan; do sleep 0.05; done
 # One after the other: what the share allows at once is bounded.
@@ -316,14 +317,15 @@ mkdir -p $group
 echo $$ > $group/cgroup.procs
 ";
 
-/// Installs the program, connects to an address that does not answer, replaces and removes the program.
+/// Installs the program, connects to an address that does not answer, replaces the program with the privileges of the unit,
+/// and removes it.
 const KERNEL: &str = "\
 gentle rexmit kernel install -c -d 200 --cgroup $group > /dev/null
 timeout 0.5 bash -c 'echo > /dev/tcp/192.0.2.2/80' || true
 gentle rexmit status --json
 echo ==
 awk '/^TcpExt:/ { if (!names) names = split($0, name); else for (i in name) if (name[i] == \"TCPSynRetrans\") print $i }' /proc/net/netstat
-gentle rexmit kernel install -s -d 400 -p 443 --cgroup $group
+setpriv --bounding-set=-all,+bpf,+net_admin --inh-caps=-all gentle rexmit kernel install -s -d 400 -p 443 --cgroup $group
 gentle rexmit kernel status
 gentle rexmit kernel remove --cgroup $group
 gentle rexmit kernel status
@@ -368,6 +370,7 @@ fn mistakes_are_said() {
         (vec!["kernel", "install", "-c", "-p", PORTS, "--cgroup", "/nowhere"], 1, "/nowhere"),
         (vec!["-c", "-d", "5s"], 2, "--delay 5s is more than --max 3s"),
         (vec!["-c", "--initial", "10"], 2, "--min 20ms is more than --initial 10ms"),
+        (vec!["-c", "--settings", "/nowhere.toml"], 1, "/nowhere.toml: No such file"),
         (vec!["-c", "-i", "nothing0"], 1, "there is no network device 'nothing0'"),
         (vec!["kernel", "install", "-c", "--learned", "/dev/null"], 1, "/dev/null: it is not a regular file"),
     ] {
@@ -382,6 +385,7 @@ fn mistakes_are_said() {
 fn an_option_that_would_do_nothing_is_refused() {
     let kernel = "kernel install -c";
     let wires = [
+        "--settings /etc/gentle/rexmit.toml",
         "--budget 1000",
         "--share 25",
         "--give-up 5",
@@ -413,6 +417,8 @@ fn an_option_that_would_do_nothing_is_refused() {
         ("wire -c -d 200 --min 20", "with --delay it has an effect only together with --edge"),
         ("kernel remove -p 80", "unexpected argument"),
         ("-c kernel status", "cannot be used with"),
+        ("-c --budget 1000", "it is a key of the file of --settings now: budget"),
+        ("wire -c --stack-rto 1s", "it is a key of the file of --settings now: stack-rto"),
     ]
     .map(|(args, part)| (args.to_owned(), part));
     for (args, part) in wires.into_iter().chain(others).chain(rest) {

@@ -1,5 +1,7 @@
 //! Errors of the kernel engine.
 
+use aya::programs::ProgramError;
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,4 +67,21 @@ fn hint(problem: &io::Error) -> &'static str {
         }
         _ => "this needs Linux 5.7 or later with CONFIG_BPF_SYSCALL and CONFIG_CGROUP_BPF",
     }
+}
+
+/// Error of the kernel in an error of aya, which has it as its source; of any other error, the text.
+pub(super) fn from_aya(error: impl Error + 'static) -> io::Error {
+    let errors = std::iter::successors(Some(&error as &(dyn Error + 'static)), |&error| error.source());
+    for error in errors {
+        // The last line of the verifier's log counts instructions, the one before it is the error.
+        if let Some(ProgramError::LoadError { io_error, verifier_log }) = error.downcast_ref()
+            && let Some(complaint) = verifier_log.to_string().trim_end().lines().rev().nth(1)
+        {
+            return io::Error::new(io_error.kind(), format!("{io_error}: {complaint}"));
+        }
+        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+            return io::Error::from_raw_os_error(code);
+        }
+    }
+    io::Error::other(error.to_string())
 }

@@ -1,13 +1,14 @@
-//! State that outlives the command: for each control group, a directory with three objects in the BPF file system.
+//! State that outlives the command: for each control group, a directory with four objects in the BPF file system.
 
-use super::bpf::{self, Map};
-use super::error::KernelError;
+use super::error::{KernelError, from_aya};
+use super::program::{COUNTERS, Entry, PROGRAMS, Program, SETTINGS, SettingsChunk};
 use super::settings::Settings;
+use aya::maps::{Array, Map, MapData, MapError};
+use aya::programs::links::{FdLink, PinnedLink};
 use rustix::fs::{FlockOperation, flock, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,6 @@ const MAGIC: u32 = 0xcafe_4a11;
 
 /// Name of the pinned link, which keeps the program in force.
 const LINK: &str = "link";
-const SETTINGS: &str = "settings";
-const COUNTERS: &str = "counters";
 
 /// Directory of all pins, locked against concurrent changes.
 pub(super) struct Pins {
@@ -103,60 +102,99 @@ impl Pins {
 }
 
 impl Pinned {
-    /// Pinned link; `None` if there is none.
-    pub(super) fn link(&self) -> Result<Option<OwnedFd>, KernelError> {
+    /// Whether the control group of the pinned link still exists.
+    ///
+    /// aya does not report the control group of a link; the kernel also writes it to `/proc/self/fdinfo`.
+    pub(super) fn in_force(&self) -> Result<bool, KernelError> {
         let path = self.directory.join(LINK);
-        match bpf::pinned(&path) {
-            Ok(link) => Ok(Some(link)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(problem(&path, error)),
+        let read = || -> io::Result<bool> {
+            let link = match PinnedLink::from_pin(&path).map_err(from_aya) {
+                Ok(link) => FdLink::from(link),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let id = format!("link_id:\t{}", link.info().map_err(from_aya)?.id());
+            for entry in fs::read_dir("/proc/self/fdinfo")? {
+                // The descriptor of the directory itself is closed by now.
+                let text = fs::read_to_string(entry?.path()).unwrap_or_default();
+                if text.lines().any(|line| line == id) {
+                    return Ok(!text.lines().any(|line| line == "cgroup_id:\t0"));
+                }
+            }
+            Err(io::Error::other("the link is missing in /proc/self/fdinfo"))
+        };
+        read().map_err(|error| problem(&path, error))
+    }
+
+    /// Entry in force; `None` if there is none: the control group of the pins was removed and its number reused, or an
+    /// earlier version attached the program itself.
+    pub(super) fn entry(&self) -> Result<Option<Entry>, KernelError> {
+        if !self.in_force()? {
+            return Ok(None);
         }
+        let (link, path) = (self.directory.join(LINK), self.directory.join(PROGRAMS));
+        let programs = match map(&path).map_err(from_aya) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            programs => programs.map_err(|error| problem(&path, error))?,
+        };
+        let link = PinnedLink::from_pin(&link).map_err(|error| problem(&link, from_aya(error)))?.into();
+        Ok(Some(Entry { link, programs }))
     }
 
     pub(super) fn record(&self) -> Result<Record, KernelError> {
-        let path = self.directory.join(SETTINGS);
-        let read = || -> io::Result<Record> {
-            let bytes = Map::pinned_array(&path)?.look_up(&0_u32.to_ne_bytes())?;
-            Ok(serde_json::from_slice(&bytes)?)
-        };
-        read().map_err(|error| problem(&path, error))
+        let chunks: Vec<SettingsChunk> = self.array(SETTINGS)?;
+        serde_json::from_slice(chunks.as_flattened()).map_err(|error| problem(&self.directory.join(SETTINGS), error))
     }
 
     /// Value of a counter of the program.
-    pub(super) fn count(&self, counter: i32) -> Result<u64, KernelError> {
-        let path = self.directory.join(COUNTERS);
-        let read = || -> io::Result<u64> {
-            let bytes = Map::pinned_array(&path)?.look_up(&counter.to_ne_bytes())?;
-            let bytes = bytes.try_into();
-            bytes.map(u64::from_ne_bytes).map_err(|_| io::Error::other("not a counter"))
-        };
-        read().map_err(|error| problem(&path, error))
+    pub(super) fn count(&self, counter: usize) -> Result<u64, KernelError> {
+        let counters: Vec<u64> = self.array(COUNTERS)?;
+        Ok(counters.get(counter).copied().unwrap_or(0))
     }
 
-    /// Pins all objects under a temporary name until [`NewPins::commit`].
+    /// Values of a pinned array.
+    fn array<T: aya::Pod>(&self, name: &str) -> Result<Vec<T>, KernelError> {
+        let path = self.directory.join(name);
+        let read = || -> Result<Vec<T>, MapError> { Array::<_, T>::try_from(map(&path)?)?.iter().collect() };
+        read().map_err(|error| problem(&path, from_aya(error)))
+    }
+
+    /// Pins an entry and the maps of the program that it is to call, under a temporary name until
+    /// [`Pinned::replace_by`].
     pub(super) fn prepare_replacement(
         &self,
-        link: &OwnedFd,
-        settings: &Map,
-        counters: &Map,
-    ) -> Result<NewPins, KernelError> {
+        link: FdLink,
+        programs: &Map,
+        program: &Program,
+    ) -> Result<Pinned, KernelError> {
         let mut name = self.directory.clone().into_os_string();
         name.push("-new");
         let new = Pinned { directory: name.into() };
         // Left over from an interrupted command.
         new.remove()?;
-        let new_pins = NewPins { new, old: self.clone() };
-        let directory = &new_pins.new.directory;
-        let made = DirBuilder::new().mode(0o700).create(directory);
-        made.map_err(|error| problem(directory, error))?;
-        for (name, object) in [(LINK, link.as_fd()), (SETTINGS, settings.as_fd()), (COUNTERS, counters.as_fd())] {
-            let path = directory.join(name);
-            if let Err(error) = bpf::pin(object, &path) {
-                new_pins.new.remove()?;
-                return Err(problem(&path, error));
-            }
+        let made = DirBuilder::new().mode(0o700).create(&new.directory);
+        made.map_err(|error| problem(&new.directory, error))?;
+        if let Err(error) = new.pin(link, program.maps().chain([(PROGRAMS, programs)])) {
+            new.remove()?;
+            return Err(error);
         }
-        Ok(new_pins)
+        Ok(new)
+    }
+
+    fn pin<'a>(&self, link: FdLink, maps: impl Iterator<Item = (&'a str, &'a Map)>) -> Result<(), KernelError> {
+        let path = self.directory.join(LINK);
+        link.pin(&path).map_err(|error| problem(&path, from_aya(error)))?;
+        for (name, map) in maps {
+            let path = self.directory.join(name);
+            map.pin(&path).map_err(|error| problem(&path, from_aya(error)))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces these pins by new ones.
+    pub(super) fn replace_by(&self, new: &Pinned) -> Result<(), KernelError> {
+        self.remove()?;
+        fs::rename(&new.directory, &self.directory).map_err(|error| problem(&new.directory, error))
     }
 
     /// Removes the pins; removing the link detaches the program from its control group.
@@ -174,24 +212,8 @@ impl Pinned {
     }
 }
 
-/// New pins, created next to those in force.
-pub(super) struct NewPins {
-    new: Pinned,
-    old: Pinned,
-}
-
-impl NewPins {
-    /// Replaces the old pins by the new ones.
-    pub(super) fn commit(self) -> Result<(), KernelError> {
-        self.old.remove()?;
-        let (new, old) = (&self.new.directory, &self.old.directory);
-        fs::rename(new, old).map_err(|error| problem(new, error))
-    }
-
-    /// Discards the new pins.
-    pub(super) fn discard(self) -> Result<(), KernelError> {
-        self.new.remove()
-    }
+fn map(path: &Path) -> Result<Map, MapError> {
+    Map::from_map_data(MapData::from_pin(path)?)
 }
 
 fn problem(path: &Path, problem: impl ToString) -> KernelError {

@@ -1,246 +1,233 @@
-//! Program that the kernel runs at the start of a connection (type sock_ops).
-//!
-//! `BPF_SOCK_OPS_TIMEOUT_INIT` is answered with the initial RTO. TCP asks once for a SYN (`tcp_connect_init`,
-//! net/ipv4/tcp_output.c), once for a SYN/ACK (`reqsk_queue_hash_req`, net/ipv4/inet_connection_sock.c;
-//! `tcp_fastopen_create_child`, net/ipv4/tcp_fastopen.c) and again after each timeout of a SYN
-//! (`retransmits_timed_out`, net/ipv4/tcp_timer.c).
-//!
-//! A shorter initial RTO shortens all the timeouts that double it, so that `connect` would give up after seconds
-//! instead of two minutes. If requested, the program therefore raises the number of retransmissions of the connection
-//! (`TCP_SYNCNT`) at `BPF_SOCK_OPS_TCP_CONNECT_CB`, unless the application has set it.
+//! Program `bpf/rexmit.c` with its maps, loaded into the kernel by aya.
 
-use super::instruction::Comparison::{Equal, Greater, Less, NotEqual};
-use super::instruction::{Assembler, FRAME, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, Register};
+use super::cgroup::Cgroup;
+use super::error::{KernelError, from_aya};
+use super::pins::Record;
+use super::ticks;
+use aya::maps::lpm_trie::{Key, LpmTrie};
+use aya::maps::{Array, Map, MapError, ProgramArray};
+use aya::programs::links::FdLink;
+use aya::programs::{CgroupAttachMode, ProgramError, SockOps};
+use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
+use ipnet::IpNet;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::error::Error;
+use std::fs;
+use std::io;
 use std::ops::RangeInclusive;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
-// include/uapi/linux/bpf.h
-const BPF_SOCK_OPS_TIMEOUT_INIT: i32 = 1;
-const BPF_SOCK_OPS_TCP_CONNECT_CB: i32 = 3;
-const BPF_TCP_SYN_SENT: i32 = 2;
-const BPF_TCP_SYN_RECV: i32 = 3;
-const BPF_TCP_NEW_SYN_RECV: i32 = 12;
-const BPF_FUNC_MAP_LOOKUP_ELEM: i32 = 1;
-const BPF_FUNC_SETSOCKOPT: i32 = 49;
-const BPF_FUNC_GETSOCKOPT: i32 = 57;
-// include/linux/socket.h, include/uapi/linux/tcp.h
-const AF_INET: i32 = 2;
-const SOL_TCP: i32 = 6;
-const TCP_SYNCNT: i32 = 7;
+#[cfg(target_endian = "little")]
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/rexmit.bpfel.o"));
+#[cfg(target_endian = "big")]
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/rexmit.bpfeb.o"));
 
-/// Offsets in `struct bpf_sock_ops`.
-mod field {
-    pub(super) const OP: i16 = 0;
-    pub(super) const REPLY: i16 = 4;
-    pub(super) const FAMILY: i16 = 20;
-    pub(super) const REMOTE_IP4: i16 = 24;
-    pub(super) const REMOTE_IP6: i16 = 32;
-    pub(super) const REMOTE_PORT: i16 = 64;
-    pub(super) const LOCAL_PORT: i16 = 68;
-    pub(super) const STATE: i16 = 88;
-    pub(super) const TOTAL_RETRANS: i16 = 136;
-}
-
-/// Offsets of variables on the stack.
-mod stack {
-    /// Index of the counter of the connection.
-    pub(super) const COUNTER: i16 = -4;
-    /// Value of a socket option.
-    pub(super) const OPTION: i16 = -8;
-    /// Key of the map of networks: prefix length and address.
-    pub(super) const KEY: i16 = -32;
-}
+/// Name of the program, which bpftool shows.
+const NAME: &str = "gentle_rexmit";
+/// Name of the program that calls the program in force.
+const ENTRY: &str = "gentle_entry";
+/// Map of the networks with parameters of their connections.
+const NETWORKS: &str = "networks";
+/// Map that contains a [`Record`] as JSON.
+pub(super) const SETTINGS: &str = "settings";
+/// Map of the numbers of SYNs and SYN/ACKs that got an initial RTO.
+pub(super) const COUNTERS: &str = "counters";
+/// Map of the program in force.
+pub(super) const PROGRAMS: &str = "programs";
 
 /// Index of the counter of SYNs.
-pub(super) const SYNS: i32 = 0;
+pub(super) const SYNS: usize = 0;
 /// Index of the counter of SYN/ACKs.
-pub(super) const SYN_ACKS: i32 = 1;
+pub(super) const SYN_ACKS: usize = 1;
 
-/// Parameters of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ConnectionParams {
-    /// Initial RTO in ticks; 0: the kernel's own.
-    pub(super) ticks: u32,
-    /// SYN retransmissions in addition to the kernel's number.
-    pub(super) more_retries: u32,
+/// Entry of the map of settings; the text is padded with blanks, which JSON allows.
+pub(super) type SettingsChunk = [u8; 256];
+
+/// Default initial RTO of the kernel (`TCP_TIMEOUT_INIT`, include/net/tcp.h).
+const KERNEL_INITIAL_RTO: Duration = Duration::from_secs(1);
+
+/// Default number of SYN retransmissions of the kernel (`TCP_SYN_RETRIES`, include/net/tcp.h).
+const SYN_RETRIES: i32 = 6;
+
+/// Program in the kernel.
+pub(super) struct Program(Ebpf);
+
+/// Attachment to a control group, for as long as it is open or pinned: calls the program in the map, if there is one.
+/// aya does not replace the program of a link.
+pub(super) struct Entry {
+    pub(super) link: FdLink,
+    pub(super) programs: Map,
 }
 
-impl ConnectionParams {
-    /// Encoding as a value of the map of networks.
-    pub(super) fn bytes(self) -> [u8; 8] {
-        let [a, b, c, d] = self.ticks.to_ne_bytes();
-        let [e, f, g, h] = self.more_retries.to_ne_bytes();
-        [a, b, c, d, e, f, g, h]
+impl Program {
+    /// Loads the program with these settings.
+    pub(super) fn load(record: &Record) -> Result<Program, KernelError> {
+        let settings = &record.settings;
+        // Before Linux 5.11, maps and programs count as locked memory, which is limited to 64 kB. A process that may
+        // load them may also raise the limit; if not, the kernel's error names the missing privilege.
+        let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+        let hz = ticks::per_second().map_err(io::Error::from).map_err(failed("clock_getres(2)"))?;
+        let params = |treatment| params(settings.timeout(treatment), settings.extend_retries, hz);
+        let text = serde_json::to_vec(record).map_err(failed("settings"))?;
+        let mut object = EbpfLoader::new()
+            // Without statistics, the last line but one of the log is the error.
+            .verifier_log_level(VerifierLogLevel::DEBUG)
+            .override_global("syn", &u8::from(settings.syn), true)
+            .override_global("syn_ack", &u8::from(settings.syn_ack), true)
+            .override_global("ports", &port_bits(&settings.ports)[..], true)
+            .override_global("others", &params(settings.others), true)
+            .override_global("syn_retries", &syn_retries(), true)
+            .map_max_entries(NETWORKS, settings.networks.len().max(1) as u32)
+            .map_max_entries(SETTINGS, text.len().div_ceil(size_of::<SettingsChunk>()) as u32)
+            .load(OBJECT)
+            .map_err(failed("bpf(BPF_MAP_CREATE)"))?;
+        let mut fill = || -> Result<(), MapError> {
+            let mut networks = LpmTrie::<_, [u8; 16], [u32; 2]>::try_from(map(&mut object, NETWORKS)?)?;
+            for network in &settings.networks {
+                networks.insert(&key(network.prefix), params(network.treatment), 0)?;
+            }
+            let mut stored = Array::<_, SettingsChunk>::try_from(map(&mut object, SETTINGS)?)?;
+            for (index, chunk) in (0..).zip(text.chunks(size_of::<SettingsChunk>())) {
+                let mut padded = [b' '; size_of::<SettingsChunk>()];
+                padded[..chunk.len()].copy_from_slice(chunk);
+                stored.set(index, padded, 0)?;
+            }
+            Ok(())
+        };
+        fill().map_err(failed("bpf(BPF_MAP_UPDATE_ELEM)"))?;
+        let mut program = Program(object);
+        program.load_one(NAME)?;
+        Ok(program)
+    }
+
+    /// Attaches the program to a control group, in addition to those already there, for as long as the link is open.
+    pub(super) fn link(&mut self, cgroup: &Cgroup) -> Result<FdLink, KernelError> {
+        self.link_one(NAME, cgroup)
+    }
+
+    /// Attaches an entry without a program to a control group, in addition to the programs already there.
+    pub(super) fn entry(&mut self, cgroup: &Cgroup) -> Result<Entry, KernelError> {
+        self.load_one(ENTRY)?;
+        let link = self.link_one(ENTRY, cgroup)?;
+        let programs = self.0.take_map(PROGRAMS).ok_or(MapError::ElementNotFound);
+        Ok(Entry { link, programs: programs.map_err(failed("bpf(BPF_MAP_CREATE)"))? })
+    }
+
+    /// Makes this program the one in force, atomically.
+    pub(super) fn put_in_force(&mut self, programs: &mut Map) -> Result<(), KernelError> {
+        let put = || -> Result<(), ProgramError> {
+            ProgramArray::try_from(programs)?.set(0, self.sock_ops(NAME)?.fd()?, 0)?;
+            Ok(())
+        };
+        put().map_err(failed("bpf(BPF_MAP_UPDATE_ELEM)"))
+    }
+
+    fn load_one(&mut self, name: &str) -> Result<(), KernelError> {
+        self.sock_ops(name).and_then(SockOps::load).map_err(failed("bpf(BPF_PROG_LOAD)"))
+    }
+
+    fn link_one(&mut self, name: &str, cgroup: &Cgroup) -> Result<FdLink, KernelError> {
+        let mut attach = || -> Result<FdLink, ProgramError> {
+            let program = self.sock_ops(name)?;
+            // A link always allows other programs; the kernel rejects the flag for it.
+            let id = program.attach(cgroup, CgroupAttachMode::Single)?;
+            // Kernels before 5.7 have no such link.
+            FdLink::try_from(program.take_link(id)?).map_err(|_| ProgramError::NotAttached)
+        };
+        attach().map_err(failed("bpf(BPF_LINK_CREATE)"))
+    }
+
+    /// Maps to pin, with their names.
+    pub(super) fn maps(&self) -> impl Iterator<Item = (&str, &Map)> {
+        self.0.maps().filter(|(name, _)| [SETTINGS, COUNTERS].contains(name))
+    }
+
+    fn sock_ops(&mut self, name: &str) -> Result<&mut SockOps, ProgramError> {
+        self.0.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
     }
 }
 
-/// Specification of the program.
-#[derive(Debug, Clone)]
-pub(super) struct ProgramSpec<'a> {
-    pub(super) syn: bool,
-    pub(super) syn_ack: bool,
-    /// Server ports; empty: all.
-    pub(super) ports: &'a [RangeInclusive<u16>],
-    /// Map in which the remote address is looked up.
-    pub(super) networks: Option<BorrowedFd<'a>>,
-    /// Parameters for addresses in no network of the map.
-    pub(super) others: ConnectionParams,
-    /// Map of the counters of SYNs and SYN/ACKs that got an initial RTO.
-    pub(super) counters: Option<BorrowedFd<'a>>,
-    /// Number of SYN retransmissions of the kernel, not counting the linear timeouts (`net.ipv4.tcp_syn_retries`).
-    pub(super) syn_retries: i32,
+fn map<'a>(object: &'a mut Ebpf, name: &str) -> Result<&'a mut Map, MapError> {
+    object.map_mut(name).ok_or(MapError::ElementNotFound)
 }
 
-/// Assembles the program; `None` if there are more ports than it can hold.
-pub(super) fn assemble(spec: &ProgramSpec<'_>) -> Option<Vec<u64>> {
-    let mut program = Assembler::default();
-    let out = program.label();
-    let (context, op, ticks, more_retries) = (R6, R7, R8, R9);
-
-    program.copy(context, R1);
-    program.load(op, context, field::OP);
-    let asked = program.label();
-    program.jump_if(op, Equal, BPF_SOCK_OPS_TIMEOUT_INIT, asked);
-    program.jump_if(op, NotEqual, BPF_SOCK_OPS_TCP_CONNECT_CB, out);
-    program.place(asked);
-
-    select_packets(&mut program, spec, context, out);
-    program.set(ticks, constant(spec.others.ticks));
-    program.set(more_retries, constant(spec.others.more_retries));
-    if let Some(networks) = spec.networks {
-        look_up(&mut program, networks, context, [ticks, more_retries]);
-    }
-    program.jump_if(ticks, Equal, 0, out);
-
-    let connect = program.label();
-    program.jump_if(op, Equal, BPF_SOCK_OPS_TCP_CONNECT_CB, connect);
-    program.store(context, field::REPLY, ticks);
-    if let Some(counters) = spec.counters {
-        count(&mut program, counters, context, out);
-    }
-    program.jump(out);
-
-    program.place(connect);
-    retry_more(&mut program, spec.syn_retries, context, more_retries, out);
-
-    program.place(out);
-    // TCP would treat any other value as an error.
-    program.set(R0, 1);
-    program.exit();
-    program.finish()
+fn failed<E: Error + 'static>(what: &'static str) -> impl Fn(E) -> KernelError {
+    move |error| KernelError::Kernel { what, problem: from_aya(error) }
 }
 
-/// Conversion of tick and retransmission counts, which are far below the sign bit.
-fn constant(number: u32) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
+/// Server ports, one bit each; without a range, all ports.
+fn port_bits(ranges: &[RangeInclusive<u16>]) -> [u8; 1 << 13] {
+    let mut bits = [if ranges.is_empty() { u8::MAX } else { 0 }; 1 << 13];
+    for port in ranges.iter().cloned().flatten() {
+        bits[usize::from(port >> 3)] |= 1 << (port & 7);
+    }
+    bits
 }
 
-/// Distinguishes SYNs from SYN/ACKs, and skips packets that are not selected.
-fn select_packets(program: &mut Assembler, spec: &ProgramSpec<'_>, context: Register, out: Label) {
-    let (state, port) = (R2, R3);
-    let [syn, syn_ack, ports] = [program.label(), program.label(), program.label()];
-    program.load(state, context, field::STATE);
-    program.jump_if(state, Equal, BPF_TCP_SYN_SENT, syn);
-    program.jump_if(state, Equal, BPF_TCP_NEW_SYN_RECV, syn_ack);
-    // The request carried data (TCP Fast Open), so a full socket exists already.
-    program.jump_if(state, Equal, BPF_TCP_SYN_RECV, syn_ack);
-    program.jump(out);
-    program.place(syn);
-    if spec.syn {
-        program.store_constant(FRAME, stack::COUNTER, SYNS);
-        program.load(port, context, field::REMOTE_PORT);
-        program.network_to_host(port);
-        program.jump(ports);
-    } else {
-        program.jump(out);
-    }
-    program.place(syn_ack);
-    if spec.syn_ack {
-        program.store_constant(FRAME, stack::COUNTER, SYN_ACKS);
-        program.load(port, context, field::LOCAL_PORT);
-    } else {
-        program.jump(out);
-    }
-    program.place(ports);
-    if spec.ports.is_empty() {
-        return;
-    }
-    let wanted = program.label();
-    for range in spec.ports {
-        let next = program.label();
-        program.jump_if(port, Less, i32::from(*range.start()), next);
-        program.jump_if(port, Greater, i32::from(*range.end()), next);
-        program.jump(wanted);
-        program.place(next);
-    }
-    program.jump(out);
-    program.place(wanted);
+/// Parameters of connections: the initial RTO in ticks (0: the kernel's own), and the number of SYN retransmissions in
+/// addition to the kernel's.
+fn params(timeout: Option<Duration>, extend_retries: bool, hz: u32) -> [u32; 2] {
+    timeout.map_or([0, 0], |timeout| {
+        let more = if extend_retries { more_retries(timeout) } else { 0 };
+        [ticks::of(timeout, hz), more]
+    })
 }
 
-/// Looks up the remote address; IPv4 addresses are stored as mapped IPv6 addresses (RFC 4291 section 2.5.5.2).
-fn look_up(program: &mut Assembler, networks: BorrowedFd<'_>, context: Register, params: [Register; 2]) {
-    let address = |word: i16| stack::KEY + 4 + 4 * word;
-    let [ipv4, look, none] = [program.label(), program.label(), program.label()];
-    program.store_constant(FRAME, stack::KEY, 128);
-    program.load(R2, context, field::FAMILY);
-    program.jump_if(R2, Equal, AF_INET, ipv4);
-    for word in 0..4 {
-        program.load(R2, context, field::REMOTE_IP6 + 4 * word);
-        program.store(FRAME, address(word), R2);
+/// Number of additional SYN retransmissions after which `connect` gives up no sooner than with the kernel's own initial RTO.
+/// With n doubling timeouts after l equal ones it gives up after (l + 2^(n+1) - 1) times the initial RTO.
+fn more_retries(timeout: Duration) -> u32 {
+    let ratio = KERNEL_INITIAL_RTO.as_nanos().div_ceil(timeout.as_nanos().max(1));
+    ratio.next_power_of_two().ilog2()
+}
+
+/// Number of SYN retransmissions of this network namespace; namespaces where it was changed keep their own.
+fn syn_retries() -> i32 {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_syn_retries").unwrap_or_default();
+    text.trim().parse().unwrap_or(SYN_RETRIES)
+}
+
+/// Key of the map of networks: the prefix length and the address as IPv6 (IPv4 addresses mapped, RFC 4291 section
+/// 2.5.5.2).
+fn key(prefix: IpNet) -> Key<[u8; 16]> {
+    let (length, address) = match prefix {
+        IpNet::V4(net) => (96 + net.prefix_len(), net.addr().to_ipv6_mapped()),
+        IpNet::V6(net) => (net.prefix_len(), net.addr()),
+    };
+    Key::new(u32::from(length), address.octets())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_bits() {
+        assert_eq!(port_bits(&[]), [0xff; 1 << 13]);
+        let bits = port_bits(&[0..=1, 79..=81, 65_535..=65_535]);
+        let set: Vec<u16> = (0..=u16::MAX).filter(|port| bits[usize::from(port >> 3)] >> (port & 7) & 1 == 1).collect();
+        assert_eq!(set, [0, 1, 79, 80, 81, 65_535]);
     }
-    program.jump(look);
-    program.place(ipv4);
-    for (word, value) in (0..).zip([0, 0, 0xffff_u32.to_be().cast_signed()]) {
-        program.store_constant(FRAME, address(word), value);
+
+    #[test]
+    fn addresses_of_both_kinds_are_keys() {
+        let [v4, v6]: [IpNet; 2] = ["192.0.2.0/24", "2001:db8::/32"].map(|net| net.parse().unwrap());
+        let v4 = key(v4);
+        assert_eq!(v4.prefix_len(), 120);
+        assert_eq!(v4.data(), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 0]);
+        let v6 = key(v6);
+        assert_eq!((v6.prefix_len(), &v6.data()[..4]), (32, &[0x20, 1, 0xd, 0xb8][..]));
     }
-    program.load(R2, context, field::REMOTE_IP4);
-    program.store(FRAME, address(3), R2);
-    program.place(look);
-    call_look_up(program, networks, stack::KEY);
-    program.jump_if(R0, Equal, 0, none);
-    let [ticks, more_retries] = params;
-    program.load(ticks, R0, 0);
-    program.load(more_retries, R0, 4);
-    program.place(none);
-}
 
-/// Counts the connection once: the timeout is requested again after each expiry.
-fn count(program: &mut Assembler, counters: BorrowedFd<'_>, context: Register, out: Label) {
-    program.load(R2, context, field::TOTAL_RETRANS);
-    program.jump_if(R2, NotEqual, 0, out);
-    call_look_up(program, counters, stack::COUNTER);
-    program.jump_if(R0, Equal, 0, out);
-    program.set(R1, 1);
-    program.add_atomically(R0, R1);
-}
-
-fn call_look_up(program: &mut Assembler, map: BorrowedFd<'_>, key: i16) {
-    program.map(R1, map.as_raw_fd());
-    program.copy(R2, FRAME);
-    program.add_constant(R2, i32::from(key));
-    program.call(BPF_FUNC_MAP_LOOKUP_ELEM);
-}
-
-/// Raises the number of retransmissions of a connection that has the kernel's default.
-fn retry_more(program: &mut Assembler, syn_retries: i32, context: Register, more_retries: Register, out: Label) {
-    program.jump_if(more_retries, Equal, 0, out);
-    // Kernels before 6.1 do not support getsockopt here; the number is then left unchanged.
-    program.store_constant(FRAME, stack::OPTION, 0);
-    option(program, context, BPF_FUNC_GETSOCKOPT);
-    program.jump_if(R0, NotEqual, 0, out);
-    program.load(R1, FRAME, stack::OPTION);
-    program.jump_if(R1, NotEqual, syn_retries, out);
-    program.add(R1, more_retries);
-    program.store(FRAME, stack::OPTION, R1);
-    option(program, context, BPF_FUNC_SETSOCKOPT);
-}
-
-fn option(program: &mut Assembler, context: Register, function: i32) {
-    program.copy(R1, context);
-    program.set(R2, SOL_TCP);
-    program.set(R3, TCP_SYNCNT);
-    program.copy(R4, FRAME);
-    program.add_constant(R4, i32::from(stack::OPTION));
-    program.set(R5, 4);
-    program.call(function);
+    #[test]
+    fn connections_give_up_no_sooner() {
+        // Seconds until the kernel gives up: 4 + 2^7 - 1.
+        let own = 131.0;
+        for ms in [10_u64, 100, 200, 250, 300, 500, 999, 1000] {
+            let more = more_retries(Duration::from_millis(ms));
+            let gives_up = ms as f64 / 1e3 * (4.0 + libm::exp2(f64::from(7 + more as i32)) - 1.0);
+            assert!(gives_up > 0.98 * own, "{ms} ms: {gives_up} s");
+            assert!(gives_up < 2.0 * own, "{ms} ms: {gives_up} s");
+        }
+        assert_eq!(more_retries(Duration::from_secs(3)), 0);
+    }
 }

@@ -17,7 +17,7 @@ pub struct Settings {
     pub syn: bool,
     /// Apply to SYN/ACKs: connections that this host accepts.
     pub syn_ack: bool,
-    /// Server ports, at most [`Settings::MAX_PORTS`] ranges; empty: all.
+    /// Server ports; empty: all.
     pub ports: Vec<RangeInclusive<u16>>,
     /// Remote networks with a treatment of their own; the longest prefix decides. At most [`Settings::MAX_NETWORKS`].
     pub networks: Vec<Network>,
@@ -51,8 +51,6 @@ pub enum Treatment {
 }
 
 impl Settings {
-    /// Maximum number of port ranges; each takes three instructions of the program.
-    pub const MAX_PORTS: usize = 1_000;
     /// Maximum number of networks; they then take some megabytes of kernel memory.
     pub const MAX_NETWORKS: usize = 16_384;
     /// Longest initial RTO: the kernel truncates longer ones to this value (`TCP_RTO_MAX`, include/net/tcp.h).
@@ -95,13 +93,9 @@ impl Settings {
                 _ => {}
             }
         }
-        for (what, have, max) in [
-            ("ranges of ports", self.ports.len(), Self::MAX_PORTS),
-            ("networks", self.networks.len(), Self::MAX_NETWORKS),
-        ] {
-            if have > max {
-                return Err(KernelError::TooMany { what, have, max });
-            }
+        let (have, max) = (self.networks.len(), Self::MAX_NETWORKS);
+        if have > max {
+            return Err(KernelError::TooMany { what: "networks", have, max });
         }
         Ok(())
     }
