@@ -139,6 +139,8 @@ pub struct Course {
     pub swallowed: Option<PathPart>,
     /// Part of the path where all packets take longer, and by how much.
     pub late: Option<(PathPart, Nanos)>,
+    /// A host whose end point has given up does not answer, else by an RST.
+    pub silent: bool,
     /// The server's packets are not captured.
     pub one_sided: bool,
     /// Each frame is captured twice at the hosts.
@@ -269,6 +271,7 @@ impl<T> Connection<T> {
                 end.on_segment(now, segment, false, out);
                 self.act(now, to, out);
             }
+            Some(_) if self.course.silent => {}
             None if is_syn && self.course.answer == Answer::Accept => {
                 let profile = Arc::clone(&side.profile);
                 let end = Endpoint::accept(profile, side.isn, now, segment, false, out);

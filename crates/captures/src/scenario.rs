@@ -573,6 +573,7 @@ fn draw(
         loss,
         lost_first: single.map_or([0; 2], |single| single.lost_first),
         busy: group.busy,
+        silent: true,
         copied,
         ..Course::default()
     };
