@@ -1,4 +1,4 @@
-//! Network: paths that lose, delay and copy packets at random, and the observers beside them.
+//! Network: paths that lose, delay and copy packets at random, and the observers of these.
 
 use crate::connection::{Answer, CLIENT, Connection, PathPart, SERVER};
 use crate::event_loop::{Network, Schedule, Side};
@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io;
 use std::ops::RangeInclusive;
 
-/// Bytes of Ethernet and IPv4 headers, which a link carries beside the TCP segment.
+/// Bytes of Ethernet and IPv4 headers, which a link carries in addition to the TCP segment.
 const FRAMING: u64 = 34;
 
 /// Extra delay of packets that others overtake, nanoseconds.
@@ -93,7 +93,7 @@ pub(crate) trait Watch {
 /// Faults of the paths of all connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
-    /// Place of the observers in the middle of the path: losses happen behind it as seen from the nearer host.
+    /// End of the path next to the observers: losses happen between them and the other end. [`Place::Middle`]: on both sides.
     pub(crate) vantage: Place,
     /// Probability that a segment with data is delayed before it gets to the middle.
     pub(crate) reorder: f64,

@@ -1,7 +1,7 @@
 //! Captures of the traffic of a scenario, over paths that lose packets at random, and the truth about them.
 //!
-//! Arrivals, sizes, round-trip times and TCP profiles are those of the scenario; its links have no queue here. What a
-//! scenario does not say is in [`Faults`].
+//! The scenario gives arrivals, sizes, round-trip times and TCP profiles; its links have no queue here. [`Faults`] has what a
+//! scenario does not say.
 
 use crate::connection::{self, Answer, CLIENT, Course, Host, Kind, Loss, Opening, Peer, SERVER};
 use crate::event_loop::{EventLoop, Side};
@@ -103,7 +103,7 @@ impl Observer {
     }
 }
 
-/// A single connection of a client whose packets travel up, instead of those of the scenario.
+/// A single connection of a client whose packets travel up, instead of the scenario's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Single {
     /// Size of the client's request, bytes.
@@ -129,9 +129,9 @@ pub trait Tool {
 /// Input of [`generate`].
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
-    /// Traffic, delays and hosts. Workloads are those of clients that send a request: `initiator = "receiver"`.
+    /// Traffic, delays and hosts. The clients of its workloads send a request: `initiator = "receiver"`.
     pub scenario: &'a Scenario,
-    /// Connection that there is instead of those of the scenario.
+    /// Connection instead of the scenario's.
     pub single: Option<Single>,
     /// Losses.
     pub faults: Faults,
@@ -165,7 +165,7 @@ pub struct Trace {
     pub listed: Vec<Listed>,
 }
 
-/// Packets sent in one direction, without those of floods.
+/// Packets sent in one direction, without floods.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Packets {
     /// All.

@@ -16,8 +16,8 @@ const PORTS: u64 = 28_232;
 /// Service ports; popular ones occur more than once.
 const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
 
-/// Delay between a host and a capture point beside it, nanoseconds.
-const BESIDE: u64 = 20_000;
+/// Delay between a host and a capture point next to it, nanoseconds.
+const NEXT_TO: u64 = 20_000;
 
 /// Popularity of hosts, and lengths of paths.
 pub(super) struct Hosts {
@@ -49,9 +49,9 @@ impl Hosts {
         let rtt = Nanos::from_secs_f64(self.rtt.sample(rng).clamp(0.001, 1.0));
         let somewhere = (rtt.0 as f64 * rng.random_range(0.05..0.45)) as u64;
         let near = match self.vantage {
-            Place::Client => BESIDE,
+            Place::Client => NEXT_TO,
             Place::Middle => somewhere,
-            Place::Server => rtt.0 / 2 - BESIDE,
+            Place::Server => rtt.0 / 2 - NEXT_TO,
         };
         let addresses = if ipv6 {
             [(0xc, client), (0x5, server)].map(|(net, host)| {
