@@ -8,6 +8,7 @@
 //!
 //! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is written by hand.
 
+mod captures;
 mod chart;
 mod estimate;
 mod gsp_2015;
@@ -18,6 +19,7 @@ mod memo;
 mod model;
 mod open;
 mod paper;
+mod proportion;
 pub mod published;
 mod redfavor_2012;
 mod reproduction;

@@ -1,8 +1,8 @@
 //! Two TCP end points and a wire between them that drops, delays or duplicates segments as a script says.
 
-pub use crate::event_loop::Side;
+pub use gentle_captures::Side;
 
-use crate::event_loop::{EventLoop, Network, Schedule};
+use gentle_captures::event_loop::{EventLoop, Network, Schedule};
 use gentle_tcp::{Endpoint, Flags, Profile, Segment, Seq};
 use gentle_units::{Instant, Nanos};
 use std::convert::Infallible;
@@ -144,14 +144,20 @@ impl Network for ScriptedNetwork {
         }
     }
 
-    fn send(&mut self, _: &mut Ends, from: Side, segment: Segment, schedule: &mut Schedule<'_, InFlight>) {
+    fn send(
+        &mut self,
+        _: &mut Ends,
+        from: Side,
+        segment: Segment,
+        schedule: &mut Schedule<'_, InFlight>,
+    ) -> Result<(), Infallible> {
         let number = self.sent[from.index()];
         self.sent[from.index()] += 1;
         let mut sent = Sent { at: schedule.now(), from, segment, fate: Fate::Pass };
         sent.fate = (self.script)(&sent, number);
         self.log.push(sent);
         if sent.fate == Fate::Drop {
-            return;
+            return Ok(());
         }
         let link = &mut self.links[from.index()];
         let at = match sent.fate {
@@ -164,6 +170,7 @@ impl Network for ScriptedNetwork {
         if let Fate::Twice(extra) = sent.fate {
             schedule.plan(at + extra, packet(false));
         }
+        Ok(())
     }
 
     fn arrive(
@@ -247,7 +254,7 @@ impl Wire {
         };
         let mut events = EventLoop::new(network, SPACING);
         events.advance_to(start);
-        let place = events.open(|_, now, out| Ends {
+        let Ok(place) = events.open(|_, now, out| Ends {
             initiator: Endpoint::connect(Arc::new(initiator), isn, now, out),
             responder: None,
         });
@@ -303,7 +310,7 @@ impl Wire {
     }
 
     fn act(&mut self, action: impl FnOnce(&mut Endpoint, Instant, &mut Vec<Segment>)) {
-        self.events.act(PLACE, Side::Initiator, |ends, now, out| {
+        let Ok(()) = self.events.act(PLACE, Side::Initiator, |ends, now, out| {
             action(&mut ends.initiator, now, out);
         });
     }

@@ -1,14 +1,13 @@
 //! `gentle analyze --example`: the capture that the program contains.
 
 use crate::command::{gentle, stderr, stdout, text};
-use clap::Parser;
 use gentle_capture::CaptureReader;
-use gentle_testkit::generate::{self, Capture, Generator};
+use gentle_captures::random::generate_with;
 use serde_json::Value;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// How the capture was made: by the generator of the tests (`cargo run -p gentle-trace --example generate -- ARGUMENTS`),
+/// How the capture was made: by `gentle-captures` (`cargo run -p gentle-trace --example generate -- ARGUMENTS`),
 /// and `gzip -n9`.
 const ARGUMENTS: &str = "--connections 300 --packets 3600 --span 30s --clients 40 --servers 30 --vantage client --snaplen 80 \
     --syn-loss 0.04 --synack-loss 0.03 --data-loss 0.01 --unanswered 0.004 --refused 0.004 --aborted 0 --reorder 0";
@@ -31,13 +30,8 @@ fn packets(path: &Path) -> Vec<(u64, Vec<u8>)> {
 fn the_example_is_what_the_generator_makes_and_its_losses_are_known() {
     let folder = TempDir::new().unwrap();
     let (made, written) = (folder.path().join("made"), folder.path().join("written.pcap"));
-    let arguments = ["generate", "--output", text(&made)].into_iter();
-    let options = generate::Options::parse_from(arguments.chain(ARGUMENTS.split_whitespace()));
-    let mut file = Capture::create(&made, options.format, options.snaplen).unwrap();
-    let mut over = |_: &generate::Connection| ();
-    let generator = Generator::new(&options, &mut file, &mut over).unwrap();
-    let truth = generator.run().unwrap();
-    file.finish().unwrap();
+    let arguments: Vec<&str> = ARGUMENTS.split_whitespace().collect();
+    let truth = generate_with(&made, &arguments, &mut |_| ()).unwrap();
     stdout(&mut gentle(&["analyze", "--example", "-w", text(&written)]));
     assert!(packets(&made) == packets(&written), "the example is another capture");
 

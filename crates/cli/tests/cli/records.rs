@@ -2,8 +2,7 @@
 
 use crate::command::{among_captures, capture, gentle, names, stderr, stdout, text};
 use assert_cmd::cargo::cargo_bin;
-use clap::Parser;
-use gentle_testkit::generate::{self, Capture, Connection, Generator};
+use gentle_captures::random::generate_with;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::collections::BTreeMap;
@@ -16,29 +15,9 @@ use tempfile::TempDir;
 
 /// Writes a generated capture.
 fn generated(path: &Path, seed: usize, connections: &str, packets: &str) {
-    let (seed, output) = (seed.to_string(), text(path));
-    let options = generate::Options::parse_from([
-        "generate",
-        "--output",
-        output,
-        "--seed",
-        &seed,
-        "--span",
-        "20s",
-        "--connections",
-        connections,
-        "--packets",
-        packets,
-        "--syn-loss",
-        "0.1",
-        "--unanswered",
-        "0.05",
-    ]);
-    let mut file = Capture::create(path, options.format, options.snaplen).unwrap();
-    let mut over = |_: &Connection| ();
-    let generator = Generator::new(&options, &mut file, &mut over).unwrap();
-    generator.run().unwrap();
-    file.finish().unwrap();
+    let seed = seed.to_string();
+    let options = ["--seed", &seed, "--span", "20s", "--connections", connections, "--packets", packets];
+    generate_with(path, &[&options[..], &["--syn-loss", "0.1", "--unanswered", "0.05"]].concat(), &mut |_| ()).unwrap();
 }
 
 /// A folder with captures `0.pcap` to `N.pcap`, and their paths.

@@ -2,12 +2,14 @@
 
 use super::derived::derived;
 use super::hosts::hosts;
-use super::network::{CLIENT, Faults, Loss, Observer, Place, Plan, Repeat, SERVER, analyze, generate};
+use crate::captures::analyze;
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, Observer, Plan, Repeat, generate};
+use gentle_captures::{CLIENT, Loss, Place, SERVER};
 use gentle_trace::{Options, VantagePoint};
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -198,9 +200,9 @@ struct Seed {
 
 fn measure(setup: &Setup, column: &Column, seed: u64) -> Seed {
     let observers = column.observers();
-    let plan = Plan { scenario: &setup.scenario, faults: column.faults(), observers: &observers, until: None, seed };
-    let mut trace = generate(&plan);
-    let repeats = std::mem::take(&mut trace.truth.repeats);
+    let plan = Plan { faults: column.faults(), observers: &observers, ..Plan::new(&setup.scenario, seed) };
+    let trace = generate(&plan, None);
+    let repeats = trace.repeats;
     let captures = trace.captures.into_iter().zip(column.places);
     let seeds: Vec<Seed> = captures.map(|(capture, place)| observed(capture, *place, &repeats)).collect();
     Seed::mean(&seeds)
@@ -224,7 +226,7 @@ fn observed(capture: Vec<u8>, place: Place, repeats: &[Repeat]) -> Seed {
     let outside = |tolerance, copies: bool| {
         repeats
             .iter()
-            .filter(|it| it.at == host && it.kind == CLIENT && (copies || !it.copy))
+            .filter(|it| it.at == host && it.from == CLIENT && (copies || !it.copy))
             .filter(|it| !is_standard(it.after, tolerance))
             .count() as f64
             / tries

@@ -3,19 +3,21 @@
 
 use super::columns::{Column, is_standard};
 use super::hosts::{GROUPS, hosts};
-use super::network::{CLIENT, Faults, Loss, Place, Plan, Repeat, SERVER, analyze, generate};
-use super::proportion::wilson;
+use crate::captures::analyze;
 use crate::chart::{Axis, Chart, Curves};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
+use crate::proportion::wilson;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, Plan, Repeat, generate};
+use gentle_captures::{CLIENT, Loss, Place, SERVER, Side};
 use gentle_trace::results::IntervalHistogram;
 use gentle_trace::{Options, VantagePoint};
 use gentle_units::Nanos;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Upper ends of the bins of tables, milliseconds. The last bin has everything beyond.
@@ -61,7 +63,7 @@ struct Half {
     /// Column of Table 1 with the losses and the places.
     column: &'static str,
     /// Host that sends the duplicates.
-    kind: usize,
+    kind: Side,
     /// Groups of hosts.
     groups: &'static [&'static str],
     /// True if intervals count from the first packet, not from the previous one.
@@ -142,15 +144,10 @@ impl Half {
 
     fn measure(&self, setup: &Setup, seed: u64) -> Seed {
         let observers = Column::of(self.column).map_or_else(Vec::new, Column::observers);
-        let plan = Plan {
-            scenario: &setup.scenario,
-            faults: self.faults(),
-            observers: &observers,
-            until: None,
-            // Columns with the same hosts have captures of their own.
-            seed: seed + 1_000 * u64::from(self.id == "b"),
-        };
-        let trace = generate(&plan);
+        // Columns with the same hosts have separate captures.
+        let seed = seed + 1_000 * u64::from(self.id == "b");
+        let plan = Plan { faults: self.faults(), observers: &observers, ..Plan::new(&setup.scenario, seed) };
+        let trace = generate(&plan, None);
         let mut seed = Seed {
             repeats: Vec::new(),
             groups: (setup.scenario.workloads.iter())
@@ -180,9 +177,9 @@ impl Half {
             histogram(intervals, &mut seed.found);
             seed.copies_found += copies as f64;
             for kind in [CLIENT, SERVER] {
-                let all = trace.truth.repeats.iter();
-                let here = all.filter(|it| it.at == host && it.kind == kind);
-                seed.duplicates[kind] += here.clone().count() as f64;
+                let all = trace.repeats.iter();
+                let here = all.filter(|it| it.at == host && it.from == kind);
+                seed.duplicates[kind.index()] += here.clone().count() as f64;
                 if kind == self.kind {
                     seed.repeats.extend(here);
                 }
@@ -368,7 +365,7 @@ pub(super) fn fig1(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let sources: Vec<f64> = (a.seeds.iter())
         .map(|seed| {
             let short = seed.repeats.iter().filter(|it| Captures::is_short(it));
-            let sources: BTreeSet<Ipv4Addr> = short.map(|it| it.client).collect();
+            let sources: BTreeSet<IpAddr> = short.map(|it| it.client).collect();
             100.0 * sources.len() as f64 / seed.clients as f64
         })
         .collect();
@@ -421,26 +418,26 @@ fn at_client(setup: &Setup, seed: u64) -> AtClient {
     let lost = Loss { ack: LOSS, ..Loss::new(LOSS, 0.0) };
     let observers = Column::of("university").map_or_else(Vec::new, Column::observers);
     let plan = Plan {
-        scenario: &setup.scenario,
         faults: Faults { loss: [lost; 2], groups: GROUPS, ..Faults::default() },
         observers: &observers,
-        until: None,
-        seed,
+        ..Plan::new(&setup.scenario, seed)
     };
-    let mut trace = generate(&plan);
+    let mut trace = generate(&plan, None);
     let capture = trace.captures.pop().unwrap_or_default();
     let found = analyze(capture, &Options::default(), &mut |_| ()).handshakes;
     let (duplicate_syn, duplicate_synack) = (found.duplicate_syn as f64, found.duplicate_synack as f64);
-    let attempts = trace.truth.attempts.iter();
-    let sent: [f64; 2] = [CLIENT, SERVER].map(|host| attempts.clone().map(|it| f64::from(it.sent[host])).sum());
-    let answered = attempts.clone().filter(|it| it.sent[SERVER] > 0).count() as f64;
-    let lost = attempts.filter(|it| it.lost[SERVER] > 0 && !it.ack_lost);
+    let attempts = trace.attempts.iter();
+    let sent: [f64; 2] =
+        [CLIENT, SERVER].map(|host| attempts.clone().map(|it| f64::from(it.opening.sent[host.index()])).sum());
+    let openings = attempts.map(|it| it.opening);
+    let answered = openings.clone().filter(|it| it.sent[1] > 0).count() as f64;
+    let lost = openings.filter(|it| it.lost[1] > 0 && it.ack_lost != Some(true));
     let one = lost.clone().filter(|it| it.synacks_received == 1).count() as f64;
     AtClient {
         synacks_per_syn: duplicate_synack / duplicate_syn,
-        seen: duplicate_synack / (sent[SERVER] - answered),
+        seen: duplicate_synack / (sent[1] - answered),
         one: one / lost.count() as f64,
-        syns: (found.attempts as f64 + duplicate_syn) / sent[CLIENT],
+        syns: (found.attempts as f64 + duplicate_syn) / sent[0],
     }
 }
 
@@ -459,9 +456,9 @@ pub(super) fn fig2(lab: &Lab<'_>) -> Result<Measured, Failure> {
         .into_iter()
         .filter(|peak: &f64| standard(*peak) || times.iter().any(|time| (time - peak).abs() <= TOLERANCE.1));
     let explained = explained.count() as f64;
-    let per_place = |captures: &Captures<'_>, kind: usize| {
+    let per_place = |captures: &Captures<'_>, kind: Side| {
         let seeds = captures.seeds.iter();
-        seeds.map(|seed| seed.duplicates[kind]).sum::<f64>()
+        seeds.map(|seed| seed.duplicates[kind.index()]).sum::<f64>()
     };
     Ok(Measured::new()
         .chart(a.chart())
@@ -507,8 +504,8 @@ mod tests {
     fn captures(times: &[f64]) -> Captures<'static> {
         let repeat = |time: &f64| Repeat {
             at: CLIENT,
-            kind: SERVER,
-            client: Ipv4Addr::LOCALHOST,
+            from: SERVER,
+            client: IpAddr::from([127, 0, 0, 1]),
             workload: 0,
             after: Nanos::from_secs(1),
             since_first: Nanos::from_secs_f64(*time),

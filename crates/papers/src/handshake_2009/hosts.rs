@@ -1,8 +1,8 @@
 //! Hosts of generated captures, in the groups that the paper describes.
 
-use super::network::Group;
 use crate::lab::Lab;
 use crate::setup::Setup;
+use gentle_captures::scenario::Group;
 use gentle_units::Nanos;
 
 /// Properties of groups of `hosts.toml` that scenarios do not have.

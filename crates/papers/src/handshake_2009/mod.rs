@@ -2,16 +2,13 @@
 //! the Loss of SYN Packets", IFIP Networking 2009.
 //!
 //! The authors' own captures are not public; those of LBNL/ICSI are, but this project has no copy. The paper's
-//! definitions are applied to generated captures ([`network`]), of which the truth is known.
+//! definitions are applied to generated captures (`gentle-captures`), of which the truth is known.
 
 mod columns;
 mod derived;
-mod frame;
 mod histograms;
 mod hosts;
-pub(crate) mod network;
 mod optimizer;
-pub(crate) mod proportion;
 mod remedies;
 mod short;
 mod vantage;

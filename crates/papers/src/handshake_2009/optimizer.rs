@@ -2,13 +2,15 @@
 //! that sends SYNs and SYN/ACKs again.
 
 use super::derived::derived;
-use super::network::{CLIENT, Faults, Listed, PacketKind, Place, Plan, SERVER, Truth, generate, generate_with_tool};
+use crate::captures::generate_with;
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Listed, Plan, Single, Trace};
+use gentle_captures::{CLIENT, Kind, Place, SERVER, Side};
 use gentle_rexmit::{Config, Selection, Timing};
 use gentle_units::Nanos;
 
@@ -16,6 +18,9 @@ use gentle_units::Nanos;
 /// at 0.316, 0.560 and 0.801 s (section 4.2), 244 and 241 ms after each other.
 const DELAY: Nanos = Nanos::from_millis(243);
 const COPIES: u32 = 3;
+
+/// A connection of the paper's tests: Table 2 acknowledges 552 of the request and has the server's FIN at 18x.
+pub(super) const SINGLE: Single = Single { request: 551, answer: 184, lost_first: [0; 2] };
 
 /// A test of the paper.
 struct Case {
@@ -63,34 +68,25 @@ fn today(mut setup: Setup) -> Setup {
 }
 
 /// A connection whose first SYNs and SYN/ACKs are lost, these many, with the tool on the host `tool`, if on any.
-fn run(setup: &Setup, script: [u32; 2], tool: Option<usize>) -> Truth {
-    let plan = Plan {
-        scenario: &setup.scenario,
-        faults: Faults { script, single: true, ..Faults::default() },
-        observers: &[],
-        until: None,
-        seed: 1,
-    };
-    let trace = match tool {
-        None => generate(&plan),
-        Some(at) => {
-            let selection = Selection { client: at == CLIENT, server: at == SERVER, ..Selection::default() };
-            let config = Config {
-                timing: Timing::fixed(DELAY),
-                copies: COPIES,
-                stack_rto: setup.scenario.profile.initial_rto,
-                ..Config::new(selection)
-            };
-            generate_with_tool(&plan, at, &config)
-        }
-    };
-    trace.truth
+fn run(setup: &Setup, lost_first: [u32; 2], tool: Option<Side>) -> Trace {
+    let plan = Plan { single: Some(Single { lost_first, ..SINGLE }), ..Plan::new(&setup.scenario, 1) };
+    let tool = tool.map(|at| {
+        let selection = Selection { client: at == CLIENT, server: at == SERVER, ..Selection::default() };
+        let config = Config {
+            timing: Timing::fixed(DELAY),
+            copies: COPIES,
+            stack_rto: setup.scenario.profile.initial_rto,
+            ..Config::new(selection)
+        };
+        (at, config)
+    });
+    generate_with(&plan, &tool)
 }
 
 /// Time until the request leaves, seconds.
-fn time(setup: &Setup, case: &Case, tool: Option<usize>) -> Estimate {
-    let truth = run(setup, case.script, tool);
-    let times = truth.attempts.iter().map(|it| it.until_request);
+fn time(setup: &Setup, case: &Case, tool: Option<Side>) -> Estimate {
+    let trace = run(setup, case.script, tool);
+    let times = trace.attempts.iter().map(|it| it.until_request);
     Estimate::over(times.map(|time| time.map(Nanos::as_secs_f64)))
 }
 
@@ -103,7 +99,7 @@ const COLUMNS: [&str; 5] = [
 ];
 
 /// A table of `cases`; `with` is 0 for the times without the tool, 1 for those with it on the host `tool`.
-fn table(title: &str, setup: &Setup, cases: &[Case], tool: Option<usize>) -> (Table, Measured) {
+fn table(title: &str, setup: &Setup, cases: &[Case], tool: Option<Side>) -> (Table, Measured) {
     let with = usize::from(tool.is_some());
     let today = today(setup.clone());
     let mut table = Table::new(title, COLUMNS);
@@ -133,7 +129,7 @@ fn chart(cases: &[Case], measured: &Measured) -> Chart {
 }
 
 /// Times of the tests of one side, without and with the tool, and what follows from them.
-fn summary(part: &str, setup: &Setup, cases: &[Case], side: usize, name: &str) -> Measured {
+fn summary(part: &str, setup: &Setup, cases: &[Case], side: Side, name: &str) -> Measured {
     let (without, measured) = table("Without the tool", setup, cases, None);
     let (with, more) = table(name, setup, cases, Some(side));
     let chart = chart(cases, &more);
@@ -157,8 +153,8 @@ pub(super) fn table4(lab: &Lab<'_>) -> Result<Measured, Failure> {
     };
     let [without, with] = [None, Some(CLIENT)].map(|tool| run(&setup, [0, 0], tool));
     let copies = with.attempts.iter().map(|it| Some(f64::from(it.copies)));
-    let until = |truth: &Truth| {
-        let first = truth.attempts.first().and_then(|it| it.until_request);
+    let until = |trace: &Trace| {
+        let first = trace.attempts.first().and_then(|it| it.until_request);
         first.map_or(f64::NAN, Nanos::as_secs_f64)
     };
     let lost = time(&setup, &CLIENT_SIDE[0], None).value;
@@ -179,10 +175,10 @@ pub(super) fn server(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let with = run(&setup, case.script, Some(SERVER));
     let copies = with.attempts.iter().map(|it| Some(f64::from(it.copies)));
     let with = Listing(with.listed);
-    let syn = |number| without.time(Place::Client, PacketKind::Syn, number);
-    let synack = |number| with.time(Place::Server, PacketKind::SynAck, number);
+    let syn = |number| without.time(Place::Client, Kind::Syn, number);
+    let synack = |number| with.time(Place::Server, Kind::SynAck, number);
     // SYN/ACKs that the server's timer sent: no SYN has just arrived.
-    let own = without.alone(Place::Server, PacketKind::SynAck, PacketKind::Syn);
+    let own = without.alone(Place::Server, Kind::SynAck, Kind::Syn);
     Ok(measured
         .table(without.table("3 SYN/ACKs lost, without the tool"))
         .table(with.table("3 SYN/ACKs lost, with the tool on the server"))
@@ -205,20 +201,20 @@ impl Listing {
     }
 
     /// Time of packet `number` of a kind since the first SYN, seconds.
-    fn time(&self, place: Place, kind: PacketKind, number: usize) -> Estimate {
+    fn time(&self, place: Place, kind: Kind, number: usize) -> Estimate {
         let found = self.at(place).filter(|it| it.kind == kind).nth(number);
         found.map_or_else(Estimate::default, |it| Estimate::exact(it.at.as_secs_f64()))
     }
 
     /// Time from the first packet at a place to packet `number` of a kind, milliseconds.
-    fn since_first(&self, place: Place, kind: PacketKind, number: usize) -> Estimate {
+    fn since_first(&self, place: Place, kind: Kind, number: usize) -> Estimate {
         let first = self.at(place).next().map_or(f64::NAN, |it| it.at.as_secs_f64());
         let time = self.time(place, kind, number).value.unwrap_or(f64::NAN);
         Estimate::exact(1e3 * (time - first))
     }
 
     /// Time of the first repeated packet of a kind, seconds, that does not follow a packet of the kind `cause` at once.
-    fn alone(&self, place: Place, kind: PacketKind, cause: PacketKind) -> Estimate {
+    fn alone(&self, place: Place, kind: Kind, cause: Kind) -> Estimate {
         let here: Vec<&Listed> = self.at(place).collect();
         let answers = |it: &Listed| {
             let mut causes = here.iter().filter(|other| other.kind == cause);
@@ -230,7 +226,7 @@ impl Listing {
     }
 
     /// Number of packets of a kind.
-    fn number(&self, place: Place, kind: PacketKind) -> Estimate {
+    fn number(&self, place: Place, kind: Kind) -> Estimate {
         Estimate::exact(self.at(place).filter(|it| it.kind == kind).count() as f64)
     }
 
@@ -244,14 +240,14 @@ impl Listing {
                 [
                     Cell::text(link),
                     Cell::number((it.at - first).as_secs_f64(), 6),
-                    Cell::text(["client", "server"][it.from]),
+                    Cell::text(["client", "server"][it.from.index()]),
                     Cell::text(match it.kind {
-                        PacketKind::Syn => "SYN",
-                        PacketKind::SynAck => "SYN/ACK",
-                        PacketKind::Data if it.from == CLIENT => "request",
-                        PacketKind::Data => "answer",
-                        PacketKind::Fin => "FIN",
-                        PacketKind::Ack => "ACK",
+                        Kind::Syn => "SYN",
+                        Kind::SynAck => "SYN/ACK",
+                        Kind::Data if it.from == CLIENT => "request",
+                        Kind::Data => "answer",
+                        Kind::Fin => "FIN",
+                        Kind::Ack => "ACK",
                     }),
                 ]
             })
@@ -261,19 +257,19 @@ impl Listing {
 }
 
 /// The packets of the test with one lost SYN: Tables 2 and 3.
-fn listing(lab: &Lab<'_>, tool: Option<usize>, title: &str) -> Measured {
+fn listing(lab: &Lab<'_>, tool: Option<Side>, title: &str) -> Measured {
     let listing = Listing(run(&set_up(lab), CLIENT_SIDE[0].script, tool).listed);
     let client = |kind, number| listing.time(Place::Client, kind, number);
     let server = |kind, number| listing.since_first(Place::Server, kind, number);
     Measured::new()
         .table(listing.table(title))
-        .claim("client-second-syn", client(PacketKind::Syn, 1))
-        .claim("client-ack", client(PacketKind::Ack, 0))
-        .claim("client-answer", client(PacketKind::Data, 1))
-        .claim("server-syns", listing.number(Place::Server, PacketKind::Syn))
-        .claim("server-synack", server(PacketKind::SynAck, 0))
-        .claim("server-ack", server(PacketKind::Ack, 0))
-        .claim("server-request", server(PacketKind::Data, 0))
+        .claim("client-second-syn", client(Kind::Syn, 1))
+        .claim("client-ack", client(Kind::Ack, 0))
+        .claim("client-answer", client(Kind::Data, 1))
+        .claim("server-syns", listing.number(Place::Server, Kind::Syn))
+        .claim("server-synack", server(Kind::SynAck, 0))
+        .claim("server-ack", server(Kind::Ack, 0))
+        .claim("server-request", server(Kind::Data, 0))
 }
 
 /// Table 2.

@@ -1,13 +1,16 @@
 //! Section 4: a lower initial RTO, sending every SYN twice, learning the delay, and where a tool should run.
 
 use super::hosts::{GROUPS, hosts};
-use super::network::{CLIENT, Faults, Loss, Plan, SERVER, generate, generate_with_tool};
+use super::optimizer::SINGLE;
 use super::short::{Summary, compare};
+use crate::captures::{Tool, generate_with};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, Plan};
+use gentle_captures::{CLIENT, Loss, SERVER, Side};
 use gentle_rexmit::{Config, Selection, Timing};
 use gentle_units::Nanos;
 use std::sync::Arc;
@@ -23,43 +26,29 @@ const TWICE: Nanos = Nanos::from_millis(20);
 /// A round-trip time of extreme delay, milliseconds: longer than a SYN of 100 ms is repeated.
 const EXTREME: u64 = 10_000;
 
-/// A tool: the side on which it runs, and its configuration.
-type Tool = Option<(usize, Config)>;
-
 /// A configuration for the hosts of one side.
-fn config(side: usize, timing: Timing, copies: u32, duplicate: Option<Nanos>) -> Tool {
+fn config(side: Side, timing: Timing, copies: u32, duplicate: Option<Nanos>) -> Option<Tool> {
     let selection = Selection { client: side == CLIENT, server: side == SERVER, ..Selection::default() };
     let config = Config { timing, copies, duplicate, stack_rto: Nanos::from_secs(3), ..Config::new(selection) };
     Some((side, config))
 }
 
-fn one(setup: &Setup, faults: Faults, tool: &Tool, seed: u64) -> Summary {
-    let plan = Plan {
-        scenario: &setup.scenario,
-        faults: Faults { groups: GROUPS, ..faults },
-        observers: &[],
-        until: None,
-        seed,
-    };
-    Summary::of(match tool {
-        None => generate(&plan),
-        Some((side, config)) => generate_with_tool(&plan, *side, config),
+/// Traces with a tool and all seeds.
+fn traces(lab: &Lab<'_>, setup: &Setup, loss: Loss, tool: &Option<Tool>) -> Result<Vec<Arc<Summary>>, Failure> {
+    let faults = Faults { loss: [loss; 2], groups: GROUPS, ..Faults::default() };
+    lab.map(&(setup, "remedy", loss, tool), lab.seeds(8, 4), |&seed| {
+        let plan = Plan { faults, ..Plan::new(&setup.scenario, seed) };
+        Ok(Summary::of(generate_with(&plan, tool)))
     })
 }
 
-/// Traces with a tool and all seeds.
-fn traces(lab: &Lab<'_>, setup: &Setup, loss: Loss, tool: &Tool) -> Result<Vec<Arc<Summary>>, Failure> {
-    let faults = Faults { loss: [loss; 2], ..Faults::default() };
-    lab.map(&(setup, "remedy", loss, tool), lab.seeds(8, 4), |&seed| Ok(one(setup, faults, tool, seed)))
-}
-
 /// One connection without loss over a path with this round-trip time.
-fn single(setup: &Setup, rtt_ms: u64, initial_rto: &str, tool: &Tool) -> Summary {
+fn single(setup: &Setup, rtt_ms: u64, initial_rto: &str, tool: &Option<Tool>) -> Summary {
     let mut setup = setup.clone();
     super::delay(&mut setup, rtt_ms);
     setup.set_knob("initial_rto", initial_rto);
-    let faults = Faults { single: true, ..Faults::default() };
-    one(&setup, faults, tool, 1)
+    let plan = Plan { single: Some(SINGLE), ..Plan::new(&setup.scenario, 1) };
+    Summary::of(generate_with(&plan, tool))
 }
 
 /// Losses of SYNs and SYN/ACKs on the ways of an access line on which clients send requests.

@@ -1,12 +1,13 @@
 //! Sections 1 and 2: what a lost SYN or SYN/ACK costs a short connection, and what would avoid it.
 
 use super::hosts::{GROUPS, hosts};
-use super::network::{Attempt, Faults, Loss, Plan, Trace, generate};
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::Loss;
+use gentle_captures::scenario::{Attempt, Faults, Plan, Trace, generate};
 use gentle_units::Nanos;
 use std::sync::Arc;
 
@@ -64,11 +65,11 @@ fn waited(attempt: &Attempt) -> bool {
 
 impl Summary {
     pub(super) fn of(mut trace: Trace) -> Summary {
-        let attempts = &mut trace.truth.attempts;
+        let attempts = &mut trace.attempts;
         attempts.sort_by_key(|it| it.serial);
         let attempts = &*attempts;
         let number = |test: fn(&Attempt) -> bool| attempts.iter().filter(|it| test(it)).count() as f64;
-        let lost = |it: &&Attempt| it.lost != [0, 0];
+        let lost = |it: &&Attempt| it.opening.lost != [0, 0];
         let pages = attempts.chunks_exact(PAGE);
         let sum = |of: fn(&Attempt) -> u32| attempts.iter().map(|it| f64::from(of(it))).sum();
         Summary {
@@ -81,10 +82,10 @@ impl Summary {
             pages: pages.len() as f64,
             pages_waited: pages.filter(|page| page.iter().any(waited)).count() as f64,
             timeouts: number(|it| it.timeouts > 0),
-            packets: trace.truth.packets.iter().map(|way| way.sent as f64).sum(),
-            bytes: trace.truth.packets.iter().map(|way| way.bytes as f64).sum(),
-            syns: sum(|it| it.sent[0]),
-            several: number(|it| it.sent[0] > 1),
+            packets: trace.packets.iter().map(|way| way.sent as f64).sum(),
+            bytes: trace.packets.iter().map(|way| way.bytes as f64).sum(),
+            syns: sum(|it| it.opening.sent[0]),
+            several: number(|it| it.opening.sent[0] > 1),
             copies: sum(|it| it.copies),
         }
     }
@@ -92,14 +93,10 @@ impl Summary {
 
 /// Traces of one kind with all seeds.
 fn traces(lab: &Lab<'_>, setup: &Setup, name: &str, loss: Loss, spared: f64) -> Result<Vec<Arc<Summary>>, Failure> {
+    let faults = Faults { loss: [loss; 2], spared, groups: GROUPS, ..Faults::default() };
     lab.map(&(setup, name), lab.seeds(8, 4), |&seed| {
-        Ok(Summary::of(generate(&Plan {
-            scenario: &setup.scenario,
-            faults: Faults { loss: [loss; 2], spared, groups: GROUPS, ..Faults::default() },
-            observers: &[],
-            until: None,
-            seed,
-        })))
+        let plan = Plan { faults, ..Plan::new(&setup.scenario, seed) };
+        Ok(Summary::of(generate(&plan, None)))
     })
 }
 

@@ -1,13 +1,15 @@
 //! Losses inferred from duplicate SYNs and SYN/ACKs at each capture point, tested on generated captures: bias and
 //! coverage.
 
-use super::network::{Completed, Faults, Loss, Observer, Place, Plan, analyze, generate};
-use super::proportion::wilson;
+use crate::captures::analyze;
 use crate::estimate::Estimate;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
+use crate::proportion::wilson;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, Observer, Plan, generate};
+use gentle_captures::{Loss, Opening, Place};
 use gentle_trace::{Options, VantagePoint};
 
 /// Loss of every packet.
@@ -25,7 +27,7 @@ struct Reading {
     duplicate: Duplicate,
     /// The loss that the observer infers from the duplicate.
     means: &'static str,
-    truth: fn(&Completed) -> u64,
+    truth: fn(&Opening) -> bool,
     /// Probability of the loss.
     expected: f64,
 }
@@ -48,6 +50,22 @@ impl Duplicate {
     }
 }
 
+fn syn_or_synack(opening: &Opening) -> bool {
+    opening.lost != [0; 2]
+}
+
+fn synack(opening: &Opening) -> bool {
+    opening.lost[1] > 0
+}
+
+fn ack(opening: &Opening) -> bool {
+    opening.ack_lost == Some(true)
+}
+
+fn synack_or_ack(opening: &Opening) -> bool {
+    synack(opening) || ack(opening)
+}
+
 /// Probability that one of two independent losses happens.
 const EITHER: f64 = 1.0 - (1.0 - LOSS) * (1.0 - LOSS);
 
@@ -57,7 +75,7 @@ const READINGS: [Reading; 9] = [
         observer: 0,
         duplicate: Duplicate::Syn,
         means: "SYN or SYN/ACK lost",
-        truth: |it| it.syn_or_synack,
+        truth: syn_or_synack,
         expected: EITHER,
     },
     Reading {
@@ -65,7 +83,7 @@ const READINGS: [Reading; 9] = [
         observer: 0,
         duplicate: Duplicate::SynAck,
         means: "ACK lost",
-        truth: |it| it.ack,
+        truth: ack,
         expected: LOSS,
     },
     Reading {
@@ -73,7 +91,7 @@ const READINGS: [Reading; 9] = [
         observer: 0,
         duplicate: Duplicate::Inferred,
         means: "SYN or SYN/ACK lost",
-        truth: |it| it.syn_or_synack,
+        truth: syn_or_synack,
         expected: EITHER,
     },
     Reading {
@@ -81,7 +99,7 @@ const READINGS: [Reading; 9] = [
         observer: 1,
         duplicate: Duplicate::Syn,
         means: "SYN or SYN/ACK lost",
-        truth: |it| it.syn_or_synack,
+        truth: syn_or_synack,
         expected: EITHER,
     },
     Reading {
@@ -89,7 +107,7 @@ const READINGS: [Reading; 9] = [
         observer: 1,
         duplicate: Duplicate::SynAck,
         means: "SYN/ACK or ACK lost",
-        truth: |it| it.synack_or_ack,
+        truth: synack_or_ack,
         expected: EITHER,
     },
     Reading {
@@ -97,7 +115,7 @@ const READINGS: [Reading; 9] = [
         observer: 1,
         duplicate: Duplicate::Inferred,
         means: "SYN or SYN/ACK lost",
-        truth: |it| it.syn_or_synack,
+        truth: syn_or_synack,
         expected: EITHER,
     },
     Reading {
@@ -105,7 +123,7 @@ const READINGS: [Reading; 9] = [
         observer: 2,
         duplicate: Duplicate::Syn,
         means: "SYN/ACK lost",
-        truth: |it| it.synack,
+        truth: synack,
         expected: LOSS,
     },
     Reading {
@@ -113,7 +131,7 @@ const READINGS: [Reading; 9] = [
         observer: 2,
         duplicate: Duplicate::SynAck,
         means: "SYN/ACK or ACK lost",
-        truth: |it| it.synack_or_ack,
+        truth: synack_or_ack,
         expected: EITHER,
     },
     Reading {
@@ -121,7 +139,7 @@ const READINGS: [Reading; 9] = [
         observer: 2,
         duplicate: Duplicate::Inferred,
         means: "SYN or SYN/ACK lost",
-        truth: |it| it.syn_or_synack,
+        truth: syn_or_synack,
         expected: EITHER,
     },
 ];
@@ -146,7 +164,8 @@ impl Found {
 }
 
 struct Seed {
-    truth: Completed,
+    /// Completed attempts.
+    completed: Vec<Opening>,
     found: [Found; OBSERVERS.len()],
 }
 
@@ -157,7 +176,8 @@ impl Seed {
     }
 
     fn truth(&self, reading: &Reading) -> f64 {
-        (reading.truth)(&self.truth) as f64 / self.truth.all as f64
+        let lost = self.completed.iter().filter(|it| (reading.truth)(it));
+        lost.count() as f64 / self.completed.len() as f64
     }
 
     fn covers(&self, reading: &Reading) -> bool {
@@ -169,13 +189,11 @@ impl Seed {
 
 fn generated(setup: &Setup, seed: u64) -> Seed {
     let plan = Plan {
-        scenario: &setup.scenario,
         faults: Faults { loss: [Loss::new(LOSS, LOSS); 2], ..Faults::default() },
         observers: &OBSERVERS,
-        until: None,
-        seed,
+        ..Plan::new(&setup.scenario, seed)
     };
-    let trace = generate(&plan);
+    let trace = generate(&plan, None);
     let mut found = [Found::default(); OBSERVERS.len()];
     for (found, (capture, observer)) in found.iter_mut().zip(trace.captures.into_iter().zip(OBSERVERS)) {
         let options = Options {
@@ -195,7 +213,8 @@ fn generated(setup: &Setup, seed: u64) -> Seed {
             }
         });
     }
-    Seed { truth: trace.truth.completed, found }
+    let completed = trace.attempts.iter().filter(|it| it.until_request.is_some());
+    Seed { completed: completed.map(|it| it.opening).collect(), found }
 }
 
 /// Losses inferred from duplicates, by capture point.

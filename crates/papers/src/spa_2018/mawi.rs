@@ -1,12 +1,14 @@
 //! The table of the MAWI captures, of both directions, from section III; see [`traces`](super::traces).
 
 use super::traces::{Delays, LONGEST, Quantities};
+use crate::captures::analyze;
 use crate::estimate::Estimate;
-use crate::handshake_2009::network::{Faults, LEFT, Loss, Observer, Packets, Place, Plan, analyze, generate};
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, LEFT, Observer, Packets, Plan, generate};
+use gentle_captures::{Loss, Place};
 use gentle_trace::Options;
 use gentle_trace::results::Filter;
 use gentle_units::Nanos;
@@ -155,7 +157,6 @@ fn of_filter(filter: &Filter) -> [[f64; 6]; 2] {
 
 fn both_ways(setup: &Setup, seed: u64) -> Filtered {
     let plan = Plan {
-        scenario: &setup.scenario,
         faults: Faults {
             loss: MAWI_LOSS.map(|loss| Loss::new(loss, loss)),
             unanswered: MAWI_UNANSWERED,
@@ -163,10 +164,9 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
             ..Faults::default()
         },
         observers: &[Observer::at(Place::Middle)],
-        until: None,
-        seed,
+        ..Plan::new(&setup.scenario, seed)
     };
-    let mut generated = generate(&plan);
+    let mut generated = generate(&plan, None);
     let options = Options { local: vec![LEFT.parse().expect("a prefix")], ..Options::default() };
     let mut addresses: HashMap<Address, (u64, u64)> = HashMap::new();
     let mut with_syn_loss = [Delays::default(); 2];
@@ -247,7 +247,7 @@ fn both_ways(setup: &Setup, seed: u64) -> Filtered {
         connections: number_of,
         removed,
         together,
-        truth: generated.truth.packets,
+        truth: generated.packets,
         by_limit,
         by_threshold: THRESHOLDS.map(number),
     }

@@ -3,14 +3,16 @@
 //! The captures are not at hand, and what was lost in them is not known. The quantities are measured in generated
 //! captures with the published rates of loss instead, of which the truth is known. Those of CAIDA have one direction each.
 
+use crate::captures::analyze;
 use crate::chart::{Axis, Chart};
 use crate::estimate::Estimate;
-use crate::handshake_2009::network::{Faults, Loss, Observer, Packets, Place, Plan, analyze, generate};
-use crate::handshake_2009::proportion::wilson;
 use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
+use crate::proportion::wilson;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use gentle_captures::scenario::{Faults, Observer, Packets, Plan, generate};
+use gentle_captures::{Loss, Place};
 use gentle_experiment::{Direction, TcpChanges};
 use gentle_trace::Options;
 use gentle_trace::row::{Outcome, Row};
@@ -160,18 +162,17 @@ const ONE_WAY: [Observer; 2] = [
 fn one_way(setup: &Setup, trace: usize, factor: f64, seed: u64) -> [Capture; 2] {
     let loss = LOSSES[trace].map(|loss| Loss::new(loss * factor, loss));
     let plan = Plan {
-        scenario: &setup.scenario,
         faults: Faults { loss, unanswered: [UNANSWERED; 2], ..Faults::default() },
         observers: &ONE_WAY,
         until: Some(LENGTH),
-        seed: seed * LOSSES.len() as u64 + trace as u64,
+        ..Plan::new(&setup.scenario, seed * LOSSES.len() as u64 + trace as u64)
     };
-    let generated = generate(&plan);
+    let generated = generate(&plan, None);
     let options = Options { rate: Some(setup.scenario.link(Direction::Down).rate), ..Options::default() };
     let mut captures = [Capture::default(); 2];
     for (way, bytes) in generated.captures.into_iter().enumerate() {
         let capture = &mut captures[way];
-        capture.truth = generated.truth.packets[way];
+        capture.truth = generated.packets[way];
         let analysis = analyze(bytes, &options, &mut |row| capture.add(row));
         // Connections of either end of the link are in the capture: the analysis has two directions.
         let parts = analysis.directions.iter();

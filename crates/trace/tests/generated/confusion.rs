@@ -1,9 +1,8 @@
 //! Confusion matrix of inferred and true outcomes, on generated captures: the tables in `docs/analyze.md`.
 
-use clap::Parser;
 use gentle_capture::CaptureReader;
-use gentle_testkit::event_loop::Side;
-use gentle_testkit::generate::{Answer, CLIENT, Capture, Connection, Generator, Options as Generate, SERVER};
+use gentle_captures::random::{Connection, generate_with};
+use gentle_captures::{Answer, Host};
 use gentle_trace::row::{Outcome, Row};
 use gentle_trace::{Control, Options};
 use std::collections::HashMap;
@@ -54,16 +53,17 @@ impl Class {
 
     fn of_truth(connection: &Connection) -> Class {
         let opening = connection.opening;
-        let plan = &connection.plan;
-        match plan.answer {
-            _ if plan.swallowed.is_some() => Class::Blackholed,
+        let course = &connection.course;
+        let lost = opening.lost != [0; 2];
+        match course.answer {
+            _ if course.swallowed.is_some() => Class::Blackholed,
             Answer::None => Class::Blackholed,
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
-            Answer::Accept if plan.one_sided => Class::OneSided,
+            Answer::Accept if course.one_sided => Class::OneSided,
             // A spurious retransmission may be lost, too, without effect.
-            Answer::Accept if opening.again && (plan.late.is_some() || !opening.lost) => Class::Late,
-            Answer::Accept if opening.lost => Class::Lost,
+            Answer::Accept if opening.again && (course.late.is_some() || !lost) => Class::Late,
+            Answer::Accept if lost => Class::Lost,
             Answer::Accept if opening.copied => Class::Copied,
             Answer::Accept => Class::Clean,
         }
@@ -126,11 +126,7 @@ impl Table {
 fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("capture");
-    let output = path.to_str().expect("it is UTF-8");
-    let options = Generate::parse_from([
-        "generate",
-        "--output",
-        output,
+    let options = [
         "--vantage",
         vantage,
         "--no-timestamps",
@@ -164,27 +160,21 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         "0.04",
         "--capture-duplicates",
         "0.02",
-    ]);
+    ];
     let mut truth = HashMap::new();
     let mut over = |connection: &Connection| {
-        if connection.has_captured_syn() {
-            let end = |side: Side| {
-                let host = &connection.peers[side.index()].host;
-                SocketAddr::new(host.address, host.port)
-            };
-            let before = truth.insert((end(CLIENT), end(SERVER)), Class::of_truth(connection));
+        if connection.notes.has_syn() {
+            let before = truth.insert(connection.hosts().map(Host::socket), Class::of_truth(connection));
             assert_eq!(before, None, "no port is used twice");
         }
     };
-    let mut file = Capture::create(&options.output, options.format, options.snaplen).expect("it can be written");
-    Generator::new(&options, &mut file, &mut over).and_then(Generator::run).expect("it can be written");
-    file.finish().expect("it can be written");
+    generate_with(&path, &options, &mut over).expect("it can be written");
 
     let reader = CaptureReader::open(&path).expect("it is a capture");
     let mut table = Table::default();
     let mut judge = |row: &Row| {
         let end = |address, port| SocketAddr::new(IpAddr::from(address), port);
-        let ends = (end(row.client, row.client_port), end(row.server, row.server_port));
+        let ends = [end(row.client, row.client_port), end(row.server, row.server_port)];
         if row.syn_seen {
             let class = truth.remove(&ends).expect("the generator knows it");
             table.0[class as usize][Class::judged(row) as usize] += 1;

@@ -2,9 +2,8 @@
 
 mod confusion;
 
-use clap::Parser;
 use gentle_capture::CaptureReader;
-use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
+use gentle_captures::random::{Truth, generate_with};
 use gentle_trace::results::Analysis;
 use gentle_trace::{Control, Options};
 use std::path::Path;
@@ -19,13 +18,7 @@ fn analyze(path: &Path) -> Analysis {
 fn generate(args: &[&str]) -> (Truth, Analysis) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let path = folder.path().join("capture");
-    let output = path.to_str().expect("it is UTF-8");
-    let options = generate::Options::parse_from([&["generate", "--output", output], args].concat());
-    let mut file = Capture::create(&options.output, options.format, options.snaplen).expect("it can be written");
-    let mut over = |_: &Connection| ();
-    let generator = Generator::new(&options, &mut file, &mut over).expect("the options are valid");
-    let truth = generator.run().expect("it can be written");
-    file.finish().expect("it can be written");
+    let truth = generate_with(&path, args, &mut |_| ()).expect("the options are valid, and it can be written");
     (truth, analyze(&path))
 }
 

@@ -1,8 +1,7 @@
 //! Generated captures at different times.
 
-use clap::Parser;
 use gentle_capture::{CaptureReader, PcapWriter, RawPacket, Resolution};
-use gentle_testkit::generate::{self, Capture, Connection, Generator, Truth};
+use gentle_captures::random::{Truth, generate_with};
 use gentle_units::Nanos;
 use gentle_wire::LinkType;
 use std::fs::{self, File};
@@ -12,13 +11,7 @@ use std::path::Path;
 /// Generates a capture with the command line `args` at `path`, whose packets are `later` than the generator's.
 pub(crate) fn generate(path: &Path, args: &[&str], later: Nanos) -> Truth {
     let raw = path.with_extension("raw");
-    let output = raw.to_str().unwrap();
-    let options = generate::Options::parse_from([&["generate", "--output", output], args].concat());
-    let mut file = Capture::create(&raw, options.format, options.snaplen).unwrap();
-    let mut over = |_: &Connection| ();
-    let generator = Generator::new(&options, &mut file, &mut over).unwrap();
-    let truth = generator.run().unwrap();
-    file.finish().unwrap();
+    let truth = generate_with(&raw, args, &mut |_| ()).unwrap();
     copy(&raw, path, |packet| RawPacket { time: packet.time + later, ..packet });
     fs::remove_file(raw).unwrap();
     truth

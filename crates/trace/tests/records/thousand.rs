@@ -2,7 +2,7 @@
 
 use crate::captures::generate;
 use crate::{json, merged, one_pass, record};
-use gentle_testkit::generate::Truth;
+use gentle_captures::random::Truth;
 use gentle_trace::Options;
 use gentle_trace::record::Record;
 use gentle_units::Nanos;

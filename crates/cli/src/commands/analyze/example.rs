@@ -1,6 +1,6 @@
 //! The capture of `gentle analyze --example`.
 //!
-//! The generator of the tests made it (`gentle_testkit::generate`), so its losses are known. A test makes it again.
+//! `gentle-captures` made it, so its losses are known. A test makes it again.
 
 use crate::output::OutputFile;
 use anyhow::Context;

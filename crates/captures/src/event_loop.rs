@@ -1,5 +1,4 @@
-//! Event loop of TCP connections over a [`Network`] that its user describes, on the simulator's event queue. The
-//! capture generator and the tests of `gentle-tcp` run on it.
+//! Event loop of TCP connections over a [`Network`] that its user describes, on the simulator's event queue.
 
 use gentle_sim::{EventQueue, Slab};
 use gentle_tcp::{Endpoint, Segment};
@@ -39,8 +38,8 @@ pub trait Network {
     /// A failure that ends the loop.
     type Error;
 
-    /// Whether packets come before timers that are due at the same time.
-    const PACKETS_FIRST: bool = false;
+    /// Whether packets come before timers that are due at the same time, as in the simulator.
+    const PACKETS_FIRST: bool;
 
     /// End point of one side, while it has one.
     fn endpoint(connection: &mut Self::Connection, side: Side) -> Option<&mut Endpoint>;
@@ -51,13 +50,16 @@ pub trait Network {
     }
 
     /// Side `from` sends a segment: plans the packets, if any, that it becomes.
+    ///
+    /// # Errors
+    /// The network's own; the loop passes them on.
     fn send(
         &mut self,
         connection: &mut Self::Connection,
         from: Side,
         segment: Segment,
         schedule: &mut Schedule<'_, Self::Packet>,
-    );
+    ) -> Result<(), Self::Error>;
 
     /// A packet gets to where and when it was planned to be. If it makes a side act, the segments of that side go into
     /// `out` and the side is returned.
@@ -181,29 +183,44 @@ impl<N: Network> EventLoop<N> {
 
     /// Opens a connection at the current time and returns its place. The first segments of its initiator go into the
     /// buffer that `connect` gets.
-    pub fn open(&mut self, connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection) -> u32 {
+    ///
+    /// # Errors
+    /// The error of [`Network::send`].
+    pub fn open(
+        &mut self,
+        connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection,
+    ) -> Result<u32, N::Error> {
         let connection = connect(&mut self.network, self.now, &mut self.out);
         let place = self.connections.insert(Entry { connection, planned: [Instant::NEVER; 2] });
-        self.follow(place, Side::Initiator);
-        place
+        self.follow(place, Side::Initiator)?;
+        Ok(place)
     }
 
     /// Lets one side of the connection at `place` act; its segments go into the buffer that `action` gets.
-    pub fn act(&mut self, place: u32, side: Side, action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>)) {
+    ///
+    /// # Errors
+    /// The error of [`Network::send`].
+    pub fn act(
+        &mut self,
+        place: u32,
+        side: Side,
+        action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>),
+    ) -> Result<(), N::Error> {
         if let Some(entry) = self.connections.get_mut(place) {
             action(&mut entry.connection, self.now, &mut self.out);
-            self.follow(place, side);
+            self.follow(place, side)?;
         }
+        Ok(())
     }
 
     /// Processes the next event, if it is not later than `until`; returns whether there was one.
     ///
     /// # Errors
-    /// The error of [`Network::arrive`].
+    /// The error of [`Network::send`] or [`Network::arrive`].
     pub fn step(&mut self, until: Instant) -> Result<bool, N::Error> {
         match self.next_event(until) {
             Some(Event::Packet(place, packet)) => self.arrive(place, packet)?,
-            Some(Event::Timer(place, side)) => self.timer(place, side),
+            Some(Event::Timer(place, side)) => self.timer(place, side)?,
             None => return Ok(false),
         }
         Ok(true)
@@ -249,38 +266,38 @@ impl<N: Network> EventLoop<N> {
         let mut schedule = Schedule { now: self.now, place, events: &mut self.events };
         let network = &mut self.network;
         match network.arrive(connection, packet, &mut schedule, &mut self.out)? {
-            Some(side) => self.follow(place, side),
+            Some(side) => self.follow(place, side)?,
             None => self.conclude(place),
         }
         Ok(())
     }
 
-    fn timer(&mut self, place: u32, side: Side) {
+    fn timer(&mut self, place: u32, side: Side) -> Result<(), N::Error> {
         let Some(entry) = self.connections.get_mut(place) else {
-            return;
+            return Ok(());
         };
         let planned = &mut entry.planned[side.index()];
         if *planned > self.now {
             // Planned for an earlier connection in this place, or superseded by an earlier event.
-            return;
+            return Ok(());
         }
         *planned = Instant::NEVER;
         if let Some(end) = N::endpoint(&mut entry.connection, side) {
             end.on_timer(self.now, &mut self.out);
             assert!(end.next_timer().is_none_or(|next| next > self.now), "the timer does not move on");
         }
-        self.follow(place, side);
+        self.follow(place, side)
     }
 
     /// Sends the segments in `out`, all from one side, and plans its timer.
-    fn follow(&mut self, place: u32, side: Side) {
+    fn follow(&mut self, place: u32, side: Side) -> Result<(), N::Error> {
         let Some(entry) = self.connections.get_mut(place) else {
-            return;
+            return Ok(());
         };
         let connection = &mut entry.connection;
         let mut schedule = Schedule { now: self.now, place, events: &mut self.events };
         for segment in self.out.drain(..) {
-            self.network.send(connection, side, segment, &mut schedule);
+            self.network.send(connection, side, segment, &mut schedule)?;
         }
         let planned = &mut entry.planned[side.index()];
         let due = N::endpoint(connection, side).and_then(|end| end.next_timer());
@@ -291,6 +308,7 @@ impl<N: Network> EventLoop<N> {
             self.events.plan(at, Event::Timer(place, side));
         }
         self.conclude(place);
+        Ok(())
     }
 
     /// Removes a connection if it is over.

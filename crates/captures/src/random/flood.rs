@@ -1,14 +1,15 @@
 //! SYN flood: SYNs of distinct attempts, without any answer.
 
-use super::file::Capture;
-use super::frame;
 use super::options::Options;
-use super::path::Host;
+use crate::connection::{CLIENT, Host};
+use crate::frame;
+use crate::network::Packet;
 use anyhow::{Result, ensure};
 use gentle_tcp::{Flags, Options as TcpOptions, Segment, Seq};
 use gentle_units::{Instant, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 
 // Offsets of the fields that vary, in Ethernet, IPv4 and TCP headers.
@@ -19,14 +20,16 @@ const SEQ: usize = 38;
 
 const GAP: Nanos = Nanos::from_micros(1);
 
-/// Writes `count` SYNs to one server, from random addresses and ports; only the first has correct checksums.
+/// Writes `count` SYNs to one server, from random addresses and ports, into the file that the options ask for; only the
+/// first has correct checksums.
 ///
 /// One frame is built and then changed in place, so that the generator is faster than what it is piped into.
 ///
 /// # Errors
 /// If `count` is more than 2^32, or the file cannot be written.
-pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
+pub fn generate_flood(count: u64, options: &Options) -> Result<()> {
     ensure!(count <= 1 << 32, "there are only 2^32 sequence numbers to tell SYNs apart by");
+    let mut capture = super::create(options)?;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let host = |address: [u8; 4], port| Host {
         address: IpAddr::V4(Ipv4Addr::from(address)),
@@ -42,7 +45,8 @@ pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
     syn.options |= TcpOptions::SACK_PERMITTED;
     syn.window = 64_240;
     let mut bytes = Vec::new();
-    let whole = frame::write(&syn, 0, &hosts, false, None, file.snaplen, &mut bytes);
+    let snaplen = options.snaplen as usize;
+    let whole = frame::write(&Packet::new(CLIENT, syn, 0), hosts.each_ref(), None, snaplen, &mut bytes);
     for number in 0..count {
         let [random, ports] = [rng.random::<u32>(), rng.random::<u32>()];
         bytes[IP_ID..][..2].copy_from_slice(&(ports as u16).to_be_bytes());
@@ -51,7 +55,8 @@ pub fn write(count: u64, options: &Options, file: &mut Capture) -> Result<()> {
         // Multiplication by an odd factor keeps the numbers distinct.
         let seq = (number as u32).wrapping_mul(0x9e37_79b1);
         bytes[SEQ..][..4].copy_from_slice(&seq.to_be_bytes());
-        file.write(Instant(number * GAP.0), whole, &bytes)?;
+        capture.frame(Instant(number * GAP.0), whole, &bytes)?;
     }
+    capture.into_inner().flush()?;
     Ok(())
 }

@@ -15,7 +15,7 @@ const SHAPE: f64 = 1.2;
 /// Largest size, as a multiple of the smallest.
 const LARGEST: f64 = 1e5;
 
-/// Packets per connection beside data and their acknowledgements: handshake, request, close. Measured on the generator's
+/// Packets per connection without data and their acknowledgements: handshake, request, close. Measured on the generator's
 /// own output.
 const OVERHEAD: f64 = 7.65;
 

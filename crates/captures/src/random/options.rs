@@ -1,30 +1,10 @@
 //! Command-line options.
 
-use clap::{Parser, ValueEnum};
+use crate::file::Format;
+use crate::network::Place;
+use clap::Parser;
 use gentle_units::Nanos;
 use std::path::PathBuf;
-
-/// Format of the capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// pcap, nanoseconds
-    Pcap,
-    /// pcap, microseconds
-    PcapUs,
-    /// pcapng, nanoseconds
-    Pcapng,
-}
-
-/// Vantage point of the capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Vantage {
-    /// At the clients
-    Client,
-    /// Somewhere between, at another place for each connection
-    Middle,
-    /// At the servers
-    Server,
-}
 
 /// Write a synthetic capture of TCP connections that lose packets.
 #[derive(Debug, Parser)]
@@ -103,8 +83,8 @@ pub struct Options {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub no_timestamps: f64,
     /// Vantage point of the capture
-    #[arg(long, value_enum, default_value_t = Vantage::Middle)]
-    pub vantage: Vantage,
+    #[arg(long, value_enum, default_value_t = Place::Middle)]
+    pub vantage: Place,
     /// Share of clients that close with an RST
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
     pub aborted: f64,

@@ -1,12 +1,61 @@
-//! Ground truth of a connection, from its segments that passed the vantage point.
+//! Ground truth about a generated capture, from the segments of its connections that passed the vantage point.
 
-use super::truth::Truth;
 use gentle_tcp::{Flags, Segment, Seq};
+use serde::Serialize;
+
+/// Counts over the frames written, by the definitions of `gentle_trace`; copies made by the capture are in
+/// `duplicate_syn`, `duplicate_synack`, `capture_duplicates` and `packets`, but nowhere else.
+#[derive(Debug, Default, Serialize)]
+pub struct Truth {
+    /// Frames.
+    pub packets: u64,
+    /// Connections opened, whether or not anything of them was captured.
+    pub connections: u64,
+    /// Distinct SYNs.
+    pub attempts: u64,
+    /// Attempts with a completed handshake.
+    pub successes: u64,
+    /// Attempts without a completed handshake.
+    pub failures: u64,
+    /// Failures that an RST answered.
+    pub refused: u64,
+    /// Further SYNs of the same attempts.
+    pub duplicate_syn: u64,
+    /// Further SYN/ACKs of the same attempts.
+    pub duplicate_synack: u64,
+    /// Attempts with a duplicate SYN.
+    pub attempts_with_duplicate_syn: u64,
+    /// Successes with a duplicate SYN.
+    pub successes_with_duplicate_syn: u64,
+    /// Copies made by the capture.
+    pub capture_duplicates: Copies,
+    /// Segments with payload.
+    pub data_segments: u64,
+    /// Data segments of which some bytes were captured before.
+    pub data_retransmitted: u64,
+    /// Retransmissions whose bytes were not captured before, but later bytes or the FIN were.
+    pub data_hole_filling: u64,
+    /// First transmissions whose bytes were not captured before, but later bytes or the FIN were.
+    pub data_reordered: u64,
+    /// Segments with FIN and without payload, captured when a FIN of that side had been captured before.
+    pub fin_retransmitted: u64,
+}
+
+/// Frames captured a second time.
+#[derive(Debug, Default, Serialize)]
+pub struct Copies {
+    /// SYNs.
+    pub syn: u64,
+    /// SYN/ACKs.
+    pub synack: u64,
+    /// All others.
+    pub other: u64,
+}
 
 /// Segments of a connection seen at the vantage point.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) syns: u64,
+pub struct Seen {
+    syns: u64,
     /// Sequence number of the SYN/ACK, once there was one.
     synack: Option<Seq>,
     success: bool,
@@ -26,6 +75,11 @@ struct Coverage {
 }
 
 impl Seen {
+    /// Whether a SYN was captured.
+    pub const fn has_syn(&self) -> bool {
+        self.syns > 0
+    }
+
     /// Counts a segment; `isn` is its sender's initial sequence number, `copy` whether it was captured before.
     pub(crate) fn pass(&mut self, segment: &Segment, from_server: bool, isn: Seq, copy: bool, truth: &mut Truth) {
         let flags = segment.flags;

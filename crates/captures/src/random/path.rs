@@ -1,6 +1,8 @@
-//! Hosts, and the paths between them.
+//! Random hosts, and the paths between them.
 
-use super::options::{Options, Vantage};
+use super::options::Options;
+use crate::connection::{CLIENT, Host, SERVER};
+use crate::network::Place;
 use gentle_units::Nanos;
 use rand::RngExt;
 use rand_distr::{Distribution, LogNormal, Zipf};
@@ -14,37 +16,22 @@ const PORTS: u64 = 28_232;
 /// Service ports; popular ones occur more than once.
 const SERVICES: [u16; 8] = [443, 443, 443, 443, 80, 80, 993, 8080];
 
-/// Delay between a host and a capture point beside it, nanoseconds.
-const BESIDE: u64 = 20_000;
+/// Delay between a host and a capture point next to it, nanoseconds.
+const NEXT_TO: u64 = 20_000;
 
-/// Host at one end of a connection, and its part of the path.
-#[derive(Debug, Clone, Copy)]
-pub struct Host {
-    /// Address.
-    pub address: IpAddr,
-    /// Port.
-    pub port: u16,
-    /// TTL left at the vantage point.
-    pub(crate) ttl: u8,
-    /// Offset of the host's timestamps from the time since the capture began, ms.
-    pub(crate) clock: u32,
-    /// Delay between the host and the vantage point, in each direction.
-    pub(crate) delay: Nanos,
-}
-
-/// Random paths.
-pub(crate) struct Paths {
+/// Popularity of hosts, and lengths of paths.
+pub(super) struct Hosts {
     clients: Zipf<f64>,
     servers: Zipf<f64>,
     ipv6_servers: u64,
     rtt: LogNormal<f64>,
-    vantage: Vantage,
+    vantage: Place,
 }
 
-impl Paths {
-    pub(crate) fn new(options: &Options) -> Paths {
+impl Hosts {
+    pub(super) fn new(options: &Options) -> Hosts {
         let popularity = |hosts: u64| Zipf::new(hosts as f64, 1.0).expect("there is a host");
-        Paths {
+        Hosts {
             clients: popularity(options.clients),
             servers: popularity(options.servers),
             ipv6_servers: (options.ipv6 * 100.0).round() as u64,
@@ -55,16 +42,16 @@ impl Paths {
     }
 
     /// Draws client and server of connection number `serial`.
-    pub(crate) fn draw(&self, serial: u64, rng: &mut Xoshiro256PlusPlus) -> [Host; 2] {
+    pub(super) fn draw(&self, serial: u64, rng: &mut Xoshiro256PlusPlus) -> [Host; 2] {
         let client = self.clients.sample(rng) as u32;
         let server = self.servers.sample(rng) as u32;
         let ipv6 = u64::from(server) * 37 % 100 < self.ipv6_servers;
         let rtt = Nanos::from_secs_f64(self.rtt.sample(rng).clamp(0.001, 1.0));
         let somewhere = (rtt.0 as f64 * rng.random_range(0.05..0.45)) as u64;
         let near = match self.vantage {
-            Vantage::Client => BESIDE,
-            Vantage::Middle => somewhere,
-            Vantage::Server => rtt.0 / 2 - BESIDE,
+            Place::Client => NEXT_TO,
+            Place::Middle => somewhere,
+            Place::Server => rtt.0 / 2 - NEXT_TO,
         };
         let addresses = if ipv6 {
             [(0xc, client), (0x5, server)].map(|(net, host)| {
@@ -83,9 +70,9 @@ impl Paths {
         let ports = [(FIRST_PORT + serial % PORTS) as u16, SERVICES[server as usize % SERVICES.len()]];
         let delays = [Nanos(near), Nanos(rtt.0 / 2 - near)];
         let here = match self.vantage {
-            Vantage::Client => Some(0),
-            Vantage::Middle => None,
-            Vantage::Server => Some(1),
+            Place::Client => Some(CLIENT.index()),
+            Place::Middle => None,
+            Place::Server => Some(SERVER.index()),
         };
         std::array::from_fn(|side| Host {
             address: addresses[side],
