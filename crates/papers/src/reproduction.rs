@@ -228,7 +228,9 @@ impl Context<'_> {
         for id in &selection.assumptions {
             match *id {
                 SEARCH => items.push(self.search()?),
-                id => items.extend(self.sensitivity(id)?),
+                id => {
+                    items.extend(self.sensitivity(id, if selection.all && self.lab.quick() { 1 } else { usize::MAX })?)
+                }
             }
         }
         Ok(())
@@ -334,8 +336,9 @@ impl Context<'_> {
         claims.collect()
     }
 
-    /// The claims that may depend on an assumption, under each value of it. `None`: no claim names it.
-    fn sensitivity(&mut self, id: &str) -> Result<Option<Item>, Failure> {
+    /// The claims that may depend on an assumption, under each value of it, at most `most` besides the assumed one. `None`: no claim
+    /// names it.
+    fn sensitivity(&mut self, id: &str, most: usize) -> Result<Option<Item>, Failure> {
         let variants = (self.paper.assumptions.iter()).find(|variants| variants.id == id);
         let Variants { base, values, .. } = variants.expect("selections have assumptions of the paper only");
         let claims: Vec<&Claim> =
@@ -349,7 +352,7 @@ impl Context<'_> {
         // Under the assumed value, then under the others, all with the same seeds: else chance would look like an effect of
         // the assumption.
         let assumed = Variant::new(base, |_| {});
-        let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied()).collect();
+        let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied().take(most)).collect();
         let mut found: Vec<ByPart<'_>> = Vec::new();
         for variant in &cases {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);

@@ -40,11 +40,7 @@ pub(super) const ALL: &[Variants] = &[
             setup.scenario.access = Rate::from_bits_per_second(HOSTS).map(|rate| Access { rate, hosts: 2 });
         })],
     },
-    Variants {
-        id: "shaper",
-        base: "a slow link",
-        values: &[Variant::new("a token bucket on 10 Gb/s", shape)],
-    },
+    Variants { id: "shaper", base: "a slow link", values: &[Variant::new("a token bucket on 10 Gb/s", shape)] },
     Variants {
         id: "pie-version",
         base: "of today",
