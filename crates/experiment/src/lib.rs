@@ -15,6 +15,7 @@ mod direction;
 pub mod draw;
 mod error;
 mod harm;
+pub mod measure;
 mod merge;
 mod metrics;
 mod paired;
