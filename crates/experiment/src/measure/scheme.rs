@@ -38,11 +38,11 @@ results! {
         failed: u64 = count(|run| run.all.failed) => Count [
             "" Lower => ("conn.", "given up", 1, "connections that TCP gave up after too many retransmissions"),
         ];
-        /// Connections that completed, of those that started: an example of a metric, for tests.
+        /// SYNs and SYN/ACKs as a fraction of all packets with SYN, FIN or data: an example of a metric, for tests.
         #[serde(default, skip_serializing_if = "Mean::is_empty")]
         #[schemars(skip)]
-        completed_share: Mean = mean(|run| ratio(run.all.completed, run.all.connections)) => Share [
-            ".mean" Higher (unlisted) => ("conn.", "completed", 3, "connections that completed, of those that started"),
+        handshake_share: Mean = mean(|run| ratio(run.all.syn_sent, run.all.segments_sent)) => Share [
+            ".mean" Lower (unlisted) => ("segments", "handshake", 3, "SYNs and SYN/ACKs, of all segments with SYN, FIN or data"),
         ];
         /// Time from the first SYN to completion, over completed connections.
         response_time_s: Distribution = times(|run| &run.all.response) => Time [
