@@ -1,4 +1,6 @@
 //! `lifo`, an example of a new scheme, is one file and one line of the list in `gentle-aqm`, and works wherever schemes work.
+//! `handshake_share`, an example of a new metric, is one entry of the list in `gentle-experiment` (`measure/scheme.rs`), and stands
+//! wherever metrics stand: only in results of `lifo`, so that other results stay as they are.
 //!
 //! Nothing but the file and the line names the scheme: help, comparison, seeds of fuzzing, deployment and testbed learn of it
 //! from there, and so do the tests of all schemes. Lists and suggestions leave it out, because it is of no use on a network.
@@ -56,6 +58,56 @@ fn comparisons_run_it_alone_and_beneath_a_wrapper() {
         let result = &results["results"][place];
         assert_eq!(result["label"], *label);
         assert!(result["drops"]["tail"].as_u64() > Some(0), "{result}");
+    }
+}
+
+/// A comparison of the example with a scheme that lists name.
+fn compared(more: &[&str]) -> String {
+    let common =
+        ["compare", "--quiet", "--duration=30s", "--seeds=2", "--scheme=lifo limit=20", "--scheme=pfifo limit=20"];
+    said(&[&common[..], more].concat())
+}
+
+#[test]
+fn a_metric_is_one_entry_of_the_list() {
+    let results: serde_json::Value = serde_json::from_str(&compared(&["--json"])).unwrap();
+    let lifo = &results["results"][0];
+    let share = lifo["handshake_share"]["mean"].as_f64().unwrap();
+    assert!(share > 0.0 && share < 1.0, "{share}");
+    assert!(lifo["handshake_share"]["ci95"].as_f64() > Some(0.0));
+    let series = lifo["by_seed"].as_array().unwrap().iter().find(|series| series["name"] == "handshake_share.mean");
+    let series = series.unwrap();
+    assert_eq!(series["better"], "lower");
+    let values: Vec<f64> = series["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    assert!((values.iter().sum::<f64>() / 2.0 - share).abs() < 1e-12, "{values:?}");
+    assert!(lifo["paired"]["handshake_share.mean"].is_object());
+    let pfifo = &results["results"][1];
+    assert!(pfifo["handshake_share"].is_null() && !pfifo["by_seed"].to_string().contains("handshake_share"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (csv, html) = (file("all.csv"), file("all.html"));
+    let table = compared(&["--csv", &csv, "--html", &html]);
+    assert!(
+        table.contains("handshake") && table.contains("SYNs and SYN/ACKs, of all segments with SYN, FIN or data"),
+        "{table}"
+    );
+    let page = std::fs::read_to_string(html).unwrap();
+    assert!(page.contains("SYNs and SYN/ACKs, of all segments with SYN, FIN or data"));
+    let mut reader = csv::Reader::from_path(csv).unwrap();
+    let heads = reader.headers().unwrap().clone();
+    for head in ["handshake_share.mean", "handshake_share.ci95"] {
+        let place = heads.iter().position(|found| found == head).unwrap();
+        let all = reader.records().map(Result::unwrap).find(|row| &row[2] == "all").unwrap();
+        assert!(all[place].parse::<f64>().unwrap() > 0.0, "{head}");
+        reader = csv::Reader::from_path(file("all.csv")).unwrap();
+    }
+    for list in [said(&["schema", "compare"]), said(&["compare", "--help"])] {
+        assert!(
+            list.contains("unfinished")
+                && !list.contains("handshake_share")
+                && !list.contains("SYNs and SYN/ACKs, of all segments")
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! The interface of backends, and the loop over the runs of a comparison.
 
 use crate::comparison;
-use crate::metrics::aggregate::Parts;
+use crate::measure::over_seeds::Parts;
 use crate::metrics::record::RunRecord;
 use crate::results::Comparison;
 use crate::run::RunSpec;

@@ -1,7 +1,7 @@
 //! Assembly of a comparison from records of runs.
 
 use crate::direction::Direction;
-use crate::metrics::aggregate::{self, Parts};
+use crate::measure::over_seeds::{Parts, scheme_result};
 use crate::metrics::record::RunRecord;
 use crate::results::{Comparison, HEADLINE, LinkSummary, SCHEMA, ScenarioSummary, SchemeResult, TESTED};
 use crate::scenario::Scenario;
@@ -24,7 +24,7 @@ pub(crate) fn assemble(
         .map(|scheme| {
             let runs = &mut by_scheme[*scheme];
             let records: Vec<RunRecord> = seeds.iter().filter_map(|seed| runs[*seed].take()).collect();
-            aggregate::scheme_result(&schemes[*scheme], parts, &records)
+            scheme_result(&schemes[*scheme], parts, &records)
         })
         .collect();
     let reference = results.first().map(|result| result.label.clone());

@@ -16,6 +16,7 @@ pub mod draw;
 mod error;
 mod harm;
 mod initiator;
+pub mod measure;
 mod merge;
 mod metrics;
 mod paired;

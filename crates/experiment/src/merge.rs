@@ -2,7 +2,7 @@
 
 use crate::backend::Settings;
 use crate::comparison::{assemble, summary};
-use crate::metrics::aggregate::Parts;
+use crate::measure::over_seeds::Parts;
 use crate::metrics::record::{RECORD_VERSION, RunRecord};
 use crate::results::{Comparison, ScenarioSummary};
 use crate::scenario::{Application, Scenario};

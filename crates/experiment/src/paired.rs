@@ -8,7 +8,7 @@
 //! - It counts only if a test of the seeds' log ratios excludes chance, corrected for the number of schemes.
 
 use crate::metrics::statistics::{Test, holm, paired, ratio, relative};
-use crate::results::{Better, Comparison, Distribution, Mean, Paired, SchemeResult, Verdict};
+use crate::results::{Better, Comparison, Mean, Paired, SchemeResult, Verdict};
 
 /// Significance level: maximum probability that chance makes a verdict, and that the best scheme counts as worse than
 /// another.
@@ -65,44 +65,13 @@ impl SchemeResult {
     /// The number that reports show for the scalar result `name`: a percentile over all seeds together, or the mean of
     /// the seeds.
     fn shown(&self, name: &str, values: &[Option<f64>]) -> Option<f64> {
-        self.percentile(name).or_else(|| {
+        let is_percentile = [".p50", ".p95", ".p99"].iter().any(|end| name.ends_with(end));
+        // Percentiles of groups are compared by the mean of the seeds.
+        let percentile = (is_percentile && !name.starts_with("groups.")).then(|| self.at(name)?.value);
+        percentile.flatten().or_else(|| {
             let known: Vec<f64> = values.iter().copied().flatten().collect();
             (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
         })
-    }
-
-    /// The percentile called `name`; `None`: it is the name of something else.
-    fn percentile(&self, name: &str) -> Option<f64> {
-        let (of, percentile): (&Distribution, &str) = match part(name) {
-            Some(("applications", index, rest)) => {
-                let (number, percentile) = rest.split_once('.')?;
-                let application = self.applications.get(index)?;
-                let of = match number {
-                    "delay_s" => &application.delay_s,
-                    "jitter_s" => &application.jitter_s,
-                    "connect_s" => &application.connect_s,
-                    "transaction_s" => &application.transaction_s,
-                    _ => return None,
-                };
-                (of, percentile)
-            }
-            _ => {
-                let (number, percentile) = name.split_once('.')?;
-                let of = match number {
-                    "response_time_s" => &self.response_time_s,
-                    "handshake_s" => &self.handshake_s,
-                    "queue_delay_s" => &self.queue_delay_s,
-                    _ => return None,
-                };
-                (of, percentile)
-            }
-        };
-        match percentile {
-            "p50" => of.p50,
-            "p95" => of.p95,
-            "p99" => of.p99,
-            _ => None,
-        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! Results of a comparison: the stable schema of `--json` and the source of tables, CSV and the HTML page.
 //!
-//! `docs/json.md` documents every field for users. Keep both in step, and raise [`SCHEMA`] when the meaning of a field
-//! changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
+//! `docs/json.md` documents the fields for users; its list of metrics is made from [`crate::measure`]. Raise [`SCHEMA`] when the meaning
+//! of a field changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
 
+pub use crate::measure::application::ApplicationResult;
+pub use crate::measure::connections::{GroupResult, Retransmission};
+pub use crate::measure::links::{GroupLinkResult, GroupLinks, LinkResult, Links, Loss};
+pub use crate::measure::scheme::SchemeResult;
 pub use gentle_units::interned::Name;
 
 use schemars::JsonSchema;
@@ -98,79 +102,6 @@ pub struct LinkSummary {
     pub long_flows: u64,
 }
 
-/// Results of one scheme. Unless stated otherwise, connections are those that started after the warm-up, over all
-/// seeds, and a mean is the mean of the seeds' means.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SchemeResult {
-    /// Name of the scheme, `codel`.
-    pub scheme: String,
-    /// Scheme with the options given, `codel target=20ms`: the label in reports.
-    pub label: String,
-    /// Values of all options.
-    pub options: BTreeMap<String, String>,
-    /// Number of seeds.
-    pub seeds: u32,
-    /// True if two or more seeds have equal results: no relevant random decision was made, and there are no confidence
-    /// intervals.
-    pub seeds_alike: bool,
-    /// Connections started.
-    pub connections: u64,
-    /// Connections that completed: all data and the FIN are acknowledged to the initiator.
-    pub completed: u64,
-    /// Connections that had not completed when the drain ended.
-    pub unfinished: u64,
-    /// Connections aborted by TCP (too many retransmissions).
-    pub failed: u64,
-    /// Time from the first SYN to completion, over completed connections.
-    pub response_time_s: Distribution,
-    /// Response time by size of the connection.
-    pub response_time_by_size: Vec<SizeBin>,
-    /// Round-trip times measured by senders (no samples from retransmitted segments).
-    pub rtt_s: Mean,
-    /// Time from the first SYN to the state ESTABLISHED of the initiator.
-    pub handshake_s: Distribution,
-    /// Sojourn time in the queue under test, over packets that left it.
-    pub queue_delay_s: Distribution,
-    /// Lost packets as a fraction of those offered to the queues (including random loss on the link).
-    pub loss: Loss,
-    /// Half-widths of the 95 % confidence intervals of `loss`.
-    pub loss_ci95: Loss,
-    /// Retransmissions.
-    pub retransmission: Retransmission,
-    /// Half-widths of the 95 % confidence intervals of `retransmission`.
-    pub retransmission_ci95: Retransmission,
-    /// Bytes that the link under test carried between warm-up and the last arrival, as a fraction of those that it could
-    /// carry.
-    pub utilization: Option<f64>,
-    /// Half-width of the 95 % confidence interval of `utilization`.
-    pub utilization_ci95: Option<f64>,
-    /// Goodput of the long-lived connections whose data uses the link under test: [`LinkResult::long_goodput_bps`].
-    pub long_goodput_bps: Mean,
-    /// Jain's fairness index of these connections: [`LinkResult::jain_index`].
-    pub jain_index: Option<f64>,
-    /// Packets dropped by the queue under test, by reason, over all seeds.
-    #[serde(deserialize_with = "gentle_units::interned::keys")]
-    pub drops: BTreeMap<Name, u64>,
-    /// Packets marked with ECN by the queue under test, over all seeds.
-    pub marks: u64,
-    /// Results of each direction.
-    pub links: Links,
-    /// Results of each group of workloads; empty without groups.
-    pub groups: Vec<GroupResult>,
-    /// Results of each application; empty without applications.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub applications: Vec<ApplicationResult>,
-    /// Harm that the rest of the traffic does to each application and each group; empty unless it was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub harm: Vec<Harm>,
-    /// Curves for plots.
-    pub curves: Curves,
-    /// Scalar results by seed.
-    pub by_seed: Vec<Series>,
-    /// Paired comparisons with the reference and with all other schemes, by name of the scalar result.
-    pub paired: BTreeMap<String, Paired>,
-}
-
 /// A scalar result by seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -231,98 +162,6 @@ pub enum Verdict {
     Worse,
 }
 
-/// Results of one group of workloads: of its connections, with the fields of [`SchemeResult`], and of its packets.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct GroupResult {
-    /// Name of the group.
-    pub group: String,
-    /// Connections started.
-    pub connections: u64,
-    /// Connections that completed.
-    pub completed: u64,
-    /// Connections that had not completed when the drain ended.
-    pub unfinished: u64,
-    /// Connections aborted by TCP.
-    pub failed: u64,
-    /// Time from the first SYN to completion, over completed connections.
-    pub response_time_s: Distribution,
-    /// Response time by size of the connection.
-    pub response_time_by_size: Vec<SizeBin>,
-    /// Round-trip times measured by senders.
-    pub rtt_s: Mean,
-    /// Time from the first SYN to the state ESTABLISHED of the initiator.
-    pub handshake_s: Distribution,
-    /// Retransmissions.
-    pub retransmission: Retransmission,
-    /// Half-widths of the 95 % confidence intervals of `retransmission`.
-    pub retransmission_ci95: Retransmission,
-    /// Packets of the group on each link.
-    pub links: GroupLinks,
-}
-
-/// Packets of a group on both links. `None`: no packet with payload of the group was offered to the link, or a kernel
-/// made the runs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct GroupLinks {
-    /// The link under test.
-    pub down: Option<GroupLinkResult>,
-    /// The reverse link.
-    pub up: Option<GroupLinkResult>,
-}
-
-/// Packets with payload (segments of TCP and datagrams) of a group on one link.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct GroupLinkResult {
-    /// Rate at which the link carried them between warm-up and the last arrival, with all headers, bits per second.
-    pub rate_bps: Mean,
-    /// That rate as a fraction of what the link could carry.
-    pub share: Mean,
-    /// Packets dropped by the queue or lost on the link, as a fraction of those offered.
-    pub loss: Mean,
-    /// Sojourn time in the queue of those that left it.
-    pub queue_delay_s: Distribution,
-}
-
-/// Results of one application: of all workloads with its name. Datagrams, frames and transactions that began after the
-/// warm-up; what an application does not have is without value.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ApplicationResult {
-    /// Name: the workloads' group, or their kind.
-    pub application: String,
-    /// Kind of the workloads, as in scenario files: `voice`, `pages`.
-    pub kind: String,
-    /// Datagrams sent, both ways.
-    pub datagrams: u64,
-    /// Time from sending a datagram to its arrival.
-    pub delay_s: Distribution,
-    /// Difference between the delays of consecutive datagrams of a flow, without sign (RFC 3550, section 6.4.1).
-    pub jitter_s: Distribution,
-    /// Datagrams that did not arrive, as a fraction of those sent.
-    pub loss: Mean,
-    /// Datagrams lost or too late to be played, as a fraction of those sent.
-    pub useless: Mean,
-    /// Video frames sent.
-    pub frames: u64,
-    /// Frames complete too late or never, as a fraction of those sent.
-    pub late_frames: Mean,
-    /// Interruptions that a user notices, per minute.
-    pub stalls_per_minute: Mean,
-    /// Fraction of the time in which the application was interrupted.
-    pub stalled: Mean,
-    /// Time from the first SYN until the client can send its request.
-    pub connect_s: Distribution,
-    /// Duration of transactions: of a page, a lookup, a keystroke until its echo.
-    pub transaction_s: Distribution,
-    /// Transactions that ended.
-    pub transactions: u64,
-    /// Transactions that were given up.
-    pub failed: u64,
-    /// Transactions without an end when the run ended.
-    pub unfinished: u64,
-    /// Payload delivered per second of the measured window, bits.
-    pub goodput_bps: Mean,
-}
-
 /// Harm that the rest of the traffic does to a part of it, by one number (Ware et al., "Beyond Jain's Fairness Index",
 /// HotNets 2019): `(alone - together) / alone` if higher values are better, `(together - alone) / together` if lower
 /// values are better.
@@ -355,6 +194,11 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// Whether there was no observation.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.mean.is_none()
+    }
+
     /// Mean of `values`, one per seed, with its interval.
     pub fn over(values: impl Iterator<Item = f64>) -> Mean {
         crate::metrics::statistics::mean_of(values)
@@ -397,86 +241,6 @@ pub struct SizeBin {
     pub mean_s: Option<f64>,
     /// Half-width of the 95 % confidence interval of the mean, seconds.
     pub ci95_s: Option<f64>,
-}
-
-/// Fraction of packets lost, by class.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Loss {
-    /// All packets.
-    pub all: Option<f64>,
-    /// Segments with payload, with or without FIN.
-    pub data: Option<f64>,
-    /// SYNs.
-    pub syn: Option<f64>,
-    /// SYN/ACKs.
-    pub synack: Option<f64>,
-    /// SYNs and SYN/ACKs together.
-    pub handshake: Option<f64>,
-}
-
-/// Retransmissions. The probabilities and sums are those of Braud, Heusse and Duda 2018.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Retransmission {
-    /// Retransmitted packets as a fraction of all packets with SYN, FIN or data.
-    pub packet_probability: Option<f64>,
-    /// Retransmitted SYNs and SYN/ACKs as a fraction of all SYNs and SYN/ACKs.
-    pub syn_probability: Option<f64>,
-    /// SYNs and SYN/ACKs as a fraction of all retransmissions.
-    pub syn_share: Option<f64>,
-    /// Fraction of connections that retransmitted a SYN or SYN/ACK.
-    pub connections_with_syn_loss: Option<f64>,
-    /// Retransmission delay: time of a connection in which a retransmission was awaited, from the previous transmission of
-    /// the segment on. Each moment counts once, so it is at most the response time. Mean over all connections, seconds.
-    pub delay_mean_s: Option<f64>,
-    /// Part of `delay_mean_s` in which a SYN or SYN/ACK was awaited.
-    pub delay_mean_syn_part_s: Option<f64>,
-    /// Mean retransmission delay of connections that retransmitted a SYN or SYN/ACK, seconds.
-    pub delay_mean_with_syn_loss_s: Option<f64>,
-    /// Mean retransmission delay of connections that retransmitted neither, seconds.
-    pub delay_mean_without_syn_loss_s: Option<f64>,
-    /// Retransmission delay as Braud, Heusse and Duda 2018 define it: sum over the retransmissions of a connection of the
-    /// time since the previous transmission. Segments that wait at the same time count separately, so it can exceed the
-    /// response time. Mean over all connections, seconds.
-    pub delay_sum_mean_s: Option<f64>,
-    /// Part of `delay_sum_mean_s` due to SYNs and SYN/ACKs.
-    pub delay_sum_mean_syn_part_s: Option<f64>,
-}
-
-/// Results of both directions.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Links {
-    /// The link under test.
-    pub down: LinkResult,
-    /// The reverse link.
-    pub up: LinkResult,
-}
-
-/// One direction of the bottleneck, over all seeds.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-pub struct LinkResult {
-    /// Packets offered to the queue.
-    pub offered: u64,
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets dropped by reason; `loss` is random loss on the link.
-    #[serde(deserialize_with = "gentle_units::interned::keys")]
-    pub drops: BTreeMap<Name, u64>,
-    /// Rate that the link offered on average between warm-up and the last arrival, bits per second.
-    pub capacity_bps: Option<f64>,
-    /// Bytes carried between warm-up and the last arrival, as a fraction of those that the link could carry.
-    pub utilization: Option<f64>,
-    /// Payload that the long-lived connections with data in this direction received between warm-up and the last
-    /// arrival, bits per second of that time; no value without such connections.
-    pub long_goodput_bps: Mean,
-    /// Jain's fairness index of the goodput of these connections, each over the time for which it had data to send;
-    /// `None` without such connections.
-    pub jain_index: Option<f64>,
-    /// Sojourn time in the queue.
-    pub queue_delay_s: Distribution,
-    /// Loss by class.
-    pub loss: Loss,
-    /// Half-widths of the 95 % confidence intervals of `loss`.
-    pub loss_ci95: Loss,
 }
 
 /// Curves for plots.

@@ -205,6 +205,14 @@ struct Row<'a, T> {
     seed: usize,
 }
 
+impl<T> Row<'_, T> {
+    /// The scalar result `name` of the seed.
+    fn of_seed(&self, name: &str) -> Option<f64> {
+        let series = self.result.by_seed.iter().find(|series| series.name == name)?;
+        series.values.get(self.seed).copied().flatten()
+    }
+}
+
 /// Rows of a table by scheme, part of its results, and seed.
 struct Rows<'a, T> {
     comparison: &'a results::Comparison,
@@ -275,12 +283,7 @@ impl Comparison {
         columns.push(rows.seeds());
         let first = self.0.results.first();
         let names = first.map_or(&[][..], |result| &result.by_seed);
-        columns.extend(
-            names
-                .iter()
-                .enumerate()
-                .map(|(index, series)| rows.numbers(&series.name, |row| row.result.by_seed[index].values[row.seed])),
-        );
+        columns.extend(names.iter().map(|series| rows.numbers(&series.name, |row| row.of_seed(&series.name))));
         Table::new(columns)
     }
 
@@ -291,14 +294,11 @@ impl Comparison {
         columns.push(rows.texts("application", |row| Some(&row.part.1.application)));
         columns.push(rows.texts("kind", |row| Some(&row.part.1.kind)));
         columns.push(rows.seeds());
-        columns.extend(RunRecord::application_metric_names().map(|metric| {
-            rows.numbers(metric, |row| {
-                let name = format!("applications.{}.{metric}", row.part.0);
-                let by_seed = &row.result.by_seed;
-                let series = by_seed.iter().find(|series| series.name == name)?;
-                series.values.get(row.seed).copied().flatten()
-            })
-        }));
+        columns.extend(
+            RunRecord::application_metric_names().map(|metric| {
+                rows.numbers(metric, |row| row.of_seed(&format!("applications.{}.{metric}", row.part.0)))
+            }),
+        );
         Table::new(columns)
     }
 

@@ -1,5 +1,6 @@
 //! Formatting of numbers: units, digits, separators; shared by tables, pages and sentences.
 
+pub(crate) use gentle_experiment::measure::Quantity;
 use gentle_units::Nanos;
 pub(crate) use gentle_units::foreign::{inert, plain};
 pub(crate) use gentle_units::text::{count, factor, percent, plural, time};
@@ -10,23 +11,6 @@ pub(crate) const NONE: &str = "–";
 
 /// Non-breaking space.
 pub(crate) const NO_BREAK: char = '\u{a0}';
-
-/// Physical quantity of a number, which determines its unit and digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quantity {
-    /// Seconds.
-    Time,
-    /// A fraction, 0 to 1, shown in percent.
-    Share,
-    /// An index, 0 to 1, shown unscaled.
-    Index,
-    /// A whole number.
-    Count,
-    /// Events in a minute.
-    Frequency,
-    /// Bits per second.
-    Rate,
-}
 
 /// Common unit and number of decimals of a column, so that its decimal points line up.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,7 @@
 //! Comparison of simulated and measured results for the same connections, metric by metric.
 
-use gentle_experiment::results::{Comparison, Distribution, Mean, SchemeResult};
+use gentle_experiment::measure::Measured;
+use gentle_experiment::results::{Comparison, SchemeResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,29 +88,34 @@ impl Metric {
 
     /// Label of the metric in tables.
     pub const fn label(self) -> &'static str {
+        self.label_and_path().0
+    }
+
+    /// Label of the metric, and its path in the results of a scheme or of an application.
+    const fn label_and_path(self) -> (&'static str, &'static str) {
         match self {
-            Metric::Response => "response time",
-            Metric::ResponseOfShort => "… of the shortest",
-            Metric::ResponseOfLong => "… of the longest",
-            Metric::Handshake => "handshake",
-            Metric::QueueDelay => "sojourn time",
-            Metric::Loss => "packets lost",
-            Metric::SynLoss => "SYNs lost",
-            Metric::Retransmissions => "packets retransmitted",
-            Metric::RetransmissionDelay => "retransmission delay",
-            Metric::Rtt => "round-trip time",
-            Metric::Utilization => "link utilization",
-            Metric::Delay => "delay",
-            Metric::DelayP99 => "delay, p99",
-            Metric::Jitter => "jitter",
-            Metric::DatagramLoss => "datagrams lost",
-            Metric::Useless => "datagrams lost or late",
-            Metric::LateFrames => "frames late",
-            Metric::Stalls => "stalls a minute",
-            Metric::Connect => "connect",
-            Metric::Transaction => "transaction",
-            Metric::TransactionP95 => "transaction, p95",
-            Metric::Goodput => "goodput",
+            Metric::Response => ("response time", "response_time_s.mean"),
+            Metric::ResponseOfShort => ("… of the shortest", "response_time_by_size.0.mean_s"),
+            Metric::ResponseOfLong => ("… of the longest", "response_time_by_size.LAST.mean_s"),
+            Metric::Handshake => ("handshake", "handshake_s.mean"),
+            Metric::QueueDelay => ("sojourn time", "queue_delay_s.mean"),
+            Metric::Loss => ("packets lost", "loss.all"),
+            Metric::SynLoss => ("SYNs lost", "loss.syn"),
+            Metric::Retransmissions => ("packets retransmitted", "retransmission.packet_probability"),
+            Metric::RetransmissionDelay => ("retransmission delay", "retransmission.delay_mean_s"),
+            Metric::Rtt => ("round-trip time", "rtt_s.mean"),
+            Metric::Utilization => ("link utilization", "utilization"),
+            Metric::Delay => ("delay", "delay_s.mean"),
+            Metric::DelayP99 => ("delay, p99", "delay_s.p99"),
+            Metric::Jitter => ("jitter", "jitter_s.mean"),
+            Metric::DatagramLoss => ("datagrams lost", "loss.mean"),
+            Metric::Useless => ("datagrams lost or late", "useless.mean"),
+            Metric::LateFrames => ("frames late", "late_frames.mean"),
+            Metric::Stalls => ("stalls a minute", "stalls_per_minute.mean"),
+            Metric::Connect => ("connect", "connect_s.mean"),
+            Metric::Transaction => ("transaction", "transaction_s.mean"),
+            Metric::TransactionP95 => ("transaction, p95", "transaction_s.p95"),
+            Metric::Goodput => ("goodput", "goodput_bps.mean"),
         }
     }
 
@@ -129,64 +135,14 @@ impl Metric {
         }
     }
 
-    /// Name of the metric among the scalar results of a scheme, and its value; `None` for a metric of applications.
-    fn of(self, result: &SchemeResult) -> Option<Found> {
-        let by_size = &result.response_time_by_size;
-        let again = &result.retransmission;
-        let again_ci95 = &result.retransmission_ci95;
-        let of_range = |index: usize| {
-            let bin = by_size.get(index);
-            let value = bin.map_or((None, None), |bin| (bin.mean_s, bin.ci95_s));
-            (format!("response_time_by_size.{index}.mean_s"), value)
-        };
-        let (name, value) = match self {
-            Metric::Response => ("response_time_s.mean", of_times(&result.response_time_s)),
-            Metric::ResponseOfShort => return Some(of_range(0)),
-            Metric::ResponseOfLong => return Some(of_range(by_size.len().saturating_sub(1))),
-            Metric::Handshake => ("handshake_s.mean", of_times(&result.handshake_s)),
-            Metric::QueueDelay => ("queue_delay_s.mean", of_times(&result.queue_delay_s)),
-            Metric::Loss => ("loss.all", (result.loss.all, result.loss_ci95.all)),
-            Metric::SynLoss => ("loss.syn", (result.loss.syn, result.loss_ci95.syn)),
-            Metric::Retransmissions => {
-                ("retransmission.packet_probability", (again.packet_probability, again_ci95.packet_probability))
-            }
-            Metric::RetransmissionDelay => {
-                ("retransmission.delay_mean_s", (again.delay_mean_s, again_ci95.delay_mean_s))
-            }
-            Metric::Rtt => ("rtt_s.mean", (result.rtt_s.mean, result.rtt_s.ci95)),
-            Metric::Utilization => ("utilization", (result.utilization, result.utilization_ci95)),
-            _ => return None,
-        };
-        Some((name.to_owned(), value))
+    /// Path of the metric in `result`, of the application `index` if there is one, and its value.
+    fn of(self, result: &SchemeResult, application: Option<usize>) -> (String, Measured) {
+        let last = result.response_time_by_size.len().saturating_sub(1);
+        let path = self.label_and_path().1.replace("LAST", &last.to_string());
+        let path = application.map_or(path.clone(), |index| format!("applications.{index}.{path}"));
+        let found = result.at(&path).unwrap_or_default();
+        (path, found)
     }
-
-    /// As [`Metric::of`], for the application `index`; `None` for a metric of connections and links.
-    fn of_application(self, index: usize, result: &SchemeResult) -> Option<Found> {
-        let application = result.applications.get(index)?;
-        let mean = |mean: &Mean| (mean.mean, mean.ci95);
-        let (name, value) = match self {
-            Metric::Delay => ("delay_s.mean", of_times(&application.delay_s)),
-            Metric::DelayP99 => ("delay_s.p99", (application.delay_s.p99, None)),
-            Metric::Jitter => ("jitter_s.mean", of_times(&application.jitter_s)),
-            Metric::DatagramLoss => ("loss.mean", mean(&application.loss)),
-            Metric::Useless => ("useless.mean", mean(&application.useless)),
-            Metric::LateFrames => ("late_frames.mean", mean(&application.late_frames)),
-            Metric::Stalls => ("stalls_per_minute.mean", mean(&application.stalls_per_minute)),
-            Metric::Connect => ("connect_s.mean", of_times(&application.connect_s)),
-            Metric::Transaction => ("transaction_s.mean", of_times(&application.transaction_s)),
-            Metric::TransactionP95 => ("transaction_s.p95", (application.transaction_s.p95, None)),
-            Metric::Goodput => ("goodput_bps.mean", mean(&application.goodput_bps)),
-            _ => return None,
-        };
-        Some((format!("applications.{index}.{name}"), value))
-    }
-}
-
-/// Name of a scalar result; its value and the half-width of the 95 % confidence interval.
-type Found = (String, (Option<f64>, Option<f64>));
-
-fn of_times(times: &Distribution) -> (Option<f64>, Option<f64>) {
-    (times.mean, times.ci95)
 }
 
 /// One metric of one scheme.
@@ -242,20 +198,15 @@ pub fn agreement(simulator: &Comparison, kernel: &Comparison) -> Agreement {
         let Some(simulated) = simulator.results.iter().find(same) else {
             continue;
         };
-        let of_links = Metric::ALL.into_iter().filter_map(|metric| {
-            let pair = [metric.of(simulated)?, metric.of(measured)?];
-            Some(row(metric, None, [simulated, measured], pair))
-        });
-        rows.extend(of_links);
+        let pair = [simulated, measured];
+        rows.extend(Metric::ALL.into_iter().map(|metric| row(metric, None, pair, pair.map(|r| metric.of(r, None)))));
         for (index, application) in measured.applications.iter().enumerate() {
-            let of_application = Metric::OF_APPLICATION.into_iter().filter_map(|metric| {
-                let found = |result| metric.of_application(index, result);
-                let pair = [found(simulated)?, found(measured)?];
-                let observed = pair.iter().any(|(_, (value, _))| value.is_some());
+            rows.extend(Metric::OF_APPLICATION.into_iter().filter_map(|metric| {
+                let found = pair.map(|result| metric.of(result, Some(index)));
+                let observed = found.iter().any(|(_, found)| found.value.is_some());
                 let name = Some(application.application.clone());
-                observed.then(|| row(metric, name, [simulated, measured], pair))
-            });
-            rows.extend(of_application);
+                observed.then(|| row(metric, name, pair, found))
+            }));
         }
     }
     Agreement {
@@ -270,11 +221,13 @@ fn row(
     metric: Metric,
     application: Option<String>,
     [simulated, measured]: [&SchemeResult; 2],
-    [(name, (simulator, simulator_ci95)), (_, (kernel, kernel_ci95))]: [Found; 2],
+    [(path, in_simulator), (_, on_kernel)]: [(String, Measured); 2],
 ) -> Row {
+    let Measured { value: simulator, ci95: simulator_ci95, .. } = in_simulator;
+    let Measured { value: kernel, ci95: kernel_ci95, .. } = on_kernel;
     let both = simulator.zip(kernel);
     let widths = simulator_ci95.zip(kernel_ci95);
-    let paired = simulated.minus(measured, &name).unwrap_or_default();
+    let paired = simulated.minus(measured, &path).unwrap_or_default();
     Row {
         scheme: measured.label.clone(),
         application,
@@ -293,10 +246,19 @@ fn row(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gentle_experiment::results::ApplicationResult;
     use gentle_experiment::{Scenario, Settings};
     use gentle_sim::compare;
     use gentle_units::Nanos;
     use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn every_metric_of_applications_is_a_number_of_their_results() {
+        let known: Vec<String> = ApplicationResult::metrics().into_iter().map(|metric| metric.name).collect();
+        for metric in Metric::OF_APPLICATION {
+            assert!(known.iter().any(|name| name == metric.label_and_path().1), "{metric:?}");
+        }
+    }
 
     #[test]
     fn the_simulator_agrees_with_itself_and_not_with_another_queue() {

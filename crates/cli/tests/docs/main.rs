@@ -7,6 +7,8 @@ mod printed;
 
 use gentle_aqm::{Scheme, registry};
 use gentle_experiment::Scenario;
+use gentle_experiment::measure::{Judged, Metric};
+use gentle_experiment::results::{ApplicationResult, GroupLinkResult, GroupResult, SchemeResult};
 use gentle_report::Column;
 use gentle_tcp::Profile;
 use std::fmt::Write as _;
@@ -149,6 +151,49 @@ fn every_column_is_explained() {
             assert!(meaning.len() > 10, "{title}: {head}: {meaning}");
         }
     }
+}
+
+/// Descriptions in a JSON Schema of the fields on a `path`, from the outermost on.
+fn described(root: &serde_json::Value, path: &str) -> String {
+    let mut node = root;
+    let mut words: Vec<String> = Vec::new();
+    for name in path.split('.') {
+        let definition = node["anyOf"][0]["$ref"].as_str().or_else(|| node["$ref"].as_str());
+        if let Some(place) = definition.and_then(|place| root.pointer(place.trim_start_matches('#'))) {
+            node = place;
+        }
+        node = &node["properties"][name];
+        words.push(node["description"].as_str().unwrap_or_else(|| panic!("{path} is not in the schema")).to_owned());
+    }
+    words.join(" ").replace("[`", "`").replace("`]", "`").replace('\n', " ")
+}
+
+/// Table of the metrics of results of the type `T`.
+fn metrics<T: schemars::JsonSchema>(title: &str, metrics: &[Metric]) -> String {
+    let schema = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = schema.into_root_schema_for::<T>().to_value();
+    let mut table = format!("#### {title}\n\n| name | better | meaning |\n| --- | --- | --- |\n");
+    for Metric { name, number, .. } in metrics.iter().filter(|metric| metric.number.listed) {
+        let better = match number.judged {
+            Judged::Lower => "lower",
+            Judged::Higher => "higher",
+            Judged::Either => "",
+            Judged::Shown => continue,
+        };
+        let _ = writeln!(table, "| `{name}` | {better} | {} |", cell(&described(&schema, name)));
+    }
+    table
+}
+
+#[test]
+fn every_metric_is_in_the_book() {
+    let tables = [
+        metrics::<SchemeResult>("Of a scheme", &SchemeResult::metrics()),
+        metrics::<GroupResult>("Of a group (`groups.0.…`)", &GroupResult::metrics()),
+        metrics::<GroupLinkResult>("Of a group on a link (`groups.0.links.down.…`)", &GroupLinkResult::metrics()),
+        metrics::<ApplicationResult>("Of an application (`applications.0.…`)", &ApplicationResult::metrics()),
+    ];
+    check("json.md", "metrics", tables.join("\n").trim_end());
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! Measurements: counting during a run ([`recorder`]), the record of a run ([`record`]), and aggregation over seeds
-//! ([`aggregate`]).
+//! Measurements: counting during a run ([`recorder`]), the record of a run ([`record`]), and statistics over seeds
+//! ([`statistics`]).
 
-pub(crate) mod aggregate;
 pub(crate) mod application;
 pub(crate) mod bins;
 pub(crate) mod class;
 pub(crate) mod connection;
 #[cfg(test)]
 mod coverage;
-mod histogram;
+pub(crate) mod histogram;
 pub(crate) mod record;
 pub(crate) mod recorder;
-mod scalar;
 pub(crate) mod serial;
 pub(crate) mod statistics;
 mod students_t;

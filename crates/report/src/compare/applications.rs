@@ -2,29 +2,30 @@
 
 use super::columns::near;
 use super::conclusions::{named, none_is_best, seeds};
-use super::metric::{Measured, Metric, metric};
+use super::metric::{Metric, metric};
 use crate::format::{Quantity, list, percent, throughput, time};
+use gentle_experiment::measure::{Measured, Number};
 use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
 
-/// A number of an application: path in the JSON of its result, quantity, value.
-type Source = (&'static str, Quantity, fn(&ApplicationResult) -> Measured);
+/// A number in the results of an application; the compiler refuses a path that they do not have.
+type Source = &'static Number;
 
-const DELAY: Source = ("delay_s.mean", Quantity::Time, |a| a.delay_s.into());
-const DELAY_P99: Source = ("delay_s.p99", Quantity::Time, |a| Measured::bare(a.delay_s.p99));
-const JITTER: Source = ("jitter_s.mean", Quantity::Time, |a| a.jitter_s.into());
-const LOSS: Source = ("loss.mean", Quantity::Share, |a| a.loss.into());
-const USELESS: Source = ("useless.mean", Quantity::Share, |a| a.useless.into());
-const LATE_FRAMES: Source = ("late_frames.mean", Quantity::Share, |a| a.late_frames.into());
-const STALLS: Source = ("stalls_per_minute.mean", Quantity::Frequency, |a| a.stalls_per_minute.into());
-const STALLED: Source = ("stalled.mean", Quantity::Share, |a| a.stalled.into());
-const CONNECT: Source = ("connect_s.mean", Quantity::Time, |a| a.connect_s.into());
-const TRANSACTION: Source = ("transaction_s.mean", Quantity::Time, |a| a.transaction_s.into());
-const TRANSACTION_P50: Source = ("transaction_s.p50", Quantity::Time, |a| Measured::bare(a.transaction_s.p50));
-const TRANSACTION_P95: Source = ("transaction_s.p95", Quantity::Time, |a| Measured::bare(a.transaction_s.p95));
-const TRANSACTION_P99: Source = ("transaction_s.p99", Quantity::Time, |a| Measured::bare(a.transaction_s.p99));
-const FAILED: Source = ("failed", Quantity::Count, |a| Measured::count(a.failed));
-const UNFINISHED: Source = ("unfinished", Quantity::Count, |a| Measured::count(a.unfinished));
-const RATE: Source = ("goodput_bps.mean", Quantity::Rate, |a| a.goodput_bps.into());
+const DELAY: Source = ApplicationResult::number("delay_s.mean");
+const DELAY_P99: Source = ApplicationResult::number("delay_s.p99");
+const JITTER: Source = ApplicationResult::number("jitter_s.mean");
+const LOSS: Source = ApplicationResult::number("loss.mean");
+const USELESS: Source = ApplicationResult::number("useless.mean");
+const LATE_FRAMES: Source = ApplicationResult::number("late_frames.mean");
+const STALLS: Source = ApplicationResult::number("stalls_per_minute.mean");
+const STALLED: Source = ApplicationResult::number("stalled.mean");
+const CONNECT: Source = ApplicationResult::number("connect_s.mean");
+const TRANSACTION: Source = ApplicationResult::number("transaction_s.mean");
+const TRANSACTION_P50: Source = ApplicationResult::number("transaction_s.p50");
+const TRANSACTION_P95: Source = ApplicationResult::number("transaction_s.p95");
+const TRANSACTION_P99: Source = ApplicationResult::number("transaction_s.p99");
+const FAILED: Source = ApplicationResult::number("failed");
+const UNFINISHED: Source = ApplicationResult::number("unfinished");
+const RATE: Source = ApplicationResult::number("goodput_bps.mean");
 
 /// Column of the tables of a kind: subject, statistic, explanation, number. The first one leads; the last ones are
 /// dropped first if there is little room.
@@ -218,7 +219,7 @@ fn harm(comparison: &Comparison) -> Option<Application> {
         metric(&harm.part, number, Quantity::Share, move |r| {
             let same = |harm: &&Harm| (&harm.part, &harm.number) == (&part, &name);
             let harm = r.harm.iter().find(same);
-            harm.map_or(Measured::default(), |harm| harm.harm.into())
+            harm.map_or(Measured::default(), |harm| Measured::sampled(harm.harm.mean, harm.harm.ci95))
         })
         .about("part of the delay or time that the rest of the traffic causes, or of the rate that it takes away")
         .rank(rank)
@@ -245,13 +246,17 @@ pub(super) fn keep_observed(metrics: &mut Vec<Metric>, comparison: &Comparison) 
     });
 }
 
-/// Columns of the application `index`.
+/// Columns of the application `index`: those of its kind, then numbers with a column in the tables of all kinds.
 fn columns(kind: &Kind, index: usize) -> Vec<Metric> {
-    let columns = (0..).zip(kind.columns);
-    let columns = columns.map(|(rank, (subject, detail, about, (name, quantity, of)))| {
-        let value = move |r: &SchemeResult| r.applications.get(index).map(of).unwrap_or_default();
-        metric(subject, detail, *quantity, value).named(format!("applications.{index}.{name}")).about(about).rank(rank)
+    let of_all = ApplicationResult::metrics().into_iter().filter_map(|metric| {
+        let column = metric.number.column.filter(|_| metric.number.listed)?;
+        Some((column.subject, column.statistic, column.about, metric.number))
     });
+    let columns =
+        (0..).zip(kind.columns.iter().copied().chain(of_all)).map(|(rank, (subject, statistic, about, number))| {
+            let name = format!("applications.{index}.{}", number.path);
+            Metric::of_number(subject, statistic, number.quantity, name).about(about).rank(rank)
+        });
     columns.collect()
 }
 

@@ -23,8 +23,16 @@ impl From<&Metric> for Column {
 /// the table of groups, each list with its title.
 pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
     let bins = [SizeBin { min_segments: 1, max_segments: Some(3), n: 0, unfinished: 0, mean_s: None, ci95_s: None }];
-    let everything =
-        Shown { bins: &bins, leads: true, several: true, open: false, long: [true; 2], marks: true, failed: true };
+    let everything = Shown {
+        results: &[],
+        bins: &bins,
+        leads: true,
+        several: true,
+        open: false,
+        long: [true; 2],
+        marks: true,
+        failed: true,
+    };
     let connections = ("Connections and links", metrics(&everything));
     std::iter::once(connections)
         .chain(kinds())

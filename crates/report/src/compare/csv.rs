@@ -2,47 +2,14 @@
 
 use crate::format::inert;
 use ::csv::{Error, Writer};
-use gentle_experiment::results::Comparison;
+use gentle_experiment::measure::Metric;
+use gentle_experiment::results::{ApplicationResult, Comparison, SchemeResult};
+use serde::Serialize;
 use serde_json::Value;
 use std::io::Write;
 
-/// Columns that exist only in the row over all seeds.
-const OVER_SEEDS: [&str; 20] = [
-    "response_time_s.ci95",
-    "rtt_s.ci95",
-    "handshake_s.ci95",
-    "queue_delay_s.ci95",
-    "loss_ci95.all",
-    "loss_ci95.data",
-    "loss_ci95.syn",
-    "loss_ci95.synack",
-    "loss_ci95.handshake",
-    "links.down.loss_ci95.all",
-    "links.down.loss_ci95.handshake",
-    "links.up.loss_ci95.handshake",
-    "retransmission_ci95.packet_probability",
-    "retransmission_ci95.syn_probability",
-    "retransmission_ci95.delay_mean_s",
-    "retransmission_ci95.delay_mean_syn_part_s",
-    "utilization_ci95",
-    "long_goodput_bps.ci95",
-    "links.up.long_goodput_bps.ci95",
-    "response_time_by_size.0.ci95_s",
-];
-
-/// Numbers of an application that have a confidence interval.
-const OF_APPLICATIONS: [&str; 10] = [
-    "delay_s",
-    "jitter_s",
-    "loss",
-    "useless",
-    "late_frames",
-    "stalls_per_minute",
-    "stalled",
-    "connect_s",
-    "transaction_s",
-    "goodput_bps",
-];
+/// Interval of the headline, a column that exists only in the row over all seeds.
+const OF_HEADLINE: &str = "response_time_by_size.0.ci95_s";
 
 /// Paired comparisons with the reference: the metrics, and the statistics of each.
 const PAIRED: [&str; 2] = ["response_time_by_size.0.mean_s", "response_time_s.mean"];
@@ -106,14 +73,33 @@ fn names(comparison: &Comparison) -> Vec<String> {
 
 /// Columns that exist only in the row over all seeds: those of the connections, then of groups and of applications.
 fn over_seeds(comparison: &Comparison) -> Vec<String> {
-    let applications = (comparison.results.first()).map_or(0, |result| result.applications.len());
-    let of_applications =
-        (0..applications).flat_map(|index| OF_APPLICATIONS.map(|name| format!("applications.{index}.{name}.ci95")));
+    let default = SchemeResult::default();
+    let of_scheme = intervals(SchemeResult::metrics(), comparison.results.first().unwrap_or(&default));
     let of_groups = names(comparison).into_iter().filter_map(|name| {
         let mean = name.strip_suffix(".mean")?;
         mean.starts_with("groups.").then(|| format!("{mean}.ci95"))
     });
-    (OVER_SEEDS.map(str::to_owned).into_iter()).chain(of_groups).chain(of_applications).collect()
+    let applications = (comparison.results.first()).map_or(0, |result| result.applications.len());
+    let of_applications = (0..applications).flat_map(|index| {
+        let intervals = intervals(ApplicationResult::metrics(), &ApplicationResult::default());
+        intervals.into_iter().map(move |interval| format!("applications.{index}.{interval}"))
+    });
+    let of_scheme = of_scheme.into_iter().chain([OF_HEADLINE.to_owned()]);
+    of_scheme.chain(of_groups).chain(of_applications).collect()
+}
+
+/// Paths of the intervals of `metrics`, as far as `result` has them.
+fn intervals(metrics: Vec<Metric>, result: &impl Serialize) -> Vec<String> {
+    let json = serde_json::to_value(result).unwrap_or_default();
+    let shown = metrics.into_iter().filter(|metric| metric.number.interval);
+    let paths = shown.map(|metric| match metric.name.strip_suffix(".mean") {
+        Some(of) => format!("{of}.ci95"),
+        None => match metric.name.rsplit_once('.') {
+            Some((of, number)) => format!("{of}_ci95.{number}"),
+            None => format!("{}_ci95", metric.name),
+        },
+    });
+    paths.filter(|path| found(&json, path).is_some()).collect()
 }
 
 /// Parts of the path of a number of an application.
@@ -141,7 +127,11 @@ impl OfApplication<'_> {
 
 /// Number at a dotted path of the JSON.
 fn at(json: &Value, path: &str) -> String {
-    json.pointer(&format!("/{}", path.replace('.', "/"))).map_or(String::new(), text)
+    found(json, path).map_or(String::new(), text)
+}
+
+fn found<'a>(json: &'a Value, path: &str) -> Option<&'a Value> {
+    json.pointer(&format!("/{}", path.replace('.', "/")))
 }
 
 /// Value as a CSV field.

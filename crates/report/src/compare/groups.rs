@@ -4,6 +4,7 @@ use crate::columns::{self, legend};
 use crate::format::{Quantity, Scale, plain, sizes};
 use crate::terminal::{STYLE, align, bare, fits, paragraph};
 use comfy_table::{Cell, CellAlignment};
+use gentle_experiment::measure::{self, Measured, Metric};
 use gentle_experiment::results::{Comparison, GroupLinkResult, GroupLinks, GroupResult, SchemeResult, SizeBin};
 
 /// Column with one metric of each group.
@@ -26,9 +27,6 @@ pub(super) struct Row<'a> {
     pub(super) scheme: &'a str,
     pub(super) group: &'a str,
 }
-
-/// Value and half-width of its confidence interval.
-type Measured = (Option<f64>, Option<f64>);
 
 /// Result of a group on one of the links.
 type OfLink = fn(&GroupLinks) -> Option<&GroupLinkResult>;
@@ -62,127 +60,67 @@ impl Groups<'_> {
     fn column(
         &self,
         subject: &str,
-        statistic: &'static str,
-        meaning: &'static str,
-        rank: u8,
+        column: &measure::Column,
         quantity: Quantity,
-        measure: &dyn Fn(&GroupResult) -> Measured,
+        measure: impl Fn(&GroupResult) -> Option<Measured>,
     ) -> Column {
-        let values: Vec<Measured> = self.all.iter().map(|(_, group)| measure(group)).collect();
-        let scale = Scale::of(quantity, values.iter().filter_map(|(value, _)| *value));
-        let detail = [statistic, scale.unit];
+        let values = self.all.iter().map(|(_, group)| measure(group).unwrap_or_default());
+        let values: Vec<Measured> = values.collect();
+        let scale = Scale::of(quantity, values.iter().filter_map(|measured| measured.value));
+        let detail = [column.statistic, scale.unit];
         Column {
             subject: subject.to_owned(),
             detail: detail.join(" ").trim().to_owned(),
-            statistic,
-            meaning,
-            cells: (values.iter()).map(|(value, ci95)| scale.show_ci(*value, *ci95)).collect(),
-            rank,
+            statistic: column.statistic,
+            meaning: column.about,
+            cells: (values.iter()).map(|measured| scale.show_ci(measured.value, measured.ci95)).collect(),
+            rank: column.rank,
         }
+    }
+
+    /// Columns of `metrics`, found in the results of a group by `at`; their names end in `suffix`.
+    fn listed(
+        &self,
+        metrics: &[Metric],
+        suffix: &str,
+        at: impl Fn(&GroupResult, &str) -> Option<Measured>,
+    ) -> Vec<Column> {
+        let columns = metrics.iter().filter_map(|metric| {
+            let column = metric.number.column?;
+            let subject = format!("{}{suffix}", column.subject);
+            Some(self.column(&subject, &column, metric.number.quantity, |group| at(group, &metric.name)))
+        });
+        columns.collect()
     }
 
     /// Columns of connections that end, with the sizes `ranges`.
     fn of_connections(&self, ranges: &[SizeBin]) -> Vec<Column> {
-        let mut columns = vec![
-            self.column(
-                "connections",
-                "",
-                "connections of the group that began in the measured time, all seeds together",
-                3,
-                Quantity::Count,
-                &|group| (Some(group.connections as f64), None),
-            ),
-            self.column(
-                "response",
-                "mean",
-                "from the first SYN until the initiator knows that all its data and its FIN have arrived",
-                0,
-                Quantity::Time,
-                &|group| {
-                    let time = group.response_time_s;
-                    (time.mean, time.ci95)
-                },
-            ),
-            self.column(
-                "response",
-                "p95",
-                "95 % of the connections took at most this long",
-                4,
-                Quantity::Time,
-                &|group| (group.response_time_s.p95, None),
-            ),
-        ];
-        for (index, range) in ranges.iter().enumerate() {
+        let metrics = GroupResult::metrics();
+        let of_times = |metric: &Metric| metric.name.starts_with("response_time_s.");
+        let after = metrics.iter().rposition(of_times).map_or(0, |last| last + 1);
+        let (first, others) = metrics.split_at(after);
+        let mut columns = self.listed(first, "", GroupResult::at);
+        columns.extend(ranges.iter().enumerate().map(|(index, range)| {
             let subject = format!("{} seg.", sizes(range.min_segments, range.max_segments));
-            let rank = 2 + 4 * u8::from(index > 0);
-            let meaning = "response time of connections of this many segments";
-            columns.push(self.column(&subject, "mean", meaning, rank, Quantity::Time, &|group| {
-                let range = group.response_time_by_size.get(index);
-                range.map_or((None, None), |range| (range.mean_s, range.ci95_s))
-            }));
-        }
-        columns.push(self.column(
-            "handshake",
-            "mean",
-            "from the first SYN until the initiator has the SYN/ACK",
-            5,
-            Quantity::Time,
-            &|group| (group.handshake_s.mean, group.handshake_s.ci95),
-        ));
-        columns.push(self.column(
-            "SYN rtx",
-            "",
-            "connections that retransmitted a SYN or SYN/ACK",
-            1,
-            Quantity::Share,
-            &|group| {
-                let (share, ci95) = (&group.retransmission, &group.retransmission_ci95);
-                (share.connections_with_syn_loss, ci95.connections_with_syn_loss)
-            },
-        ));
+            let column = measure::Column {
+                subject: "",
+                statistic: "mean",
+                rank: 2 + 4 * u8::from(index > 0),
+                about: "response time of connections of this many segments",
+                share_of: None,
+            };
+            let name = format!("response_time_by_size.{index}.mean_s");
+            self.column(&subject, &column, Quantity::Time, |group| group.at(&name))
+        }));
+        columns.extend(self.listed(others, "", GroupResult::at));
         columns
     }
 
     /// Columns of packets on the link of `of`; their names end in `suffix`.
     fn of_link(&self, suffix: &str, of: OfLink) -> Vec<Column> {
-        let columns = OF_LINK.iter().map(|(subject, detail, meaning, rank, quantity, measure)| {
-            let subject = format!("{subject}{suffix}");
-            self.column(&subject, detail, meaning, *rank, *quantity, &|group| {
-                of(&group.links).map_or((None, None), measure)
-            })
-        });
-        columns.collect()
+        self.listed(&GroupLinkResult::metrics(), suffix, |group, name| of(&group.links)?.at(name))
     }
 }
-
-/// Columns of the packets of a group on a link: head, meaning, rank, quantity and value.
-type LinkColumn = (&'static str, &'static str, &'static str, u8, Quantity, fn(&GroupLinkResult) -> Measured);
-
-const OF_LINK: [LinkColumn; 6] = [
-    ("rate", "mean", "bits on the wire that the link carried for the group", 0, Quantity::Rate, |link| {
-        (link.rate_bps.mean, link.rate_bps.ci95)
-    }),
-    ("share of link", "mean", "that rate as a share of the link's rate", 2, Quantity::Share, |link| {
-        (link.share.mean, link.share.ci95)
-    }),
-    (
-        "loss",
-        "mean",
-        "packets of the group dropped on the link, of those offered to its queue",
-        1,
-        Quantity::Share,
-        |link| (link.loss.mean, link.loss.ci95),
-    ),
-    ("queue", "mean", "sojourn time of the group's packets in the queue", 3, Quantity::Time, |link| {
-        (link.queue_delay_s.mean, link.queue_delay_s.ci95)
-    }),
-    ("queue", "p95", "95 % of the group's packets had at most this sojourn time", 5, Quantity::Time, |link| {
-        (link.queue_delay_s.p95, None)
-    }),
-    ("queue", "p99", "99 % of the group's packets had at most this sojourn time", 4, Quantity::Time, |link| {
-        (link.queue_delay_s.p99, None)
-    }),
-];
 
 /// Every column of the table, with connections of the sizes `ranges`.
 pub(super) fn columns(ranges: &[SizeBin]) -> Vec<columns::Column> {

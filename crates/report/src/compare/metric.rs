@@ -2,42 +2,8 @@
 
 use super::applications::keep_observed;
 use crate::format::{Quantity, Scale, sizes};
-use gentle_experiment::results::{Comparison, Distribution, HEADLINE, LinkResult, Mean, Paired, SchemeResult, SizeBin};
-
-/// Number and half-width of its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Measured {
-    pub(crate) value: Option<f64>,
-    pub(crate) ci95: Option<f64>,
-    /// Whether the number is a sample statistic, which has an interval unless all seeds gave the same value.
-    pub(crate) sampled: bool,
-}
-
-impl Measured {
-    pub(super) fn bare(value: Option<f64>) -> Self {
-        Self { value, ..Self::default() }
-    }
-
-    pub(super) fn sampled(value: Option<f64>, ci95: Option<f64>) -> Self {
-        Self { value, ci95, sampled: true }
-    }
-
-    pub(super) fn count(n: u64) -> Self {
-        Self::bare(Some(n as f64))
-    }
-}
-
-impl From<Distribution> for Measured {
-    fn from(d: Distribution) -> Self {
-        Self::sampled(d.mean, d.ci95)
-    }
-}
-
-impl From<Mean> for Measured {
-    fn from(m: Mean) -> Self {
-        Self::sampled(m.mean, m.ci95)
-    }
-}
+use gentle_experiment::measure::{self, Measured};
+use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, SizeBin};
 
 /// Column of a table.
 pub(crate) struct Metric {
@@ -68,9 +34,32 @@ impl Metric {
         self
     }
 
-    pub(super) fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
+    /// Column of the number of a scheme called `name`.
+    pub(super) fn of_number(subject: &str, detail: &'static str, quantity: Quantity, name: String) -> Metric {
+        let path = name.clone();
+        let metric = metric(subject, detail, quantity, move |r| r.at(&path).unwrap_or_default());
+        Metric { name: Some(name), ..metric }
+    }
+
+    /// Column of a number of the list; `None`: tables do not show it.
+    fn listed(of: measure::Metric) -> Option<Metric> {
+        let measure::Column { subject, statistic, rank, about, share_of } = of.number.column?;
+        let column = Metric::of_number(subject, statistic, of.number.quantity, of.name).rank(rank).about(about);
+        let Some(whole) = share_of else {
+            return Some(column);
+        };
+        let part = column.measure;
+        let measure = move |r: &SchemeResult| {
+            let whole = r.at(whole).and_then(|whole| whole.value).filter(|whole| *whole > 0.0);
+            let share = |part: Option<f64>| Some(part? / whole?);
+            let part = part(r);
+            Measured { value: share(part.value), ci95: share(part.ci95), ..part }
+        };
+        Some(Metric { quantity: Quantity::Share, measure: Box::new(measure), ..column })
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
     }
 
     /// Value of each scheme.
@@ -145,6 +134,8 @@ impl Metric {
 
 /// What there is to show.
 pub(super) struct Shown<'a> {
+    /// Results of all schemes.
+    pub(super) results: &'a [SchemeResult],
     /// Ranges of connection sizes.
     pub(super) bins: &'a [SizeBin],
     /// Whether there are connections in the first range.
@@ -166,6 +157,7 @@ impl Shown<'_> {
         let results = &comparison.results;
         let any = |is: fn(&SchemeResult) -> bool| results.iter().any(is);
         Shown {
+            results,
             bins: results.first().map_or(&[][..], |r| &r.response_time_by_size),
             leads: any(|r| {
                 let first = r.response_time_by_size.first();
@@ -179,6 +171,17 @@ impl Shown<'_> {
             ],
             marks: any(|r| r.marks > 0),
             failed: any(|r| r.failed > 0),
+        }
+    }
+
+    /// Whether there is a column of a number of the list.
+    fn has(&self, metric: &measure::Metric) -> bool {
+        match metric.name.as_str() {
+            "failed" => self.failed,
+            "marks" => self.marks,
+            "long_goodput_bps.mean" | "jain_index" => self.long[0],
+            "links.up.long_goodput_bps.mean" | "links.up.jain_index" => self.long[1],
+            name => metric.number.listed || self.results.iter().any(|r| r.at(name).is_some_and(|m| m.value.is_some())),
         }
     }
 }
@@ -202,161 +205,50 @@ pub(crate) fn metrics(comparison: &Comparison) -> Vec<Metric> {
 
 /// Columns of what there is to show, in reading order.
 pub(super) fn columns(shown: &Shown<'_>) -> Vec<Metric> {
-    use Quantity::{Count, Share, Time};
-
     let &Shown { bins, leads, open, .. } = shown;
+    let subject = |bin: &SizeBin| format!("{} seg", sizes(bin.min_segments, bin.max_segments));
     let of_bin = |i: usize, bin: &SizeBin| {
-        let subject = format!("{} seg", sizes(bin.min_segments, bin.max_segments));
-        metric(&subject, "mean", Time, move |r| {
-            let bin = r.response_time_by_size.get(i);
-            bin.map_or(Measured::default(), |b| Measured::sampled(b.mean_s, b.ci95_s))
-        })
-        .named(format!("response_time_by_size.{i}.mean_s"))
-        .about("response time of connections of this many segments")
+        Metric::of_number(&subject(bin), "mean", Quantity::Time, format!("response_time_by_size.{i}.mean_s"))
+            .about("response time of connections of this many segments")
     };
-    let mut unfinished = Some(
-        metric("conn.", "unfinished", Count, |r| Measured::count(r.unfinished))
-            .named("unfinished")
-            .rank(if open { 1 } else { 8 })
-            .about("connections that had not completed when the drain ended"),
-    );
+    let listed = SchemeResult::metrics().into_iter().filter(|metric| shown.has(metric));
+    let mut numbers: Vec<Metric> = listed.filter_map(Metric::listed).collect();
+    let mut take = |name: &str| {
+        let place = numbers.iter().position(|metric| metric.is(name));
+        place.map(|place| numbers.remove(place))
+    };
+    let mut unfinished = take("unfinished").map(|metric| if open { metric } else { metric.rank(8) });
+    let (failed, marks) = (take("failed"), take("marks"));
+    let of_times = |metric: &Metric| metric.name.as_deref().is_some_and(|name| name.starts_with("response_time_s."));
+    let (mut times, others): (Vec<Metric>, Vec<Metric>) = numbers.into_iter().partition(of_times);
+    if let Some(mean) = times.first_mut().filter(|_| !leads) {
+        mean.rank = 0;
+    }
     let mut all = Vec::new();
     // The leading column is the response time of the shortest connections, if there are any.
     if let Some(first) = bins.first().filter(|_| leads) {
         all.push(of_bin(0, first).rank(0));
         if shown.several {
-            let subject = format!("{} seg", sizes(first.min_segments, first.max_segments));
-            let mut difference = metric(&subject, "difference", Time, |r| {
+            let difference = metric(&subject(first), "difference", Quantity::Time, |r| {
                 let paired = r.paired.get(HEADLINE).copied().unwrap_or_default();
                 Measured::sampled(paired.difference, paired.ci95)
             })
-            .named(HEADLINE)
             .rank(1)
             .about("mean over seeds of the difference to the reference");
-            difference.paired = true;
-            all.push(difference);
+            all.push(Metric { name: Some(HEADLINE.to_owned()), paired: true, ..difference });
         }
     }
     if open {
         all.extend(unfinished.take());
     }
-    all.extend([
-        metric("response", "mean", Time, |r| r.response_time_s.into())
-            .named("response_time_s.mean")
-            .rank(if leads { 2 } else { 0 })
-            .about("from the first SYN until the initiator knows that all its data and its FIN have arrived"),
-        metric("response", "p50", Time, |r| Measured::bare(r.response_time_s.p50))
-            .named("response_time_s.p50")
-            .rank(10)
-            .about("half of the connections took at most this long"),
-        metric("response", "p95", Time, |r| Measured::bare(r.response_time_s.p95))
-            .named("response_time_s.p95")
-            .rank(5)
-            .about("95 % of the connections took at most this long"),
-        metric("response", "p99", Time, |r| Measured::bare(r.response_time_s.p99))
-            .named("response_time_s.p99")
-            .rank(9)
-            .about("99 % of the connections took at most this long"),
-    ]);
-    let others = bins.iter().enumerate().skip(usize::from(leads));
-    all.extend(others.map(|(i, bin)| {
+    all.extend(times);
+    all.extend(bins.iter().enumerate().skip(usize::from(leads)).map(|(i, bin)| {
         let rank = 12 + u8::try_from(i).unwrap_or(u8::MAX - 12);
         of_bin(i, bin).rank(rank)
     }));
-    all.extend([
-        metric("RTT", "mean", Time, |r| r.rtt_s.into())
-            .named("rtt_s.mean")
-            .rank(4)
-            .about("round-trip time as the senders measure it"),
-        metric("queue", "mean", Time, |r| r.queue_delay_s.into())
-            .named("queue_delay_s.mean")
-            .rank(8)
-            .about("sojourn time in the queue under test"),
-        metric("queue", "p95", Time, |r| Measured::bare(r.queue_delay_s.p95))
-            .named("queue_delay_s.p95")
-            .rank(11)
-            .about("95 % of the packets had at most this sojourn time in the queue under test"),
-        metric("loss", "all", Share, |r| {
-            let down = &r.links.down;
-            Measured::sampled(down.loss.all, down.loss_ci95.all)
-        })
-        .named("links.down.loss.all")
-        .rank(4)
-        .about("packets lost on the link under test, of all offered to its queue"),
-        metric("loss", "SYN", Share, |r| {
-            let down = &r.links.down;
-            Measured::sampled(down.loss.handshake, down.loss_ci95.handshake)
-        })
-        .named("links.down.loss.handshake")
-        .rank(3)
-        .about("SYNs and SYN/ACKs lost on the link under test, of those offered to its queue"),
-        metric("rtx delay", "mean", Time, |r| {
-            let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
-            Measured::sampled(mean.delay_mean_s, ci95.delay_mean_s)
-        })
-        .named("retransmission.delay_mean_s")
-        .rank(6)
-        .about("time of a connection spent waiting for retransmissions; each moment counts once"),
-        metric("rtx delay", "SYN part", Time, |r| {
-            let (mean, ci95) = (&r.retransmission, &r.retransmission_ci95);
-            Measured::sampled(mean.delay_mean_syn_part_s, ci95.delay_mean_syn_part_s)
-        })
-        .named("retransmission.delay_mean_syn_part_s")
-        .rank(7)
-        .about("the part of the retransmission delay spent waiting for a SYN or SYN/ACK"),
-        metric("link", "used", Share, |r| Measured::sampled(r.utilization, r.utilization_ci95))
-            .named("utilization")
-            .rank(12)
-            .about("bytes that the link under test carried, of those that it could carry"),
-    ]);
-    all.extend(long_flows(shown.long));
-    if shown.marks {
-        all.push(
-            metric("ECN", "marks", Count, |r| Measured::count(r.marks))
-                .rank(13)
-                .about("packets marked by the queue under test"),
-        );
-    }
-    all.extend(unfinished);
-    if shown.failed {
-        all.push(
-            metric("conn.", "given up", Count, |r| Measured::count(r.failed))
-                .named("failed")
-                .rank(1)
-                .about("connections that TCP gave up after too many retransmissions"),
-        );
-    }
+    all.extend(others);
+    all.extend(marks.into_iter().chain(unfinished).chain(failed));
     all
-}
-
-/// Long-lived flows of each direction that has any.
-fn long_flows(has: [bool; 2]) -> Vec<Metric> {
-    type Link = fn(&SchemeResult) -> &LinkResult;
-    const DOWN: Link = |r| &r.links.down;
-    const UP: Link = |r| &r.links.up;
-    let links = [(DOWN, ["goodput", "fairness"], ""), (UP, ["goodput up", "fairness up"], "links.up.")];
-    let used = links.into_iter().zip(has).filter(|(_, has)| *has);
-    used.flat_map(|((of, [goodput, fairness], prefix), _)| {
-        [
-            metric(goodput, "long flows", Quantity::Share, move |r| {
-                let link = of(r);
-                let capacity = link.capacity_bps.filter(|capacity| *capacity > 0.0);
-                let share = |bps: Option<f64>| Some(bps? / capacity?);
-                let goodput = &link.long_goodput_bps;
-                Measured::sampled(share(goodput.mean), share(goodput.ci95))
-            })
-            .named(format!("{prefix}long_goodput_bps.mean"))
-            .rank(4)
-            .about(
-                "payload that the long-lived flows of this direction received, as a share of what its link could carry",
-            ),
-            metric(fairness, "Jain", Quantity::Index, move |r| Measured::bare(of(r).jain_index))
-                .named(format!("{prefix}jain_index"))
-                .rank(12)
-                .about("Jain's index over the goodput of the long-lived flows of this direction"),
-        ]
-    })
-    .collect()
 }
 
 pub(super) fn metric(

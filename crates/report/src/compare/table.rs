@@ -5,10 +5,11 @@ use super::columns::{legend, marks};
 use super::conclusions::conclusions;
 use super::experiment::{experiment, measured_anything};
 use super::groups;
-use super::metric::{Measured, Metric, metrics};
+use super::metric::{Metric, metrics};
 use crate::format::{Scale, plain, plural};
 use crate::terminal::{STYLE, align, bare, fits, heading, paragraph};
 use comfy_table::{Attribute, Cell, Color, Table};
+use gentle_experiment::measure::Measured;
 use gentle_experiment::results::Comparison;
 
 /// Formats the comparison as a table with one row per scheme, preceded by a description of the experiment and followed

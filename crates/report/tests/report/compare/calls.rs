@@ -114,25 +114,7 @@ pub(crate) fn harmed() -> Comparison {
 }
 
 fn application(name: &str, kind: &str) -> ApplicationResult {
-    ApplicationResult {
-        application: name.to_owned(),
-        kind: kind.to_owned(),
-        datagrams: 0,
-        delay_s: Distribution::default(),
-        jitter_s: Distribution::default(),
-        loss: Mean::default(),
-        useless: Mean::default(),
-        frames: 0,
-        late_frames: Mean::default(),
-        stalls_per_minute: Mean::default(),
-        stalled: Mean::default(),
-        connect_s: Distribution::default(),
-        transaction_s: Distribution::default(),
-        transactions: 0,
-        failed: 0,
-        unfinished: 0,
-        goodput_bps: Mean::default(),
-    }
+    ApplicationResult { application: name.to_owned(), kind: kind.to_owned(), ..ApplicationResult::default() }
 }
 
 fn mean(value: f64) -> Mean {

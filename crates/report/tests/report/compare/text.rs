@@ -2,9 +2,7 @@
 
 use super::calls::{harmed, household};
 use super::fixture::comparison;
-use gentle_experiment::results::{
-    Distribution, GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Retransmission, Series,
-};
+use gentle_experiment::results::{GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Series};
 use gentle_report::Origin;
 use gentle_report::compare::{csv, html, single, table};
 
@@ -199,15 +197,13 @@ fn groups_have_a_table_of_their_own() {
                 group: name.to_owned(),
                 connections,
                 completed: connections,
-                unfinished: 0,
-                failed: 0,
                 response_time_s: result.response_time_s,
                 response_time_by_size: result.response_time_by_size.clone(),
                 rtt_s: result.rtt_s,
                 handshake_s: result.handshake_s,
                 retransmission: result.retransmission,
                 retransmission_ci95: result.retransmission_ci95,
-                links: GroupLinks::default(),
+                ..GroupResult::default()
             })
             .into();
     }
@@ -229,25 +225,19 @@ fn groups_without_connections_show_their_packets() {
         result.groups = [("host 1", 0.0415), ("host 2", 0.958)]
             .map(|(name, share)| GroupResult {
                 group: name.to_owned(),
-                connections: 0,
-                completed: 0,
-                unfinished: 0,
-                failed: 0,
-                response_time_s: Distribution::default(),
                 response_time_by_size: result.response_time_by_size.clone(),
                 rtt_s: result.rtt_s,
-                handshake_s: Distribution::default(),
-                retransmission: Retransmission::default(),
-                retransmission_ci95: Retransmission::default(),
                 links: GroupLinks {
                     down: Some(GroupLinkResult {
                         rate_bps: mean(2.4e6 * share, 4e4),
                         share: mean(share, 0.016),
                         loss: mean(0.03, 0.002),
                         queue_delay_s: result.queue_delay_s,
+                        ..GroupLinkResult::default()
                     }),
                     up: None,
                 },
+                ..GroupResult::default()
             })
             .into();
         for (value, group) in [(0.0415, 0), (0.958, 1)] {
