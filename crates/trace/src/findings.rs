@@ -10,6 +10,7 @@ use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
 use crate::other::OtherCounts;
 use crate::results::{Analysis, Capture, DirectionBy, Limits, SCHEMA};
+use crate::sum::Sum;
 use crate::tally::{Meter, Tally, TimelineCounts};
 use crate::trust::Evidence;
 use crate::verdict;
@@ -184,10 +185,10 @@ impl Findings {
         self.files.extend(other.files);
         let interfaces = other.interfaces.into_iter();
         self.interfaces.extend(interfaces.map(|it| Interface { file: files + it.file, ..it }));
-        for (direction, meter) in (first..).zip(&other.meters) {
+        for (direction, meter) in (first..).zip(other.meters) {
             match self.meters.get_mut(direction) {
                 Some(sum) => sum.add(meter),
-                None => self.meters.push(meter.clone()),
+                None => self.meters.push(meter),
             }
         }
         self.timeline.add(other.timeline);

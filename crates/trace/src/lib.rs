@@ -23,6 +23,7 @@ pub mod results;
 pub mod row;
 mod rows;
 mod segment;
+mod sum;
 mod syn_extras;
 mod table_size;
 mod tally;

@@ -3,6 +3,7 @@
 use super::moments::Moments;
 use crate::connections::Classification;
 use crate::results::{CostOfSize, ExpectedCost, InitialRto, Quantiles, Retransmissions};
+use crate::sum::sum;
 use crate::tally::{Candidates, SERIES};
 use gentle_model::Path;
 use gentle_units::Nanos;
@@ -47,6 +48,11 @@ pub(super) struct CostCounts {
     sizes: [SizeSums; BOUNDS.len() + 1],
 }
 
+sum! {
+    SizeSums { segments, waits }
+    CostCounts { losses, with_loss, waits, series, unknown_rto, sizes }
+}
+
 impl CostCounts {
     /// Records a completed attempt with the backoff series that fit its SYNs and its SYN/ACKs, and the payload of its
     /// larger direction.
@@ -72,23 +78,6 @@ impl CostCounts {
             let sums = &mut self.sizes[range];
             sums.segments = sums.segments.saturating_add(segments);
             sums.waits.record(waited);
-        }
-    }
-
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: &CostCounts) {
-        let sum = u64::saturating_add;
-        self.losses = sum(self.losses, other.losses);
-        self.with_loss = sum(self.with_loss, other.with_loss);
-        self.waits = self.waits.plus(other.waits);
-        let more = other.series.iter().flatten();
-        for (count, more) in self.series.iter_mut().flatten().zip(more) {
-            *count = sum(*count, *more);
-        }
-        self.unknown_rto = sum(self.unknown_rto, other.unknown_rto);
-        for (size, more) in self.sizes.iter_mut().zip(&other.sizes) {
-            size.segments = sum(size.segments, more.segments);
-            size.waits = size.waits.plus(more.waits);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::codec::Host;
 use crate::connections::Classification;
 use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
+use crate::sum::sum;
 use crate::table_size::list_bytes_with_one_more;
 use gentle_units::Instant;
 use gentle_wire::Address;
@@ -122,6 +123,11 @@ struct Decided {
     forgotten: u64,
 }
 
+sum! {
+    Failures { undecided, decided, half_open, half_open_with_loss, decided_early }
+    Decided { attempts, parties, forgotten }
+}
+
 /// Parties in analysis records: a list in the order of the addresses.
 mod by_party {
     use super::{ByParty, Host};
@@ -142,23 +148,6 @@ mod by_party {
 }
 
 impl Failures {
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: Failures) {
-        let sum = u64::saturating_add;
-        self.undecided.extend(other.undecided);
-        for (decided, more) in self.decided.iter_mut().zip(other.decided) {
-            decided.attempts = sum(decided.attempts, more.attempts);
-            decided.forgotten = sum(decided.forgotten, more.forgotten);
-            for (party, attempts) in more.parties {
-                let all = decided.parties.entry(party).or_default();
-                *all = sum(*all, attempts);
-            }
-        }
-        self.half_open = sum(self.half_open, other.half_open);
-        self.half_open_with_loss = sum(self.half_open_with_loss, other.half_open_with_loss);
-        self.decided_early = sum(self.decided_early, other.decided_early);
-    }
-
     /// Replaces all addresses.
     pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         for failure in &mut self.undecided {

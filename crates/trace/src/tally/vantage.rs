@@ -3,6 +3,7 @@
 use super::Distribution;
 use crate::VantagePoint;
 use crate::results::Vantage;
+use crate::sum::sum;
 use serde::{Deserialize, Serialize};
 
 /// Evidence about the position of the capture point.
@@ -31,24 +32,15 @@ const SHORT_HALF: f64 = 0.05;
 const LONG_HALF: f64 = 0.25;
 const LONGEST_REPLY_S: f64 = 0.001;
 
+sum! {
+    VantageCounts { seen, fresh, syn_before_synack, syn_after_synack, synack_before_ack, synack_after_ack }
+}
+
 impl VantageCounts {
     /// Counts the first SYN (side 0) or SYN/ACK (side 1) of a connection.
     pub(crate) fn ttl(&mut self, side: usize, ttl: u8) {
         self.seen[side] += 1;
         self.fresh[side] += u64::from(INITIAL_TTLS.contains(&ttl));
-    }
-
-    /// Adds the counts of `other`.
-    pub(crate) fn add(&mut self, other: &VantageCounts) {
-        let sum = u64::saturating_add;
-        for side in 0..2 {
-            self.seen[side] = sum(self.seen[side], other.seen[side]);
-            self.fresh[side] = sum(self.fresh[side], other.fresh[side]);
-        }
-        self.syn_before_synack = sum(self.syn_before_synack, other.syn_before_synack);
-        self.syn_after_synack = sum(self.syn_after_synack, other.syn_after_synack);
-        self.synack_before_ack = sum(self.synack_before_ack, other.synack_before_ack);
-        self.synack_after_ack = sum(self.synack_after_ack, other.synack_after_ack);
     }
 
     fn fresh_share(&self, side: usize) -> Option<f64> {
