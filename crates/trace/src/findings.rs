@@ -342,6 +342,7 @@ impl Findings {
             gentle: env!("CARGO_PKG_VERSION").to_string(),
             interrupted,
             anonymized,
+            findings: Vec::new(),
             verdict: Vec::new(),
             warnings,
             captures: captures.map(|(file, outside)| file.capture(outside)).collect(),
@@ -364,7 +365,7 @@ impl Findings {
             limits,
             flows: None,
         };
-        analysis.verdict = verdict::sentences(&analysis);
+        analysis.findings = verdict::findings(&analysis);
         analysis
     }
 }

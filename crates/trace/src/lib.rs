@@ -10,7 +10,6 @@ mod decode;
 mod findings;
 mod flow_key;
 pub mod flows;
-mod format;
 mod fragments;
 mod interfaces;
 mod measure;

@@ -99,16 +99,8 @@ sum! {
     }
 }
 
-/// Name and description of each filter.
-const FILTERS: [(&str, &str); 4] = [
-    ("syn-seen", "connections of which no SYN was seen"),
-    ("delay-45s", "connections with more than 45 s of retransmission delay in a direction"),
-    (
-        "syn-flood",
-        "connections of addresses with at least 1,000 connections without data and 1,000 times more of them than with data",
-    ),
-    ("established-with-data", "connections without a full three-way handshake or without data"),
-];
+/// Name of each filter.
+const FILTERS: [&str; 4] = ["syn-seen", "delay-45s", "syn-flood", "established-with-data"];
 
 impl Filters {
     pub(crate) fn new(options: &Options) -> Filters {
@@ -235,9 +227,9 @@ impl Filters {
         FILTERS
             .iter()
             .enumerate()
-            .map(|(i, &(name, description))| Filter {
+            .map(|(i, &name)| Filter {
                 name,
-                description: description.to_string(),
+                description: String::new(),
                 removed_connections: removed[i],
                 removed_addresses: (name == "syn-flood").then(|| self.flood.flooder_count()),
                 examples: if name == "syn-flood" {

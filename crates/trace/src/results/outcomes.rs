@@ -102,7 +102,7 @@ pub struct DroppedFor {
 }
 
 /// Failed attempts with a common reason.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptGroup {
     /// Number of attempts.
     pub attempts: u64,
@@ -113,7 +113,7 @@ pub struct AttemptGroup {
 }
 
 /// Server or client with its number of attempts.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedParty {
     /// Address and port of a server, or address of a client.
     pub name: String,

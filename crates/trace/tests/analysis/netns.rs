@@ -107,7 +107,7 @@ fn where_they_were_taken() {
         } else {
             &truth.vantage
         };
-        assert_eq!(vantage.side, expected, "{name}: {:?}", vantage.evidence);
+        assert_eq!(vantage.side, expected, "{name}: {vantage:?}");
     }
 }
 
