@@ -36,7 +36,7 @@ fn check(analysis: &Analysis, options: &Options) {
     assert_eq!(h.successes + h.failures, h.attempts);
     let o = &analysis.outcomes;
     let apart =
-        [&o.swallowed, &o.dead, &o.refused, &o.rejected, &o.challenged, &o.elsewhere, &o.scans, &o.floods, &o.unseen];
+        [&o.blackholed, &o.dead, &o.refused, &o.rejected, &o.challenged, &o.elsewhere, &o.scans, &o.floods, &o.unseen];
     let failed: u64 = apart.iter().map(|apart| apart.attempts).sum();
     assert_eq!(o.answered + failed + o.seen_twice, h.attempts);
     assert_eq!(o.completed + o.half_open, o.answered);
@@ -97,7 +97,7 @@ fn check(analysis: &Analysis, options: &Options) {
     let waiting = &analysis.waiting;
     let lost = bins.iter().map(|bin| bin.time_lost_s);
     for seconds in
-        [waiting.handshake_s, waiting.loss_s, o.put_off_s, waiting.data_s, waiting.failed_s, analysis.duration_s]
+        [waiting.handshake_s, waiting.loss_s, o.deferred_s, waiting.data_s, waiting.failed_s, analysis.duration_s]
             .into_iter()
             .chain(lost)
     {

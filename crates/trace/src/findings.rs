@@ -36,8 +36,8 @@ pub(crate) struct FileFacts {
     /// Packets dropped and received by the statistics of the capturing program.
     pub(crate) dropped: u64,
     pub(crate) received: u64,
-    /// First link type that is not supported: its number, and its registered name.
-    pub(crate) unread_link: Option<(u16, Option<String>)>,
+    /// Number of the first link type that is not supported.
+    pub(crate) unread_link: Option<u16>,
 }
 
 impl FileFacts {
@@ -60,7 +60,7 @@ impl FileFacts {
             interfaces: InterfaceFacts::of(reader),
             dropped: statistics().map(Statistics::dropped).fold(0, u64::saturating_add),
             received: statistics().map(seen).fold(0, u64::saturating_add),
-            unread_link: unread.map(|link| (link.0, link.registered_name().map(str::to_owned))),
+            unread_link: unread.map(|link| link.0),
         }
     }
 

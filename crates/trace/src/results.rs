@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Analysis of one trace: one capture, or several merged.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -140,7 +140,7 @@ fn backwards(file: &FileFacts) -> Option<TrustWarning> {
 
 fn unread_link(file: &FileFacts) -> Option<TrustWarning> {
     let packets = notable(file, "unknown-link")?;
-    let number = file.unread_link.as_ref().map_or(-1.0, |(number, _)| f64::from(*number));
+    let number = file.unread_link.map_or(-1.0, f64::from);
     Some(TrustWarning::new(TrustWarningKind::LinkTypeNotRead, [("packets", packets as f64), ("link_type", number)]))
 }
 

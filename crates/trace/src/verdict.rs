@@ -137,7 +137,7 @@ fn without_loss(analysis: &Analysis, findings: &mut Vec<Finding>) {
         findings.push(Finding::Late { attempts: it.late });
     }
     let kinds: [(fn(Waits) -> Finding, _, _); 5] = [
-        (Finding::Deferred, it.put_off, it.put_off_s),
+        (Finding::Deferred, it.deferred, it.deferred_s),
         (Finding::PortInUse, it.completed_after_challenge, it.completed_after_challenge_s),
         (Finding::FirstRefused, it.completed_after_refusal, it.completed_after_refusal_s),
         (Finding::FirstReset, it.completed_after_reset, it.completed_after_reset_s),
@@ -158,7 +158,7 @@ fn failures(analysis: &Analysis, findings: &mut Vec<Finding>) {
         (FailureReason::Reset, &it.reset),
         (FailureReason::Challenged, &it.challenged),
         (FailureReason::Elsewhere, &it.elsewhere),
-        (FailureReason::Swallowed, &it.swallowed),
+        (FailureReason::Blackholed, &it.blackholed),
         (FailureReason::Dead, &it.dead),
         (FailureReason::Refused, &it.refused),
         (FailureReason::Rejected, &it.rejected),

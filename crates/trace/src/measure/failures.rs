@@ -34,7 +34,7 @@ struct Failure {
     outcome: Outcome,
     /// Whether it had only one SYN.
     once: bool,
-    swallowed: bool,
+    blackholed: bool,
     lost: bool,
     elsewhere: bool,
     reset: bool,
@@ -42,14 +42,14 @@ struct Failure {
     at: u32,
 }
 
-/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `swallowed`, `lost`,
+/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `blackholed`, `lost`,
 /// `elsewhere` and `reset` as the bits 1, 2, 4, 8 and 16.
 #[derive(Serialize, Deserialize)]
 struct Kept(Host, Host, u16, u32, Outcome, u8);
 
 impl From<Failure> for Kept {
     fn from(it: Failure) -> Kept {
-        let flags = [it.once, it.swallowed, it.lost, it.elsewhere, it.reset];
+        let flags = [it.once, it.blackholed, it.lost, it.elsewhere, it.reset];
         let bits = flags.into_iter().enumerate();
         let flags = bits.map(|(at, flag)| u8::from(flag) << at).sum();
         let (client, server) = (Host(it.client), Host(it.server));
@@ -66,7 +66,7 @@ impl From<Kept> for Failure {
             port,
             outcome,
             once: flags & 1 != 0,
-            swallowed: flags & 2 != 0,
+            blackholed: flags & 2 != 0,
             lost: flags & 4 != 0,
             elsewhere: flags & 8 != 0,
             reset: flags & 16 != 0,
@@ -78,7 +78,7 @@ impl From<Kept> for Failure {
 /// Reason why an attempt was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    Swallowed,
+    Blackholed,
     Dead,
     Refused,
     Rejected,
@@ -176,7 +176,7 @@ impl Failures {
             port,
             outcome: class.outcome,
             once,
-            swallowed: class.swallowed,
+            blackholed: class.blackholed,
             lost: class.repeats.lost > 0,
             elsewhere: class.elsewhere,
             reset: class.reset,
@@ -199,10 +199,10 @@ impl Failures {
                     Outcome::Refused => Reason::Refused,
                     Outcome::Rejected => Reason::Rejected,
                     Outcome::Challenged => Reason::Challenged,
-                    Outcome::HalfOpen if failure.swallowed => Reason::Swallowed,
+                    Outcome::HalfOpen if failure.blackholed => Reason::Blackholed,
                     Outcome::Unanswered if failure.elsewhere => Reason::Elsewhere,
                     Outcome::Unanswered if parties.is_unseen(server) => Reason::Unseen,
-                    Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Swallowed,
+                    Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Blackholed,
                     Outcome::Unanswered => Reason::Dead,
                     Outcome::HalfOpen | Outcome::Succeeded | Outcome::OneSided => {
                         self.half_open += 1;

@@ -40,7 +40,7 @@ struct OutcomeCounts {
     one_sided: u64,
     completed_with_loss: u64,
     late: u64,
-    put_off: u64,
+    deferred: u64,
     completed_after_challenge: u64,
     completed_after_refusal: u64,
     completed_after_reset: u64,
@@ -58,7 +58,7 @@ struct Times {
     waited: Nanos,
     waited_with_loss: Nanos,
     waited_for_data: Nanos,
-    put_off: Nanos,
+    deferred: Nanos,
     completed_after_challenge: Nanos,
     completed_after_refusal: Nanos,
     completed_after_reset: Nanos,
@@ -103,14 +103,14 @@ sum! {
         outside_standard_intervals, attempts_with_retransmission, successes_with_retransmission, syns_of_successes,
     }
     OutcomeCounts {
-        completed, one_sided, completed_with_loss, late, put_off, completed_after_challenge, completed_after_refusal,
+        completed, one_sided, completed_with_loss, late, deferred, completed_after_challenge, completed_after_refusal,
         completed_after_reset, held, seen_twice, without_syn, without_syn_again, repeats,
     }
     Times {
-        waited, waited_with_loss, waited_for_data, put_off, completed_after_challenge, completed_after_refusal,
+        waited, waited_with_loss, waited_for_data, deferred, completed_after_challenge, completed_after_refusal,
         completed_after_reset, held, failed,
     }
-    Repeats { lost, late, turned_away, put_off, challenged, reset, held, in_vain }
+    Repeats { lost, late, rejected, deferred, challenged, reset, held, failed }
     Closes { fin, rst, silent, open, never_established }
     Outcomes {
         handshakes, inferred, failures, parties, series, cost, closes, round_trips, times, extras,
@@ -220,12 +220,12 @@ impl Outcomes {
         let repeats = &mut counts.repeats;
         repeats.lost += u64::from(class.repeats.lost);
         repeats.late += u64::from(class.repeats.late);
-        repeats.turned_away += u64::from(class.repeats.turned_away);
-        repeats.put_off += u64::from(class.repeats.put_off);
+        repeats.rejected += u64::from(class.repeats.rejected);
+        repeats.deferred += u64::from(class.repeats.deferred);
         repeats.challenged += u64::from(class.repeats.challenged);
         repeats.reset += u64::from(class.repeats.reset);
         repeats.held += u64::from(class.repeats.held);
-        repeats.in_vain += u64::from(class.repeats.in_vain);
+        repeats.failed += u64::from(class.repeats.failed);
         if class.outcome.is_complete() {
             let has_loss = class.has_loss();
             let series = connection.loss_state.as_ref().map_or([None; 2], |loss_state| loss_state.series);
@@ -240,17 +240,17 @@ impl Outcomes {
             if has_loss {
                 times.waited_with_loss += class.waited_for_loss;
             }
-            if class.repeats.put_off > 0 {
-                counts.put_off += 1;
+            if class.repeats.deferred > 0 {
+                counts.deferred += 1;
                 let waited = class.waited_for_deferral + class.waited_with_data;
-                times.put_off += waited;
+                times.deferred += waited;
             }
             if class.repeats.challenged > 0 {
                 counts.completed_after_challenge += 1;
                 let waited = &mut times.completed_after_challenge;
                 *waited += class.waited_for_challenge;
             }
-            counts.completed_after_refusal += u64::from(class.repeats.turned_away > 0);
+            counts.completed_after_refusal += u64::from(class.repeats.rejected > 0);
             let waited = &mut times.completed_after_refusal;
             *waited += class.waited_for_refusal;
             counts.completed_after_reset += u64::from(class.repeats.reset > 0);
@@ -378,8 +378,8 @@ impl Outcomes {
             loss: (answered > 0).then(|| with_loss as f64 / answered as f64),
             completed_with_loss: counts.completed_with_loss,
             late: counts.late,
-            put_off: counts.put_off,
-            put_off_s: self.times.put_off.as_secs_f64(),
+            deferred: counts.deferred,
+            deferred_s: self.times.deferred.as_secs_f64(),
             completed_after_challenge: counts.completed_after_challenge,
             completed_after_challenge_s: self.times.completed_after_challenge.as_secs_f64(),
             completed_after_refusal: counts.completed_after_refusal,
@@ -391,7 +391,7 @@ impl Outcomes {
             reset: server(Reason::Reset),
             abandoned: server(Reason::Abandoned),
             dropped_for: self.extras.result(),
-            swallowed: server(Reason::Swallowed),
+            blackholed: server(Reason::Blackholed),
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
             rejected: server(Reason::Rejected),

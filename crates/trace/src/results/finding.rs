@@ -195,7 +195,7 @@ pub enum FailureReason {
     /// The answer came under another address.
     Elsewhere,
     /// The host is alive, and every packet in a direction was dropped.
-    Swallowed,
+    Blackholed,
     /// Nothing of the host was captured.
     Dead,
     /// RST.

@@ -121,10 +121,10 @@ fn swallowed() {
     let talk = talk.syn(0.0).synack(0.02).syn(1.0).synack(1.02);
     segments.extend(talk.segments);
     let (analysis, _) = analyze(&segments);
-    assert_eq!(analysis.outcomes.swallowed.attempts, 4);
+    assert_eq!(analysis.outcomes.blackholed.attempts, 4);
     assert_eq!(repeats(&analysis), [0, 0, 0, 0, 7]);
     finds!(analysis, Finding::NoLoss { answered: 5, all_answered: false, .. });
-    fails(&analysis, FailureReason::Swallowed, 4, &["198.51.100.2:443", "198.51.100.2:8443"]);
+    fails(&analysis, FailureReason::Blackholed, 4, &["198.51.100.2:443", "198.51.100.2:8443"]);
 }
 
 proptest! {

@@ -171,7 +171,7 @@ fn a_client_that_resets_synacks() {
     let failed = times().fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
     let (analysis, _) = analyze(&failed.segments);
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.swallowed.attempts, 0);
+    assert_eq!(analysis.outcomes.blackholed.attempts, 0);
     assert_eq!(analysis.outcomes.reset.attempts, 1);
     assert_eq!(analysis.outcomes.repeats.reset, 2);
     fails(&analysis, FailureReason::Reset, 1, &["198.51.100.2:443"]);
@@ -363,7 +363,7 @@ fn synacks_from_another_address() {
 fn a_deferring_server_that_closes_first() {
     let (analysis, _) = real("defer-accept-idle-preconnect.pcap");
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.put_off, 4);
+    assert_eq!(analysis.outcomes.deferred, 4);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
 
     // A server that closes as soon as it accepts: the ACK was lost.
@@ -394,7 +394,7 @@ fn a_deferring_server_that_speaks_first() {
                 nothing_lost(&analysis);
                 assert_eq!(repeats(&analysis), [0, 0, 0, again.len() as u64, 0]);
                 assert_eq!(analysis.waiting.handshake_s, 0.0, "{up} {again:?} {after}");
-                assert_eq!(analysis.outcomes.put_off_s, 0.0);
+                assert_eq!(analysis.outcomes.deferred_s, 0.0);
             }
         }
     }
@@ -403,7 +403,7 @@ fn a_deferring_server_that_speaks_first() {
     let ignored = [0.02, 1.02, 3.02].into_iter().fold(talk().syn(0.0), |talk, at| talk.synack(at).ack(at + 0.001));
     let (analysis, _) = analyze(&ignored.server(3.05, |s| s.payload(200)).segments);
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.repeats.put_off, 2);
+    assert_eq!(analysis.outcomes.repeats.deferred, 2);
 
     // A greeting within the time that a program needs: the ACK was lost, also after a lost SYN.
     for lost in [talk(), talk().syn(0.0)] {
@@ -421,7 +421,7 @@ fn a_deferring_server_that_speaks_first() {
 fn late_answers_count_in_the_round_trip_time() {
     let (analysis, _) = real("synack-again-rtt-1.5s.pcap");
     nothing_lost(&analysis);
-    assert_eq!((analysis.outcomes.late, analysis.outcomes.put_off), (1, 0));
+    assert_eq!((analysis.outcomes.late, analysis.outcomes.deferred), (1, 0));
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     let rtt = &analysis.handshakes.rtt_s.both;
     assert!(rtt.max.is_some_and(|max| (1.52..1.54).contains(&max)), "{rtt:?}");
@@ -529,7 +529,7 @@ fn losses_on_both_sides() {
     let lost = talk().syn(0.0).syn(1.0).synack(1.02).synack(2.02);
     let (analysis, rows) = analyze(&lost.ack(2.05).rest(2.051).segments);
     assert_eq!(repeats(&analysis), [2, 0, 0, 0, 0]);
-    assert_eq!(analysis.outcomes.put_off, 0);
+    assert_eq!(analysis.outcomes.deferred, 0);
     assert!((rows[0].handshake_delay.as_secs_f64() - 2.0).abs() < 1e-6);
     assert!((analysis.waiting.loss_s - 2.0).abs() < 1e-6);
 

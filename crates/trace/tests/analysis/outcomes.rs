@@ -9,7 +9,7 @@ use gentle_trace::row::Outcome;
 /// Reasons of unanswered attempts, each with its counts.
 pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> {
     [
-        &outcomes.swallowed,
+        &outcomes.blackholed,
         &outcomes.dead,
         &outcomes.refused,
         &outcomes.rejected,
@@ -52,7 +52,7 @@ fn put_off_by_the_server() {
     let deferred = handshake().synack(1.0).ack(1.08).synack(3.0).ack(3.08);
     let (analysis, rows) = analyze(&deferred.rest(5.0).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 2, 0]);
-    assert_eq!(analysis.outcomes.put_off, 1);
+    assert_eq!(analysis.outcomes.deferred, 1);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     assert_eq!(rows[0].handshake_put_off, 2);
     finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, data_wait: None });
@@ -65,7 +65,7 @@ fn put_off_by_the_server() {
     let full = full.synack(1.0).ack(1.08);
     let (analysis, _) = analyze(&request(full, 1.5).rest(1.6).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
-    let waited = analysis.outcomes.put_off_s;
+    let waited = analysis.outcomes.deferred_s;
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
 
     // Full listen queue of a server that speaks first.

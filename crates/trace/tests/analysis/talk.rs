@@ -16,7 +16,7 @@ pub(crate) fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
 /// Retransmissions by cause: lost, late, turned away, put off, in vain.
 pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     let repeats = analysis.outcomes.repeats;
-    [repeats.lost, repeats.late, repeats.turned_away, repeats.put_off, repeats.in_vain]
+    [repeats.lost, repeats.late, repeats.rejected, repeats.deferred, repeats.failed]
 }
 
 /// Round-trip time from a capture in the middle to the server, seconds; to the client below.

@@ -268,7 +268,7 @@ fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
             "failed",
             "because the SYN/ACK came under another address than the SYN went to: address translation (NAT) was not undone",
         ),
-        FailureReason::Swallowed => (
+        FailureReason::Blackholed => (
             "came",
             "to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
         ),
