@@ -2,6 +2,7 @@
 
 use crate::capture::open;
 use crate::flows::flows_and_check;
+use gentle_report::analyze::put_into_words;
 use gentle_trace::results::{Analysis, IntervalHistogram};
 use gentle_trace::row::Row;
 use gentle_trace::{Anonymizer, Control, Options, analyze};
@@ -20,6 +21,12 @@ pub fn analyze_and_check(files: &[&[u8]], options: &Options, anonymizer: Option<
     check(&analysis, options);
     check_rows(&analysis, &rows);
     flows_and_check(&mut analysis, &rows, options, anonymizer);
+    put_into_words(&mut analysis);
+    let warnings = analysis.warnings.iter().map(|warning| &warning.sentence);
+    let filters = analysis.filters.iter().map(|filter| &filter.description);
+    let flows = analysis.flows.iter().flat_map(|flows| &flows.in_words);
+    assert!(flows.clone().next().is_some());
+    assert!(analysis.verdict.iter().chain(warnings).chain(filters).chain(flows).all(|text| !text.is_empty()));
     serde_json::to_vec(&analysis).expect("an analysis is JSON");
     Some(analysis)
 }
@@ -29,7 +36,7 @@ fn check(analysis: &Analysis, options: &Options) {
     assert_eq!(h.successes + h.failures, h.attempts);
     let o = &analysis.outcomes;
     let apart =
-        [&o.swallowed, &o.dead, &o.refused, &o.rejected, &o.challenged, &o.elsewhere, &o.scans, &o.floods, &o.unseen];
+        [&o.blackholed, &o.dead, &o.refused, &o.rejected, &o.challenged, &o.elsewhere, &o.scans, &o.floods, &o.unseen];
     let failed: u64 = apart.iter().map(|apart| apart.attempts).sum();
     assert_eq!(o.answered + failed + o.seen_twice, h.attempts);
     assert_eq!(o.completed + o.half_open, o.answered);
@@ -90,7 +97,7 @@ fn check(analysis: &Analysis, options: &Options) {
     let waiting = &analysis.waiting;
     let lost = bins.iter().map(|bin| bin.time_lost_s);
     for seconds in
-        [waiting.handshake_s, waiting.loss_s, o.put_off_s, waiting.data_s, waiting.failed_s, analysis.duration_s]
+        [waiting.handshake_s, waiting.loss_s, o.deferred_s, waiting.data_s, waiting.failed_s, analysis.duration_s]
             .into_iter()
             .chain(lost)
     {
@@ -100,10 +107,7 @@ fn check(analysis: &Analysis, options: &Options) {
     for list in [&analysis.top.servers, &analysis.top.clients, &analysis.top.prefixes] {
         assert!(list.len() <= options.top);
     }
-    for filter in &analysis.filters {
-        assert!(!filter.description.is_empty());
-    }
-    assert!(!analysis.verdict.is_empty());
+    assert!(!analysis.findings.is_empty());
 }
 
 fn check_histogram(histogram: &IntervalHistogram) {

@@ -35,6 +35,4 @@ pub fn flows_and_check(analysis: &mut Analysis, rows: &[Row], options: &Options,
     // A double holds seconds since 1970 with an error below a microsecond.
     let end_s = analysis.duration_s + 1e-6;
     assert!(flows.iter().all(|flow| flow.start.as_secs_f64() <= end_s));
-    assert!(found.in_words.iter().all(|sentence| !sentence.is_empty()));
-    assert!(!found.in_words.is_empty());
 }

@@ -3,7 +3,7 @@
 use crate::setup::SetupError;
 use gentle_capture::CaptureReader;
 use gentle_experiment::{Direction, Flow, Scenario};
-use gentle_report::analyze::{Detail, text};
+use gentle_report::analyze::{Detail, put_into_words, text};
 use gentle_report::flows::Writer;
 use gentle_trace::flows::Flows;
 use gentle_trace::row::Row;
@@ -69,6 +69,7 @@ pub fn analyze(
     let control = Control { one_thread: true, ..Control::default() };
     let mut analysis = gentle_trace::analyze(readers, &options, None, Some(&mut sink), &control)?;
     let flows = collected.finish(&mut analysis);
+    put_into_words(&mut analysis);
     let flows: Vec<Flow> = flows.iter().map(gentle_replay::flow).collect();
     let seconds = analysis.duration_s;
     Ok(Captured {

@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use gentle_capture::CaptureReader;
 use gentle_report::Origin;
-use gentle_report::analyze::Detail;
+use gentle_report::analyze::{Detail, assumptions, put_into_words};
 use gentle_report::connections::{COLUMNS, Value};
 use gentle_trace::flows::Flows;
 use gentle_trace::row::Row;
@@ -53,7 +53,8 @@ pub(crate) fn analyze(
         }
         Ok(())
     };
-    let analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
+    let mut analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
+    put_into_words(&mut analysis);
     Ok(Analysis { analysis, connections: values })
 }
 
@@ -83,7 +84,9 @@ pub(crate) fn replay(
     let mut analysis = read(py, &paths, strict, &options, &mut sink, progress)?;
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let names = names.join(", ");
-    let scenario = gentle_replay::scenario(&names, flows, &mut analysis);
+    let flows = flows.finish(&mut analysis);
+    put_into_words(&mut analysis);
+    let scenario = gentle_replay::scenario(&names, &flows, assumptions(&analysis));
     let mut scenario = scenario.map_err(failed)?;
     let warnings = analysis.captures.iter().flat_map(|capture| &capture.warnings);
     scenario.warnings.extend(warnings.cloned());

@@ -3,6 +3,7 @@
 use crate::analysis::{Analysis, options};
 use crate::error::{failed, invalid};
 use crate::sweep::Stop;
+use gentle_report::analyze::put_into_words;
 use gentle_report::connections::ParquetWriter;
 use gentle_trace::continuing::{Continuing, runs};
 use gentle_trace::record::{ENGINE, Merger, Record, Recorder, Showing};
@@ -180,7 +181,8 @@ impl RecordSum {
     fn finish(&self) -> PyResult<Analysis> {
         let mut merger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = std::mem::take(&mut **merger);
-        let analysis = sum.finish(&Showing::default());
-        Ok(Analysis::without_connections(analysis.map_err(failed)?))
+        let mut analysis = sum.finish(&Showing::default()).map_err(failed)?;
+        put_into_words(&mut analysis);
+        Ok(Analysis::without_connections(analysis))
     }
 }

@@ -10,6 +10,7 @@ use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
 use crate::other::OtherCounts;
 use crate::results::{Analysis, Capture, DirectionBy, Limits, SCHEMA};
+use crate::sum::Sum;
 use crate::tally::{Meter, Tally, TimelineCounts};
 use crate::trust::Evidence;
 use crate::verdict;
@@ -35,8 +36,8 @@ pub(crate) struct FileFacts {
     /// Packets dropped and received by the statistics of the capturing program.
     pub(crate) dropped: u64,
     pub(crate) received: u64,
-    /// First link type that is not supported: its number, and its registered name.
-    pub(crate) unread_link: Option<(u16, Option<String>)>,
+    /// Number of the first link type that is not supported.
+    pub(crate) unread_link: Option<u16>,
 }
 
 impl FileFacts {
@@ -59,7 +60,7 @@ impl FileFacts {
             interfaces: InterfaceFacts::of(reader),
             dropped: statistics().map(Statistics::dropped).fold(0, u64::saturating_add),
             received: statistics().map(seen).fold(0, u64::saturating_add),
-            unread_link: unread.map(|link| (link.0, link.registered_name().map(str::to_owned))),
+            unread_link: unread.map(|link| link.0),
         }
     }
 
@@ -184,10 +185,10 @@ impl Findings {
         self.files.extend(other.files);
         let interfaces = other.interfaces.into_iter();
         self.interfaces.extend(interfaces.map(|it| Interface { file: files + it.file, ..it }));
-        for (direction, meter) in (first..).zip(&other.meters) {
+        for (direction, meter) in (first..).zip(other.meters) {
             match self.meters.get_mut(direction) {
                 Some(sum) => sum.add(meter),
-                None => self.meters.push(meter.clone()),
+                None => self.meters.push(meter),
             }
         }
         self.timeline.add(other.timeline);
@@ -341,6 +342,7 @@ impl Findings {
             gentle: env!("CARGO_PKG_VERSION").to_string(),
             interrupted,
             anonymized,
+            findings: Vec::new(),
             verdict: Vec::new(),
             warnings,
             captures: captures.map(|(file, outside)| file.capture(outside)).collect(),
@@ -363,7 +365,7 @@ impl Findings {
             limits,
             flows: None,
         };
-        analysis.verdict = verdict::sentences(&analysis);
+        analysis.findings = verdict::findings(&analysis);
         analysis
     }
 }

@@ -4,13 +4,11 @@
 //! values that are inferred, and the connections that cannot be replayed, by reason.
 
 use crate::anonymize::Anonymizer;
-use crate::format::{count, of, percent};
 use crate::results::{self, Analysis};
 use crate::row::{Close, Row};
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use ipnet::IpNet;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction
@@ -67,16 +65,16 @@ impl Flows {
     /// Collects connections that cross the link to the prefixes `local`, or all if there are none. `anonymizer` must be
     /// the one that replaced the addresses in the rows.
     pub fn new(local: &[IpNet], anonymizer: Option<&Anonymizer>) -> Flows {
-        let local = local.iter().map(|&prefix| match anonymizer {
+        let prefixes = local.iter().map(|&prefix| match anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
             None => prefix,
         });
         Flows {
-            local: local.collect(),
+            local: prefixes.collect(),
             most: Flows::MOST,
             pending: Vec::new(),
             first: Instant::NEVER,
-            found: results::Flows::default(),
+            found: results::Flows { local: !local.is_empty(), ..results::Flows::default() },
         }
     }
 
@@ -153,7 +151,6 @@ impl Flows {
             flow.start = Instant::ZERO + flow.start.saturating_since(begin);
         }
         flows.sort_by_key(|flow| flow.start);
-        self.found.in_words = sentences(&self.found, !self.local.is_empty());
         analysis.flows = Some(self.found);
         flows
     }
@@ -206,89 +203,12 @@ fn middle<T>(sorted: &[T]) -> Option<&T> {
     sorted.get(sorted.len().saturating_sub(1) / 2)
 }
 
-/// Sentences about inferred values and connections left out.
-fn sentences(found: &results::Flows, local: bool) -> Vec<String> {
-    let connections = of(found.connections, "connection", "connections");
-    let mut sentences = Vec::new();
-    if found.flows == 0 {
-        sentences.push(format!("None of {connections} can be replayed."));
-    } else {
-        let share = found.flow_bytes as f64 / found.payload_bytes as f64;
-        sentences.push(format!(
-            "{} of {connections} can be replayed, with {} of the TCP payload.",
-            count(found.flows),
-            percent(share)
-        ));
-    }
-    sentences.extend(left_out(&found.left_out));
-    if found.flows == 0 {
-        return sentences;
-    }
-    let mut carries = "A flow has the payload of its connection's larger direction".to_owned();
-    if found.other_way_bytes > 0 {
-        let share = found.other_way_bytes as f64 / found.payload_bytes as f64;
-        carries += &format!("; that of the other ({}) is left out", percent(share));
-    }
-    sentences.push(carries + ".");
-    sentences.push(
-        "It starts when the first SYN was seen and then sends without pause, for a capture does not tell waiting for an application from waiting for the network.".to_owned(),
-    );
-    if found.open_at_end > 0 {
-        sentences.push(format!(
-            "{} still open at the end of the capture: only what was seen counts.",
-            of(found.open_at_end, "connection was", "connections were")
-        ));
-    }
-    sentences.push(round_trips(found));
-    sentences.push(if local {
-        "Data towards the local prefixes goes down, data from them up.".to_owned()
-    } else {
-        "Data from server to client goes down, data from client to server up.".to_owned()
-    });
-    sentences
-}
-
-fn left_out(reasons: &BTreeMap<&'static str, u64>) -> Option<String> {
-    let words = |reason: &str| match reason {
-        NO_SYN => "without a SYN in the capture",
-        NOT_ESTABLISHED => "without a whole handshake in the capture",
-        NO_DATA => "without data",
-        NOT_ACROSS => "not between a local and another address",
-        _ => "beyond the most that are kept",
-    };
-    let parts: Vec<String> = [NO_SYN, NOT_ESTABLISHED, NO_DATA, NOT_ACROSS, TOO_MANY]
-        .iter()
-        .filter_map(|reason| Some((reason, reasons.get(reason)?)))
-        .map(|(reason, n)| format!("{} {}", count(*n), words(reason)))
-        .collect();
-    (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
-}
-
-fn round_trips(found: &results::Flows) -> String {
-    let mut sentence = "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
-    let inferred: Vec<String> = [
-        (found.rtt_of_server, "takes the median of its server", "take the median of their server"),
-        (found.rtt_of_trace, "takes the median of the capture", "take the median of the capture"),
-    ]
-    .into_iter()
-    .filter(|(n, ..)| *n > 0)
-    .map(|(n, one, several)| of(n, one, several))
-    .collect();
-    if !inferred.is_empty() {
-        sentence += &format!("; of flows whose handshake was retransmitted, {}", inferred.join(", "));
-    }
-    if found.rtt_unknown > 0 {
-        sentence =
-            format!("No round-trip time was seen: {} without one", of(found.rtt_unknown, "flow is", "flows are"));
-    }
-    sentence + "."
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::row::{Outcome, Side};
     use crate::{Control, Options, analyze};
+    use std::collections::BTreeMap;
     use std::net::Ipv4Addr;
 
     fn row(server: u8, start_ms: u64, from_client: u64, from_server: u64) -> Row {
@@ -368,8 +288,6 @@ mod tests {
         let rtts: Vec<u64> = list.iter().map(|f| f.rtt.unwrap().as_millis()).collect();
         assert_eq!(rtts, [11, 31, 31, 11, 31]);
         assert_eq!((found.rtt_own, found.rtt_of_server, found.rtt_of_trace), (3, 1, 1));
-        let words = found.in_words.join(" ");
-        assert!(words.contains("1 takes the median of its server, 1 takes the median of the capture"), "{words}");
         let (list, found) = collect(Flows::new(&[], None), &[again(1)]);
         assert_eq!((list[0].rtt, found.rtt_unknown), (None, 1));
         for impossible in [Nanos::ZERO, Nanos::from_secs(121)] {
@@ -391,11 +309,6 @@ mod tests {
         assert_eq!(list.len(), 1);
         let reasons = [(NO_SYN, 1), (NOT_ESTABLISHED, 1), (NO_DATA, 1)];
         assert_eq!(found.left_out, BTreeMap::from(reasons));
-        assert_eq!(found.in_words[0], "1 of 4 connections can be replayed, with 10 % of the TCP payload.");
-        assert_eq!(
-            found.in_words[1],
-            "Left out: 1 without a SYN in the capture, 1 without a whole handshake in the capture, 1 without data."
-        );
     }
 
     #[test]

@@ -111,11 +111,6 @@ impl InterfaceFacts {
         (self.name, self.description) = (None, None);
     }
 
-    /// Name, description or number.
-    pub(crate) fn label(&self) -> String {
-        self.result().label()
-    }
-
     pub(crate) fn result(&self) -> results::Interface {
         results::Interface {
             number: self.number,

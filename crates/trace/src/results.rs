@@ -3,12 +3,15 @@
 //!
 //! `docs/analyze-json.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
 //! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
+//! Fields for text are empty until `gentle-report` puts the findings into words.
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
 mod cost;
+mod finding;
 mod outcomes;
 
-pub use cost::{CostOfSize, ExpectedCost, InitialRto};
+pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
+pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
@@ -18,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Version of the JSON schema.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Analysis of one trace: one capture, or several merged.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +34,9 @@ pub struct Analysis {
     pub interrupted: bool,
     /// Whether addresses were replaced (`--anonymize`).
     pub anonymized: bool,
-    /// Conclusions, one sentence each, most important first.
+    /// Conclusions, most important first.
+    pub findings: Vec<Finding>,
+    /// Sentence for each of `findings`. Text.
     pub verdict: Vec<String>,
     /// Reasons not to trust the figures, gravest first.
     pub warnings: Vec<TrustWarning>,
@@ -134,20 +139,19 @@ impl Interface {
 pub struct TrustWarning {
     /// Kind of reason.
     pub kind: TrustWarningKind,
-    /// Reason with its evidence and its effect on the figures.
+    /// Index in [`Analysis::captures`] of the file concerned; `None` if all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<usize>,
+    /// Reason with its evidence and its effect on the figures. Text.
     pub sentence: String,
-    /// Numbers in the sentence, by name.
+    /// Numbers of the evidence, by name.
     #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub evidence: BTreeMap<Name, f64>,
 }
 
 impl TrustWarning {
-    pub(crate) fn new<const N: usize>(
-        kind: TrustWarningKind,
-        sentence: String,
-        evidence: [(&'static str, f64); N],
-    ) -> TrustWarning {
-        TrustWarning { kind, sentence, evidence: evidence.into() }
+    pub(crate) fn new<const N: usize>(kind: TrustWarningKind, evidence: [(&'static str, f64); N]) -> TrustWarning {
+        TrustWarning { kind, file: None, sentence: String::new(), evidence: evidence.into() }
     }
 }
 
@@ -240,7 +244,7 @@ pub struct Handshakes {
 }
 
 /// Numbers of copies made by the capture or a switch.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureDuplicates {
     /// Copies of SYNs.
     pub syn: u64,
@@ -459,11 +463,19 @@ pub struct Vantage {
     pub side: Name,
     /// Whether the position was given (`--vantage`), not inferred.
     pub given: bool,
-    /// Evidence of the inference, one sentence each.
+    /// Connections of which the first SYN was captured.
+    pub syns: u64,
+    /// Connections whose first SYN had an initial TTL: it had passed no router.
+    pub syns_unrouted: u64,
+    /// Connections of which the first SYN/ACK was captured.
+    pub synacks: u64,
+    /// Connections whose first SYN/ACK had an initial TTL.
+    pub synacks_unrouted: u64,
+    /// Evidence of the inference, one sentence each. Text.
     pub evidence: Vec<String>,
-    /// Meaning of a duplicate SYN at this position.
+    /// Meaning of a duplicate SYN at this position. Text.
     pub duplicate_syn_means: String,
-    /// Meaning of a duplicate SYN/ACK at this position.
+    /// Meaning of a duplicate SYN/ACK at this position. Text.
     pub duplicate_synack_means: String,
     /// Duplicate SYNs before any SYN/ACK: the SYN or its SYN/ACK was lost between vantage point and server.
     pub syn_before_synack: u64,
@@ -481,7 +493,7 @@ pub struct Filter {
     /// `syn-seen`, `delay-45s`, `syn-flood`, `established-with-data`.
     #[serde(deserialize_with = "gentle_units::interned::name")]
     pub name: Name,
-    /// Description of the connections that the filter removes.
+    /// Description of the connections that the filter removes. Text.
     pub description: String,
     /// Number of connections that the filter removed.
     pub removed_connections: u64,
@@ -650,6 +662,8 @@ pub struct Flows {
     pub rtt_of_trace: u64,
     /// Number of flows without a round-trip time.
     pub rtt_unknown: u64,
-    /// Description of the numbers above, one sentence each.
+    /// Whether local prefixes tell the directions of the flows.
+    pub local: bool,
+    /// Description of the numbers above, one sentence each. Text.
     pub in_words: Vec<String>,
 }

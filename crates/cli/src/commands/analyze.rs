@@ -14,7 +14,7 @@ use crate::usage::Usage;
 use anyhow::Context;
 use gentle_capture::CaptureReader;
 use gentle_report::Origin;
-use gentle_report::analyze::{Detail, html, text};
+use gentle_report::analyze::{Detail, html, put_into_words, text};
 use gentle_trace::flows::{Flow, Flows};
 use gentle_trace::results::Analysis;
 use gentle_trace::row::Row;
@@ -64,17 +64,18 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     if analyses.is_empty() {
         return job.exit_code(&analyses, outcome);
     }
-    finish(&job, &analyses, outcome, html, stdout_is_taken)
+    finish(&job, analyses, outcome, html, stdout_is_taken)
 }
 
 /// Shows analyses, even if a file could not be written.
 fn finish(
     job: &Job<'_>,
-    analyses: &[Analysis],
+    mut analyses: Vec<Analysis>,
     mut outcome: anyhow::Result<()>,
     html: Option<OutputFile>,
     stdout_is_taken: bool,
 ) -> anyhow::Result<ExitCode> {
+    analyses.iter_mut().for_each(put_into_words);
     let report = &job.args.report;
     let shown = report.json || !stdout_is_taken;
     // The report ends with the warnings, so they are not repeated for readers on the terminal.
@@ -83,7 +84,7 @@ fn finish(
         captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
     }
     if shown {
-        outcome = outcome.and(show(report.json, report.full, analyses));
+        outcome = outcome.and(show(report.json, report.full, &analyses));
     }
     let origin = || {
         let mut origin = origin("gentle analyze")?;
@@ -93,8 +94,8 @@ fn finish(
         }
         Ok(origin)
     };
-    outcome = outcome.and(write_html(html, analyses, origin));
-    job.exit_code(analyses, outcome)
+    outcome = outcome.and(write_html(html, &analyses, origin));
+    job.exit_code(&analyses, outcome)
 }
 
 fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {

@@ -8,6 +8,7 @@ use crate::interrupt;
 use crate::output::{print_error, warn};
 use crate::usage::Usage;
 use gentle_experiment::Scenario;
+use gentle_report::analyze::{assumptions, put_into_words};
 use gentle_sim::Simulator;
 use gentle_trace::Options;
 use gentle_trace::flows::Flows;
@@ -112,7 +113,9 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     }
     let warnings = analysis.captures.iter().flat_map(|c| &c.warnings);
     warnings.for_each(|warning| warn(warning));
-    let scenario = gentle_replay::scenario(&name(&args.from), flows, &mut analysis)?;
+    let flows = flows.finish(&mut analysis);
+    put_into_words(&mut analysis);
+    let scenario = gentle_replay::scenario(&name(&args.from), &flows, assumptions(&analysis))?;
     Ok(Some(scenario::with_current_hosts(scenario)?))
 }
 

@@ -1,6 +1,7 @@
 //! Reports of capture analyses: text for a terminal, a page for a browser.
 //!
-//! Both use the same sections, so that numbers and sentences are formatted once.
+//! Both use the same sections, so that numbers and sentences are formatted once. The sentences are made by
+//! [`put_into_words`], which comes first.
 
 mod columns;
 mod display_filter;
@@ -10,8 +11,10 @@ mod html;
 mod section;
 mod sections;
 mod text;
+mod words;
 
 pub use self::columns::columns;
 #[cfg(feature = "full")]
 pub use self::html::html;
 pub use self::text::{Detail, text};
+pub use self::words::{assumptions, put_into_words};

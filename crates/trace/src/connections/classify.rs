@@ -20,9 +20,9 @@ pub(crate) struct Repeats {
     /// The previous transmission had arrived, and the answer was under way.
     pub(crate) late: u32,
     /// An RST or an ICMP message had answered the previous SYN.
-    pub(crate) turned_away: u32,
+    pub(crate) rejected: u32,
     /// The server deferred the client: SYNs it left unanswered, and SYN/ACKs after the client's ACK.
-    pub(crate) put_off: u32,
+    pub(crate) deferred: u32,
     /// The server acknowledged another connection with the same addresses and ports instead of the previous SYN.
     pub(crate) challenged: u32,
     /// The client answered the previous SYN/ACK with an RST.
@@ -30,7 +30,7 @@ pub(crate) struct Repeats {
     /// The SYN came with the previous one, both held up before the capture point.
     pub(crate) held: u32,
     /// The handshake never completed.
-    pub(crate) in_vain: u32,
+    pub(crate) failed: u32,
 }
 
 impl Repeats {
@@ -62,7 +62,7 @@ pub(crate) struct Classification {
     /// data, too.
     pub(crate) waited_with_data: Nanos,
     /// The client repeated its SYN after an answer and never went on: no SYN/ACK reached it.
-    pub(crate) swallowed: bool,
+    pub(crate) blackholed: bool,
     /// The only answer came under other addresses.
     pub(crate) elsewhere: bool,
     /// The client answered a SYN/ACK with an RST and never went on.
@@ -79,7 +79,7 @@ impl Classification {
     /// Whether a handshake packet was lost and later answered.
     pub(crate) fn has_loss(&self) -> bool {
         let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;
-        answered && !self.swallowed && self.repeats.lost > 0
+        answered && !self.blackholed && self.repeats.lost > 0
     }
 }
 
@@ -120,7 +120,7 @@ impl Connection {
             waited_for_refusal: Nanos::ZERO,
             waited_for_reset: Nanos::ZERO,
             waited_with_data: Nanos::ZERO,
-            swallowed: false,
+            blackholed: false,
             elsewhere: outcome == Outcome::Unanswered && self.flags.has(ConnectionFlags::ANSWERED_ELSEWHERE),
             reset: outcome == Outcome::HalfOpen && self.flags.has(ConnectionFlags::RESET),
             held: Nanos::ZERO,
@@ -298,10 +298,10 @@ impl Classifier<'_> {
             // Overtaken by the client's ACK of an earlier answer.
             self.class.repeats.late += weight;
         } else if !answered && syn.others_before > 0 {
-            self.class.repeats.in_vain += weight;
-            self.class.swallowed = true;
+            self.class.repeats.failed += weight;
+            self.class.blackholed = true;
         } else if !answered && self.class.outcome == Outcome::Unanswered {
-            self.class.repeats.in_vain += weight;
+            self.class.repeats.failed += weight;
         } else if match syn.others_before {
             0 => self.is_late_before_answer(at),
             others => self.is_late_after_answer(at, usize::from(others)),
@@ -309,7 +309,7 @@ impl Classifier<'_> {
             self.class.repeats.late += weight;
         } else {
             let (repeats, cause) = match answered && self.is_left_unanswered(at) {
-                true => (&mut self.class.repeats.put_off, Cause::Deferral),
+                true => (&mut self.class.repeats.deferred, Cause::Deferral),
                 false => (&mut self.class.repeats.lost, Cause::Loss),
             };
             *repeats += weight;
@@ -344,7 +344,7 @@ impl Classifier<'_> {
         let repeats = &mut self.class.repeats;
         match reply {
             Reply::None => None,
-            Reply::Refusal => Some((&mut repeats.turned_away, Cause::Refusal)),
+            Reply::Refusal => Some((&mut repeats.rejected, Cause::Refusal)),
             Reply::Challenge => Some((&mut repeats.challenged, Cause::Challenge)),
             Reply::Reset => Some((&mut repeats.reset, Cause::Reset)),
         }
@@ -498,7 +498,7 @@ impl Classifier<'_> {
             return;
         }
         if !self.class.outcome.is_complete() {
-            self.class.repeats.in_vain += weight;
+            self.class.repeats.failed += weight;
         } else if held(&synacks[at - 1], &synack).is_some() {
             self.class.repeats.held += weight;
         } else if synack.settled {
@@ -551,7 +551,7 @@ impl Classifier<'_> {
             self.lost_extras = SynExtras::default();
             Cause::Loss
         } else {
-            self.class.repeats.put_off += weight;
+            self.class.repeats.deferred += weight;
             Cause::Deferral
         };
         if server_first {

@@ -7,6 +7,7 @@ use super::table::{CHAIN_SCAN, Table};
 use super::window::Pool;
 use crate::options::{Options, VantagePoint};
 use crate::row::Close;
+use crate::sum::sum;
 use crate::tally::Tally;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
@@ -314,17 +315,11 @@ pub(crate) struct Evicted {
     pub(crate) peak_bytes: u64,
 }
 
-impl Evicted {
-    /// Adds the connections of another trace.
-    pub(crate) fn add(&mut self, other: Evicted) {
-        self.latest = self.latest.max(other.latest);
-        self.idle = self.idle.saturating_add(other.idle);
-        self.memory = self.memory.saturating_add(other.memory);
-        self.remaining.extend(other.remaining);
-        self.peak_connections = self.peak_connections.max(other.peak_connections);
-        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
-    }
+sum! {
+    Evicted { latest max, idle, memory, remaining, peak_connections max, peak_bytes max }
+}
 
+impl Evicted {
     /// Moves the connections that have been idle for longer than `idle_timeout` at the end of all traces from the
     /// remaining ones to the idle ones; returns how many of them counted as open.
     pub(crate) fn expire(&mut self, idle_timeout: Nanos) -> u64 {

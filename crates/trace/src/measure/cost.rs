@@ -2,7 +2,8 @@
 
 use super::moments::Moments;
 use crate::connections::Classification;
-use crate::results::{CostOfSize, ExpectedCost, InitialRto, Quantiles, Retransmissions};
+use crate::results::{CostGap, CostOfSize, ExpectedCost, InitialRto, Quantiles, Retransmissions};
+use crate::sum::sum;
 use crate::tally::{Candidates, SERIES};
 use gentle_model::Path;
 use gentle_units::Nanos;
@@ -47,6 +48,11 @@ pub(super) struct CostCounts {
     sizes: [SizeSums; BOUNDS.len() + 1],
 }
 
+sum! {
+    SizeSums { segments, waits }
+    CostCounts { losses, with_loss, waits, series, unknown_rto, sizes }
+}
+
 impl CostCounts {
     /// Records a completed attempt with the backoff series that fit its SYNs and its SYN/ACKs, and the payload of its
     /// larger direction.
@@ -72,23 +78,6 @@ impl CostCounts {
             let sums = &mut self.sizes[range];
             sums.segments = sums.segments.saturating_add(segments);
             sums.waits.record(waited);
-        }
-    }
-
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: &CostCounts) {
-        let sum = u64::saturating_add;
-        self.losses = sum(self.losses, other.losses);
-        self.with_loss = sum(self.with_loss, other.with_loss);
-        self.waits = self.waits.plus(other.waits);
-        let more = other.series.iter().flatten();
-        for (count, more) in self.series.iter_mut().flatten().zip(more) {
-            *count = sum(*count, *more);
-        }
-        self.unknown_rto = sum(self.unknown_rto, other.unknown_rto);
-        for (size, more) in self.sizes.iter_mut().zip(&other.sizes) {
-            size.segments = sum(size.segments, more.segments);
-            size.waits = size.waits.plus(more.waits);
         }
     }
 
@@ -154,30 +143,15 @@ impl CostCounts {
             is_known.then(|| waits.sum::<f64>())
         };
         let expected_wait_s = wait(handshake_loss);
-        let mut not_computed = Vec::new();
-        let mut reason = |missing: bool, why: &str| {
-            if missing {
-                not_computed.push(why.to_owned());
-            }
-        };
-        if by_middlebox {
-            reason(
-                true,
-                "No expected wait: a middlebox drops SYNs for what they carry, every time, and the model has independent losses.",
-            );
+        let no_wait = if by_middlebox {
+            Some(CostGap::Middlebox)
         } else if self.with_loss < FEWEST {
-            reason(true, "No expected wait: fewer than ten connections lost a SYN or SYN/ACK.");
+            Some(CostGap::FewLosses)
         } else {
-            reason(
-                initial_rtos.is_empty(),
-                "No expected wait: no interval between SYNs or SYN/ACKs after a loss fits a known initial RTO.",
-            );
-        }
-        reason(
-            rtt.mean.is_none(),
-            "No response times: no round-trip time was measured, since no handshake without a repeated packet was captured in both directions.",
-        );
-        reason(packet_loss.is_none(), "No loss of data: no segment with data or FIN was captured.");
+            initial_rtos.is_empty().then_some(CostGap::UnknownRto)
+        };
+        let no_round_trip = rtt.mean.is_none().then_some(CostGap::NoRoundTrip);
+        let no_data = packet_loss.is_none().then_some(CostGap::NoData);
         let sizes = match (expected_wait_s, rtt.mean) {
             (Some(expected), Some(rtt_s)) => self.sizes(expected, rtt_s, packet_loss.unwrap_or(0.0)),
             _ => Vec::new(),
@@ -195,7 +169,8 @@ impl CostCounts {
             expected_wait_s,
             measured_wait_s,
             sizes,
-            not_computed,
+            gaps: [no_wait, no_round_trip, no_data].into_iter().flatten().collect(),
+            not_computed: Vec::new(),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::moments::Moments;
 use crate::connections::Connection;
 use crate::results::{Direction, RetransmissionDelay, RetransmissionDelayDetail};
+use crate::sum::{Sum, sum};
 use crate::tally::Meter;
 use gentle_units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -71,17 +72,8 @@ struct Sums {
     delay_without_loss: Moments,
 }
 
-impl Sums {
-    fn plus(self, other: Sums) -> Sums {
-        Sums {
-            segments: self.segments.saturating_add(other.segments),
-            retransmitted: self.retransmitted.saturating_add(other.retransmitted),
-            handshake: self.handshake.saturating_add(other.handshake),
-            handshake_retransmitted: self.handshake_retransmitted.saturating_add(other.handshake_retransmitted),
-            delay_with_loss: self.delay_with_loss.plus(other.delay_with_loss),
-            delay_without_loss: self.delay_without_loss.plus(other.delay_without_loss),
-        }
-    }
+sum! {
+    Sums { segments, retransmitted, handshake, handshake_retransmitted, delay_with_loss, delay_without_loss }
 }
 
 /// Sums by direction.
@@ -93,6 +85,14 @@ pub(crate) struct DirectionSums {
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Sum for DirectionSums {
+    fn add(&mut self, more: DirectionSums) {
+        for (direction, more) in more.by_direction.into_iter().enumerate() {
+            self.of(direction).add(more);
+        }
+    }
 }
 
 impl DirectionSums {
@@ -111,11 +111,10 @@ impl DirectionSums {
         }
     }
 
-    /// Adds the connections of `other`, whose directions follow after `first` others.
-    pub(crate) fn add_from(&mut self, first: usize, other: &DirectionSums) {
-        for (direction, more) in (first..).zip(&other.by_direction) {
-            let sums = self.of(direction);
-            *sums = sums.plus(*more);
+    /// Numbers the directions from `first` on.
+    pub(crate) fn shift(&mut self, first: usize) {
+        if !self.by_direction.is_empty() {
+            self.by_direction.splice(0..0, std::iter::repeat_n(Sums::default(), first));
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::connections::Classification;
 use crate::results::DroppedFor;
 use crate::segment::SynExtras;
+use crate::sum::sum;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,11 @@ pub(super) struct ExtrasCounts {
     with_loss: u64,
 }
 
+sum! {
+    Suspects { attempts, waited }
+    ExtrasCounts { suspects, answered, with_loss }
+}
+
 impl ExtrasCounts {
     /// Records a completed attempt.
     pub(super) fn record(&mut self, class: &Classification) {
@@ -41,18 +47,6 @@ impl ExtrasCounts {
                 suspects.attempts += 1;
                 suspects.waited += class.waited_for_loss;
             }
-        }
-    }
-
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: &ExtrasCounts) {
-        self.with_loss = self.with_loss.saturating_add(other.with_loss);
-        for (sum, more) in self.answered.iter_mut().zip(other.answered) {
-            *sum = sum.saturating_add(more);
-        }
-        for (sum, more) in self.suspects.iter_mut().zip(other.suspects) {
-            sum.attempts = sum.attempts.saturating_add(more.attempts);
-            sum.waited += more.waited;
         }
     }
 

@@ -8,6 +8,7 @@ use crate::codec::Host;
 use crate::connections::Classification;
 use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
+use crate::sum::sum;
 use crate::table_size::list_bytes_with_one_more;
 use gentle_units::Instant;
 use gentle_wire::Address;
@@ -33,7 +34,7 @@ struct Failure {
     outcome: Outcome,
     /// Whether it had only one SYN.
     once: bool,
-    swallowed: bool,
+    blackholed: bool,
     lost: bool,
     elsewhere: bool,
     reset: bool,
@@ -41,14 +42,14 @@ struct Failure {
     at: u32,
 }
 
-/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `swallowed`, `lost`,
+/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `blackholed`, `lost`,
 /// `elsewhere` and `reset` as the bits 1, 2, 4, 8 and 16.
 #[derive(Serialize, Deserialize)]
 struct Kept(Host, Host, u16, u32, Outcome, u8);
 
 impl From<Failure> for Kept {
     fn from(it: Failure) -> Kept {
-        let flags = [it.once, it.swallowed, it.lost, it.elsewhere, it.reset];
+        let flags = [it.once, it.blackholed, it.lost, it.elsewhere, it.reset];
         let bits = flags.into_iter().enumerate();
         let flags = bits.map(|(at, flag)| u8::from(flag) << at).sum();
         let (client, server) = (Host(it.client), Host(it.server));
@@ -65,7 +66,7 @@ impl From<Kept> for Failure {
             port,
             outcome,
             once: flags & 1 != 0,
-            swallowed: flags & 2 != 0,
+            blackholed: flags & 2 != 0,
             lost: flags & 4 != 0,
             elsewhere: flags & 8 != 0,
             reset: flags & 16 != 0,
@@ -77,7 +78,7 @@ impl From<Kept> for Failure {
 /// Reason why an attempt was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    Swallowed,
+    Blackholed,
     Dead,
     Refused,
     Rejected,
@@ -122,6 +123,11 @@ struct Decided {
     forgotten: u64,
 }
 
+sum! {
+    Failures { undecided, decided, half_open, half_open_with_loss, decided_early }
+    Decided { attempts, parties, forgotten }
+}
+
 /// Parties in analysis records: a list in the order of the addresses.
 mod by_party {
     use super::{ByParty, Host};
@@ -142,23 +148,6 @@ mod by_party {
 }
 
 impl Failures {
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: Failures) {
-        let sum = u64::saturating_add;
-        self.undecided.extend(other.undecided);
-        for (decided, more) in self.decided.iter_mut().zip(other.decided) {
-            decided.attempts = sum(decided.attempts, more.attempts);
-            decided.forgotten = sum(decided.forgotten, more.forgotten);
-            for (party, attempts) in more.parties {
-                let all = decided.parties.entry(party).or_default();
-                *all = sum(*all, attempts);
-            }
-        }
-        self.half_open = sum(self.half_open, other.half_open);
-        self.half_open_with_loss = sum(self.half_open_with_loss, other.half_open_with_loss);
-        self.decided_early = sum(self.decided_early, other.decided_early);
-    }
-
     /// Replaces all addresses.
     pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         for failure in &mut self.undecided {
@@ -187,7 +176,7 @@ impl Failures {
             port,
             outcome: class.outcome,
             once,
-            swallowed: class.swallowed,
+            blackholed: class.blackholed,
             lost: class.repeats.lost > 0,
             elsewhere: class.elsewhere,
             reset: class.reset,
@@ -210,10 +199,10 @@ impl Failures {
                     Outcome::Refused => Reason::Refused,
                     Outcome::Rejected => Reason::Rejected,
                     Outcome::Challenged => Reason::Challenged,
-                    Outcome::HalfOpen if failure.swallowed => Reason::Swallowed,
+                    Outcome::HalfOpen if failure.blackholed => Reason::Blackholed,
                     Outcome::Unanswered if failure.elsewhere => Reason::Elsewhere,
                     Outcome::Unanswered if parties.is_unseen(server) => Reason::Unseen,
-                    Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Swallowed,
+                    Outcome::Unanswered if parties.is_alive(failure.server) => Reason::Blackholed,
                     Outcome::Unanswered => Reason::Dead,
                     Outcome::HalfOpen | Outcome::Succeeded | Outcome::OneSided => {
                         self.half_open += 1;

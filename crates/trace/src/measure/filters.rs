@@ -10,6 +10,7 @@ use super::undecided::UndecidedConnections;
 use crate::connections::{ClosedConnection, ConnectionFlags};
 use crate::options::Options;
 use crate::results::{Direction, Filter};
+use crate::sum::{Sum, sum};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
@@ -32,15 +33,6 @@ impl Passed {
         self.connections += 1;
         self.sums.record(contributions);
     }
-
-    fn add(&mut self, other: &Passed) {
-        self.add_from(0, other);
-    }
-
-    fn add_from(&mut self, first: usize, other: &Passed) {
-        self.connections = self.connections.saturating_add(other.connections);
-        self.sums.add_from(first, &other.sums);
-    }
 }
 
 /// Connections that pass a filter, split by whether they also pass the last filter (`established-with-data`).
@@ -51,19 +43,20 @@ struct Split {
     others: Passed,
 }
 
+sum! {
+    Passed { connections, sums }
+    Split { established_with_data, others }
+}
+
 impl Split {
     fn of(&mut self, established_with_data: bool) -> &mut Passed {
         if established_with_data { &mut self.established_with_data } else { &mut self.others }
     }
 
-    fn add(&mut self, other: &Split) {
-        self.add_from(0, other);
-    }
-
-    fn add_from(&mut self, first: usize, other: &Split) {
-        let with_data = &other.established_with_data;
-        self.established_with_data.add_from(first, with_data);
-        self.others.add_from(first, &other.others);
+    /// Numbers the directions from `first` on.
+    fn shift(&mut self, first: usize) {
+        self.established_with_data.sums.shift(first);
+        self.others.sums.shift(first);
     }
 
     fn directions(&self) -> usize {
@@ -72,9 +65,7 @@ impl Split {
     }
 
     fn all(&self) -> Passed {
-        let mut all = self.established_with_data.clone();
-        all.add(&self.others);
-        all
+        self.established_with_data.clone().plus(self.others.clone())
     }
 }
 
@@ -101,16 +92,15 @@ pub(crate) struct Filters {
     peak_bytes: usize,
 }
 
-/// Name and description of each filter.
-const FILTERS: [(&str, &str); 4] = [
-    ("syn-seen", "connections of which no SYN was seen"),
-    ("delay-45s", "connections with more than 45 s of retransmission delay in a direction"),
-    (
-        "syn-flood",
-        "connections of addresses with at least 1,000 connections without data and 1,000 times more of them than with data",
-    ),
-    ("established-with-data", "connections without a full three-way handshake or without data"),
-];
+sum! {
+    Filters {
+        undecided_connections own, flood own, without_syn, too_long, undecided, decided, benign, decided_early,
+        memory_limit own, peak_bytes max,
+    }
+}
+
+/// Name of each filter.
+const FILTERS: [&str; 4] = ["syn-seen", "delay-45s", "syn-flood", "established-with-data"];
 
 impl Filters {
     pub(crate) fn new(options: &Options) -> Filters {
@@ -149,17 +139,13 @@ impl Filters {
     }
 
     /// Adds the connections of another trace, whose directions follow after `first` others.
-    pub(crate) fn add(&mut self, other: Filters, first: usize) {
+    pub(crate) fn add(&mut self, mut other: Filters, first: usize) {
         let places = self.flood.add(&other.flood);
-        let undecided = other.undecided_connections;
+        let undecided = std::mem::take(&mut other.undecided_connections);
         self.undecided_connections.add(undecided, first, &places);
-        self.without_syn = self.without_syn.saturating_add(other.without_syn);
-        self.too_long.add_from(first, &other.too_long);
-        self.undecided.add_from(first, &other.undecided);
-        self.decided.add_from(first, &other.decided);
-        self.benign.add_from(first, &other.benign);
-        self.decided_early = self.decided_early.saturating_add(other.decided_early);
-        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        other.too_long.sums.shift(first);
+        [&mut other.undecided, &mut other.decided, &mut other.benign].into_iter().for_each(|split| split.shift(first));
+        Sum::add(self, other);
         self.limit_memory();
     }
 
@@ -190,9 +176,9 @@ impl Filters {
     pub(crate) fn decide(&mut self) {
         let undecided = std::mem::take(&mut self.undecided);
         let mut undecided_connections = std::mem::take(&mut self.undecided_connections);
-        self.decided.add(&undecided);
+        self.decided.add(undecided.clone());
         if !self.flood.mark_flooders() {
-            self.benign.add(&undecided);
+            self.benign.add(undecided);
             return;
         }
         for (kept, contributions) in undecided_connections.drain() {
@@ -230,8 +216,7 @@ impl Filters {
     ) -> Vec<Filter> {
         let flooders = self.flood.flooders();
         let not_too_long = self.decided.all();
-        let mut syn_seen = self.too_long.clone();
-        syn_seen.add(&not_too_long);
+        let syn_seen = self.too_long.clone().plus(not_too_long.clone());
         let passed = [syn_seen, not_too_long, self.benign.all(), self.benign.established_with_data.clone()];
         let removed = [
             self.without_syn,
@@ -242,9 +227,9 @@ impl Filters {
         FILTERS
             .iter()
             .enumerate()
-            .map(|(i, &(name, description))| Filter {
+            .map(|(i, &name)| Filter {
                 name,
-                description: description.to_string(),
+                description: String::new(),
                 removed_connections: removed[i],
                 removed_addresses: (name == "syn-flood").then(|| self.flood.flooder_count()),
                 examples: if name == "syn-flood" {

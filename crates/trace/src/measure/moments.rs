@@ -1,6 +1,7 @@
 //! Mean of times with its confidence interval, in constant memory.
 
 use crate::results::MeanOf;
+use crate::sum::sum;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ pub(super) struct Moments {
 /// Half-width of a 95 % confidence interval, standard errors.
 const Z95: f64 = 1.959_964;
 
+sum! { Moments { n, sum_ns, squares_ns2 } }
+
 impl Moments {
     /// Adds a time.
     pub(super) fn record(&mut self, delay: Nanos) {
@@ -25,15 +28,6 @@ impl Moments {
             let value = u128::from(delay.0);
             self.sum_ns += value;
             self.squares_ns2 = self.squares_ns2.saturating_add(value * value);
-        }
-    }
-
-    /// Moments of both together.
-    pub(super) fn plus(self, other: Moments) -> Moments {
-        Moments {
-            n: self.n.saturating_add(other.n),
-            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
-            squares_ns2: self.squares_ns2.saturating_add(other.squares_ns2),
         }
     }
 

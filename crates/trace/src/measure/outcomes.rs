@@ -9,6 +9,7 @@ use crate::connections::{CLIENT, Classification, ClosedConnection, Connection, C
 use crate::options::{Options, VantagePoint};
 use crate::results::{self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting};
 use crate::row::{Close, Outcome};
+use crate::sum::{Sum, sum};
 use crate::tally::Distribution;
 use crate::tally::SeriesCounts;
 use crate::tally::Tally;
@@ -39,7 +40,7 @@ struct OutcomeCounts {
     one_sided: u64,
     completed_with_loss: u64,
     late: u64,
-    put_off: u64,
+    deferred: u64,
     completed_after_challenge: u64,
     completed_after_refusal: u64,
     completed_after_reset: u64,
@@ -57,7 +58,7 @@ struct Times {
     waited: Nanos,
     waited_with_loss: Nanos,
     waited_for_data: Nanos,
-    put_off: Nanos,
+    deferred: Nanos,
     completed_after_challenge: Nanos,
     completed_after_refusal: Nanos,
     completed_after_reset: Nanos,
@@ -94,6 +95,27 @@ pub(crate) struct Outcomes {
     memory_limit: usize,
     #[serde(skip)]
     peak_bytes: usize,
+}
+
+sum! {
+    HandshakeCounts {
+        successes, failures, attempts_with_duplicate_syn, successes_with_duplicate_syn, failures_with_duplicate_syn,
+        outside_standard_intervals, attempts_with_retransmission, successes_with_retransmission, syns_of_successes,
+    }
+    OutcomeCounts {
+        completed, one_sided, completed_with_loss, late, deferred, completed_after_challenge, completed_after_refusal,
+        completed_after_reset, held, seen_twice, without_syn, without_syn_again, repeats,
+    }
+    Times {
+        waited, waited_with_loss, waited_for_data, deferred, completed_after_challenge, completed_after_refusal,
+        completed_after_reset, held, failed,
+    }
+    Repeats { lost, late, rejected, deferred, challenged, reset, held, failed }
+    Closes { fin, rst, silent, open, never_established }
+    Outcomes {
+        handshakes, inferred, failures, parties, series, cost, closes, round_trips, times, extras,
+        sample own, vantage own, memory_limit own, peak_bytes max,
+    }
 }
 
 impl Outcomes {
@@ -198,12 +220,12 @@ impl Outcomes {
         let repeats = &mut counts.repeats;
         repeats.lost += u64::from(class.repeats.lost);
         repeats.late += u64::from(class.repeats.late);
-        repeats.turned_away += u64::from(class.repeats.turned_away);
-        repeats.put_off += u64::from(class.repeats.put_off);
+        repeats.rejected += u64::from(class.repeats.rejected);
+        repeats.deferred += u64::from(class.repeats.deferred);
         repeats.challenged += u64::from(class.repeats.challenged);
         repeats.reset += u64::from(class.repeats.reset);
         repeats.held += u64::from(class.repeats.held);
-        repeats.in_vain += u64::from(class.repeats.in_vain);
+        repeats.failed += u64::from(class.repeats.failed);
         if class.outcome.is_complete() {
             let has_loss = class.has_loss();
             let series = connection.loss_state.as_ref().map_or([None; 2], |loss_state| loss_state.series);
@@ -218,17 +240,17 @@ impl Outcomes {
             if has_loss {
                 times.waited_with_loss += class.waited_for_loss;
             }
-            if class.repeats.put_off > 0 {
-                counts.put_off += 1;
+            if class.repeats.deferred > 0 {
+                counts.deferred += 1;
                 let waited = class.waited_for_deferral + class.waited_with_data;
-                times.put_off += waited;
+                times.deferred += waited;
             }
             if class.repeats.challenged > 0 {
                 counts.completed_after_challenge += 1;
                 let waited = &mut times.completed_after_challenge;
                 *waited += class.waited_for_challenge;
             }
-            counts.completed_after_refusal += u64::from(class.repeats.turned_away > 0);
+            counts.completed_after_refusal += u64::from(class.repeats.rejected > 0);
             let waited = &mut times.completed_after_refusal;
             *waited += class.waited_for_refusal;
             counts.completed_after_reset += u64::from(class.repeats.reset > 0);
@@ -262,68 +284,7 @@ impl Outcomes {
 
     /// Adds the connections of another trace.
     pub(crate) fn add(&mut self, other: Outcomes) {
-        let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
-        let (counts, more) = (&mut self.handshakes, other.handshakes);
-        sum(&mut counts.successes, more.successes);
-        sum(&mut counts.failures, more.failures);
-        sum(&mut counts.attempts_with_duplicate_syn, more.attempts_with_duplicate_syn);
-        sum(&mut counts.successes_with_duplicate_syn, more.successes_with_duplicate_syn);
-        sum(&mut counts.failures_with_duplicate_syn, more.failures_with_duplicate_syn);
-        sum(&mut counts.outside_standard_intervals, more.outside_standard_intervals);
-        sum(&mut counts.attempts_with_retransmission, more.attempts_with_retransmission);
-        sum(&mut counts.successes_with_retransmission, more.successes_with_retransmission);
-        sum(&mut counts.syns_of_successes, more.syns_of_successes);
-
-        let (counts, more) = (&mut self.inferred, other.inferred);
-        sum(&mut counts.completed, more.completed);
-        sum(&mut counts.one_sided, more.one_sided);
-        sum(&mut counts.completed_with_loss, more.completed_with_loss);
-        sum(&mut counts.late, more.late);
-        sum(&mut counts.put_off, more.put_off);
-        sum(&mut counts.completed_after_challenge, more.completed_after_challenge);
-        sum(&mut counts.completed_after_refusal, more.completed_after_refusal);
-        sum(&mut counts.completed_after_reset, more.completed_after_reset);
-        sum(&mut counts.held, more.held);
-        sum(&mut counts.seen_twice, more.seen_twice);
-        sum(&mut counts.without_syn, more.without_syn);
-        sum(&mut counts.without_syn_again, more.without_syn_again);
-        sum(&mut counts.repeats.lost, more.repeats.lost);
-        sum(&mut counts.repeats.late, more.repeats.late);
-        sum(&mut counts.repeats.turned_away, more.repeats.turned_away);
-        sum(&mut counts.repeats.put_off, more.repeats.put_off);
-        sum(&mut counts.repeats.challenged, more.repeats.challenged);
-        sum(&mut counts.repeats.reset, more.repeats.reset);
-        sum(&mut counts.repeats.held, more.repeats.held);
-        sum(&mut counts.repeats.in_vain, more.repeats.in_vain);
-
-        let sum_of = |a: &mut Nanos, b: Nanos| *a += b;
-        let (times, more) = (&mut self.times, other.times);
-        sum_of(&mut times.waited, more.waited);
-        sum_of(&mut times.waited_with_loss, more.waited_with_loss);
-        sum_of(&mut times.waited_for_data, more.waited_for_data);
-        sum_of(&mut times.put_off, more.put_off);
-        sum_of(&mut times.completed_after_challenge, more.completed_after_challenge);
-        sum_of(&mut times.completed_after_refusal, more.completed_after_refusal);
-        sum_of(&mut times.completed_after_reset, more.completed_after_reset);
-        sum_of(&mut times.held, more.held);
-        sum_of(&mut times.failed, more.failed);
-
-        let (closes, more) = (&mut self.closes, other.closes);
-        sum(&mut closes.fin, more.fin);
-        sum(&mut closes.rst, more.rst);
-        sum(&mut closes.silent, more.silent);
-        sum(&mut closes.open, more.open);
-        sum(&mut closes.never_established, more.never_established);
-
-        self.series.add(&other.series);
-        self.cost.add(&other.cost);
-        self.extras.add(&other.extras);
-        for (round_trips, more) in self.round_trips.iter_mut().zip(&other.round_trips) {
-            round_trips.add(more);
-        }
-        self.parties.add(other.parties);
-        self.failures.add(other.failures);
-        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        Sum::add(self, other);
         self.limit_memory();
     }
 
@@ -417,8 +378,8 @@ impl Outcomes {
             loss: (answered > 0).then(|| with_loss as f64 / answered as f64),
             completed_with_loss: counts.completed_with_loss,
             late: counts.late,
-            put_off: counts.put_off,
-            put_off_s: self.times.put_off.as_secs_f64(),
+            deferred: counts.deferred,
+            deferred_s: self.times.deferred.as_secs_f64(),
             completed_after_challenge: counts.completed_after_challenge,
             completed_after_challenge_s: self.times.completed_after_challenge.as_secs_f64(),
             completed_after_refusal: counts.completed_after_refusal,
@@ -430,7 +391,7 @@ impl Outcomes {
             reset: server(Reason::Reset),
             abandoned: server(Reason::Abandoned),
             dropped_for: self.extras.result(),
-            swallowed: server(Reason::Swallowed),
+            blackholed: server(Reason::Blackholed),
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
             rejected: server(Reason::Rejected),

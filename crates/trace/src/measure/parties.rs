@@ -4,6 +4,7 @@ use crate::codec::Host;
 use crate::connections::{Classification, Connection};
 use crate::results::{Top, TopEntry};
 use crate::row::Outcome;
+use crate::sum::{Sum, sum};
 use crate::table_size::{hash_table_bytes, hash_table_room};
 use gentle_units::Nanos;
 use gentle_wire::Address;
@@ -51,18 +52,13 @@ fn bit(server: Address, port: u16) -> u64 {
     1 << (spread >> 122)
 }
 
-impl PartyLoss {
-    fn add(&mut self, more: &PartyLoss) {
-        self.lost += more.lost;
-        self.failed += more.failed;
-        self.with_loss = self.with_loss.saturating_add(more.with_loss);
-        self.failures = self.failures.saturating_add(more.failures);
-        self.attempts = self.attempts.saturating_add(more.attempts);
-        self.facts.tried |= more.facts.tried;
-        self.facts.seen |= more.facts.seen;
-        self.facts.unseen |= more.facts.unseen;
-    }
+sum! {
+    PartyLoss { lost, failed, with_loss, failures, attempts, facts }
+    PartyFacts { tried or, seen or, unseen or }
+    PartyCounts { servers, clients, alive own }
+}
 
+impl PartyLoss {
     fn entry(&self, name: String) -> TopEntry {
         TopEntry {
             name,
@@ -145,7 +141,7 @@ impl PartyCounts {
         if !complete {
             loss.facts.tried = bit(server, port);
         }
-        self.clients.entry(client).or_default().add(&loss);
+        self.clients.entry(client).or_default().add(loss);
         loss.facts = PartyFacts {
             tried: 0,
             seen: matches!(
@@ -154,17 +150,7 @@ impl PartyCounts {
             ),
             unseen: class.outcome == Outcome::OneSided,
         };
-        self.servers.entry((server, port)).or_default().add(&loss);
-    }
-
-    /// Adds the attempts of another trace.
-    pub(super) fn add(&mut self, other: PartyCounts) {
-        for (server, loss) in &other.servers {
-            self.servers.entry(*server).or_default().add(loss);
-        }
-        for (client, loss) in &other.clients {
-            self.clients.entry(*client).or_default().add(loss);
-        }
+        self.servers.entry((server, port)).or_default().add(loss);
     }
 
     /// Replaces all addresses.
@@ -225,7 +211,7 @@ impl PartyCounts {
     ) -> Top {
         let mut prefixes: BTreeMap<(Address, usize), PartyLoss> = BTreeMap::new();
         for ((server, _), loss) in &self.servers {
-            prefixes.entry(prefix(*server)).or_default().add(loss);
+            prefixes.entry(prefix(*server)).or_default().add(*loss);
         }
         Top {
             servers: first(n, self.servers.iter(), |&(server, port)| show_server(server, port)),

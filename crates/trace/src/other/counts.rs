@@ -1,6 +1,7 @@
 //! Handshake counts of one protocol.
 
 use crate::results::OtherHandshakes;
+use crate::sum::sum;
 use crate::tally::Distribution;
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub(super) struct Counts {
     rtt: Distribution,
     versions: BTreeMap<String, u64>,
 }
+
+sum! { Counts { attempts, successes, retransmissions, attempts_with_loss, time_lost_ns, rtt, versions } }
 
 impl Counts {
     /// Counts a new attempt.
@@ -48,24 +51,6 @@ impl Counts {
     /// Records the time from an attempt's first packet to its first answer, without retransmission.
     pub(super) fn rtt(&mut self, time: Nanos) {
         self.rtt.record(time);
-    }
-
-    /// Adds the counts of another trace.
-    pub(super) fn add(&mut self, other: Counts) {
-        let sum = u64::saturating_add;
-        self.attempts = sum(self.attempts, other.attempts);
-        self.successes = sum(self.successes, other.successes);
-        for (kind, count) in other.retransmissions {
-            let all = self.retransmissions.entry(kind).or_default();
-            *all = sum(*all, count);
-        }
-        self.attempts_with_loss = sum(self.attempts_with_loss, other.attempts_with_loss);
-        self.time_lost_ns = self.time_lost_ns.saturating_add(other.time_lost_ns);
-        self.rtt.add(&other.rtt);
-        for (version, count) in other.versions {
-            let all = self.versions.entry(version).or_default();
-            *all = sum(*all, count);
-        }
     }
 
     /// Results; `None` if there was no attempt.

@@ -15,6 +15,7 @@ mod table;
 mod tests;
 
 use crate::results::OtherProtocols;
+use crate::sum::sum;
 use counts::Counts;
 use dccp::Dccp;
 use gentle_units::{Instant, Nanos};
@@ -87,14 +88,9 @@ pub(crate) struct OtherCounts {
     dccp: Counts,
 }
 
-impl OtherCounts {
-    /// Adds the counts of another trace.
-    pub(crate) fn add(&mut self, other: OtherCounts) {
-        self.quic.add(other.quic);
-        self.sctp.add(other.sctp);
-        self.dccp.add(other.dccp);
-    }
+sum! { OtherCounts { quic, sctp, dccp } }
 
+impl OtherCounts {
     /// Results by protocol.
     pub(crate) fn result(self) -> OtherProtocols {
         OtherProtocols { quic: self.quic.result(), sctp: self.sctp.result(), dccp: self.dccp.result() }

@@ -37,8 +37,26 @@ pub struct ExpectedCost {
     pub expected_wait_like_data_s: Option<f64>,
     /// Connections with data by size; empty without a round-trip time or an expected wait.
     pub sizes: Vec<CostOfSize>,
-    /// Reasons why some of the fields have no value, one sentence each.
+    /// Reasons why some of the fields have no value.
+    pub gaps: Vec<CostGap>,
+    /// Sentence for each of `gaps`. Text.
     pub not_computed: Vec<String>,
+}
+
+/// Reason why part of the [`ExpectedCost`] has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostGap {
+    /// No expected wait: a middlebox drops SYNs for what they carry, and the model has independent losses.
+    Middlebox,
+    /// No expected wait: fewer than ten connections with a loss.
+    FewLosses,
+    /// No expected wait: no interval after a loss fits a known initial RTO.
+    UnknownRto,
+    /// No response times: no round-trip time.
+    NoRoundTrip,
+    /// No loss of data: no segment with data or FIN.
+    NoData,
 }
 
 /// Initial RTO with the rule of the waits after it.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Inferred outcomes of connection attempts, and causes of retransmitted SYNs and SYN/ACKs.
 ///
-/// Every attempt is in exactly one of `answered`, `swallowed`, `dead`, `refused`, `rejected`, `challenged`, `elsewhere`,
+/// Every attempt is in exactly one of `answered`, `blackholed`, `dead`, `refused`, `rejected`, `challenged`, `elsewhere`,
 /// `scans`, `floods`, `unseen` and `seen_twice`. Unlike [`Handshakes`](super::Handshakes), which follows the definitions of handshake-2009, the inference
 /// uses everything that was captured of a connection.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +29,9 @@ pub struct Outcomes {
     pub late: u64,
     /// Completed attempts that the server deferred: it left a SYN unanswered that had reached it, or retransmitted its
     /// SYN/ACK although the client's ACK is in the capture.
-    pub put_off: u64,
-    /// Time that the attempts in `put_off` waited because of it, seconds.
-    pub put_off_s: f64,
+    pub deferred: u64,
+    /// Time that the attempts in `deferred` waited because of it, seconds.
+    pub deferred_s: f64,
     /// Completed attempts of which a SYN was answered by an ACK of another connection with the same addresses and ports,
     /// which the server still had (RFC 9293, 3.10.7.4; challenge ACK, RFC 5961, 4). No packet was lost.
     pub completed_after_challenge: u64,
@@ -59,7 +59,7 @@ pub struct Outcomes {
     /// middlebox drops those. At least three attempts; without any, empty.
     pub dropped_for: Vec<DroppedFor>,
     /// Attempts at live servers of which every packet in at least one direction was lost or discarded.
-    pub swallowed: AttemptGroup,
+    pub blackholed: AttemptGroup,
     /// Attempts at hosts of which nothing was captured.
     pub dead: AttemptGroup,
     /// Attempts answered by an RST.
@@ -102,7 +102,7 @@ pub struct DroppedFor {
 }
 
 /// Failed attempts with a common reason.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptGroup {
     /// Number of attempts.
     pub attempts: u64,
@@ -113,7 +113,7 @@ pub struct AttemptGroup {
 }
 
 /// Server or client with its number of attempts.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedParty {
     /// Address and port of a server, or address of a client.
     pub name: String,
@@ -129,9 +129,9 @@ pub struct Repeats {
     /// The previous transmission had arrived, and the answer was late.
     pub late: u64,
     /// An RST or an ICMP message had answered the previous SYN.
-    pub turned_away: u64,
+    pub rejected: u64,
     /// The server deferred the client: SYNs after one that had reached the server, SYN/ACKs after the client's ACK.
-    pub put_off: u64,
+    pub deferred: u64,
     /// The server had answered the previous SYN with an ACK of another connection.
     pub challenged: u64,
     /// The client had answered the previous SYN/ACK with an RST.
@@ -139,13 +139,13 @@ pub struct Repeats {
     /// The SYN came together with the previous one.
     pub held: u64,
     /// The attempt was never completed.
-    pub in_vain: u64,
+    pub failed: u64,
 }
 
 impl Repeats {
     /// All of them.
     pub fn total(&self) -> u64 {
-        let Repeats { lost, late, turned_away, put_off, challenged, reset, held, in_vain } = self;
-        lost + late + turned_away + put_off + challenged + reset + held + in_vain
+        let Repeats { lost, late, rejected, deferred, challenged, reset, held, failed } = self;
+        lost + late + rejected + deferred + challenged + reset + held + failed
     }
 }

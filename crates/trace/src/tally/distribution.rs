@@ -1,6 +1,7 @@
 //! Distribution of durations in bounded memory: exact mean, percentiles to three significant digits.
 
 use crate::results::Quantiles;
+use crate::sum::Sum;
 use gentle_units::Nanos;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,22 @@ impl TryFrom<Kept> for Distribution {
     }
 }
 
+impl Sum for Distribution {
+    fn add(&mut self, more: Distribution) {
+        let Distribution { histogram, n, sum_ns, max } = more;
+        let Some(histogram) = histogram else {
+            return;
+        };
+        self.n.add(n);
+        self.sum_ns.add(sum_ns);
+        self.max = self.max.max(max);
+        for value in histogram.iter_recorded() {
+            let count = value.count_at_value();
+            self.histogram().saturating_record_n(value.value_iterated_to(), count);
+        }
+    }
+}
+
 impl Distribution {
     pub(crate) fn record(&mut self, time: Nanos) {
         self.n += 1;
@@ -62,20 +79,6 @@ impl Distribution {
 
     fn histogram(&mut self) -> &mut Histogram<u64> {
         self.histogram.get_or_insert_with(|| Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds"))
-    }
-
-    /// Adds the durations of `other`.
-    pub(crate) fn add(&mut self, other: &Distribution) {
-        let Some(more) = &other.histogram else {
-            return;
-        };
-        self.n = self.n.saturating_add(other.n);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.max = self.max.max(other.max);
-        for value in more.iter_recorded() {
-            let count = value.count_at_value();
-            self.histogram().saturating_record_n(value.value_iterated_to(), count);
-        }
     }
 
     pub(crate) fn quantiles(&self) -> Quantiles {
@@ -113,7 +116,7 @@ mod tests {
             let mut sum = Distribution::default();
             for part in parts.into_iter().flatten() {
                 let json = serde_json::to_string(&part).unwrap();
-                sum.add(&serde_json::from_str(&json).unwrap());
+                sum.add(serde_json::from_str(&json).unwrap());
             }
             prop_assert_eq!(sum.quantiles(), whole.quantiles());
         }

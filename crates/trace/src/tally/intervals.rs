@@ -2,6 +2,7 @@
 
 use super::backoff::{self, Candidates, SERIES, STANDARD, TOLERANCE, TOLERANCE_FLOOR};
 use crate::results::{IntervalBin, IntervalHistogram, Intervals, SeriesCount, StandardInterval};
+use crate::sum::{Sum, sum};
 use gentle_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,17 +42,6 @@ impl Histogram {
                 false
             }
         }
-    }
-
-    fn add(&mut self, other: &Histogram) {
-        for (&from, count) in &other.bins {
-            let sum = self.bins.entry(from).or_default();
-            *sum = sum.saturating_add(*count);
-        }
-        for (sum, more) in self.standard.iter_mut().zip(&other.standard) {
-            *sum = sum.saturating_add(*more);
-        }
-        self.outside = self.outside.saturating_add(other.outside);
     }
 
     fn width(interval: Nanos) -> Nanos {
@@ -95,6 +85,17 @@ pub(crate) struct IntervalCounts {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SeriesCounts([[u64; SERIES.len()]; 2]);
 
+sum! {
+    Histogram { bins, standard, outside }
+    IntervalCounts { histograms }
+}
+
+impl Sum for SeriesCounts {
+    fn add(&mut self, more: SeriesCounts) {
+        self.0.add(more.0);
+    }
+}
+
 /// Name of the handshake segment of each side.
 const SEGMENT: [&str; 2] = ["syn", "synack"];
 
@@ -102,13 +103,6 @@ impl IntervalCounts {
     /// Records a SYN or SYN/ACK repeated after `interval`; returns whether that is a standard interval.
     pub(crate) fn record(&mut self, side: usize, interval: Nanos) -> bool {
         self.histograms[side].record(interval)
-    }
-
-    /// Adds the intervals of `other`.
-    pub(crate) fn add(&mut self, other: &IntervalCounts) {
-        for (sum, more) in self.histograms.iter_mut().zip(&other.histograms) {
-            sum.add(more);
-        }
     }
 
     pub(crate) fn result(&self, series: &SeriesCounts) -> Intervals {
@@ -129,13 +123,6 @@ impl SeriesCounts {
             if let Some(series) = series.and_then(Candidates::recognised) {
                 counts[series] += 1;
             }
-        }
-    }
-
-    /// Adds the connections of `other`.
-    pub(crate) fn add(&mut self, other: &SeriesCounts) {
-        for (sum, more) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
-            *sum = sum.saturating_add(*more);
         }
     }
 

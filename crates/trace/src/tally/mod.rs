@@ -17,6 +17,7 @@ pub(crate) use timeline::TimelineCounts;
 
 use crate::results::{CaptureDuplicates, Retransmissions};
 use crate::segment::Segment;
+use crate::sum::sum;
 use gentle_units::{Instant, Nanos};
 use intervals::IntervalCounts;
 use serde::{Deserialize, Serialize};
@@ -60,36 +61,16 @@ pub(crate) struct Tally {
     pub(crate) meters: [Meter; 2],
 }
 
-impl Tally {
-    /// Adds the counts of another trace.
-    pub(crate) fn add(&mut self, other: Tally) {
-        let sum = u64::saturating_add;
-        self.attempts = sum(self.attempts, other.attempts);
-        self.duplicate_syn = sum(self.duplicate_syn, other.duplicate_syn);
-        self.duplicate_synack = sum(self.duplicate_synack, other.duplicate_synack);
-        let (copies, more) = (&mut self.capture_duplicates, other.capture_duplicates);
-        copies.syn = sum(copies.syn, more.syn);
-        copies.synack = sum(copies.synack, more.synack);
-        copies.other = sum(copies.other, more.other);
-        self.seen_again = sum(self.seen_again, other.seen_again);
-        self.synack_without_syn = sum(self.synack_without_syn, other.synack_without_syn);
-        self.syn_with_data = sum(self.syn_with_data, other.syn_with_data);
-        let (counts, more) = (&mut self.retransmissions, other.retransmissions);
-        counts.data_segments = sum(counts.data_segments, more.data_segments);
-        counts.retransmitted = sum(counts.retransmitted, more.retransmitted);
-        counts.late = sum(counts.late, more.late);
-        counts.reordered = sum(counts.reordered, more.reordered);
-        counts.spurious = sum(counts.spurious, more.spurious);
-        counts.probes = sum(counts.probes, more.probes);
-        self.intervals.add(&other.intervals);
-        self.vantage.add(&other.vantage);
-        self.order.add(&other.order);
-        self.timeline.add(other.timeline);
-        for (meter, more) in self.meters.iter_mut().zip(&other.meters) {
-            meter.add(more);
-        }
+sum! {
+    Tally {
+        attempts, duplicate_syn, duplicate_synack, capture_duplicates, seen_again, synack_without_syn, syn_with_data,
+        retransmissions, intervals, vantage, order, timeline, meters,
     }
+    CaptureDuplicates { syn, synack, other }
+    Retransmissions { data_segments, retransmitted, late, reordered, spurious, probes }
+}
 
+impl Tally {
     /// Counts a segment that was seen before at another capture point: a copy made by the capture.
     pub(crate) fn seen_again(&mut self, segment: &Segment) {
         self.seen_again += 1;

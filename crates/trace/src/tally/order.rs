@@ -1,6 +1,7 @@
 //! Evidence that the capture lacks packets or has them in another order than they were sent in.
 
 use super::Distribution;
+use crate::sum::sum;
 use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +17,9 @@ pub(crate) struct OrderCounts {
     pub(crate) late_handshakes: Distribution,
 }
 
-impl OrderCounts {
-    /// Adds the counts of `other`.
-    pub(crate) fn add(&mut self, other: &OrderCounts) {
-        self.unseen = self.unseen.saturating_add(other.unseen);
-        self.late_data.add(&other.late_data);
-        self.late_handshakes.add(&other.late_handshakes);
-    }
+sum! { OrderCounts { unseen, late_data, late_handshakes } }
 
+impl OrderCounts {
     /// Records a SYN or SYN/ACK captured at `time`, after its answer at `answered`.
     #[cold]
     pub(crate) fn answered_before(&mut self, answered: Instant, time: Instant) {

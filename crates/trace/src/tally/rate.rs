@@ -1,5 +1,6 @@
 //! Traffic volume of a direction.
 
+use crate::sum::Sum;
 use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +28,16 @@ pub(crate) struct Meter {
     /// Sum and largest of the seconds that are no longer kept apart.
     before: u64,
     most: u64,
+}
+
+/// Sum of meters that have [ended](Meter::end).
+impl Sum for Meter {
+    fn add(&mut self, more: Meter) {
+        let Meter { second: _, in_second: _, seconds, before, most } = more;
+        self.before.add(before);
+        self.most = self.most.max(most);
+        seconds.into_iter().for_each(|(second, bytes)| self.keep(second, bytes));
+    }
 }
 
 impl Meter {
@@ -61,15 +72,6 @@ impl Meter {
             self.before = self.before.saturating_add(sum);
             self.most = self.most.max(self.busiest());
             self.seconds.clear();
-        }
-    }
-
-    /// Adds the traffic of `other`; both have [ended](Meter::end).
-    pub(crate) fn add(&mut self, other: &Meter) {
-        self.before = self.before.saturating_add(other.before);
-        self.most = self.most.max(other.most);
-        for (&second, &bytes) in &other.seconds {
-            self.keep(second, bytes);
         }
     }
 

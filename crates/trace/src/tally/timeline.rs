@@ -1,6 +1,7 @@
 //! Timeline of events, in bins that grow wider with the length of the trace.
 
 use crate::results::{Timeline, TimelineBin};
+use crate::sum::{Sum, sum};
 use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -21,16 +22,8 @@ pub(crate) struct BinCounts {
     pub(crate) time_lost: Nanos,
 }
 
-impl BinCounts {
-    fn add(&mut self, more: &BinCounts) {
-        let sum = u64::saturating_add;
-        self.attempts = sum(self.attempts, more.attempts);
-        self.handshake_retransmissions = sum(self.handshake_retransmissions, more.handshake_retransmissions);
-        self.other_retransmissions = sum(self.other_retransmissions, more.other_retransmissions);
-        self.segments = sum(self.segments, more.segments);
-        self.wire_bytes = sum(self.wire_bytes, more.wire_bytes);
-        self.time_lost += more.time_lost;
-    }
+sum! {
+    BinCounts { attempts, handshake_retransmissions, other_retransmissions, segments, wire_bytes, time_lost }
 }
 
 /// Bins that begin at multiples of their width since 1970, so that those of several traces coincide: their number and
@@ -97,6 +90,31 @@ impl Default for TimelineCounts {
     }
 }
 
+impl Sum for TimelineCounts {
+    fn add(&mut self, mut other: TimelineCounts) {
+        if other.bins.is_empty() {
+            return;
+        }
+        while other.width < self.width {
+            other.coarsen();
+        }
+        while self.width < other.width {
+            self.coarsen();
+        }
+        let ends = |other: &TimelineCounts| (other.from, other.from + other.bins.len() as u64 - 1);
+        let (first, last) = ends(&other);
+        self.make_room(first, last);
+        while other.width < self.width {
+            other.coarsen();
+        }
+        let at = (other.from - self.from) as usize;
+        for (mine, theirs) in self.bins[at..].iter_mut().zip(&other.bins) {
+            mine.add(*theirs);
+        }
+        (self.last_from, self.last_to) = (Instant::ZERO, Instant::ZERO);
+    }
+}
+
 impl TimelineCounts {
     /// Bin of `time`.
     #[inline]
@@ -150,36 +168,12 @@ impl TimelineCounts {
             if at == bins.len() {
                 bins.push(*bin);
             } else {
-                bins[at].add(bin);
+                bins[at].add(*bin);
             }
         }
         self.width = Nanos(self.width.0.saturating_mul(2));
         self.from /= 2;
         self.bins = bins;
-        (self.last_from, self.last_to) = (Instant::ZERO, Instant::ZERO);
-    }
-
-    /// Adds the counts of another timeline.
-    pub(crate) fn add(&mut self, mut other: TimelineCounts) {
-        if other.bins.is_empty() {
-            return;
-        }
-        while other.width < self.width {
-            other.coarsen();
-        }
-        while self.width < other.width {
-            self.coarsen();
-        }
-        let ends = |other: &TimelineCounts| (other.from, other.from + other.bins.len() as u64 - 1);
-        let (first, last) = ends(&other);
-        self.make_room(first, last);
-        while other.width < self.width {
-            other.coarsen();
-        }
-        let at = (other.from - self.from) as usize;
-        for (mine, theirs) in self.bins[at..].iter_mut().zip(&other.bins) {
-            mine.add(theirs);
-        }
         (self.last_from, self.last_to) = (Instant::ZERO, Instant::ZERO);
     }
 

@@ -1,8 +1,9 @@
-//! Position of the capture point, and the meaning of duplicates there (handshake-2009, section 3).
+//! Position of the capture point (handshake-2009, section 3).
 
 use super::Distribution;
 use crate::VantagePoint;
 use crate::results::Vantage;
+use crate::sum::sum;
 use serde::{Deserialize, Serialize};
 
 /// Evidence about the position of the capture point.
@@ -31,24 +32,15 @@ const SHORT_HALF: f64 = 0.05;
 const LONG_HALF: f64 = 0.25;
 const LONGEST_REPLY_S: f64 = 0.001;
 
+sum! {
+    VantageCounts { seen, fresh, syn_before_synack, syn_after_synack, synack_before_ack, synack_after_ack }
+}
+
 impl VantageCounts {
     /// Counts the first SYN (side 0) or SYN/ACK (side 1) of a connection.
     pub(crate) fn ttl(&mut self, side: usize, ttl: u8) {
         self.seen[side] += 1;
         self.fresh[side] += u64::from(INITIAL_TTLS.contains(&ttl));
-    }
-
-    /// Adds the counts of `other`.
-    pub(crate) fn add(&mut self, other: &VantageCounts) {
-        let sum = u64::saturating_add;
-        for side in 0..2 {
-            self.seen[side] = sum(self.seen[side], other.seen[side]);
-            self.fresh[side] = sum(self.fresh[side], other.fresh[side]);
-        }
-        self.syn_before_synack = sum(self.syn_before_synack, other.syn_before_synack);
-        self.syn_after_synack = sum(self.syn_after_synack, other.syn_after_synack);
-        self.synack_before_ack = sum(self.synack_before_ack, other.synack_before_ack);
-        self.synack_after_ack = sum(self.synack_after_ack, other.synack_after_ack);
     }
 
     fn fresh_share(&self, side: usize) -> Option<f64> {
@@ -57,16 +49,17 @@ impl VantageCounts {
 
     /// Result; `rtt` has the server half and the client half of the round-trip time.
     pub(crate) fn result(&self, given: Option<VantagePoint>, rtt: [&Distribution; 2]) -> Vantage {
-        let mut evidence = Vec::new();
-        let guess = self.guess(rtt, &mut evidence);
-        let side = given.or(guess);
-        let (duplicate_syn_means, duplicate_synack_means) = meaning(side);
+        let side = given.or(self.guess(rtt));
         Vantage {
             side: side.map_or("unknown", VantagePoint::name),
             given: given.is_some(),
-            evidence,
-            duplicate_syn_means: duplicate_syn_means.to_string(),
-            duplicate_synack_means: duplicate_synack_means.to_string(),
+            syns: self.seen[0],
+            syns_unrouted: self.fresh[0],
+            synacks: self.seen[1],
+            synacks_unrouted: self.fresh[1],
+            evidence: Vec::new(),
+            duplicate_syn_means: String::new(),
+            duplicate_synack_means: String::new(),
             syn_before_synack: self.syn_before_synack,
             syn_after_synack: self.syn_after_synack,
             synack_before_ack: self.synack_before_ack,
@@ -74,25 +67,9 @@ impl VantageCounts {
         }
     }
 
-    fn guess(&self, rtt: [&Distribution; 2], evidence: &mut Vec<String>) -> Option<VantagePoint> {
+    fn guess(&self, rtt: [&Distribution; 2]) -> Option<VantagePoint> {
         let fresh = [self.fresh_share(0), self.fresh_share(1)];
-        for (side, who) in ["SYNs", "SYN/ACKs"].into_iter().enumerate() {
-            if let Some(share) = fresh[side] {
-                evidence.push(format!(
-                    "{:.0} % of {} {who} have an initial TTL: they passed no router before the capture",
-                    share * 100.0,
-                    self.seen[side],
-                ));
-            }
-        }
         let halves = [rtt[0].quantiles().p50, rtt[1].quantiles().p50];
-        if let [Some(server), Some(client)] = halves {
-            evidence.push(format!(
-                "of the round trip, {:.3} ms lie on the server's side and {:.3} ms on the client's (medians)",
-                server * 1e3,
-                client * 1e3
-            ));
-        }
         let share = |half: usize| match halves {
             [Some(server), Some(client)] if server + client > 0.0 => Some([server, client][half] / (server + client)),
             _ => None,
@@ -120,27 +97,5 @@ impl VantageCounts {
             // Nothing is known of at least one side.
             _ => None,
         }
-    }
-}
-
-/// Meanings of a duplicate SYN and of a duplicate SYN/ACK.
-fn meaning(side: Option<VantagePoint>) -> (&'static str, &'static str) {
-    match side {
-        Some(VantagePoint::Client) => (
-            "sent again by the client: the SYN or its SYN/ACK was lost on the way to the server or back",
-            "received again: the ACK was lost on its way to the server, or late",
-        ),
-        Some(VantagePoint::Server) => (
-            "received again: the SYN/ACK was lost on its way to the client, or late (a SYN lost before here is not seen)",
-            "sent again by the server: the SYN/ACK or the ACK was lost",
-        ),
-        Some(VantagePoint::Middle) => (
-            "before any SYN/ACK: lost between here and the server, either way; after one: the SYN/ACK was lost between here and the client",
-            "before the ACK: the SYN/ACK or the ACK was lost between here and the client; after it: the ACK was lost between here and the server",
-        ),
-        None => (
-            "the SYN or its SYN/ACK was lost; where depends on the vantage point, which could not be guessed (--vantage)",
-            "the SYN/ACK or the ACK was lost; where depends on the vantage point, which could not be guessed (--vantage)",
-        ),
     }
 }

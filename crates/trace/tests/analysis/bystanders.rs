@@ -1,14 +1,26 @@
 //! Losses of users are distinguished from scans, worms, floods, dead hosts and firewalls in the same capture.
 
 use crate::frames::SERVER;
-use crate::talk::{Talk, analyze, does_not_say, repeats, says, users};
+use crate::talk::{Talk, analyze, fails, finds, is_near, lacks, repeats, users};
+use gentle_trace::results::{Analysis, FailureReason, Finding};
 use proptest::prelude::*;
 
 /// Scans, worms and floods beside users.
 #[test]
 fn users_beside_scans_and_floods() {
-    const USERS: &str =
-        "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2) and waited 1.00 s for it on average";
+    let finds_users = |analysis: &Analysis| {
+        finds!(
+            analysis,
+            Finding::Loss {
+                answered: 20,
+                all_answered: false,
+                with_loss: 2,
+                completed_with_loss: 2,
+                mean_wait_s: Some(mean),
+                ..
+            } if is_near(*mean, 1.0)
+        );
+    };
     let server = ("198.51.100.2", 443);
     let users = users(20, 2, server);
     let after = |talks: Vec<Talk>| {
@@ -24,11 +36,8 @@ fn users_beside_scans_and_floods() {
         Talk::new(("203.0.113.9", 50_000), (server.0, port)).syn(at_s(i)).rst(at_s(i) + 0.02)
     });
     let analysis = after(scan.collect());
-    says(&analysis, USERS);
-    says(
-        &analysis,
-        "5,000 attempts in vain of clients that tried many servers or ports, as a scan or a worm does: 203.0.113.9.",
-    );
+    finds_users(&analysis);
+    fails(&analysis, FailureReason::Scans, 5_000, &["203.0.113.9"]);
     assert_eq!(analysis.outcomes.refused.attempts, 0);
 
     // A worm that tries dead hosts, three SYNs each.
@@ -38,7 +47,7 @@ fn users_beside_scans_and_floods() {
         talk.syn(at_s(i)).syn(at_s(i) + 1.0).syn(at_s(i) + 3.0)
     });
     let analysis = after(worm.collect());
-    says(&analysis, USERS);
+    finds_users(&analysis);
     assert_eq!(analysis.outcomes.scans.attempts, 3_000);
     assert_eq!(analysis.outcomes.dead.attempts, 0);
     assert_eq!(repeats(&analysis), [2, 0, 0, 0, 6_000]);
@@ -54,11 +63,8 @@ fn users_beside_scans_and_floods() {
             }
         });
         let analysis = after(flood.collect());
-        says(&analysis, USERS);
-        says(
-            &analysis,
-            "10,000 attempts as a SYN flood makes them, one SYN each of clients that complete nothing: 198.51.100.2:443.",
-        );
+        finds_users(&analysis);
+        fails(&analysis, FailureReason::Floods, 10_000, &["198.51.100.2:443"]);
         assert_eq!(analysis.outcomes.half_open, 0, "{answers}");
         // The paper's filter keeps all of them, because the server has too many users.
         assert_eq!(analysis.filters[2].removed_connections, 0);
@@ -71,8 +77,8 @@ fn users_beside_scans_and_floods() {
         talk.syn(f64::from(i) * 30.0).rst(f64::from(i) * 30.0 + 0.02)
     });
     let analysis = after(retries.collect());
-    says(&analysis, USERS);
-    says(&analysis, "2,000 attempts were refused by an RST: 198.51.100.3:25.");
+    finds_users(&analysis);
+    fails(&analysis, FailureReason::Refused, 2_000, &["198.51.100.3:25"]);
 }
 
 /// A dead server beside one that loses nothing.
@@ -85,13 +91,10 @@ fn dead_servers() {
         segments.extend(dead.syn(at_s).syn(at_s + 1.0).syn(at_s + 3.0).segments);
     }
     let (analysis, _) = analyze(&segments);
-    says(&analysis, "None of 7 answered connection attempts lost a SYN or SYN/ACK.");
-    says(
-        &analysis,
-        "9 attempts went to hosts of which nothing was captured (dead, or behind a filter): 198.51.100.9:443.",
-    );
-    says(&analysis, "waited 27.0 s in vain");
-    does_not_say(&analysis, "Worst server");
+    finds!(analysis, Finding::NoLoss { answered: 7, all_answered: false, .. });
+    fails(&analysis, FailureReason::Dead, 9, &["198.51.100.9:443"]);
+    finds!(analysis, Finding::FailedWait { waited_s } if is_near(*waited_s, 27.0));
+    lacks!(analysis, Finding::WorstServer { .. });
     assert_eq!(repeats(&analysis), [0, 0, 0, 0, 18]);
 }
 
@@ -100,7 +103,7 @@ fn dead_servers() {
 fn one_direction_of_nothing() {
     let talk = Talk::new(("192.0.2.1", 30_000), SERVER).syn(0.0).syn(1.0);
     let (analysis, _) = analyze(&talk.segments);
-    says(&analysis, "The one connection attempt was not completed: there is nothing of a server in the capture");
+    finds!(analysis, Finding::NoneAnswered { attempts: 1, no_server: true });
 }
 
 /// All packets of some attempts to or from a live server are discarded.
@@ -118,11 +121,10 @@ fn swallowed() {
     let talk = talk.syn(0.0).synack(0.02).syn(1.0).synack(1.02);
     segments.extend(talk.segments);
     let (analysis, _) = analyze(&segments);
-    assert_eq!(analysis.outcomes.swallowed.attempts, 4);
+    assert_eq!(analysis.outcomes.blackholed.attempts, 4);
     assert_eq!(repeats(&analysis), [0, 0, 0, 0, 7]);
-    says(&analysis, "None of 5 answered connection attempts lost a SYN or SYN/ACK.");
-    says(&analysis, "4 attempts came to nothing though the host is alive");
-    says(&analysis, "198.51.100.2:443 (3), 198.51.100.2:8443 (1).");
+    finds!(analysis, Finding::NoLoss { answered: 5, all_answered: false, .. });
+    fails(&analysis, FailureReason::Blackholed, 4, &["198.51.100.2:443", "198.51.100.2:8443"]);
 }
 
 proptest! {

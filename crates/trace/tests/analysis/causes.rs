@@ -6,9 +6,9 @@ mod mixed;
 
 use crate::captures::{analyze_bytes, analyze_files};
 use crate::frames::{ACK, CLIENT, FIN, RST, SERVER, SYN, Segment, pcapng};
-use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk};
+use crate::talk::{Talk, analyze, fails, finds, is_near, lacks, repeats, talk};
 use gentle_trace::Options;
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, DataWait, FailureReason, Finding, TrustWarningKind, Waits};
 use gentle_trace::row::{Outcome, Row};
 use std::path::Path;
 
@@ -20,12 +20,12 @@ fn real(name: &str) -> (Analysis, Vec<Row>) {
 
 /// Asserts that nothing was lost and that nobody waited for a loss.
 fn nothing_lost(analysis: &Analysis) {
-    assert_eq!(analysis.outcomes.with_loss, 0, "{:?}", analysis.verdict);
-    assert_eq!(analysis.outcomes.repeats.lost, 0, "{:?}", analysis.verdict);
-    assert_eq!(analysis.waiting.loss_s, 0.0, "{:?}", analysis.verdict);
-    does_not_say(analysis, "one-sided");
-    does_not_say(analysis, "The capture lacks packets");
-    does_not_say(analysis, "Worst server");
+    assert_eq!(analysis.outcomes.with_loss, 0, "{:?}", analysis.findings);
+    assert_eq!(analysis.outcomes.repeats.lost, 0, "{:?}", analysis.findings);
+    assert_eq!(analysis.waiting.loss_s, 0.0, "{:?}", analysis.findings);
+    lacks!(analysis, Finding::OneSided { .. } | Finding::WorstServer { .. });
+    let lacks_packets = [TrustWarningKind::DroppedByCapture, TrustWarningKind::MissingPackets];
+    assert!(analysis.warnings.iter().all(|it| !lacks_packets.contains(&it.kind)), "{:?}", analysis.warnings);
 }
 
 impl Talk {
@@ -53,8 +53,8 @@ fn a_port_that_is_still_in_use() {
         assert!((outcomes.completed_after_challenge_s - again).abs() < 1e-3);
         assert_eq!(outcomes.repeats.challenged, 1);
         assert_eq!(rows[0].close, gentle_trace::row::Close::Fin);
-        says(&analysis, "1 answered attempt first met a connection");
-        says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
+        finds!(analysis, Finding::PortInUse(Waits { attempts: 1, .. }));
+        finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, .. });
     }
 
     // A SYN is lost after that.
@@ -72,7 +72,7 @@ fn a_port_that_is_still_in_use() {
         assert_eq!(analysis.outcomes.challenged.attempts, 1);
         assert_eq!(analysis.outcomes.repeats.challenged, 3);
         assert_eq!(analysis.waiting.failed_s, 7.1);
-        says(&analysis, "1 attempt failed because the server still has a connection with the same addresses and ports");
+        fails(&analysis, FailureReason::Challenged, 1, &["198.51.100.2:443"]);
     }
 }
 
@@ -95,12 +95,12 @@ fn a_synack_that_answers_an_older_syn() {
             let (analysis, rows) = analyze(&talk.clean(times[meets]).segments);
             nothing_lost(&analysis);
             let outcomes = &analysis.outcomes;
-            assert_eq!(outcomes.without_syn, 0, "{:?}", analysis.verdict);
+            assert_eq!(outcomes.without_syn, 0, "{:?}", analysis.findings);
             assert_eq!(outcomes.completed_after_challenge, 1, "{next} {rst}");
             let waited = outcomes.completed_after_challenge_s;
             assert!((waited - times[meets]).abs() < 1e-6, "{waited}");
             assert!(rows.iter().any(|row| row.established));
-            does_not_say(&analysis, "lacks the SYN");
+            lacks!(analysis, Finding::WithoutSyn { .. });
         }
 
         // Each SYN meets the older connection.
@@ -171,10 +171,10 @@ fn a_client_that_resets_synacks() {
     let failed = times().fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
     let (analysis, _) = analyze(&failed.segments);
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.swallowed.attempts, 0);
+    assert_eq!(analysis.outcomes.blackholed.attempts, 0);
     assert_eq!(analysis.outcomes.reset.attempts, 1);
     assert_eq!(analysis.outcomes.repeats.reset, 2);
-    says(&analysis, "1 attempt failed although nothing was lost: the client answered each SYN/ACK with an RST");
+    fails(&analysis, FailureReason::Reset, 1, &["198.51.100.2:443"]);
 
     let later = times().take(2).fold(talk(), |talk, (at, isn)| refused(talk, at, isn));
     let (analysis, _) = analyze(&later.clean(3.0).segments);
@@ -204,8 +204,8 @@ fn answers_after_the_client_gave_up() {
     let rtt = &analysis.handshakes.rtt_s.both;
     assert_eq!(rtt.n, 20);
     assert!(rtt.p95.is_some_and(|p95| (0.29..0.31).contains(&p95)), "{rtt:?}");
-    says(&analysis, "10 attempts got a SYN/ACK that the client answered with an RST: it had given up before");
-    does_not_say(&analysis, "never went on");
+    finds!(analysis, Finding::Failed { reason: FailureReason::Abandoned, group } if group.attempts == 10);
+    lacks!(analysis, Finding::NotContinued { .. });
 }
 
 /// The server uses another initial sequence number for each SYN, as with SYN cookies and proxies.
@@ -232,7 +232,7 @@ fn a_second_initial_sequence_number() {
         assert!(rows[0].established);
         // The first SYN/ACK did not reach the client.
         assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
-        does_not_say(&analysis, "one-sided");
+        lacks!(analysis, Finding::OneSided { .. });
     }
 }
 
@@ -286,8 +286,8 @@ fn connections_seen_on_both_sides_of_a_nat() {
         assert_eq!(outcomes.seen_twice, 10);
         assert_eq!((outcomes.answered, outcomes.with_loss), (10, 4));
         assert!((analysis.waiting.loss_s - 4.0).abs() < 0.01, "{:?}", analysis.waiting);
-        says(&analysis, "40 % of 10 connection attempts lost a SYN or SYN/ACK (4)");
-        says(&analysis, "The capture has 10 attempts twice, before and after address translation (NAT)");
+        finds!(analysis, Finding::Loss { answered: 10, all_answered: true, with_loss: 4, .. });
+        finds!(analysis, Finding::SeenTwice { attempts: 10 });
     }
 }
 
@@ -342,8 +342,8 @@ fn synacks_from_another_address() {
     assert_eq!(outcomes.elsewhere.attempts * 2, analysis.handshakes.attempts);
     assert_eq!(outcomes.seen_twice, outcomes.elsewhere.attempts);
     assert_eq!(outcomes.elsewhere.most[0].name, "10.103.175.29:7800");
-    says(&analysis, "failed because the SYN/ACK came under another address than the SYN went to");
-    does_not_say(&analysis, "hosts of which nothing was captured");
+    finds!(analysis, Finding::Failed { reason: FailureReason::Elsewhere, .. });
+    lacks!(analysis, Finding::Failed { reason: FailureReason::Dead, .. });
 
     // At the client, which does not see the translated SYN.
     let virtual_server = ("198.51.100.200", SERVER.1);
@@ -363,7 +363,7 @@ fn synacks_from_another_address() {
 fn a_deferring_server_that_closes_first() {
     let (analysis, _) = real("defer-accept-idle-preconnect.pcap");
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.put_off, 4);
+    assert_eq!(analysis.outcomes.deferred, 4);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
 
     // A server that closes as soon as it accepts: the ACK was lost.
@@ -394,7 +394,7 @@ fn a_deferring_server_that_speaks_first() {
                 nothing_lost(&analysis);
                 assert_eq!(repeats(&analysis), [0, 0, 0, again.len() as u64, 0]);
                 assert_eq!(analysis.waiting.handshake_s, 0.0, "{up} {again:?} {after}");
-                assert_eq!(analysis.outcomes.put_off_s, 0.0);
+                assert_eq!(analysis.outcomes.deferred_s, 0.0);
             }
         }
     }
@@ -403,7 +403,7 @@ fn a_deferring_server_that_speaks_first() {
     let ignored = [0.02, 1.02, 3.02].into_iter().fold(talk().syn(0.0), |talk, at| talk.synack(at).ack(at + 0.001));
     let (analysis, _) = analyze(&ignored.server(3.05, |s| s.payload(200)).segments);
     nothing_lost(&analysis);
-    assert_eq!(analysis.outcomes.repeats.put_off, 2);
+    assert_eq!(analysis.outcomes.repeats.deferred, 2);
 
     // A greeting within the time that a program needs: the ACK was lost, also after a lost SYN.
     for lost in [talk(), talk().syn(0.0)] {
@@ -421,7 +421,7 @@ fn a_deferring_server_that_speaks_first() {
 fn late_answers_count_in_the_round_trip_time() {
     let (analysis, _) = real("synack-again-rtt-1.5s.pcap");
     nothing_lost(&analysis);
-    assert_eq!((analysis.outcomes.late, analysis.outcomes.put_off), (1, 0));
+    assert_eq!((analysis.outcomes.late, analysis.outcomes.deferred), (1, 0));
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     let rtt = &analysis.handshakes.rtt_s.both;
     assert!(rtt.max.is_some_and(|max| (1.52..1.54).contains(&max)), "{rtt:?}");
@@ -461,8 +461,8 @@ fn syns_dropped_for_what_they_carry() {
         assert!((dropped[0].waited_s - 12.0).abs() < 1e-6);
         // The loss is real; a model of queues does not apply.
         assert_eq!(analysis.outcomes.with_loss, 12);
-        says(&analysis, "A middlebox, not a queue, drops SYNs with");
-        does_not_say(&analysis, "By the response-time model");
+        finds!(analysis, Finding::DroppedFor(_));
+        lacks!(analysis, Finding::ExpectedCost { .. });
         let cost = analysis.expected_cost.expect("there are losses");
         assert_eq!(cost.expected_wait_s, None);
 
@@ -492,12 +492,11 @@ fn waiting_for_data_comes_first() {
             .client(at + 0.53, |s| s.ack(seq + 2_000));
     }
     let (analysis, _) = analyze(&talk.segments);
-    let first = &analysis.verdict[0];
-    assert!(
-        first.starts_with("Connections waited 2.50 s for retransmitted data (2.50 s each on average), most of it for segments lost before the capture point"),
-        "{first}"
-    );
-    assert!(first.ends_with("The one connection attempt lost no SYN or SYN/ACK."), "{first}");
+    let Finding::NoLoss { answered: 1, all_answered: true, data_wait: Some(wait) } = &analysis.findings[0] else {
+        panic!("{:?}", analysis.findings);
+    };
+    let DataWait { waited_s, mean_s, before_capture_point } = *wait;
+    assert!(is_near(waited_s, 2.5) && is_near(mean_s, 2.5) && before_capture_point, "{wait:?}");
 }
 
 /// Packets of different receive queues: the ACK is captured before the SYN/ACK that it acknowledges.
@@ -530,7 +529,7 @@ fn losses_on_both_sides() {
     let lost = talk().syn(0.0).syn(1.0).synack(1.02).synack(2.02);
     let (analysis, rows) = analyze(&lost.ack(2.05).rest(2.051).segments);
     assert_eq!(repeats(&analysis), [2, 0, 0, 0, 0]);
-    assert_eq!(analysis.outcomes.put_off, 0);
+    assert_eq!(analysis.outcomes.deferred, 0);
     assert!((rows[0].handshake_delay.as_secs_f64() - 2.0).abs() < 1e-6);
     assert!((analysis.waiting.loss_s - 2.0).abs() < 1e-6);
 
@@ -558,7 +557,7 @@ fn a_wait_belongs_to_its_cause() {
         assert!((waiting.handshake_s - 3.0).abs() < 1e-6, "{waiting:?}");
         let found = analysis.outcomes.completed_after_challenge_s;
         assert!((found - challenge).abs() < 1e-6, "{found}");
-        does_not_say(&analysis, "No packet was lost");
+        lacks!(analysis, Finding::NoLoss { .. });
     }
 }
 
@@ -570,7 +569,7 @@ fn a_fast_open_that_is_not_accepted() {
     assert_eq!(analysis.retransmissions.retransmitted, 0);
     assert_eq!(analysis.waiting.data_s, 0.0);
     assert_eq!(rows[0].from_client.bytes, 100);
-    does_not_say(&analysis, "retransmitted data");
+    lacks!(analysis, Finding::NoLoss { data_wait: Some(_), .. });
 }
 
 /// The server refuses a SYN and accepts the next, or the client resets a SYN/ACK: the verdict says what that cost.
@@ -585,15 +584,10 @@ fn success_after_an_rst() {
         let waited = (outcomes.completed_after_refusal_s, outcomes.completed_after_reset_s);
         assert_eq!(waited, (refused, reset));
         assert_eq!(analysis.waiting.handshake_s, 1.0);
-        says(
-            &analysis,
-            match refused > 0.0 {
-                true => "1 answered attempt was first refused by an RST or an ICMP error and waited 1.00 s",
-                false => {
-                    "1 attempt was completed after the client had answered a SYN/ACK with an RST, and waited 1.00 s"
-                }
-            },
-        );
+        match refused > 0.0 {
+            true => finds!(analysis, Finding::FirstRefused(Waits { attempts: 1, waited_s: 1.0 })),
+            false => finds!(analysis, Finding::FirstReset(Waits { attempts: 1, waited_s: 1.0 })),
+        }
     }
 
     // A SYN is lost before the refusal.

@@ -107,7 +107,7 @@ fn where_they_were_taken() {
         } else {
             &truth.vantage
         };
-        assert_eq!(vantage.side, expected, "{name}: {:?}", vantage.evidence);
+        assert_eq!(vantage.side, expected, "{name}: {vantage:?}");
     }
 }
 
@@ -183,7 +183,7 @@ fn how_attempts_failed() {
         // At the client no SYN/ACK ever arrived, so the host is not known to be alive.
         let outcomes = analyze(&format!("half-open.{place}.pcap")).0.outcomes;
         let answered = place == "server";
-        assert_eq!(outcomes.swallowed.attempts, u64::from(answered), "{place}");
+        assert_eq!(outcomes.blackholed.attempts, u64::from(answered), "{place}");
         assert_eq!(outcomes.dead.attempts, u64::from(!answered), "{place}");
     }
     let analysis = analyze("unanswered.client.pcap").0;
@@ -200,13 +200,13 @@ fn what_was_lost() {
             ["syn", "synack"].iter().any(|kind| truth.lost.contains_key(*kind)) || name.starts_with("ack-silent.");
         let lost: u32 = rows.iter().map(|row| row.handshake_lost).sum();
         let late: u32 = rows.iter().map(|row| row.handshake_late).sum();
-        let put_off: u32 = rows.iter().map(|row| row.handshake_put_off).sum();
+        let deferred: u32 = rows.iter().map(|row| row.handshake_put_off).sum();
         let again = analysis.handshakes.attempts_with_retransmission > 0;
         assert_eq!(analysis.outcomes.with_loss > 0, again && analysis.outcomes.completed > 0, "{name}");
         assert!(of_handshake || lost == 0, "{name}: {lost}");
         // A SYN and a SYN/ACK sent by timer at the same time cross each other.
         assert!(late <= lost, "{name}: {lost} {late}");
-        assert_eq!(put_off, 0, "{name}");
+        assert_eq!(deferred, 0, "{name}");
     }
 }
 

@@ -2,14 +2,14 @@
 //! written segment by segment.
 
 use crate::frames::{ACK, CLIENT, SERVER, SYN, Segment};
-use crate::talk::{Talk, analyze, does_not_say, repeats, says, talk, users};
-use gentle_trace::results::{AttemptGroup, Outcomes};
+use crate::talk::{Talk, analyze, fails, finds, is_near, lacks, repeats, talk, users};
+use gentle_trace::results::{AttemptGroup, FailureReason, Finding, Outcomes, Waits};
 use gentle_trace::row::Outcome;
 
 /// Reasons of unanswered attempts, each with its counts.
 pub(crate) fn apart(outcomes: &Outcomes) -> impl Iterator<Item = &AttemptGroup> {
     [
-        &outcomes.swallowed,
+        &outcomes.blackholed,
         &outcomes.dead,
         &outcomes.refused,
         &outcomes.rejected,
@@ -31,10 +31,9 @@ fn refused_and_sent_again() {
     assert_eq!(analysis.outcomes.refused.attempts, 1);
     assert_eq!(analysis.outcomes.answered, 0);
     assert_eq!(rows[0].outcome, Some(Outcome::Refused));
-    says(&analysis, "The one connection attempt was not completed.");
-    says(&analysis, "1 attempt was refused by an RST: 198.51.100.2:443.");
-    does_not_say(&analysis, "lost a SYN");
-    does_not_say(&analysis, "Worst server");
+    finds!(analysis, Finding::NoneAnswered { attempts: 1, no_server: false });
+    fails(&analysis, FailureReason::Refused, 1, &["198.51.100.2:443"]);
+    lacks!(analysis, Finding::Loss { .. } | Finding::NoLoss { .. } | Finding::WorstServer { .. });
     // The counts by definition are unaffected.
     assert_eq!(analysis.handshakes.duplicate_syn, 2);
     assert_eq!(analysis.handshakes.attempts_with_retransmission, 1);
@@ -53,11 +52,11 @@ fn put_off_by_the_server() {
     let deferred = handshake().synack(1.0).ack(1.08).synack(3.0).ack(3.08);
     let (analysis, rows) = analyze(&deferred.rest(5.0).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 2, 0]);
-    assert_eq!(analysis.outcomes.put_off, 1);
+    assert_eq!(analysis.outcomes.deferred, 1);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
     assert_eq!(rows[0].handshake_put_off, 2);
-    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
-    says(&analysis, "1 answered attempt was put off by the server: it left");
+    finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, data_wait: None });
+    finds!(analysis, Finding::Deferred(Waits { attempts: 1, waited_s: 0.0 }));
     assert_eq!(analysis.handshakes.duplicate_synack, 2);
 
     // Full listen queue: the client's request waits.
@@ -66,7 +65,7 @@ fn put_off_by_the_server() {
     let full = full.synack(1.0).ack(1.08);
     let (analysis, _) = analyze(&request(full, 1.5).rest(1.6).segments);
     assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
-    let waited = analysis.outcomes.put_off_s;
+    let waited = analysis.outcomes.deferred_s;
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
 
     // Full listen queue of a server that speaks first.
@@ -75,7 +74,7 @@ fn put_off_by_the_server() {
     assert_eq!(repeats(&analysis), [0, 0, 0, 1, 0]);
     let waited = analysis.waiting.handshake_s;
     assert!((waited - 0.9999).abs() < 1e-3, "{waited}");
-    says(&analysis, "1 answered attempt was put off by the server and waited 1.00 s");
+    finds!(analysis, Finding::Deferred(Waits { attempts: 1, waited_s }) if is_near(*waited_s, 1.0));
 
     // The queue was full when the SYN came: Linux drops it.
     let full = talk().syn(0.0).stamps(100, 0).syn(1.0).stamps(1_100, 0);
@@ -96,7 +95,10 @@ fn the_ack_is_lost() {
     let waited = analysis.waiting.handshake_s;
     assert!((waited - 1.01).abs() < 1e-3, "{waited}");
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), waited);
-    says(&analysis, "100 % of 1 connection attempt lost a SYN or SYN/ACK (1) and waited 1.01 s for it");
+    finds!(
+        analysis,
+        Finding::Loss { answered: 1, all_answered: true, with_loss: 1, mean_wait_s: Some(mean), .. } if is_near(*mean, 1.01)
+    );
 }
 
 /// The round trip takes longer than the client's timeout, before any SYN/ACK.
@@ -117,8 +119,8 @@ fn late_answers() {
     let (analysis, rows) = analyze(&late().segments);
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
     assert_eq!(rows[0].handshake_delay.as_secs_f64(), 0.0);
-    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
-    says(&analysis, "1 answered attempt sent a SYN or SYN/ACK again without a loss: the answer was late.");
+    finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, .. });
+    finds!(analysis, Finding::Late { attempts: 1 });
     let twice = late().synack(2.4).stamps(10_700, 100).ack(2.401);
     let (analysis, _) = analyze(&twice.segments);
     assert_eq!(repeats(&analysis), [0, 1, 0, 0, 0]);
@@ -260,7 +262,7 @@ fn rejected_by_icmp() {
         let (analysis, rows) = analyze(&[syn(0.0), syn(0.01).icmp(3, code), syn(1.0), syn(1.01).icmp(3, code)]);
         assert_eq!(rows[0].outcome, Some(Outcome::Rejected), "{code}");
         assert_eq!(repeats(&analysis), [0, 0, 1, 0, 0], "{code}");
-        says(&analysis, "1 attempt was rejected by ICMP (unreachable or prohibited): 198.51.100.2:443.");
+        fails(&analysis, FailureReason::Rejected, 1, &["198.51.100.2:443"]);
     }
     let v6 = |at_s| {
         let ends = [("2001:db8::1", 40_000), ("2001:db8::2", 443)];
@@ -299,8 +301,8 @@ fn fast_open() {
     let (analysis, rows) = analyze(&talk.segments);
     assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
     assert_eq!((analysis.outcomes.answered, analysis.outcomes.completed), (1, 1));
-    says(&analysis, "The one connection attempt lost no SYN or SYN/ACK.");
-    does_not_say(&analysis, "one-sided");
+    finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, .. });
+    lacks!(analysis, Finding::OneSided { .. });
     assert_eq!(analysis.handshakes.successes, 0, "by the definition");
 }
 
@@ -323,20 +325,17 @@ fn later_segments_show_the_answer() {
     let outcomes = &analysis.outcomes;
     assert_eq!((outcomes.answered, outcomes.completed, outcomes.one_sided), (200, 200, 100));
     assert_eq!(analysis.handshakes.successes, 100, "by the definition");
-    says(&analysis, "The capture is one-sided in part: it lacks the SYN/ACK of 100 of 200 connections");
-    says(&analysis, "None of 200 connection attempts lost a SYN or SYN/ACK.");
+    finds!(analysis, Finding::OneSided { attempts: 100, completed: 200 });
+    finds!(analysis, Finding::NoLoss { answered: 200, all_answered: true, .. });
 
     // Only the clients' side, with two losses, and an attempt without any evidence.
     let mut segments = users(20, 2, SERVER);
     segments.extend(Talk::new(("192.0.2.5", 9), SERVER).syn(0.0).syn(1.0).segments);
     segments.retain(|s| s.dst.1 == SERVER.1);
     let (analysis, _) = analyze(&segments);
-    says(&analysis, "The capture is one-sided: it lacks the SYN/ACK of 20 of 20 connections");
-    says(&analysis, "10 % of 20 answered connection attempts lost a SYN or SYN/ACK (2)");
-    says(
-        &analysis,
-        "1 attempt without an answer went to servers of which the capture has the clients' side only: 198.51.100.2:443.",
-    );
+    finds!(analysis, Finding::OneSided { attempts: 20, completed: 20 });
+    finds!(analysis, Finding::Loss { answered: 20, all_answered: false, with_loss: 2, .. });
+    fails(&analysis, FailureReason::Unseen, 1, &["198.51.100.2:443"]);
 }
 
 /// Only the servers' side is captured.
@@ -346,7 +345,7 @@ fn synacks_without_syns() {
     let (analysis, rows) = analyze(&talk.segments);
     assert_eq!(analysis.outcomes.without_syn_again, 1);
     assert_eq!(rows[0].outcome, Some(Outcome::HalfOpen));
-    says(&analysis, "1 connection was answered by a SYN/ACK, 1 more than once (2 SYN/ACKs sent again)");
+    finds!(analysis, Finding::NoSyn { answered: 1, answered_again: 1, synacks_again: 2, .. });
 }
 
 /// A program connects to its own port.

@@ -366,7 +366,7 @@ fn captures_of_linux_at_three_places() {
             // The server also sees SYN/ACKs that do not reach the client. That one was lost and not left unanswered is
             // then not always clear.
             assert!(found.with_loss <= lost.with_loss, "{what}");
-            assert!(found.with_loss + found.put_off >= lost.with_loss, "{what}");
+            assert!(found.with_loss + found.deferred >= lost.with_loss, "{what}");
             if !others.contains(&"server") {
                 let losses = |it: &Analysis| (it.outcomes.with_loss, it.outcomes.repeats.lost);
                 assert_eq!(losses(&together), losses(&alone), "{what}");

@@ -3,7 +3,7 @@
 use crate::captures::analyze_bytes;
 use crate::frames::{ACK, CLIENT, FIN, RST, SERVER, SYN, Segment, pcap};
 use gentle_trace::Options;
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, FailureReason, Finding};
 use gentle_trace::row::Row;
 
 /// Analyses segments, sorted by time.
@@ -16,7 +16,7 @@ pub(crate) fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
 /// Retransmissions by cause: lost, late, turned away, put off, in vain.
 pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     let repeats = analysis.outcomes.repeats;
-    [repeats.lost, repeats.late, repeats.turned_away, repeats.put_off, repeats.in_vain]
+    [repeats.lost, repeats.late, repeats.rejected, repeats.deferred, repeats.failed]
 }
 
 /// Round-trip time from a capture in the middle to the server, seconds; to the client below.
@@ -120,14 +120,33 @@ pub(crate) fn users(n: u16, lossy: u16, server: (&str, u16)) -> Vec<Segment> {
         .collect()
 }
 
-/// Asserts that the verdict contains `part`.
-pub(crate) fn says(analysis: &Analysis, part: &str) {
-    let verdict = analysis.verdict.join(" ");
-    assert!(verdict.contains(part), "no '{part}' in: {verdict}");
+/// Asserts that a finding of the analysis matches.
+macro_rules! finds {
+    ($analysis:expr, $($finding:tt)+) => {
+        assert!($analysis.findings.iter().any(|it| matches!(it, $($finding)+)), "{:?}", $analysis.findings)
+    };
 }
 
-/// Asserts that the verdict does not contain `part`.
-pub(crate) fn does_not_say(analysis: &Analysis, part: &str) {
-    let verdict = analysis.verdict.join(" ");
-    assert!(!verdict.contains(part), "'{part}' in: {verdict}");
+/// Asserts that no finding of the analysis matches.
+macro_rules! lacks {
+    ($analysis:expr, $($finding:tt)+) => {
+        assert!(!$analysis.findings.iter().any(|it| matches!(it, $($finding)+)), "{:?}", $analysis.findings)
+    };
+}
+pub(crate) use {finds, lacks};
+
+/// Whether a time is that expected, seconds.
+pub(crate) fn is_near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 0.005
+}
+
+/// Asserts that attempts failed for `reason`, at the servers or by the clients `most`.
+pub(crate) fn fails(analysis: &Analysis, reason: FailureReason, attempts: u64, most: &[&str]) {
+    let of_reason = |finding: &Finding| match finding {
+        Finding::Failed { reason: found, group } if *found == reason => Some(group.clone()),
+        _ => None,
+    };
+    let group = analysis.findings.iter().find_map(of_reason).expect("a finding for the reason");
+    let names: Vec<&str> = group.most.iter().map(|party| party.name.as_str()).collect();
+    assert_eq!((group.attempts, &names[..]), (attempts, most));
 }

@@ -193,7 +193,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     assert_eq!(outcomes.refused.attempts, judged(Class::Refused));
     assert_eq!(outcomes.rejected.attempts, judged(Class::Rejected));
     assert_eq!(outcomes.one_sided, judged(Class::OneSided));
-    let blackholed = outcomes.swallowed.attempts + outcomes.half_open;
+    let blackholed = outcomes.blackholed.attempts + outcomes.half_open;
     assert_eq!(blackholed, judged(Class::Blackholed));
     assert_eq!(outcomes.dead.attempts + outcomes.unseen.attempts, 0);
     assert_eq!(outcomes.scans.attempts + outcomes.floods.attempts, 0);

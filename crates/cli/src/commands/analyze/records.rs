@@ -91,7 +91,7 @@ pub(super) fn run(
     }
     let showing = Showing { interrupted: stopped, ..Showing::default() };
     let analysis = merger.finish(&showing)?;
-    finish(job, &[analysis], outcome, html, stdout_is_taken)
+    finish(job, vec![analysis], outcome, html, stdout_is_taken)
 }
 
 fn create(directory: &Path) -> anyhow::Result<()> {

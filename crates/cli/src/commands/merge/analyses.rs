@@ -7,6 +7,7 @@ use crate::origin::origin;
 use crate::output::{OutputFile, warn};
 use crate::usage::Usage;
 use anyhow::{Context, bail};
+use gentle_report::analyze::put_into_words;
 use gentle_trace::record::{Merger, Record, Showing};
 use std::fs::File;
 use std::io::Read;
@@ -62,7 +63,8 @@ pub(super) fn run(args: &MergeArgs, mut files: Vec<PathBuf>) -> anyhow::Result<E
         warn(&overlap.to_string());
     }
     let MergedAnalysisArgs { full, rate, top } = args.analysis;
-    let analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false })?;
+    let mut analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false })?;
+    put_into_words(&mut analysis);
     let analyses = [analysis];
     if form.json || !shown || crate::output::Terminal::of_stdout().width.is_none() {
         let captures = analyses.iter().flat_map(|analysis| &analysis.captures);

@@ -21,7 +21,7 @@ pub(super) fn attempts(analysis: &Analysis) -> Option<Section> {
         ("rejected", &o.rejected),
         ("with a port still in use", &o.challenged),
         ("answered elsewhere", &o.elsewhere),
-        ("blackholed", &o.swallowed),
+        ("blackholed", &o.blackholed),
         ("to dead hosts", &o.dead),
         ("of scans", &o.scans),
         ("of floods", &o.floods),

@@ -23,7 +23,7 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     line(0, "answered", o.answered);
     line(1, "with handshake loss", o.with_loss);
     line(1, "with a late answer", o.late);
-    line(1, "deferred by the server", o.put_off);
+    line(1, "deferred by the server", o.deferred);
     line(1, "after a port still in use", o.completed_after_challenge);
     line(1, "after a refusal", o.completed_after_refusal);
     line(1, "after a SYN/ACK that was reset", o.completed_after_reset);
@@ -33,7 +33,7 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     line(2, "SYN/ACK reset, SYN again", o.reset.attempts);
     line(2, "SYN/ACK reset", o.abandoned.attempts);
     for (name, apart) in [
-        ("blackholed, host alive", &o.swallowed),
+        ("blackholed, host alive", &o.blackholed),
         ("host dead or filtered", &o.dead),
         ("refused (RST)", &o.refused),
         ("rejected (ICMP)", &o.rejected),
@@ -55,20 +55,20 @@ pub(super) fn outcomes(analysis: &Analysis) -> Option<Section> {
     for (name, n) in [
         ("the packet or its answer was lost", r.lost),
         ("the answer was late", r.late),
-        ("an RST or ICMP error had answered", r.turned_away),
-        ("the server deferred the client", r.put_off),
+        ("an RST or ICMP error had answered", r.rejected),
+        ("the server deferred the client", r.deferred),
         ("a challenge ACK had answered", r.challenged),
         ("the SYN/ACK had been reset", r.reset),
         ("the path held the packet up", r.held),
-        ("the attempt failed", r.in_vain),
+        ("the attempt failed", r.failed),
     ] {
         if n > 0 {
             repeats.row(Row::new(name, vec![Cell::count(n)]));
         }
     }
     let mut facts = Vec::new();
-    if o.put_off_s > 0.0 {
-        facts.push(("deferred, waited".to_owned(), time(o.put_off_s)));
+    if o.deferred_s > 0.0 {
+        facts.push(("deferred, waited".to_owned(), time(o.deferred_s)));
     }
     if o.completed_after_challenge_s > 0.0 {
         let waited = time(o.completed_after_challenge_s);

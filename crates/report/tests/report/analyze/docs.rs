@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const BOOK: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyze-json.md"));
 
 /// Maps whose keys are data, not fields.
-const MAPS: [&str; 6] = ["skipped", "other", "tunnels", "evidence", "retransmissions", "versions"];
+const MAPS: [&str; 7] = ["kinds", "skipped", "other", "tunnels", "evidence", "retransmissions", "versions"];
 
 /// Collects the keys of all objects.
 fn keys(json: &Value, into: &mut BTreeSet<String>) {

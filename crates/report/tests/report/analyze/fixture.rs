@@ -1,11 +1,11 @@
 //! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, Direction, DirectionBy, DroppedFor,
-    ExpectedCost, Filter, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin, IntervalHistogram, Intervals,
-    Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay,
-    RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top,
-    TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting,
+    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, DataWait, Direction, DirectionBy,
+    DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin,
+    IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles,
+    Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval,
+    Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting, Waits,
 };
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ pub(crate) fn rich() -> Analysis {
         gentle: "0.1.0".to_owned(),
         interrupted: true,
         anonymized: true,
+        findings: findings(),
         verdict: vec![
             "2.1 % of 48,210 connections lost a SYN or SYN/ACK; they waited 1.42 s on average.".to_owned(),
             "That is 61 % of all waiting for retransmissions in this capture.".to_owned(),
@@ -23,6 +24,7 @@ pub(crate) fn rich() -> Analysis {
         ],
         warnings: vec![TrustWarning {
             kind: TrustWarningKind::DroppedByCapture,
+            file: Some(0),
             sentence: "The capture lacks packets: 812 of 5,413,150 packets (0.02 %) were dropped while capturing."
                 .to_owned(),
             evidence: BTreeMap::from([("packets", 812.0), ("of", 5_413_150.0), ("share", 0.000_15)]),
@@ -94,6 +96,10 @@ pub(crate) fn rich() -> Analysis {
         vantage: Vantage {
             side: "client",
             given: false,
+            syns: 48_210,
+            syns_unrouted: 47_246,
+            synacks: 47_168,
+            synacks_unrouted: 0,
             evidence: vec![
                 "SYNs arrive with TTL 64 or 128 in 98 % of the attempts: they have crossed no router.".to_owned(),
                 "The client's half of the round trip is 4.2 ms, the server's 31 ms.".to_owned(),
@@ -252,6 +258,7 @@ fn empty() -> Analysis {
     Analysis {
         interrupted: false,
         anonymized: false,
+        findings: Vec::new(),
         start_s: None,
         handshakes: Handshakes::default(),
         outcomes: Outcomes::default(),
@@ -313,16 +320,100 @@ fn expected_cost() -> ExpectedCost {
         measured_wait_s: wait(47_102, 0.0213),
         expected_wait_like_data_s: Some(0.0288),
         sizes: vec![size(1, Some(3), 31_204, 0.148), size(11, Some(100), 9_118, 0.251), size(1_001, None, 310, 13.9)],
+        gaps: Vec::new(),
         not_computed: Vec::new(),
     }
 }
 
+/// Findings of every kind.
+fn findings() -> Vec<Finding> {
+    let waits = |attempts, waited_s| Waits { attempts, waited_s };
+    let failed = |reason, attempts, parties, name| Finding::Failed { reason, group: apart(attempts, parties, name) };
+    vec![
+        Finding::Warning { warning: 0 },
+        Finding::NoTcp { packets: 1_204, kinds: BTreeMap::from([("udp", 1_200), ("fragment", 1), ("arp", 3)]) },
+        Finding::NoTcp { packets: 0, kinds: BTreeMap::new() },
+        Finding::NoSyn { segments: 12, answered: 0, answered_again: 0, synacks_again: 0 },
+        Finding::NoSyn { segments: 12, answered: 1, answered_again: 0, synacks_again: 0 },
+        Finding::NoSyn { segments: 12, answered: 3, answered_again: 1, synacks_again: 2 },
+        Finding::OneSided { attempts: 100, completed: 200 },
+        Finding::OneSided { attempts: 20, completed: 20 },
+        Finding::WithoutSyn { connections: 23, again: 2 },
+        Finding::WithoutSyn { connections: 1, again: 0 },
+        Finding::NoneAnswered { attempts: 1, no_server: false },
+        Finding::NoneAnswered { attempts: 3, no_server: true },
+        Finding::NoLoss { answered: 1, all_answered: true, data_wait: None },
+        Finding::NoLoss { answered: 7, all_answered: false, data_wait: None },
+        Finding::NoLoss {
+            answered: 1,
+            all_answered: true,
+            data_wait: Some(DataWait { waited_s: 2.5, mean_s: 2.5, before_capture_point: true }),
+        },
+        Finding::NoLoss {
+            answered: 200,
+            all_answered: true,
+            data_wait: Some(DataWait { waited_s: 30.0, mean_s: 0.15, before_capture_point: false }),
+        },
+        loss(1, true, 1, 1, Some(1.01)),
+        loss(20, false, 2, 2, Some(1.0)),
+        loss(47_168, false, 751, 740, Some(1.42)),
+        loss(10, true, 4, 0, None),
+        Finding::WorstServer { name: "192.0.2.7:443".to_owned(), answered: 4_089, with_loss: 151, time_lost_s: 214.2 },
+        Finding::DroppedFor(DroppedFor { name: "mptcp", attempts: 4, waited_s: 12.1 }),
+        Finding::DroppedFor(DroppedFor { name: "fast-open", attempts: 3, waited_s: 3.0 }),
+        Finding::DroppedFor(DroppedFor { name: "ecn", attempts: 3, waited_s: 3.0 }),
+        Finding::DroppedFor(DroppedFor { name: "data", attempts: 3, waited_s: 3.0 }),
+        Finding::ExpectedCost { handshake_loss: 0.0165, expected_wait_s: 0.0203, measured_wait_s: 0.0213 },
+        Finding::Late { attempts: 1 },
+        Finding::Late { attempts: 31 },
+        Finding::Deferred(waits(1, 1.0)),
+        Finding::Deferred(waits(12, 0.0)),
+        Finding::PortInUse(waits(6, 6.1)),
+        Finding::FirstRefused(waits(1, 1.0)),
+        Finding::FirstReset(waits(1, 1.0)),
+        Finding::HeldUp(waits(3, 8.2)),
+        Finding::HeldUp(waits(1, 0.0)),
+        Finding::NotContinued { attempts: 45 },
+        failed(FailureReason::Abandoned, 9, 1, "192.0.2.13:443"),
+        failed(FailureReason::Reset, 1, 1, "192.0.2.12:443"),
+        failed(FailureReason::Challenged, 7, 1, "192.0.2.14:443"),
+        failed(FailureReason::Elsewhere, 3, 1, "192.0.2.15:443"),
+        failed(FailureReason::Blackholed, 40, 3, "192.0.2.7:443"),
+        failed(FailureReason::Dead, 200, 2, "192.0.2.250:8080"),
+        failed(FailureReason::Refused, 1, 1, "192.0.2.9:22"),
+        failed(FailureReason::Refused, 302, 9, "192.0.2.9:22"),
+        failed(FailureReason::Rejected, 20, 1, "192.0.2.10:80"),
+        failed(FailureReason::Unseen, 5, 1, "192.0.2.77:443"),
+        failed(FailureReason::Scans, 400, 1, "198.51.100.66"),
+        failed(FailureReason::Floods, 75, 1, "192.0.2.7:80"),
+        Finding::FailedWait { waited_s: 27.0 },
+        Finding::SeenTwice { attempts: 8 },
+        Finding::Copies(CaptureDuplicates { syn: 31, synack: 12, other: 2_210 }),
+        Finding::Copies(CaptureDuplicates { syn: 1, synack: 0, other: 0 }),
+        Finding::OtherProtocol { protocol: "quic", attempts: 9_120, with_loss: 190, time_lost_s: 61.3 },
+        Finding::Evicted { connections: 1 },
+        Finding::Interrupted,
+    ]
+}
+
+fn loss(
+    answered: u64,
+    all_answered: bool,
+    with_loss: u64,
+    completed_with_loss: u64,
+    mean_wait_s: Option<f64>,
+) -> Finding {
+    let wait_s = mean_wait_s.unwrap_or(0.0) * completed_with_loss as f64;
+    let all_waits_s = 1.7 * wait_s;
+    Finding::Loss { answered, all_answered, with_loss, completed_with_loss, mean_wait_s, wait_s, all_waits_s }
+}
+
+fn apart(attempts: u64, parties: u64, name: &str) -> AttemptGroup {
+    let most = vec![NamedParty { name: name.to_owned(), attempts: attempts - parties + 1 }];
+    AttemptGroup { attempts, parties, most }
+}
+
 fn outcomes() -> Outcomes {
-    let apart = |attempts: u64, parties: u64, name: &str| AttemptGroup {
-        attempts,
-        parties,
-        most: vec![NamedParty { name: name.to_owned(), attempts: attempts - parties + 1 }],
-    };
     Outcomes {
         answered: 47_168,
         completed: 47_102,
@@ -332,8 +423,8 @@ fn outcomes() -> Outcomes {
         loss: Some(0.0159),
         completed_with_loss: 740,
         late: 31,
-        put_off: 12,
-        put_off_s: 18.4,
+        deferred: 12,
+        deferred_s: 18.4,
         completed_after_challenge: 6,
         completed_after_challenge_s: 6.1,
         completed_after_refusal: 4,
@@ -345,7 +436,7 @@ fn outcomes() -> Outcomes {
         reset: apart(12, 2, "192.0.2.12:443"),
         abandoned: apart(9, 1, "192.0.2.13:443"),
         dropped_for: vec![DroppedFor { name: "mptcp", attempts: 4, waited_s: 12.1 }],
-        swallowed: apart(40, 3, "192.0.2.7:443"),
+        blackholed: apart(40, 3, "192.0.2.7:443"),
         dead: apart(200, 2, "192.0.2.250:8080"),
         refused: apart(302, 9, "192.0.2.9:22"),
         rejected: apart(20, 1, "192.0.2.10:80"),
@@ -360,12 +451,12 @@ fn outcomes() -> Outcomes {
         repeats: Repeats {
             lost: 812,
             late: 44,
-            turned_away: 160,
-            put_off: 15,
+            rejected: 160,
+            deferred: 15,
             challenged: 13,
             reset: 30,
             held: 9,
-            in_vain: 310,
+            failed: 310,
         },
         judged_early: 0,
     }

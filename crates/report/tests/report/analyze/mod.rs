@@ -4,3 +4,4 @@ mod docs;
 pub(crate) mod fixture;
 mod page;
 mod text;
+mod words;

@@ -43,7 +43,7 @@ fn copies_of_handshake_packets() {
         nothing_lost(&analysis);
         let copies = analysis.handshakes.capture_duplicates;
         assert_eq!((copies.syn, copies.synack), (syns, synacks), "{name}");
-        assert_eq!(analysis.outcomes.put_off, 0, "{name}");
+        assert_eq!(analysis.outcomes.deferred, 0, "{name}");
     }
 }
 

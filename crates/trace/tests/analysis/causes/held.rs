@@ -1,7 +1,8 @@
 //! SYNs and SYN/ACKs that something held up on their way and let go together.
 
 use super::nothing_lost;
-use crate::talk::{Talk, analyze, repeats, says, talk};
+use crate::talk::{Talk, analyze, finds, repeats, talk};
+use gentle_trace::results::Finding;
 
 /// Something before the capture point holds SYNs and lets them go together.
 #[test]
@@ -26,7 +27,7 @@ fn syns_that_were_held_up() {
         let expected = if stamped { 3.0 } else { 0.0 };
         assert!((analysis.outcomes.held_s - expected).abs() < 1e-3);
         assert_eq!(analysis.waiting.handshake_s, 0.0);
-        says(&analysis, "held up before the capture point");
+        finds!(analysis, Finding::HeldUp(_));
     }
 }
 

@@ -1,0 +1,31 @@
+//! Sentences of an analysis, made of its findings.
+
+mod cost;
+mod filters;
+mod flows;
+mod replay;
+mod trust;
+mod vantage;
+mod verdict;
+
+pub use replay::assumptions;
+
+use gentle_trace::results::Analysis;
+
+/// Fills the fields of an analysis that are text, from the others. Reports and JSON show them, so it comes before these.
+pub fn put_into_words(analysis: &mut Analysis) {
+    for warning in &mut analysis.warnings {
+        warning.sentence = trust::sentence(warning, &analysis.captures);
+    }
+    analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
+    if let Some(cost) = &mut analysis.expected_cost {
+        cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();
+    }
+    vantage::put_into_words(&mut analysis.vantage, &analysis.handshakes.rtt_s);
+    for filter in &mut analysis.filters {
+        filter.description = filters::description(filter.name).to_owned();
+    }
+    if let Some(flows) = &mut analysis.flows {
+        flows.in_words = flows::sentences(flows);
+    }
+}

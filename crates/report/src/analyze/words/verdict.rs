@@ -1,0 +1,309 @@
+//! Conclusions of an analysis.
+
+use super::cost;
+use crate::format::{count, percent, plural, time};
+use gentle_trace::results::{Analysis, AttemptGroup, DataWait, FailureReason, Finding, Waits};
+use std::collections::BTreeMap;
+
+/// Sentence of a finding in `analysis`, whose warnings have their sentences.
+pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
+    match finding {
+        Finding::Warning { warning } => {
+            analysis.warnings.get(*warning).map_or_else(String::new, |warning| warning.sentence.clone())
+        }
+        Finding::NoTcp { packets, kinds } => no_tcp(*packets, kinds),
+        Finding::NoSyn { segments, answered, answered_again, synacks_again } => {
+            no_syn(*segments, *answered, *answered_again, *synacks_again)
+        }
+        Finding::OneSided { attempts, completed } => format!(
+            "The capture is one-sided{}: it lacks the SYN/ACK of {} of {} that went on as only answered ones do. What was lost on that side does not show in it.",
+            if attempts < completed { " in part" } else { "" },
+            count(*attempts),
+            plural(*completed, "connection", "connections"),
+        ),
+        Finding::WithoutSyn { connections, again } => format!(
+            "It lacks the SYN of {}{}.",
+            plural(*connections, "connection", "connections"),
+            match again {
+                0 => String::new(),
+                n => format!(", {} of which got a SYN/ACK more than once", count(*n)),
+            }
+        ),
+        Finding::NoneAnswered { attempts, no_server } => {
+            let none = match attempts {
+                1 => "The one connection attempt was not completed".to_string(),
+                n => format!("None of {} connection attempts was completed", count(*n)),
+            };
+            match no_server {
+                true => {
+                    format!("{none}: there is nothing of a server in the capture, so it may have one direction only.")
+                }
+                false => none + ".",
+            }
+        }
+        Finding::NoLoss { answered, all_answered, data_wait } => {
+            let waits = data_wait.map(|wait| data_waits(&wait) + " ").unwrap_or_default();
+            match answered {
+                1 => format!("{waits}The one {} lost no SYN or SYN/ACK.", attempt(*all_answered)),
+                _ => format!("{waits}None of {} lost a SYN or SYN/ACK.", attempts(*answered, *all_answered)),
+            }
+        }
+        Finding::Loss { .. } => loss(finding),
+        Finding::WorstServer { name, answered, with_loss, time_lost_s } => format!(
+            "Worst server: {name}, {} of {} with a loss, {} lost.",
+            count(*with_loss),
+            plural(*answered, "answered attempt", "answered attempts"),
+            time(*time_lost_s),
+        ),
+        Finding::DroppedFor(dropped) => {
+            let (what, it) = match dropped.name {
+                "mptcp" => ("the MPTCP option", "it"),
+                "fast-open" => ("the TCP Fast Open option", "it"),
+                "ecn" => ("the ECN flags (ECE and CWR)", "them"),
+                _ => ("data", "it"),
+            };
+            format!(
+                "A middlebox, not a queue, drops SYNs with {what}: each lost SYN of {} had {it}, and no answered SYN did. They waited {}.",
+                plural(dropped.attempts, "attempt", "attempts"),
+                time(dropped.waited_s),
+            )
+        }
+        Finding::ExpectedCost { handshake_loss, expected_wait_s, measured_wait_s } => {
+            let cost = analysis.expected_cost.as_ref();
+            cost.map_or_else(String::new, |cost| {
+                cost::sentence(cost, *handshake_loss, *expected_wait_s, *measured_wait_s)
+            })
+        }
+        Finding::Late { attempts } => format!(
+            "{} a SYN or SYN/ACK again without a loss: the answer was late.",
+            plural(*attempts, "answered attempt sent", "answered attempts sent"),
+        ),
+        Finding::Deferred(Waits { attempts, waited_s }) => {
+            let waited = match *waited_s {
+                s if s > 0.0 => format!(" and waited {}", time(s)),
+                _ => String::new(),
+            };
+            format!(
+                "{} put off by the server{waited}: it left a SYN unanswered that had reached it, or sent its SYN/ACK again though the client's ACK is in the capture. That is no loss on the way here: its listen queue is full, TCP_DEFER_ACCEPT waits for data, or the ACK was lost behind the capture.",
+                plural(*attempts, "answered attempt was", "answered attempts were"),
+            )
+        }
+        Finding::PortInUse(Waits { attempts, waited_s }) => format!(
+            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client sent its SYN again. That is no loss.",
+            plural(*attempts, "answered attempt first met", "answered attempts first met"),
+            time(*waited_s),
+        ),
+        Finding::FirstRefused(Waits { attempts, waited_s }) => format!(
+            "{} refused by an RST or an ICMP error and waited {} until the client sent its SYN again. That is no loss.",
+            plural(*attempts, "answered attempt was first", "answered attempts were first"),
+            time(*waited_s),
+        ),
+        Finding::FirstReset(Waits { attempts, waited_s }) => format!(
+            "{} after the client had answered a SYN/ACK with an RST, and waited {} until it sent its SYN again. That is no loss.",
+            plural(*attempts, "attempt was completed", "attempts were completed"),
+            time(*waited_s),
+        ),
+        Finding::HeldUp(Waits { attempts, waited_s }) => {
+            let held = match *waited_s {
+                s if s > 0.0 => format!(", {} on average by their timestamps", time(s / *attempts as f64)),
+                _ => String::new(),
+            };
+            format!(
+                "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. That is no loss.",
+                plural(*attempts, "answered attempt was", "answered attempts were"),
+            )
+        }
+        Finding::NotContinued { attempts } => {
+            format!("{} answered, but the client never went on.", plural(*attempts, "attempt was", "attempts were"))
+        }
+        Finding::Failed { reason, group } => failed(*reason, group),
+        Finding::FailedWait { waited_s } => {
+            format!("Attempts that were never completed waited {} in vain.", time(*waited_s))
+        }
+        Finding::SeenTwice { attempts } => format!(
+            "The capture has {} twice, before and after address translation (NAT): they count once among the outcomes and waiting times above, and twice among packets.",
+            plural(*attempts, "attempt", "attempts"),
+        ),
+        Finding::Copies(copies) => format!(
+            "{} made by the capture or a switch, not retransmissions ({}, {}, {}): they count as duplicates, but not as losses.",
+            plural(copies.syn + copies.synack + copies.other, "segment is a copy", "segments are copies"),
+            plural(copies.syn, "SYN", "SYNs"),
+            plural(copies.synack, "SYN/ACK", "SYN/ACKs"),
+            plural(copies.other, "other", "others"),
+        ),
+        Finding::OtherProtocol { protocol, attempts, with_loss, time_lost_s } => format!(
+            "{}: {} of {} sent a packet of their handshake again; those that succeeded lost {} to it.",
+            protocol.to_uppercase(),
+            count(*with_loss),
+            plural(*attempts, "connection attempt", "connection attempts"),
+            time(*time_lost_s),
+        ),
+        Finding::Evicted { connections } => format!(
+            "{} forgotten before their end because of the memory limit: duplicates that came later were not recognised (--memory-limit).",
+            plural(*connections, "connection was", "connections were"),
+        ),
+        Finding::Interrupted => "The analysis was stopped early; this is what had been read.".to_owned(),
+    }
+}
+
+/// Captures without TCP: the packets by kind.
+fn no_tcp(packets: u64, kinds: &BTreeMap<&'static str, u64>) -> String {
+    let kinds: Vec<String> = [
+        ("udp", "UDP", "UDP"),
+        ("sctp", "SCTP", "SCTP"),
+        ("dccp", "DCCP", "DCCP"),
+        ("esp", "ESP", "ESP"),
+        ("other", "of another IP protocol", "of other IP protocols"),
+        ("fragment", "fragment", "fragments"),
+        ("not-ip", "not IP", "not IP"),
+        ("encrypted", "encrypted", "encrypted"),
+        ("truncated", "cut too short", "cut too short"),
+        ("malformed", "malformed", "malformed"),
+        ("unknown-link", "of a link type that is not read", "of link types that are not read"),
+    ]
+    .into_iter()
+    .filter_map(|(kind, one, several)| Some(plural(*kinds.get(kind)?, one, several)))
+    .collect();
+    if packets == 0 {
+        return "No packets in this capture.".to_string();
+    }
+    format!("No TCP in this capture: {}, {}.", plural(packets, "packet", "packets"), kinds.join(", "))
+}
+
+/// Captures without a SYN.
+fn no_syn(segments: u64, answered: u64, answered_again: u64, synacks_again: u64) -> String {
+    let none = format!(
+        "No connection attempt in this capture: none of {} is a SYN.",
+        plural(segments, "TCP segment", "TCP segments")
+    );
+    if answered == 0 {
+        return none + " It may have begun after the connections did, or have only the servers' side of them.";
+    }
+    format!(
+        "{none} {}, {}; it has the servers' side only, so nobody can say whether those were lost, or their answers, or whether there were any.",
+        plural(answered, "connection was answered by a SYN/ACK", "connections were answered by a SYN/ACK"),
+        match answered_again {
+            0 => "none of them more than once".to_string(),
+            n => {
+                format!("{} more than once ({} sent again)", count(n), plural(synacks_again, "SYN/ACK", "SYN/ACKs"))
+            }
+        }
+    )
+}
+
+/// Name of the attempts that count.
+fn attempt(all_answered: bool) -> &'static str {
+    if all_answered { "connection attempt" } else { "answered connection attempt" }
+}
+
+fn attempts(answered: u64, all_answered: bool) -> String {
+    let one = attempt(all_answered);
+    plural(answered, one, &format!("{one}s"))
+}
+
+fn data_waits(wait: &DataWait) -> String {
+    let before = match wait.before_capture_point {
+        true => ", most of it for segments lost before the capture point, where SYNs that were lost do not show",
+        false => "",
+    };
+    format!(
+        "Connections waited {} for retransmitted data ({} each on average){before}.",
+        time(wait.waited_s),
+        time(wait.mean_s),
+    )
+}
+
+/// Lost SYNs and SYN/ACKs.
+fn loss(finding: &Finding) -> String {
+    let Finding::Loss { answered, all_answered, with_loss, completed_with_loss, mean_wait_s, wait_s, all_waits_s } =
+        *finding
+    else {
+        return String::new();
+    };
+    let share = with_loss as f64 / answered as f64;
+    let mut sentence = format!(
+        "{} of {} lost a SYN or SYN/ACK ({})",
+        percent(share),
+        attempts(answered, all_answered),
+        count(with_loss),
+    );
+    if let Some(mean) = mean_wait_s {
+        sentence += &match (with_loss, completed_with_loss) {
+            (1, _) => format!(" and waited {} for it", time(mean)),
+            (all, completed) if all == completed => {
+                format!(" and waited {} for it on average", time(mean))
+            }
+            (_, completed) => {
+                format!("; those that were completed ({}) waited {} for it on average", count(completed), time(mean))
+            }
+        };
+        if all_waits_s > 0.0 {
+            sentence += &format!(
+                "; that is {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
+                percent(wait_s / all_waits_s),
+                time(wait_s),
+                time(all_waits_s),
+            );
+        }
+    }
+    sentence + "."
+}
+
+/// Attempts that were not completed, for one reason.
+fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
+    let was = if group.attempts == 1 { "was" } else { "were" };
+    let (verb, what) = match reason {
+        FailureReason::Abandoned => (
+            "got",
+            "a SYN/ACK that the client answered with an RST: it had given up before, or only probed the port (the round-trip times include them)",
+        ),
+        FailureReason::Reset => {
+            ("failed", "although nothing was lost: the client answered each SYN/ACK with an RST and sent its SYN again")
+        }
+        FailureReason::Challenged => (
+            "failed",
+            "because the server still has a connection with the same addresses and ports: it answered the SYN with an ACK of that connection (challenge ACK, RFC 5961)",
+        ),
+        FailureReason::Elsewhere => (
+            "failed",
+            "because the SYN/ACK came under another address than the SYN went to: address translation (NAT) was not undone",
+        ),
+        FailureReason::Blackholed => (
+            "came",
+            "to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
+        ),
+        FailureReason::Dead => ("went", "to hosts of which nothing was captured (dead, or behind a filter)"),
+        FailureReason::Refused => (was, "refused by an RST"),
+        FailureReason::Rejected => (was, "rejected by ICMP (unreachable or prohibited)"),
+        FailureReason::Unseen => {
+            ("without", "an answer went to servers of which the capture has the clients' side only")
+        }
+        FailureReason::Scans => ("in vain", "of clients that tried many servers or ports, as a scan or a worm does"),
+        FailureReason::Floods => ("as", "a SYN flood makes them, one SYN each of clients that complete nothing"),
+    };
+    let (parties, apart) = match reason {
+        FailureReason::Scans => ("client", " They are in none of the numbers above."),
+        FailureReason::Floods => ("server", " They are in none of the numbers above."),
+        _ => ("server", ""),
+    };
+    let attempts = plural(group.attempts, "attempt", "attempts");
+    format!("{attempts} {verb} {what}: {}.{apart}", named(group, parties))
+}
+
+/// Names of the servers or clients: all if they are few, else their number and the first ones.
+fn named(group: &AttemptGroup, what: &str) -> String {
+    let names: Vec<String> = group
+        .most
+        .iter()
+        .map(|named| match group.parties {
+            1 => named.name.clone(),
+            _ => format!("{} ({})", named.name, count(named.attempts)),
+        })
+        .collect();
+    let names = names.join(", ");
+    if group.parties > group.most.len() as u64 {
+        format!("{}, most at {names}", plural(group.parties, what, &format!("{what}s")))
+    } else {
+        names
+    }
+}
