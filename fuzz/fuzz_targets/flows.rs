@@ -9,8 +9,8 @@ fuzz_target!(|text: &str| {
     match Scenario::from_flows("fuzz.csv", text) {
         Ok(scenario) => {
             for workload in &scenario.workloads {
-                if let Traffic::Replay { flows } = &workload.traffic {
-                    assert!(flows.len() <= text.lines().count());
+                if let Traffic::Replay(list) = &workload.traffic {
+                    assert!(list.flows.len() <= text.lines().count());
                 }
             }
         }

@@ -1,9 +1,9 @@
-//! The list of metrics: every number of a scheme's results is one entry of a `results!` block ([`table`]).
+//! The list of metrics: every number of a scheme's results is one entry of a `results!` block (`table`).
 //!
 //! An entry has the path of the number in the JSON, its type, the value of a run, the direction of improvement, the quantity and, if
 //! tables show it, its column. The structs of the results, their aggregation over seeds with confidence intervals, the JSON and its
 //! schema, the results by seed, CSV files, the columns of sweeps, tables and their legends follow from the entries: of a scheme
-//! ([`scheme`]), of connections ([`connections`]), of links ([`links`]) and of applications ([`application`]).
+//! (`scheme`), of connections (`connections`), of links (`links`) and of applications (`application`).
 
 pub(crate) mod application;
 pub(crate) mod connections;
