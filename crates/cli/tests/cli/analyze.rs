@@ -40,7 +40,7 @@ fn the_verdict_comes_last_and_full_adds_every_table() {
     assert!(full.contains("\nTCP handshakes\n"), "{full}");
     assert!(!report.contains("\nTCP handshakes\n"), "{report}");
     assert!(!report.contains('\x1b'), "{report}");
-    assert_eq!(found["version"], 3);
+    assert_eq!(found["version"], 4);
     assert_eq!(found["handshakes"]["attempts"], 7);
     assert_eq!(found["handshakes"]["attempts_with_retransmission"], 5);
     assert_eq!(found["outcomes"]["with_loss"], 5);
