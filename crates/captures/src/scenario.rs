@@ -248,7 +248,7 @@ struct Hosted<'a> {
     tool: &'a mut dyn Tool,
     /// Places of connections by their clients.
     known: BTreeMap<SocketAddr, u32>,
-    /// What the hosts send now is sent by the tool, which does not see it.
+    /// Whether the hosts send copies for the tool, which it does not see.
     sends: bool,
 }
 

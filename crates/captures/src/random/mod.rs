@@ -80,7 +80,7 @@ pub fn generate(options: &Options, over: &mut dyn FnMut(&Connection)) -> Result<
 /// [`generate`] into the file at `path`, with options of the command line.
 ///
 /// # Errors
-/// Those of [`generate`], and if there are no such options.
+/// The errors of [`generate`], and options that do not exist.
 pub fn generate_with(path: &Path, options: &[&str], over: &mut dyn FnMut(&Connection)) -> Result<Truth> {
     let output = [Path::new("generate"), Path::new("--output"), path].map(Path::as_os_str);
     let options = output.into_iter().chain(options.iter().map(AsRef::as_ref));

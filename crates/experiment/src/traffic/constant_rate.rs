@@ -96,6 +96,44 @@ impl ConstantRate {
     }
 }
 
+/// Makes a kind of traffic of a type around a [`ConstantRate`]; the second argument begins its description.
+macro_rules! at_constant_rate {
+    ($kind:ident, $words:literal) => {
+        impl $crate::traffic::Kind for $kind {
+            fn facts(&self) -> &'static $crate::traffic::Facts {
+                &Self::FACTS
+            }
+
+            fn bits_per_second(&self, to: &$crate::traffic::Offering<'_>) -> f64 {
+                self.0.bits_per_second(to.duration, to.overhead)
+            }
+
+            fn started(&self, _: ::gentle_units::Nanos) -> f64 {
+                0.0
+            }
+
+            fn repeats(&self, _: bool) -> bool {
+                self.0.repeats()
+            }
+
+            fn scale(&mut self, factor: f64, fastest: Option<::gentle_units::Rate>) {
+                self.0.scale(factor, fastest);
+            }
+
+            fn pace(&self) -> Option<&ConstantRate> {
+                Some(&self.0)
+            }
+        }
+
+        impl ::std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                write!(f, concat!($words, "{}"), self.0)
+            }
+        }
+    };
+}
+pub(super) use at_constant_rate;
+
 impl fmt::Display for ConstantRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}-byte packets, from {} to {}", self.rate, self.bytes, self.start.0, End(self.stop))?;

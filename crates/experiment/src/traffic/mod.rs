@@ -37,7 +37,7 @@ use gentle_units::{Instant, Nanos, Rate};
 use serde::Serialize;
 use std::fmt;
 
-/// What a kind of traffic consists of, which is all that a backend needs to know of it.
+/// Parts of a kind of traffic. A backend knows these, and not the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consists {
     /// Connections of given sizes, which start at times that do not depend on the links.
@@ -61,7 +61,7 @@ impl Consists {
     }
 }
 
-/// What reading a workload needs besides its keys.
+/// Context of a workload that is read: properties of its scenario, and files.
 pub(crate) struct Around<'a> {
     /// Round-trip time of the links.
     pub(crate) link_rtt: Nanos,
@@ -117,7 +117,7 @@ pub(crate) trait Starts: Send + Sync {
 pub(crate) struct Facts {
     /// Names in scenario files.
     pub(crate) names: &'static [&'static str],
-    /// What it consists of.
+    /// Parts of the traffic.
     pub(crate) consists: Consists,
     /// Keys of all workloads that it refuses, each with the reason.
     pub(crate) refused: &'static [(&'static str, &'static str)],
@@ -249,7 +249,7 @@ impl Traffic {
         Traffic::Replay(Replay { flows: [].into() })
     }
 
-    /// What the traffic consists of.
+    /// Parts of the traffic.
     pub fn consists(&self) -> Consists {
         self.kind().facts().consists
     }

@@ -4,7 +4,7 @@ use super::Span;
 use crate::direction::Direction;
 use gentle_units::Nanos;
 
-/// What the load that traffic offers to a link depends on.
+/// Properties of a link, a workload and a scenario on which the load of the link by the workload depends.
 pub(crate) struct Offering<'a> {
     /// Direction of the link.
     pub(crate) direction: Direction,

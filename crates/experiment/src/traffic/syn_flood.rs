@@ -1,12 +1,10 @@
 //! SYN floods.
 
-use super::constant_rate::ConstantRate;
-use super::{Around, Consists, Facts, Kind, Offering, Traffic, WITHOUT_CONNECTIONS};
+use super::constant_rate::{ConstantRate, at_constant_rate};
+use super::{Around, Consists, Facts, Traffic, WITHOUT_CONNECTIONS};
 use crate::error::ScenarioError;
 use crate::section::Section;
-use gentle_units::{Nanos, Rate};
 use serde::Serialize;
-use std::fmt;
 
 /// SYNs without answer, each from a different (forged) address and port.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -33,34 +31,4 @@ impl SynFlood {
     }
 }
 
-impl Kind for SynFlood {
-    fn facts(&self) -> &'static Facts {
-        &Self::FACTS
-    }
-
-    fn bits_per_second(&self, to: &Offering<'_>) -> f64 {
-        self.0.bits_per_second(to.duration, to.overhead)
-    }
-
-    fn started(&self, _: Nanos) -> f64 {
-        0.0
-    }
-
-    fn repeats(&self, _: bool) -> bool {
-        self.0.repeats()
-    }
-
-    fn scale(&mut self, factor: f64, fastest: Option<Rate>) {
-        self.0.scale(factor, fastest);
-    }
-
-    fn pace(&self) -> Option<&ConstantRate> {
-        Some(&self.0)
-    }
-}
-
-impl fmt::Display for SynFlood {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a flood of SYNs at {}", self.0)
-    }
-}
+at_constant_rate!(SynFlood, "a flood of SYNs at ");

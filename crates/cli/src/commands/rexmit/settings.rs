@@ -76,7 +76,7 @@ mod tests {
         let mut config = Config::new(Selection::default());
         set(&mut config, "rexmit.toml", shipped).unwrap();
         assert_eq!(config, Config::new(Selection::default()));
-        // The default of duplicate is none at all.
+        // Without the key, the default holds: no duplicate.
         let uncommented = shipped.lines().map(|line| line.strip_prefix('#').filter(|key| !key.starts_with(' ')));
         let uncommented: Vec<&str> = uncommented.flatten().collect();
         assert_eq!(uncommented.len(), 9, "{uncommented:?}");
