@@ -77,7 +77,7 @@ Examples:
   gentle compare --rate 20mbit --load 95% --reference fq_codel
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng
-  gentle compare --first-seed 6 --seeds 5 --record runs && gentle merge runs";
+  gentle compare --seeds 100 --store runs                # goes on where it was stopped";
 
 /// Examples of a command, and the meaning of the columns of its tables.
 fn with_columns(examples: &str, tables: Vec<(&str, Vec<Column>)>) -> String {
@@ -93,9 +93,6 @@ fn with_columns(examples: &str, tables: Vec<(&str, Vec<Column>)>) -> String {
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
-  gentle compare --seeds 5 --record here                     # on one machine
-  gentle compare --first-seed 6 --seeds 5 --record there     # on another
-  gentle merge here there                                    # prints the same as gentle compare --seeds 10
   gentle analyze --record a monday/*.pcap && gentle analyze --record a tuesday/*.pcap
   gentle merge --full a                                      # as gentle analyze --full monday/*.pcap tuesday/*.pcap";
 
@@ -125,8 +122,7 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Simulate the same traffic under several queue schemes and compare response times, loss and delay
     Compare(CompareArgs),
-    /// Combine the runs that several gentle compare --record wrote into one comparison, or the captures of gentle analyze
-    /// --record into one analysis
+    /// Combine the captures that several gentle analyze --record analysed into one analysis
     Merge(MergeArgs),
     /// Simulate one scenario and print every metric
     Sim(SimArgs),
@@ -332,9 +328,6 @@ pub(crate) struct CompareArgs {
     pub(crate) scenario: ScenarioArgs,
 
     #[command(flatten)]
-    pub(crate) record: RecordArgs,
-
-    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -393,44 +386,20 @@ pub(crate) struct HarmArgs {
     ///
     /// Harm is the fraction of a delay that the others cause, or of a rate that they take away (Ware et al., HotNets
     /// 2019). Each application and group costs as many runs as the comparison.
-    #[arg(long, conflicts_with = "record")]
+    #[arg(long)]
     pub(crate) harm: bool,
-}
-
-/// Destination of run records.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct RecordArgs {
-    /// Write one file per run into this directory, for gentle merge
-    #[arg(long = "record", value_name = "DIR", value_hint = ValueHint::DirPath, id = "record")]
-    pub(crate) directory: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MERGE_EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// Directories written by --record, or single files from them
+    /// Directories that gentle analyze --record wrote, or single files from them
     ///
-    /// All runs must be of the same scenario, all analyses must have been made with the same options, and all records by
-    /// the same version of gentle. Their order does not matter, and duplicates count once.
+    /// All analyses must have been made with the same options and by the same build of gentle. Their order does not matter,
+    /// and duplicates count once.
     #[arg(value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) records: Vec<PathBuf>,
 
-    /// Scheme that the others are compared with, seed by seed [default: that of the recorded comparisons]
-    #[arg(long, value_name = "SPEC")]
-    pub(crate) reference: Option<Spec>,
-
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
-
-    #[command(flatten)]
-    pub(crate) analysis: MergedAnalysisArgs,
-}
-
-/// Report of analyses.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Records of gentle analyze")]
-pub(crate) struct MergedAnalysisArgs {
     /// Print all tables instead of a summary
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
@@ -442,6 +411,14 @@ pub(crate) struct MergedAnalysisArgs {
     /// Length of the lists of servers, clients and prefixes that lose the most time [default: that of the records]
     #[arg(long, value_name = "N", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: Option<u16>,
+
+    /// Print JSON instead of tables (fields: docs/analyze-json.md)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+
+    /// Write a self-contained HTML page with plots
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Reading of the captures of `--from`.
@@ -519,10 +496,10 @@ pub(crate) struct OutputArgs {
     pub(crate) pcap: Option<PathBuf>,
 }
 
-/// Formats of results.
+/// Formats of results, and how they are computed.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct FormArgs {
+pub(crate) struct ResultArgs {
     /// Print JSON instead of a table (fields: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -534,14 +511,13 @@ pub(crate) struct FormArgs {
     /// Write a self-contained HTML page with plots
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-}
 
-/// Formats of results, and how they are computed.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct ResultArgs {
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    /// Directory that keeps all runs; those that it has are not made again
+    ///
+    /// The same command goes on where it was stopped, and more seeds or schemes add only what is new. Several commands may
+    /// write to one directory at once; directories are combined by copying their files.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) store: Option<PathBuf>,
 
     /// Upper bounds of the size classes of connections, in segments
     #[arg(long, value_name = "N[,N...]", default_value_t = Bins(DEFAULT_BINS.to_vec()))]

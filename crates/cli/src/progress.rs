@@ -1,6 +1,7 @@
 //! Progress bars on stderr; none if stderr is not a terminal.
 
-use gentle_experiment::{Observer, Run};
+use gentle_experiment::{Observer, Part, Run};
+use gentle_runs::Plan;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -65,11 +66,6 @@ impl Progress {
     /// Hides the bars while `f` writes to the screen.
     pub(crate) fn suspend(&self, f: impl FnOnce()) {
         self.bars.suspend(f);
-    }
-
-    /// Observer for a comparison of schemes with these labels.
-    pub(crate) fn observer(&self, labels: Vec<String>) -> Runs<'_> {
-        Runs { progress: self, labels, under_way: Mutex::default() }
     }
 }
 
@@ -199,20 +195,39 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a valid template")
 }
 
-/// Observer of the runs of a comparison.
-pub(crate) struct Runs<'a> {
-    progress: &'a Progress,
+/// Observer of the runs of a comparison, whose bars disappear with it.
+pub(crate) struct Runs {
+    progress: Progress,
     labels: Vec<String>,
     under_way: Mutex<BTreeMap<(usize, usize), ProgressBar>>,
 }
 
-impl Runs<'_> {
+impl Runs {
+    /// Bars for the runs of a plan with the whole traffic, or with one part of it alone.
+    pub(crate) fn new(plan: &Plan, part: Option<&Part>, quiet: bool) -> Runs {
+        let labels = plan.schemes.iter().map(|scheme| match part {
+            Some(part) => format!("{} alone, {scheme}", part.name),
+            None => scheme.to_string(),
+        });
+        Runs {
+            labels: labels.collect(),
+            progress: Progress::new(plan.schemes.len() * plan.settings.seeds.len(), quiet),
+            under_way: Mutex::default(),
+        }
+    }
+
     fn under_way(&self) -> MutexGuard<'_, BTreeMap<(usize, usize), ProgressBar>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Runs<'_> {
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.progress.clear();
+    }
+}
+
+impl Observer for Runs {
     fn started(&self, run: Run) {
         let label = format!("{}, run {}", self.labels[run.scheme], run.seed + 1);
         let bar = self.progress.begin(label);

@@ -1,7 +1,6 @@
 //! The interface of backends, and the loop over the runs of a comparison.
 
-use crate::comparison;
-use crate::measure::over_seeds::Parts;
+use crate::comparison::assemble;
 use crate::metrics::record::RunRecord;
 use crate::results::Comparison;
 use crate::run::RunSpec;
@@ -109,14 +108,10 @@ pub struct Run {
 
 /// Progress callbacks; may be called concurrently.
 pub trait Observer: Sync {
-    /// Called once before the first run, with the scenario (including the backend's assumptions) and the schemes.
-    fn planned(&self, _scenario: &Scenario, _schemes: &[Spec]) {}
     /// Called when a run starts.
     fn started(&self, run: Run);
     /// Called during a run with its completed fraction, 0 to 1.
     fn reached(&self, run: Run, fraction: f64);
-    /// Called when a run has completed, before [`Observer::finished`].
-    fn recorded(&self, _run: Run, _record: &RunRecord) {}
     /// Called when a run has ended: completed, cancelled or failed.
     fn finished(&self, run: Run);
 }
@@ -147,7 +142,6 @@ pub fn compare<B: Backend>(
 ) -> Result<Comparison, B::Error> {
     let mut scenario = scenario.clone();
     let schemes = backend.prepare(&mut scenario, schemes, settings)?;
-    observer.planned(&scenario, &schemes);
     let failed = AtomicBool::new(false);
     let one = |run: Run| -> Result<Option<RunRecord>, B::Error> {
         if failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
@@ -164,9 +158,6 @@ pub fn compare<B: Backend>(
         };
         let watch = Watch { stop, progress: &|fraction| observer.reached(run, fraction) };
         let outcome = backend.run(&spec, &watch);
-        if let Ok(record) = &outcome {
-            observer.recorded(run, record);
-        }
         observer.finished(run);
         match outcome {
             Ok(mut record) => {
@@ -186,11 +177,7 @@ pub fn compare<B: Backend>(
     let outcomes = run_all(schemes.len(), settings.seeds.len(), backend.is_sequential(), one);
     let by_scheme: Result<Vec<Vec<Option<RunRecord>>>, B::Error> =
         outcomes.into_iter().map(|runs| runs.into_iter().collect()).collect();
-    let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
-    let applications = scenario.applications();
-    let parts = Parts { groups: &groups, applications: &applications };
-    let summary = comparison::summary(&scenario, &settings.seeds);
-    Ok(comparison::assemble(summary, parts, &schemes, by_scheme?))
+    Ok(assemble(&scenario, &schemes, &settings.seeds, by_scheme?))
 }
 
 /// Calls `make` for every run, one at a time if `sequential`, else on the threads of the current rayon pool. Runs start

@@ -9,14 +9,17 @@ use gentle_aqm::Spec;
 use gentle_units::Nanos;
 use std::collections::BTreeSet;
 
-/// Builds the comparison of all runs. `by_scheme` has a list per scheme with an entry per seed of `scenario`; `None`
-/// for a run that did not finish.
-pub(crate) fn assemble(
-    scenario: ScenarioSummary,
-    parts: Parts<'_>,
+/// Builds the comparison of runs of `scenario`. `by_scheme` has a list per scheme with an entry per seed; `None` for a run
+/// that did not finish.
+pub fn assemble(
+    scenario: &Scenario,
     schemes: &[Spec],
+    seeds: &[u64],
     mut by_scheme: Vec<Vec<Option<RunRecord>>>,
 ) -> Comparison {
+    let groups: Vec<String> = scenario.groups().into_iter().map(str::to_owned).collect();
+    let parts = Parts { groups: &groups, applications: &scenario.applications() };
+    let scenario = summary(scenario, seeds);
     let interrupted = by_scheme.iter().flatten().any(Option::is_none);
     let (compared, seeds) = complete(&by_scheme);
     let results: Vec<SchemeResult> = compared
@@ -68,7 +71,7 @@ fn complete<T>(by_scheme: &[Vec<Option<T>>]) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// The description of `scenario` in results that cover `seeds`.
-pub(crate) fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
+fn summary(scenario: &Scenario, seeds: &[u64]) -> ScenarioSummary {
     ScenarioSummary {
         name: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -157,12 +160,7 @@ mod tests {
         let handshake = Some(Nanos::from_millis(94));
         run.connection(0, at, 2, response, handshake, &[&stats]);
         let schemes = [codel, "pie".parse().unwrap()];
-        let all = assemble(
-            summary(&scenario, &[1]),
-            Parts { groups: &[], applications: &[] },
-            &schemes,
-            vec![vec![Some(run.finish())], vec![None]],
-        );
+        let all = assemble(&scenario, &schemes, &[1], vec![vec![Some(run.finish())], vec![None]]);
         assert!(all.interrupted);
         assert_eq!(all.results.len(), 1);
         let codel = &all.results[0];

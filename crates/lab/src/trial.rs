@@ -5,9 +5,7 @@ use crate::session::parse_scheme;
 use crate::setup::{Setup, SetupError};
 use gentle_aqm::Spec;
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
-use gentle_experiment::{
-    Backend, DEFAULT_BINS, Experiment, Record, RunRecord, RunSpec, Scenario, Settings, Watch, merge,
-};
+use gentle_experiment::{Backend, DEFAULT_BINS, RunRecord, RunSpec, Scenario, Watch, assemble};
 use gentle_sim::Simulator;
 use gentle_units::text::{count, factor, percent, plural, time};
 use serde::Serialize;
@@ -25,8 +23,8 @@ pub struct Trial {
     scenario: Scenario,
     schemes: Vec<Spec>,
     first_seed: u64,
-    seeds: u64,
-    records: Vec<(String, Record)>,
+    /// Runs so far, by scheme and seed.
+    runs: [Vec<Option<RunRecord>>; 2],
     added: [Added; 2],
 }
 
@@ -76,43 +74,38 @@ impl Trial {
             scenario: setup.scenario()?,
             schemes,
             first_seed,
-            seeds: 0,
-            records: Vec::new(),
+            runs: [Vec::new(), Vec::new()],
             added: [Added::default(); 2],
         })
     }
 
     /// Makes the runs of the next seed.
     pub fn run_seed(&mut self) {
-        let seed = self.first_seed.wrapping_add(self.seeds);
-        self.seeds += 1;
-        let settings = Settings {
-            seeds: (0..self.seeds).map(|n| self.first_seed.wrapping_add(n)).collect(),
-            bins: DEFAULT_BINS.to_vec(),
-        };
-        let experiment = Experiment::new("gentle lab", &self.scenario, &self.schemes, &settings);
+        let seed = self.first_seed.wrapping_add(self.seeds());
         let idle = run(&Idle::scenario(&self.scenario), &Idle::scheme(), seed, true);
         let idle = Idle::new(&self.scenario, &idle.connections);
-        for (scheme, added) in self.schemes.iter().zip(&mut self.added) {
+        for ((scheme, added), runs) in self.schemes.iter().zip(&mut self.added).zip(&mut self.runs) {
             let mut run = run(&self.scenario, scheme, seed, true);
             // Counted, and then left out: thirty seeds of them take memory, and a comparison needs none.
             added.count(&self.scenario, &idle, &std::mem::take(&mut run.connections));
-            let record = Record { experiment: experiment.clone(), run };
-            self.records.push((format!("{scheme}, seed {seed}"), record));
-        }
-        for (_, record) in &mut self.records {
-            record.experiment = experiment.clone();
+            runs.push(Some(run));
         }
     }
 
-    /// The comparison of all seeds run so far; `None` before the first.
-    pub fn comparison(&self) -> Option<Comparison> {
-        merge(self.records.clone()).ok().map(|merged| merged.comparison)
+    /// Number of seeds run so far.
+    fn seeds(&self) -> u64 {
+        self.runs[0].len() as u64
+    }
+
+    /// The comparison of all seeds run so far.
+    pub fn comparison(&self) -> Comparison {
+        let seeds: Vec<u64> = (0..self.seeds()).map(|n| self.first_seed.wrapping_add(n)).collect();
+        assemble(&self.scenario, &self.schemes, &seeds, self.runs.to_vec())
     }
 
     /// Results over the seeds run so far; `None` before both schemes have run one.
     pub fn standing(&self) -> Option<Standing> {
-        let comparison = self.comparison()?;
+        let comparison = self.comparison();
         let [first, second] = &comparison.results[..] else {
             return None;
         };
@@ -122,7 +115,7 @@ impl Trial {
         let handshake_loss = of(|r| r.links.down.loss.handshake);
         let paired = second.paired.get(HEADLINE).copied().unwrap_or_default();
         let (difference, ci95) = (paired.difference, paired.ci95);
-        let enough = self.seeds >= FEWEST_SEEDS;
+        let enough = self.seeds() >= FEWEST_SEEDS;
         let narrow = match (difference, ci95) {
             (Some(difference), Some(ci95)) => ci95 <= NARROW * difference.abs(),
             // All seeds are alike, or there is nothing to compare.
@@ -139,8 +132,8 @@ impl Trial {
         Some(Standing {
             grades: added_s.iter().map(|added| added.map(grade)).collect(),
             added_s,
-            seeds: self.seeds,
-            done: (enough && narrow) || self.seeds >= MOST_SEEDS,
+            seeds: self.seeds(),
+            done: (enough && narrow) || self.seeds() >= MOST_SEEDS,
             words: self.words(&comparison, &means_s, &handshake_loss, better.as_deref()),
             means_s,
             handshake_loss,
@@ -162,7 +155,7 @@ impl Trial {
             return Vec::new();
         };
         let labels = [&first.label, &second.label];
-        let seeds = plural(self.seeds, "seed", "seeds");
+        let seeds = plural(self.seeds(), "seed", "seeds");
         let mut words = Vec::new();
         let bin = first.response_time_by_size.first();
         let sizes = bin.and_then(|bin| bin.max_segments).unwrap_or_default();

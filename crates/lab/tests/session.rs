@@ -240,7 +240,7 @@ fn what_is_added_to_short_connections_is_what_their_means_differ_by() {
         trial.run_seed();
     }
     let standing = trial.standing().unwrap();
-    let comparison = trial.comparison().unwrap();
+    let comparison = trial.comparison();
     let mean = |scheme: usize| {
         let result = &comparison.results[scheme];
         let short: Vec<_> = (result.response_time_by_size.iter())

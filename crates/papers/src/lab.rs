@@ -3,11 +3,12 @@
 use crate::memo::Memo;
 use crate::paper::Variant;
 use crate::results::Results;
-use crate::runs::{Cached, Store};
+use crate::runs::Cached;
 use crate::setup::Setup;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Comparison;
 use gentle_experiment::{Backend, DEFAULT_BINS, Observer, Run, RunSpec, Scenario, Settings, compare};
+use gentle_runs::Records;
 use gentle_sim::{Simulation, Simulator, Stopped, Tap};
 use rayon::prelude::*;
 use std::error::Error;
@@ -115,7 +116,7 @@ impl<'a> Lab<'a> {
     pub fn new(quick: bool, progress: &'a dyn Progress, stop: &'a AtomicBool) -> Lab<'a> {
         Lab {
             quick,
-            simulator: Arc::new(Cached::new(Simulator, None)),
+            simulator: Arc::new(Cached::new(&Simulator, None)),
             memo: Arc::default(),
             kernel: None,
             progress,
@@ -134,10 +135,10 @@ impl<'a> Lab<'a> {
         Lab { kernel: Some(kernel), ..self }
     }
 
-    /// The laboratory with a store of run records, from which runs are taken if they are there.
+    /// The laboratory with records of runs, which are not made again.
     #[must_use]
-    pub fn with_store(self, store: &'a dyn Store) -> Lab<'a> {
-        Lab { simulator: Arc::new(Cached::new(Simulator, Some(store))), ..self }
+    pub fn with_records(self, records: &'a Records<'a>) -> Lab<'a> {
+        Lab { simulator: Arc::new(Cached::new(&Simulator, Some(records))), ..self }
     }
 
     /// True if everything has to take less than two minutes on two cores.

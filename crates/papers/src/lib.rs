@@ -41,7 +41,6 @@ pub use measured::Measured;
 pub use paper::{PAPERS, Paper, Part, Variant, Variants};
 pub use reproduction::{Assumed, Item, Kind, Published, Reproduction, VERSION, Verdicts, reproduce};
 pub use results::{Results, Values};
-pub use runs::Store;
 pub use selection::{Selection, UnknownItem};
 pub use sentences::{COVERAGE_VERSION, Coverage, Sentence, SentenceKind};
 pub use setup::Setup;

@@ -11,6 +11,7 @@ use crate::selection::{ASSUMPTION, SEARCH, Selection};
 use crate::sentences::Coverage;
 use crate::table::{Cell, Table};
 use crate::verdict::Verdict;
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,7 +192,7 @@ pub fn reproduce(paper: &Paper, selection: &Selection, lab: &Lab<'_>) -> Result<
         not_testable: 0,
         items: Vec::new(),
     };
-    let mut context = Context { paper, data: &data, lab: &lab.temporary(), quick, measured: BTreeMap::new() };
+    let context = Context { paper, data: &data, lab: &lab.temporary(), quick };
     match context.items(selection, &mut reproduction.items) {
         Ok(()) => {}
         Err(Failure::Stopped) => reproduction.interrupted = true,
@@ -213,43 +214,46 @@ struct Context<'a> {
     data: &'a Data,
     lab: &'a Lab<'a>,
     quick: &'a str,
-    /// Figures and tables measured so far.
-    measured: BTreeMap<&'a str, Measured>,
 }
 
 impl Context<'_> {
-    fn items(&mut self, selection: &Selection, items: &mut Vec<Item>) -> Result<(), Failure> {
-        for part in &selection.parts {
-            let measured = self.measure(part)?.clone();
-            let claims = self.claims(part, &measured);
-            items.push(self.heading(part, measured, &claims));
-            items.extend(claims);
-        }
-        for id in &selection.assumptions {
-            match *id {
-                SEARCH => items.push(self.search()?),
-                id => {
-                    items.extend(self.sensitivity(id, if selection.all && self.lab.quick() { 1 } else { usize::MAX })?)
-                }
+    /// Makes the selected items at the same time and adds them in order. Interrupted, it adds those that are complete.
+    fn items(&self, selection: &Selection, items: &mut Vec<Item>) -> Result<(), Failure> {
+        let parts: Vec<_> = selection.parts.par_iter().map(|part| self.part(part)).collect();
+        // Assumptions come afterwards, since they share runs with the figures and tables.
+        let most = if selection.all && self.lab.quick() { 1 } else { usize::MAX };
+        let assumptions = selection.assumptions.par_iter().map(|id| match *id {
+            SEARCH => self.search().map(|item| vec![item]),
+            id => self.sensitivity(id, most).map(Vec::from_iter),
+        });
+        let assumptions: Vec<_> = assumptions.collect();
+        let mut outcome = Ok(());
+        for made in parts.into_iter().chain(assumptions) {
+            match made {
+                Ok(made) => items.extend(made),
+                Err(failure) => outcome = Err(failure),
             }
         }
-        Ok(())
+        outcome
     }
 
-    /// The figure or table `part`, measured once.
-    fn measure(&mut self, part: &str) -> Result<&Measured, Failure> {
+    /// A figure or table with its claims.
+    fn part(&self, part: &str) -> Result<Vec<Item>, Failure> {
+        let measured = self.measure(part)?;
+        let claims = self.claims(part, &measured);
+        let heading = self.heading(part, measured, &claims);
+        Ok(std::iter::once(heading).chain(claims).collect())
+    }
+
+    fn measure(&self, part: &str) -> Result<Measured, Failure> {
         let part = (self.paper.parts.iter()).find(|known| known.id == part);
         let part = part.expect("selections have parts of the paper only");
-        if !self.measured.contains_key(part.id) {
-            self.lab.begin(self.paper.name, part.id);
-            let mut measured = (part.measure)(self.lab)?;
-            let times = self.times_seeds(part.id, &measured);
-            if times > 1 {
-                measured = (part.measure)(&self.lab.with_more_seeds(times.into()))?;
-            }
-            self.measured.insert(part.id, measured);
+        self.lab.begin(self.paper.name, part.id);
+        let measured = (part.measure)(self.lab)?;
+        match self.times_seeds(part.id, &measured) {
+            1 => Ok(measured),
+            times => (part.measure)(&self.lab.with_more_seeds(times.into())),
         }
-        Ok(&self.measured[part.id])
     }
 
     /// How many times as many seeds decide the claims of a figure or table that up to [`MOST_SEEDS`] times as many do decide.
@@ -338,7 +342,7 @@ impl Context<'_> {
 
     /// The claims that may depend on an assumption, under each value of it, at most `most` besides the assumed one. `None`: no claim
     /// names it.
-    fn sensitivity(&mut self, id: &str, most: usize) -> Result<Option<Item>, Failure> {
+    fn sensitivity(&self, id: &str, most: usize) -> Result<Option<Item>, Failure> {
         let variants = (self.paper.assumptions.iter()).find(|variants| variants.id == id);
         let Variants { base, values, .. } = variants.expect("selections have assumptions of the paper only");
         let claims: Vec<&Claim> =
@@ -353,13 +357,13 @@ impl Context<'_> {
         // the assumption.
         let assumed = Variant::new(base, |_| {});
         let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied().take(most)).collect();
-        let mut found: Vec<ByPart<'_>> = Vec::new();
-        for variant in &cases {
+        let found = cases.par_iter().map(|variant| {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
             self.lab.begin(self.paper.name, &name);
             let lab = self.lab.with_variants(vec![*variant]).with_few_seeds();
-            found.push(measure_parts_of(&claims, self.paper, &lab)?);
-        }
+            measure_parts_of(&claims, self.paper, &lab)
+        });
+        let found = found.collect::<Result<Vec<ByPart<'_>>, Failure>>()?;
         let labels: Vec<&str> = cases.iter().map(|variant| variant.label).collect();
         let table = sensitivity_table(self.data, &claims, &labels, &found);
         Ok(Some(Item {
@@ -445,7 +449,7 @@ pub(crate) type ByPart<'a> = BTreeMap<&'a str, Measured>;
 /// Measures the figures and tables to which `claims` belong.
 pub(crate) fn measure_parts_of<'a>(claims: &[&'a Claim], paper: &Paper, lab: &Lab<'_>) -> Result<ByPart<'a>, Failure> {
     let parts: BTreeSet<&str> = claims.iter().map(|claim| claim.part()).collect();
-    let measured = parts.into_iter().map(|part| {
+    let measured = parts.into_par_iter().map(|part| {
         let known = paper.parts.iter().find(|known| known.id == part);
         let known = known.expect("claims belong to parts of the paper");
         Ok((part, (known.measure)(lab)?))

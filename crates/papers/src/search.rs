@@ -15,6 +15,7 @@ use crate::verdict::Verdict;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 /// Settings of a full and of a quick search.
 const SETTINGS: (usize, usize) = (48, 4);
@@ -36,10 +37,7 @@ struct Tried<'a> {
 /// The call was interrupted.
 pub(crate) fn search(paper: &Paper, data: &Data, lab: &Lab<'_>) -> Result<Vec<Table>, Failure> {
     let search = Search::new(paper, data, lab);
-    let mut tried = Vec::new();
-    for setting in search.settings() {
-        search.attempt(setting, &mut tried)?;
-    }
+    let mut tried = search.attempt(search.settings())?;
     search.ascend(&mut tried)?;
     let full = [search.measure(&tried[0].setting, false)?, search.measure(&search.best(&tried).setting, false)?];
     Ok(vec![search.values(&search.best(&tried).setting), search.counts(&full), search.claims(&tried, &full)])
@@ -79,14 +77,14 @@ impl<'a> Search<'a> {
         settings
     }
 
-    /// Measures a setting, unless its values exclude each other.
-    fn attempt(&self, setting: Setting, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
-        match self.measure(&setting, true) {
-            Ok(found) => tried.push(Tried { score: self.score(&found), setting, found }),
-            Err(Failure::Conflict(_)) => {}
-            Err(failure) => return Err(failure),
-        }
-        Ok(())
+    /// Measures settings at the same time, but those whose values exclude each other.
+    fn attempt(&self, settings: Vec<Setting>) -> Result<Vec<Tried<'a>>, Failure> {
+        let tried = settings.into_par_iter().filter_map(|setting| match self.measure(&setting, true) {
+            Ok(found) => Some(Ok(Tried { score: self.score(&found), setting, found })),
+            Err(Failure::Conflict(_)) => None,
+            Err(failure) => Some(Err(failure)),
+        });
+        tried.collect()
     }
 
     /// The setting with the best score, the first of several.
@@ -98,13 +96,13 @@ impl<'a> Search<'a> {
     /// Tries the other values of each assumption in turn, each with the best setting so far.
     fn ascend(&self, tried: &mut Vec<Tried<'a>>) -> Result<(), Failure> {
         for (assumption, variants) in self.paper.assumptions.iter().enumerate() {
-            for value in 0..=variants.values.len() {
+            let others = (0..=variants.values.len()).map(|value| {
                 let mut setting = self.best(tried).setting.clone();
                 setting[assumption] = value;
-                if tried.iter().all(|tried| tried.setting != setting) {
-                    self.attempt(setting, tried)?;
-                }
-            }
+                setting
+            });
+            let others = others.filter(|setting| tried.iter().all(|tried| tried.setting != *setting));
+            tried.extend(self.attempt(others.collect())?);
         }
         Ok(())
     }

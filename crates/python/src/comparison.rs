@@ -3,12 +3,14 @@
 use crate::error::{failed, invalid, invalid_argument, read_back};
 use crate::queue::{CustomQueue, WithQueues};
 use crate::scenario::Scenario;
+use crate::store::PythonStore;
 use crate::table::{Column, Table};
 use crate::work::{Callbacks, interruptible_with};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use gentle_aqm::Spec;
 use gentle_experiment::{Backend, Observer, Part, Run, RunRecord, Settings, results};
 use gentle_report::Origin;
+use gentle_runs::{Plan, Records, execute};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -58,19 +60,15 @@ pub(crate) enum Asked {
     Custom(Py<CustomQueue>),
 }
 
-/// Schemes, seeds and size ranges of a comparison.
-pub(crate) struct Plan {
-    pub(crate) specs: Vec<Spec>,
+/// A comparison as Python asks for it.
+pub(crate) struct Wanted {
+    pub(crate) plan: Plan,
     /// The queues in Python among the schemes.
     pub(crate) queues: Vec<Py<CustomQueue>>,
-    pub(crate) settings: Settings,
-    /// Label of the scheme that the others are compared with.
-    reference: Option<String>,
-    /// Parts of the traffic that also run alone, for the harm that the others do to them.
-    parts: Vec<Part>,
+    store: Option<PythonStore>,
 }
 
-impl Plan {
+impl Wanted {
     /// Parses arguments.
     pub(crate) fn new(
         scenario: &Scenario,
@@ -79,7 +77,8 @@ impl Plan {
         bins: Vec<u64>,
         reference: Option<&str>,
         harm: bool,
-    ) -> PyResult<Plan> {
+        store: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Wanted> {
         let mut specs = Vec::new();
         let mut queues: Vec<Py<CustomQueue>> = Vec::new();
         for scheme in schemes {
@@ -106,42 +105,36 @@ impl Plan {
         if !bins.is_sorted_by(|a, b| a < b) || bins.first() == Some(&0) {
             return Err(invalid("bins: expected sizes in segments of 1 or more, ascending"));
         }
+        if let Some(queue) = queues.first()
+            && store.is_some()
+        {
+            return Err(invalid(format!(
+                "store: '{}' is a queue in Python, whose code does not tell its runs apart; expected schemes of gentle, or no store",
+                queue.get().spec
+            )));
+        }
         let reference = reference.map(|label| known(&specs, label)).transpose()?;
         let settings = Settings { seeds, bins };
-        let parts = match harm {
-            true => scenario.0.parts(),
-            false => Vec::new(),
-        };
-        Ok(Plan { specs, queues, settings, reference, parts })
-    }
-
-    /// Number of runs, those of parts included.
-    pub(crate) fn runs(&self) -> usize {
-        self.specs.len() * self.settings.seeds.len() * (1 + self.parts.len())
+        let plan = Plan { scenario: (*scenario.0).clone(), schemes: specs, settings, reference, harm };
+        Ok(Wanted { plan, queues, store: store.map(PythonStore::new).transpose()? })
     }
 
     /// Makes the runs on `backend`.
     pub(crate) fn run<B: Backend>(
         &self,
         backend: &B,
-        scenario: &gentle_experiment::Scenario,
         fractions: &Fractions,
         stop: &AtomicBool,
-    ) -> Result<Comparison, B::Error> {
-        let compared = |scenario: &gentle_experiment::Scenario, comparison| {
-            let observed = Observed { fractions, comparison };
-            let (specs, settings) = (&self.specs, &self.settings);
-            gentle_experiment::compare(backend, scenario, specs, settings, &observed, stop)
+    ) -> Result<PyResult<Comparison>, B::Error> {
+        let parts = self.plan.parts();
+        let observer = |part: Option<&Part>| Observed {
+            fractions,
+            comparison: part.map_or(0, |part| 1 + parts.iter().take_while(|other| other.name != part.name).count()),
         };
-        let mut results = compared(scenario, 0)?;
-        for (part, comparison) in self.parts.iter().zip(1..) {
-            let alone = compared(&scenario.alone(part), comparison)?;
-            results.add_harm(part, &alone);
-        }
-        if let Some(reference) = &self.reference {
-            results.set_reference(reference);
-        }
-        Ok(Comparison(results))
+        let records = self.store.as_ref().map(|store| Records::new(store));
+        let made = execute(&self.plan, backend, records.as_ref(), observer, stop)?;
+        let kept = records.map(Records::finish).transpose();
+        Ok(kept.map(|_| Comparison(made.comparison)).map_err(failed))
     }
 }
 
@@ -159,7 +152,7 @@ pub(crate) fn on_threads<T: Send>(threads: Option<usize>, work: impl FnOnce() ->
 
 /// Runs a scenario under each scheme with each seed.
 #[pyfunction]
-#[pyo3(signature = (scenario, schemes, seeds, bins, reference=None, harm=false, threads=None, progress=None))]
+#[pyo3(signature = (scenario, schemes, seeds, bins, reference=None, harm=false, threads=None, store=None, progress=None))]
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -169,32 +162,27 @@ pub(crate) fn compare(
     reference: Option<&str>,
     harm: bool,
     threads: Option<usize>,
+    store: Option<&Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let plan = Plan::new(scenario, schemes, seeds, bins, reference, harm)?;
+    let wanted = Wanted::new(scenario, schemes, seeds, bins, reference, harm, store)?;
     let fractions = Fractions::default();
-    let fraction = || fractions.of(plan.runs());
+    let fraction = || fractions.of(wanted.plan.runs());
     let callbacks = Callbacks::default();
-    let backend = WithQueues { queues: &plan.queues, callbacks: &callbacks };
+    let backend = WithQueues { queues: &wanted.queues, callbacks: &callbacks };
     interruptible_with(py, progress, fraction, &callbacks, |stop| {
-        on_threads(threads, || plan.run(&backend, &scenario.0, &fractions, stop))
-    })??
+        on_threads(threads, || wanted.run(&backend, &fractions, stop))
+    })???
 }
 
-/// Label of the scheme `wanted` among `specs`: with its options, or its name if it is the only one of that name.
+/// Label of the scheme `wanted` among `specs`: with its options, its name if it is the only one of that name, or that of a
+/// queue in Python.
 fn known(specs: &[Spec], wanted: &str) -> PyResult<String> {
     if let Some(spec) = specs.iter().find(|spec| spec.to_string() == wanted) {
         return Ok(spec.to_string());
     }
     let spec: Spec = invalid_argument("reference", wanted.parse())?;
-    if specs.contains(&spec) {
-        return Ok(spec.to_string());
-    }
-    let mut named = specs.iter().filter(|known| known.scheme().name == wanted);
-    match (named.next(), named.next()) {
-        (Some(known), None) => Ok(known.to_string()),
-        _ => Err(invalid(format!("reference: '{wanted}' is not among the schemes compared"))),
-    }
+    invalid_argument("reference", gentle_runs::reference(specs, &spec))
 }
 
 /// A row of a table.

@@ -12,6 +12,7 @@ mod model;
 mod queue;
 mod reproduction;
 mod scenario;
+mod store;
 mod sweep;
 mod table;
 #[cfg(target_os = "linux")]

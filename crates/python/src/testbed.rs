@@ -1,6 +1,6 @@
 //! Comparisons on a Linux kernel in virtual time.
 
-use crate::comparison::{Asked, Comparison, Fractions, Plan, on_threads};
+use crate::comparison::{Asked, Comparison, Fractions, Wanted, on_threads};
 use crate::error::{failed, invalid};
 use crate::scenario::Scenario;
 use crate::work::interruptible;
@@ -121,7 +121,7 @@ impl Machines {
 
 /// Runs a scenario under each scheme with each seed on the cached kernel.
 #[pyfunction]
-#[pyo3(signature = (scenario, schemes, seeds, bins, reference, harm, threads, machines, keep, progress=None))]
+#[pyo3(signature = (scenario, schemes, seeds, bins, reference, harm, threads, machines, keep, store=None, progress=None))]
 pub(crate) fn testbed_compare(
     py: Python<'_>,
     scenario: &Scenario,
@@ -133,10 +133,11 @@ pub(crate) fn testbed_compare(
     threads: Option<usize>,
     machines: Machines,
     keep: Option<PathBuf>,
+    store: Option<&Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
-    let plan = Plan::new(scenario, schemes, seeds, bins, reference, harm)?;
-    if let Some(queue) = plan.queues.first() {
+    let wanted = Wanted::new(scenario, schemes, seeds, bins, reference, harm, store)?;
+    if let Some(queue) = wanted.queues.first() {
         return Err(invalid(format!(
             "'{}' is a queue in Python, which runs in the simulator only (gentle.compare); expected schemes of gentle",
             queue.get().spec
@@ -148,9 +149,9 @@ pub(crate) fn testbed_compare(
         ));
     }
     let fractions = Fractions::default();
-    let fraction = || fractions.of(plan.runs());
+    let fraction = || fractions.of(wanted.plan.runs());
     interruptible(py, progress, fraction, |stop| {
         let testbed = machines.testbed(keep, stop)?;
-        on_threads(threads, || plan.run(&testbed, &scenario.0, &fractions, stop))?.map_err(failed)
+        on_threads(threads, || wanted.run(&testbed, &fractions, stop))?.map_err(failed)?
     })?
 }

@@ -3,13 +3,13 @@
 use crate::axis::Coordinate;
 use crate::base::{Base, Inputs, Resolver, Setting};
 use crate::connection::Connections;
-use crate::key::{Key, hash};
+use crate::digest::hash;
 use crate::metrics::Metrics;
-use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use crate::write;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunSpec, Watch};
+use gentle_runs::{Origin, RunId};
 use gentle_units::text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -246,7 +246,7 @@ where
                     Aborted::Failed(error) => content(format!("{}: {error}", run_name(point, of_scheme, seed))),
                 })?;
                 let scheme = spec.to_string();
-                let key = Key::new(&batch.origin, &batch.backend, &common.fingerprint, &scheme, seed, &batch.bins);
+                let key = RunId::new(&batch.origin, &batch.backend, &common.fingerprint, &scheme, seed, &batch.bins);
                 rows.push(Row {
                     key,
                     common: Arc::clone(&common),

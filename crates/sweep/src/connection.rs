@@ -1,9 +1,9 @@
 //! Connections of runs one by one, as Parquet.
 
-use crate::key::Key;
 use crate::table::{Table, Values};
 use crate::write::file;
 use gentle_experiment::{ConnectionRecord, Ending, Scenario};
+use gentle_runs::RunId;
 use gentle_units::Nanos;
 use parquet::errors::ParquetError;
 
@@ -23,7 +23,7 @@ struct Run {
 
 impl Connections {
     /// Adds the connections of a run, in the order in which they started.
-    pub(crate) fn add(&mut self, key: &Key, scenario: &Scenario, connections: Vec<ConnectionRecord>) {
+    pub(crate) fn add(&mut self, key: &RunId, scenario: &Scenario, connections: Vec<ConnectionRecord>) {
         let workloads = scenario.workloads.iter();
         self.runs.push(Run {
             key: key.to_string(),

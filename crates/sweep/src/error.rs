@@ -1,8 +1,8 @@
 //! Errors of sweeps.
 
 use crate::batch::BatchError;
-use crate::store::Store;
 use gentle_experiment::ScenarioError;
+use gentle_runs::{Store, StoreError};
 use thiserror::Error;
 
 /// A point of a grid that is no valid scenario.
@@ -45,13 +45,8 @@ pub enum SweepError {
         problem: String,
     },
     /// The store cannot be read or written.
-    #[error("{place}: {error}")]
-    Store {
-        /// File or directory.
-        place: String,
-        /// The error of the system.
-        error: std::io::Error,
-    },
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A batch cannot be run.
     #[error(transparent)]
     Batch(#[from] BatchError),

@@ -3,8 +3,8 @@
 use crate::axis::{Axis, AxisValue, Coordinate, Values, axes};
 use crate::base::{Base, CURRENT_HOSTS, Inputs, Resolver, Setting, plain};
 use crate::design::Design;
+use crate::digest::hash;
 use crate::error::PointError;
-use crate::key::hash;
 use crate::metrics;
 use crate::row::FIXED;
 use gentle_aqm::Spec;

@@ -1,10 +1,10 @@
 //! Runs that a store has, and where.
 
 use crate::error::SweepError;
-use crate::key::Key;
 use crate::metrics::is_of_application;
 use crate::read::{Cells, damaged, intact};
 use bytes::Bytes;
+use gentle_runs::{RunId, StoreError};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Added {
 /// Runs by key, in 32 bytes for each, whatever the number of columns.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    runs: HashMap<Key, Place>,
+    runs: HashMap<RunId, Place>,
     files: Vec<Arc<Added>>,
     known: HashSet<String>,
     /// Runs on the backend that other code made.
@@ -65,7 +65,7 @@ impl Index {
         }
         for (row, key) in keys.into_iter().enumerate() {
             let key = key
-                .and_then(|key| Key::parse(key.as_utf8().ok()?))
+                .and_then(|key| RunId::parse(key.as_utf8().ok()?))
                 .ok_or_else(|| damaged(file, "a key is malformed"))?;
             let value = values.as_ref().and_then(|values| values[row]);
             self.runs.entry(key).or_insert(Place { file: number, row: row as u32, value: value.unwrap_or(f64::NAN) });
@@ -76,17 +76,17 @@ impl Index {
         Ok(content.rows)
     }
 
-    pub(crate) fn has(&self, key: &Key) -> bool {
+    pub(crate) fn has(&self, key: &RunId) -> bool {
         self.runs.contains_key(key)
     }
 
     /// Value of the metric in a run; `None` if there is no such run.
-    pub(crate) fn value(&self, key: &Key) -> Option<Option<f64>> {
+    pub(crate) fn value(&self, key: &RunId) -> Option<Option<f64>> {
         let place = self.runs.get(key)?;
         Some((!place.value.is_nan()).then_some(place.value))
     }
 
-    pub(crate) fn place(&self, key: &Key) -> Option<(Arc<Added>, usize)> {
+    pub(crate) fn place(&self, key: &RunId) -> Option<(Arc<Added>, usize)> {
         let place = self.runs.get(key)?;
         Some((Arc::clone(&self.files[place.file as usize]), place.row as usize))
     }
@@ -132,7 +132,7 @@ impl<'a> Cache<'a> {
 
     fn load(&self, added: &Added) -> Result<Vec<Cells<DoubleType>>, SweepError> {
         let file = &added.name;
-        let bytes = (self.read)(file).map_err(|error| SweepError::Store { place: file.clone(), error })?;
+        let bytes = (self.read)(file).map_err(|error| StoreError { place: file.clone(), error })?;
         let (content, digest) = intact(file, bytes.into())?;
         if digest != added.digest {
             return Err(damaged(file, "it was replaced while the sweep was under way"));

@@ -1,10 +1,10 @@
 //! Sweeps: the same comparison at many points of a grid, in batches that any machine can run, with results in Parquet.
 //!
 //! A [`Grid`] describes points: a base scenario with lists and ranges for its keys, for knobs of TCP, for the options of
-//! `gentle compare`, and for options of schemes. Each point, scheme and seed is a run, identified by a [`Key`] that
+//! `gentle compare`, and for options of schemes. Each point, scheme and seed is a run, identified by a [`RunId`](gentle_runs::RunId) that
 //! depends only on what decides its result. A [`Sweep`] compares the grid with the rows of a store and packs the runs
 //! that are missing into batches; [`run_batch`] makes the runs of a batch on a [`Backend`](gentle_experiment::Backend):
-//! from bytes to a Parquet file with a row per run, and one with a row per connection if the grid asks for it. [`run()`] executes a sweep on the threads of this machine over a [`Folder`]; the Python package does so on the
+//! from bytes to a Parquet file with a row per run, and one with a row per connection if the grid asks for it. [`run()`] executes a sweep on the threads of this machine over a [`Folder`](gentle_runs::Folder); the Python package does so on the
 //! executors of others. [`Sweep::rows`] reads the finished table in the order of the grid: its bytes depend neither on who
 //! made the runs nor on the order in which they ended.
 
@@ -13,12 +13,11 @@ mod base;
 mod batch;
 mod connection;
 mod design;
+mod digest;
 mod error;
 mod grid;
 mod index;
-mod key;
 mod metrics;
-mod origin;
 mod quantity;
 mod read;
 mod row;
@@ -35,10 +34,8 @@ pub use base::{Base, Inputs};
 pub use batch::{Batch, BatchError, Results, run_batch};
 pub use error::{PointError, SweepError};
 pub use grid::{Files, Grid, UntilCi};
-pub use key::Key;
-pub use origin::Origin;
 pub use run::{Outcome, Progress, run};
-pub use store::{Folder, Store};
+pub use store::{Stores, connections_in, runs_in};
 pub use summary::{Extent, SchemeSummary, Summary};
 pub use sweep::{Batches, Survey, Sweep};
 pub use table::{Column, Table, Values, csv, whole};

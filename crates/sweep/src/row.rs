@@ -1,10 +1,9 @@
 //! Rows of results: a row per run.
 
 use crate::axis::Coordinate;
-use crate::key::Key;
-use crate::origin::Origin;
 use crate::table::{Table, Values};
 use gentle_experiment::{Direction, Scenario};
+use gentle_runs::{Origin, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -74,7 +73,7 @@ impl Common {
 /// One run.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    pub(crate) key: Key,
+    pub(crate) key: RunId,
     pub(crate) common: Arc<Common>,
     pub(crate) scheme: String,
     pub(crate) scheme_name: &'static str,

@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, BatchError, run_batch};
 use crate::error::SweepError;
-use crate::store::Store;
+use crate::store::Stores;
 use crate::sweep::{Survey, Sweep};
 use gentle_experiment::Backend;
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Reads what `store` has, and makes the runs that are missing on `backend`, the one that the sweep was made for, and the
+/// Reads what `stores` have, and makes the runs that are missing on `backend`, the one that the sweep was made for, and the
 /// threads of the current rayon pool. Results are in the store when their batch has ended; if `stop` becomes true, batches under way are lost.
 ///
 /// # Errors
@@ -43,16 +43,16 @@ pub struct Outcome {
 pub fn run<B: Backend>(
     sweep: &Sweep,
     backend: &B,
-    store: &dyn Store,
+    stores: Stores<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Outcome, SweepError>
 where
     B::Error: std::fmt::Display,
 {
-    for name in store.names(sweep.grid().connections)? {
-        let added = sweep.add(&name, store.get(&name)?);
-        added.map_err(|error| error.within(store))?;
+    for name in stores.names()? {
+        let added = sweep.add(&name, stores.runs.get(&name)?);
+        added.map_err(|error| error.within(stores.runs))?;
     }
     let mut outcome = Outcome::default();
     let mut first = true;
@@ -84,7 +84,7 @@ where
                 None
             })
         };
-        std::iter::from_fn(next).par_bridge().for_each(|batch| match one(sweep, backend, store, &batch, stop) {
+        std::iter::from_fn(next).par_bridge().for_each(|batch| match one(sweep, backend, stores, &batch, stop) {
             Ok(()) => {
                 made.fetch_add(batch.runs() as u64, Ordering::Relaxed);
                 progress.finished(batch.runs());
@@ -102,7 +102,7 @@ where
 fn one<B: Backend>(
     sweep: &Sweep,
     backend: &B,
-    store: &dyn Store,
+    stores: Stores<'_>,
     batch: &Batch,
     stop: &AtomicBool,
 ) -> Result<(), SweepError>
@@ -112,7 +112,7 @@ where
     let bytes = batch.to_json();
     let name = Batch::file_name(&bytes);
     let results = run_batch(backend, &bytes, sweep.inputs(), stop)?;
-    store.put(&name, &results)?;
+    stores.put(&name, &results)?;
     sweep.add(&name, results.runs)?;
     Ok(())
 }

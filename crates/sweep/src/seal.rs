@@ -3,8 +3,8 @@
 //! Parquet's checksums cover pages only: a changed bit in the footer, such as the name or the place of a column, remains
 //! unnoticed. The digest covers the whole file.
 
+use crate::digest::hash;
 use crate::error::SweepError;
-use crate::key::hash;
 use crate::read::damaged;
 use parquet::file::metadata::KeyValue;
 

@@ -1,109 +1,54 @@
-//! Stores of results.
+//! Stores of a sweep.
 
 use crate::batch::Results;
-use crate::error::SweepError;
-use atomic_write_file::AtomicWriteFile;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use gentle_runs::{Folder, Store, StoreError};
+use std::collections::HashSet;
+use std::path::Path;
 
-/// Results of batches by name, in files that are written whole and never changed: two writers lose nothing, and equal
-/// batches have equal files.
-pub trait Store: Sync {
-    /// Names of the files of runs, sorted; only those with a file of connections if `connections`.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    fn names(&self, connections: bool) -> Result<Vec<String>, SweepError>;
-
-    /// Content of a file of runs.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    fn get(&self, name: &str) -> Result<Vec<u8>, SweepError>;
-
-    /// Place of a file of runs, for messages.
-    fn place(&self, name: &str) -> String;
-
-    /// Writes the results of a batch: connections first, so that runs which are there have theirs.
-    ///
-    /// # Errors
-    /// A file cannot be written; there is then none of this name, or that of an earlier call.
-    fn put(&self, name: &str, results: &Results) -> Result<(), SweepError>;
+/// Stores of the results of batches.
+#[derive(Clone, Copy)]
+pub struct Stores<'a> {
+    /// A row per run.
+    pub runs: &'a dyn Store,
+    /// A row per connection, where connections are wanted.
+    pub connections: Option<&'a dyn Store>,
 }
 
-/// Directories of results within a store.
-const RUNS: &str = "runs";
-const CONNECTIONS: &str = "connections";
 /// Extension of files of results.
 const ENDING: &str = "parquet";
 
-/// A directory as a store: `DIR/runs/*.parquet`, `DIR/connections/*.parquet`.
-#[derive(Debug, Clone)]
-pub struct Folder {
-    runs: PathBuf,
-    connections: PathBuf,
+/// The runs of sweeps in a directory: `DIR/runs/*.parquet`.
+///
+/// # Errors
+/// The directory cannot be created.
+pub fn runs_in(directory: &Path) -> Result<Folder, StoreError> {
+    Folder::open(directory, "runs", ENDING)
 }
 
-impl Folder {
-    /// The store in a directory, which is created if it does not exist.
-    ///
-    /// # Errors
-    /// The directory cannot be created.
-    pub fn open(directory: &Path) -> Result<Folder, SweepError> {
-        let [runs, connections] = [RUNS, CONNECTIONS].map(|name| directory.join(name));
-        std::fs::create_dir_all(&runs).map_err(|error| at(&runs, error))?;
-        Ok(Folder { runs, connections })
-    }
+/// The connections of runs in a directory: `DIR/connections/*.parquet`.
+///
+/// # Errors
+/// The directory cannot be created.
+pub fn connections_in(directory: &Path) -> Result<Folder, StoreError> {
+    Folder::open(directory, "connections", ENDING)
 }
 
-impl Store for Folder {
-    fn names(&self, connections: bool) -> Result<Vec<String>, SweepError> {
-        let failed = |error| at(&self.runs, error);
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.runs).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            let name = name.to_string_lossy();
-            // Files under way have other names.
-            if Path::new(&*name).extension().is_some_and(|ending| ending == ENDING)
-                && !name.starts_with('.')
-                && (!connections || self.connections.join(&*name).exists())
-            {
-                names.push(name.into_owned());
-            }
+impl Stores<'_> {
+    /// Names of the files of runs, sorted; those only that have a file of connections, where they are wanted.
+    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.runs.names()?;
+        if let Some(connections) = self.connections {
+            let complete: HashSet<String> = connections.names()?.into_iter().collect();
+            names.retain(|name| complete.contains(name));
         }
-        names.sort();
         Ok(names)
     }
 
-    fn get(&self, name: &str) -> Result<Vec<u8>, SweepError> {
-        let path = self.runs.join(name);
-        std::fs::read(&path).map_err(|error| at(&path, error))
-    }
-
-    fn place(&self, name: &str) -> String {
-        self.runs.join(name).display().to_string()
-    }
-
-    fn put(&self, name: &str, results: &Results) -> Result<(), SweepError> {
-        if let Some(connections) = &results.connections {
-            let folder = &self.connections;
-            std::fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
-            write(&folder.join(name), connections)?;
+    /// Writes the results of a batch: connections first, so that runs which are there have theirs.
+    pub(crate) fn put(&self, name: &str, results: &Results) -> Result<(), StoreError> {
+        if let (Some(store), Some(connections)) = (self.connections, &results.connections) {
+            store.put(name, connections)?;
         }
-        write(&self.runs.join(name), &results.runs)
+        self.runs.put(name, &results.runs)
     }
-}
-
-/// Writes a file whole.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
-    let write = || -> io::Result<()> {
-        let mut file = AtomicWriteFile::open(path)?;
-        file.write_all(bytes)?;
-        file.commit()
-    };
-    write().map_err(|error| at(path, error))
-}
-
-fn at(place: &Path, error: io::Error) -> SweepError {
-    SweepError::Store { place: place.display().to_string(), error }
 }

@@ -5,15 +5,14 @@ use crate::batch::{Batch, BatchPoint, BatchScheme};
 use crate::error::SweepError;
 use crate::grid::{Grid, Point, SchemeAt, UntilCi};
 use crate::index::{Added, Cache, Index, Read};
-use crate::key::Key;
 use crate::metrics::Metrics;
-use crate::origin::Origin;
 use crate::row::{self, Common, Row};
 use crate::table::Table;
 use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::results::Mean;
 use gentle_experiment::{Backend, Scenario, ScenarioError, Settings};
+use gentle_runs::{Origin, RunId};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -212,8 +211,8 @@ impl Sweep {
         .parts()
     }
 
-    fn key(&self, fingerprint: &str, scheme: &str, seed: u64) -> Key {
-        Key::new(&self.origin, &self.backend, fingerprint, scheme, seed, &self.grid.bins)
+    fn key(&self, fingerprint: &str, scheme: &str, seed: u64) -> RunId {
+        RunId::new(&self.origin, &self.backend, fingerprint, scheme, seed, &self.grid.bins)
     }
 
     /// Seeds that a scheme needs at a point, as far as the results so far tell.
@@ -271,7 +270,7 @@ pub struct Batches {
     next: usize,
     resolver: Resolver,
     /// Runs that are in a batch already: several points may have the same.
-    asked: HashSet<Key>,
+    asked: HashSet<RunId>,
     waiting: VecDeque<Task>,
 }
 

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
+use gentle_runs::Store;
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, BatchError, Folder, Grid, Inputs, Store, Sweep, SweepError, run, run_batch};
+use gentle_sweep::{Batch, BatchError, Grid, Inputs, Stores, Sweep, SweepError, run, run_batch, runs_in};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -35,11 +36,16 @@ fn batches(sweep: &Sweep) -> Vec<Batch> {
     std::iter::from_fn(|| batches.next(sweep).unwrap()).collect()
 }
 
+/// A store of runs without their connections.
+fn only(runs: &dyn Store) -> Stores<'_> {
+    Stores { runs, connections: None }
+}
+
 /// Keys of the runs of a grid with their labels, as the finished table has them after running it all.
 fn finished(text: &str, store: &Path) -> (u64, Vec<String>) {
     let sweep = sweep(text);
-    let store = Folder::open(store).unwrap();
-    let outcome = run(&sweep, &Simulator, &store, &(), &AtomicBool::new(false)).unwrap();
+    let store = runs_in(store).unwrap();
+    let outcome = run(&sweep, &Simulator, only(&store), &(), &AtomicBool::new(false)).unwrap();
     let get = |name: &str| store.get(name).map_err(io::Error::other);
     let mut csv = Vec::new();
     gentle_sweep::csv(sweep.rows(&get), &mut csv).unwrap();
@@ -244,8 +250,8 @@ fn a_damaged_store_never_gives_another_table() {
     }
     let text = &grid("0.5, 0.9, 1.1");
     let (_, expected) = finished(text, folder.path());
-    let store = Folder::open(folder.path()).unwrap();
-    let names = store.names(false).unwrap();
+    let store = runs_in(folder.path()).unwrap();
+    let names = store.names().unwrap();
     assert_eq!(names.len(), 3, "{names:?}");
     let files: Vec<Vec<u8>> = names.iter().map(|name| store.get(name).unwrap()).collect();
     let all = sweep(text);
@@ -343,25 +349,25 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     assert_eq!(narrow.assumptions(), ["Everything is narrow."]);
     let batch = batches(&narrow).remove(0).to_json();
     let folder = TempDir::new().unwrap();
-    let store = Folder::open(folder.path()).unwrap();
+    let store = runs_in(folder.path()).unwrap();
     let never = AtomicBool::new(false);
-    let outcome = run(&narrow, &Narrow("old"), &store, &(), &never).unwrap();
+    let outcome = run(&narrow, &Narrow("old"), only(&store), &(), &never).unwrap();
     assert_eq!((outcome.made, narrow.foreign()), (2, 0));
     // A program built from other sources makes the runs again.
     let newer = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Narrow("new")).unwrap();
-    let outcome = run(&newer, &Narrow("new"), &store, &(), &never).unwrap();
+    let outcome = run(&newer, &Narrow("new"), only(&store), &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made, newer.foreign()), (0, 2, 2));
     // Its runs are not those of the simulator.
     let simulated = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Simulator).unwrap();
     assert!(simulated.assumptions().is_empty());
-    let outcome = run(&simulated, &Simulator, &store, &(), &never).unwrap();
+    let outcome = run(&simulated, &Simulator, only(&store), &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made), (0, 2));
     let error = run_batch(&Simulator, &batch, narrow.inputs(), &never).unwrap_err();
     assert!(error.to_string().contains("to run on narrow, and this worker has simulator"), "{error}");
     let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow("old")).unwrap_err();
     assert_eq!(error.to_string(), "none of the schemes runs here");
     let failing = Sweep::new(grid(both, "[9]"), &Narrow("old")).unwrap();
-    let error = run(&failing, &Narrow("old"), &store, &(), &never).unwrap_err();
+    let error = run(&failing, &Narrow("old"), only(&store), &(), &never).unwrap_err();
     assert!(error.to_string().contains("seed 9 does not fit"), "{error}");
 }
 

@@ -37,6 +37,12 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// A label as a part of a file name: `codel target=20ms` gives `codel-target-20ms`.
+pub fn file_name_part(label: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
+    label.chars().map(|c| if kept(c) { c } else { '-' }).collect()
+}
+
 /// Formats a fraction in percent, `9.3 %`: two significant digits.
 pub fn percent(fraction: f64) -> String {
     format!("{} %", significant(fraction * 100.0, 2))

@@ -41,7 +41,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) kernel: bool,
 
     /// List what the sentences of the paper state and which items cover each, and run nothing
-    #[arg(long, requires = "paper", conflicts_with_all = ["items", "quick", "html", "figures", "record"])]
+    #[arg(long, requires = "paper", conflicts_with_all = ["items", "quick", "html", "figures", "store"])]
     pub(crate) coverage: bool,
 
     /// Number of threads [default: one per core]
@@ -64,9 +64,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 
-    /// Keep a record of each simulated run in this directory, and take the runs that it already has from there
+    /// Directory that keeps all simulated runs; those that it has are not made again
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
-    pub(crate) record: Option<PathBuf>,
+    pub(crate) store: Option<PathBuf>,
 }
 
 fn papers() -> PossibleValuesParser {

@@ -1,9 +1,7 @@
 //! The flags of `gentle testbed`.
 
 use super::values::{rate, seconds, whole};
-use super::{
-    ComparisonArgs, HarmArgs, MAX_THREADS, RecordArgs, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare, SweepArgs,
-};
+use super::{ComparisonArgs, HarmArgs, MAX_THREADS, ResultArgs, RunArgs, ScenarioArgs, SchemesToCompare, SweepArgs};
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use gentle_aqm::Spec;
 use gentle_testbed::experiment::Rexmit;
@@ -172,9 +170,6 @@ pub(crate) struct TestbedCompareArgs {
 
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-
-    #[command(flatten)]
-    pub(crate) record: RecordArgs,
 
     #[command(flatten)]
     pub(crate) results: ResultArgs,

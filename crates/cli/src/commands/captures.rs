@@ -1,7 +1,6 @@
 //! Packet captures of `--pcap`: the packets of the first seed, one file per scheme.
 
 use super::job::Job;
-use super::record::file_name_part;
 use crate::files::is_stdout;
 use crate::output::{OutputFile, print_error};
 use crate::progress::Progress;
@@ -10,6 +9,7 @@ use anyhow::Context;
 use gentle_aqm::Spec;
 use gentle_experiment::Watch;
 use gentle_sim::{CaptureError, capture};
+use gentle_units::text::file_name_part;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -23,14 +23,14 @@ pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
 impl<'a> Captures<'a> {
     /// Captures that the job asks for; none without `--pcap`.
     pub(crate) fn of(job: &'a Job<'_>) -> Result<Captures<'a>, Usage> {
-        if job.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
+        if job.plan.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
             return Err(Usage(format!(
                 "--pcap writes one capture per scheme, and standard output cannot take {}; name a file, or a single --scheme",
-                job.schemes.len()
+                job.plan.schemes.len()
             )));
         }
         let files = job.pcap.iter().flat_map(|path| {
-            job.schemes.iter().map(move |spec| match &job.schemes[..] {
+            job.plan.schemes.iter().map(move |spec| match &job.plan.schemes[..] {
                 [_] => (spec, path.to_path_buf()),
                 _ => (spec, path_for(path, &spec.to_string())),
             })
@@ -55,7 +55,7 @@ impl OpenCaptures<'_> {
         let outcome = self.0.into_par_iter().try_for_each(|(spec, mut file)| {
             let bar = progress.begin(format!("packets of {spec}"));
             let watch = Watch { stop, progress: &|fraction| progress.reached(&bar, fraction) };
-            let written = capture(&job.scenario, spec, job.first_seed, &mut file, &watch);
+            let written = capture(&job.plan.scenario, spec, job.plan.settings.seeds[0], &mut file, &watch);
             progress.end(&bar);
             match written {
                 Ok(()) => file.commit(),

@@ -52,19 +52,14 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         [] => scenario.schemes_to_compare(),
         schemes => schemes.to_vec(),
     };
+    let output = &args.output.results;
+    let seeds = (args.scenario.first_seed, args.comparison.seeds);
     let job = Job {
         tool: "gentle compare",
-        scenario,
+        plan: runs::plan(scenario, schemes, seeds, args.reference.as_ref(), args.harm.harm, &output.bins.0)?,
         inputs,
-        schemes,
-        seeds: args.comparison.seeds,
-        first_seed: args.scenario.first_seed,
-        reference: args.reference.as_ref(),
-        harm: args.harm.harm,
-        output: &args.output.results,
+        output,
         pcap: args.output.pcap.as_deref(),
-        record: args.record.directory.as_deref(),
-        shows_assumptions: !args.from.is_empty(),
         table: match &args.from[..] {
             [] => gentle_report::compare::table,
             _ => gentle_report::compare::table_with_assumptions,
@@ -83,8 +78,7 @@ fn from_captures(args: &CompareArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<O
     for path in &args.from {
         claims.reads_once(path)?;
     }
-    let form = &output.form;
-    results::claim_results(&mut claims, form.json, form.csv.as_deref(), form.html.as_deref())?;
+    results::claim_results(&mut claims, output.json, output.csv.as_deref(), output.html.as_deref())?;
     if let Some(path) = &args.output.pcap {
         claims.writes_binary("--pcap", path)?;
     }

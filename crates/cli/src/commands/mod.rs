@@ -22,7 +22,6 @@ pub(crate) mod testbed;
 mod anonymize;
 mod captures;
 mod job;
-mod record;
 mod results;
 mod runs;
 mod scenario;

@@ -1,28 +1,25 @@
 //! The command `gentle reproduce`.
 
-use super::runs::threads;
+use super::runs::{self, threads};
 use crate::args::{ALL_PAPERS, ReproduceArgs};
 use crate::command_line::command;
 use crate::files::FileClaims;
 use crate::interrupt;
 use crate::origin::origin;
-use crate::output::{OutputFile, Terminal, print, print_error, warn};
+use crate::output::{OutputFile, Terminal, print, print_error};
 use crate::progress::Parts;
 use crate::usage::Usage;
 use anyhow::Context;
-use gentle_papers::{Coverage, Lab, PAPERS, Paper, Reproduction, Selection, Store, reproduce};
+use gentle_papers::{Coverage, Lab, PAPERS, Paper, Reproduction, Selection, reproduce};
 use gentle_report::figure::{self, Width};
 use gentle_report::reproduce as report;
-use std::path::{Path, PathBuf};
+use gentle_runs::{Records, records_in};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Name of the command in pages.
 const TOOL: &str = "gentle reproduce";
-
-/// File name extension of records.
-const RECORD: &str = "json";
 
 pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     let Some(name) = &args.paper else {
@@ -38,16 +35,17 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     }
     claims.redirected_stdout()?;
     drop(claims);
-    for directory in [&args.html, &args.figures, &args.record].into_iter().flatten() {
+    for directory in [&args.html, &args.figures].into_iter().flatten() {
         std::fs::create_dir_all(directory).with_context(|| format!("{}: cannot be created", directory.display()))?;
     }
     let stop = interrupt::flag()?;
     let threads = threads(args.threads)?;
     let progress = Parts::new(args.quiet);
-    let records = args.record.as_deref().map(Records::new);
+    let store = args.store.as_deref().map(records_in).transpose()?;
+    let records = store.as_ref().map(|store| Records::new(store));
     let mut lab = Lab::new(args.quick, &progress, &stop);
     if let Some(records) = &records {
-        lab = lab.with_store(records);
+        lab = lab.with_records(records);
     }
     #[cfg(target_os = "linux")]
     let testbed = kernel(args, &stop)?;
@@ -71,8 +69,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         let index = report::index(&reproductions, &origin(TOOL)?);
         write_file(directory, "index.html", index.as_bytes())?;
     }
-    if let Some(failed) = records.and_then(Records::failure) {
-        return Err(failed);
+    drop(lab);
+    if let Some(records) = records {
+        runs::tell(&records.finish()?);
     }
     if stop.load(Ordering::Relaxed) {
         print_error("stopped; what was complete by then is shown");
@@ -158,64 +157,5 @@ fn kernel(args: &ReproduceArgs, stop: &AtomicBool) -> anyhow::Result<Option<gent
     match args.kernel {
         true => super::testbed::for_any_scheme(stop).map(Some),
         false => Ok(None),
-    }
-}
-
-/// Records of runs in a directory.
-struct Records<'a> {
-    directory: &'a Path,
-    /// First error with a file.
-    failed: Mutex<Option<anyhow::Error>>,
-    /// Whether the user knows that records are replaced.
-    told: AtomicBool,
-}
-
-impl<'a> Records<'a> {
-    fn new(directory: &'a Path) -> Records<'a> {
-        Records { directory, failed: Mutex::default(), told: AtomicBool::new(false) }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(format!("{name}.{RECORD}"))
-    }
-
-    fn failure(self) -> Option<anyhow::Error> {
-        let failed = self.failed.into_inner();
-        failed.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Store for Records<'_> {
-    fn outdated(&self, name: &str) {
-        if !self.told.swap(true, Ordering::Relaxed) {
-            warn(&format!(
-                "{}: made by another build of gentle, or damaged; such runs are made again",
-                self.path(name).display()
-            ));
-        }
-    }
-
-    fn load(&self, name: &str) -> Option<String> {
-        let path = self.path(name);
-        match std::fs::read_to_string(&path) {
-            Ok(json) => Some(json),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => {
-                warn(&format!("{}: {error}; the run is made again", path.display()));
-                None
-            }
-        }
-    }
-
-    fn save(&self, name: &str, json: &str) {
-        let written = OutputFile::create(&self.path(name)).and_then(|mut file| {
-            file.write(json.as_bytes())?;
-            file.commit()
-        });
-        if let Err(error) = written {
-            // The other runs continue, so that their results are not lost.
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
-        }
     }
 }

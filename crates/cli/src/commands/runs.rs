@@ -2,19 +2,19 @@
 
 use super::captures::Captures;
 use super::job::Job;
-use super::record::{self, Recording};
 use super::results::{claim_results, show, write_csv, write_html};
 use crate::command_line::command;
 use crate::files::FileClaims;
 use crate::interrupt;
 use crate::origin::origin;
-use crate::output::{OutputFile, print_error, warn};
-use crate::progress::Progress;
+use crate::output::{OutputFile, note, print_error, warn};
+use crate::progress::Runs;
 use crate::usage::Usage;
 use anyhow::Context;
 use gentle_aqm::Spec;
-use gentle_experiment::results::Comparison;
-use gentle_experiment::{Backend, Settings, compare};
+use gentle_experiment::{Backend, Scenario, Settings};
+use gentle_runs::{Executed, Found, Plan, Records, execute, records_in, reference};
+use gentle_units::text;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,84 +23,66 @@ pub(crate) fn run<B: Backend>(job: &Job<'_>, backend: &B, stop: &AtomicBool) -> 
 where
     anyhow::Error: From<B::Error>,
 {
-    let output = job.output;
-    let reference = reference(&job.schemes, job.reference)?;
+    let Job { plan, output, .. } = job;
     let captures = Captures::of(job)?;
     let claims = claims(job, &captures)?;
-    let shown = output.form.json || !claims.stdout_is_taken();
+    let shown = output.json || !claims.stdout_is_taken();
     // The claims hold the files open.
     drop(claims);
-    let settings = Settings { seeds: seeds(job.first_seed, job.seeds), bins: output.bins.0.clone() };
-    record::prepare(job, &settings.seeds)?;
     // Outputs are opened first, to fail before the work rather than after it.
-    let csv = OutputFile::create_if(output.form.csv.as_deref())?;
-    let html = OutputFile::create_if(output.form.html.as_deref())?;
+    let store = output.store.as_deref().map(records_in).transpose()?;
+    let csv = OutputFile::create_if(output.csv.as_deref())?;
+    let html = OutputFile::create_if(output.html.as_deref())?;
     let captures = captures.create()?;
 
+    if plan.harm && plan.parts().is_empty() {
+        warn("--harm: the scenario has neither applications nor groups, so there is no part to run alone");
+    }
     let threads = threads(output.threads)?;
-    let runs = job.schemes.len() * settings.seeds.len();
-    let progress = Progress::new(runs, output.quiet);
-    let labels = job.schemes.iter().map(ToString::to_string).collect();
-    let observer = Recording::new(job, &settings, reference.clone(), progress.observer(labels));
-    let comparison = threads.install(|| {
-        let (scenario, schemes) = (&job.scenario, &job.schemes);
-        compare(backend, scenario, schemes, &settings, &observer, stop)
-    });
-    progress.clear();
-    let recorded = observer.finish();
-    let mut comparison = comparison?;
+    let records = store.as_ref().map(|store| Records::new(store));
+    let executed =
+        threads.install(|| execute(plan, backend, records.as_ref(), |part| Runs::new(plan, part, output.quiet), stop));
+    let found = records.map(Records::finish).transpose();
+    let Executed { mut comparison, parts_are_missing } = executed?;
+    if parts_are_missing {
+        print_error("stopped before every part had run alone; the harm to the others is shown");
+    }
     comparison.command = Some(command());
-    if job.harm && !comparison.results.is_empty() {
-        threads.install(|| add_harm(&mut comparison, job, backend, &settings, stop))?;
-    }
-    if let Some(reference) = reference {
-        // A scheme without a finished run cannot be the reference; the first scheme then remains it.
-        comparison.set_reference(&reference);
-    }
 
     // Printed at once: an error with a file must not lose the computed results.
     let mut outcome = match shown {
-        true => show(output.form.json, job.table, &comparison),
+        true => show(output.json, job.table, &comparison),
         false => Ok(()),
     };
+    let found = found.map(|found| {
+        if let Some(found) = found {
+            tell(&found);
+        }
+    });
+    let found = found.map_err(Into::into);
     if comparison.results.is_empty() {
         print_error("stopped before the first run had finished; no files were written");
-        return outcome.and(recorded).map(|()| interrupt::exit_code());
+        return outcome.and(found).map(|()| interrupt::exit_code());
     }
     outcome = outcome.and(write_csv(csv, &comparison));
     outcome = outcome.and(write_html(html, &comparison, || origin(job.tool)));
-    outcome = outcome.and(recorded);
+    outcome = outcome.and(found);
     outcome = outcome.and(threads.install(|| captures.write(job, output.quiet, stop)));
     outcome.map(|()| if stop.load(Ordering::Relaxed) { interrupt::exit_code() } else { ExitCode::SUCCESS })
 }
 
-/// Runs each part of the traffic alone, and adds the harm that the others do to it.
-fn add_harm<B: Backend>(
-    comparison: &mut Comparison,
-    job: &Job<'_>,
-    backend: &B,
-    settings: &Settings,
-    stop: &AtomicBool,
-) -> Result<(), B::Error> {
-    let parts = job.scenario.parts();
-    if parts.is_empty() {
-        warn("--harm: the scenario has neither applications nor groups, so there is no part to run alone");
+/// Reports runs that were taken from a store, and records that are damaged.
+pub(crate) fn tell(found: &Found) {
+    if let Some(place) = &found.damaged {
+        warn(&format!("{place}: no record of this run, or damaged; such runs were made again"));
     }
-    for part in &parts {
-        let progress = Progress::new(job.schemes.len() * settings.seeds.len(), job.output.quiet);
-        let label = |scheme: &Spec| format!("{} alone, {scheme}", part.name);
-        let observer = progress.observer(job.schemes.iter().map(label).collect());
-        let scenario = job.scenario.alone(part);
-        let alone = compare(backend, &scenario, &job.schemes, settings, &observer, stop);
-        progress.clear();
-        let alone = alone?;
-        if alone.interrupted {
-            print_error("stopped before every part had run alone; the harm to the others is shown");
-            return Ok(());
-        }
-        comparison.add_harm(part, &alone);
+    if found.found > 0 {
+        note(&format!(
+            "{} of {} runs were in the store",
+            text::count(found.found),
+            text::count(found.found + found.made)
+        ));
     }
-    Ok(())
 }
 
 fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {
@@ -108,8 +90,8 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {
     for path in &job.inputs {
         claims.reads(path)?;
     }
-    let form = &job.output.form;
-    claim_results(&mut claims, form.json, form.csv.as_deref(), form.html.as_deref())?;
+    let output = job.output;
+    claim_results(&mut claims, output.json, output.csv.as_deref(), output.html.as_deref())?;
     for path in captures.paths() {
         claims.writes_binary("--pcap", path)?;
     }
@@ -117,25 +99,21 @@ fn claims(job: &Job<'_>, captures: &Captures<'_>) -> Result<FileClaims, Usage> {
     Ok(claims)
 }
 
-/// Label of the reference scheme: the one with the options of `wanted`, or the only one with its name.
-pub(crate) fn reference(schemes: &[Spec], wanted: Option<&Spec>) -> Result<Option<String>, Usage> {
-    let Some(wanted) = wanted.map(Spec::to_string) else {
-        return Ok(None);
-    };
-    if schemes.iter().any(|scheme| scheme.to_string() == wanted) {
-        return Ok(Some(wanted));
-    }
-    let mut named = schemes.iter().filter(|scheme| scheme.scheme().name == wanted);
-    match (named.next(), named.next()) {
-        (Some(scheme), None) => Ok(Some(scheme.to_string())),
-        _ => {
-            let labels: Vec<String> = schemes.iter().map(Spec::to_string).collect();
-            Err(Usage(format!(
-                "--reference: '{wanted}' is not among the schemes compared; expected one of: {}",
-                labels.join(", ")
-            )))
-        }
-    }
+/// The plan of a command.
+pub(crate) fn plan(
+    scenario: Scenario,
+    schemes: Vec<Spec>,
+    seeds: (u64, u32),
+    wanted: Option<&Spec>,
+    harm: bool,
+    bins: &[u64],
+) -> Result<Plan, Usage> {
+    let reference = wanted.map(|wanted| reference(&schemes, wanted)).transpose();
+    let reference = reference.map_err(|error| Usage(format!("--reference: {error}")))?;
+    let (first, number) = seeds;
+    let seeds = (0..u64::from(number)).map(|n| first.wrapping_add(n)).collect();
+    let settings = Settings { seeds, bins: bins.to_vec() };
+    Ok(Plan { scenario, schemes, settings, reference, harm })
 }
 
 /// Thread pool of the given size, or with one thread per core.
@@ -144,9 +122,4 @@ pub(crate) fn threads(number: Option<u16>) -> anyhow::Result<rayon::ThreadPool> 
         .num_threads(number.map_or(0, usize::from))
         .build()
         .context("the threads could not be started")
-}
-
-/// Given number of consecutive seeds.
-pub(crate) fn seeds(first: u64, number: u32) -> Vec<u64> {
-    (0..u64::from(number)).map(|n| first.wrapping_add(n)).collect()
 }

@@ -12,19 +12,14 @@ pub(crate) fn run(args: &SimArgs) -> anyhow::Result<ExitCode> {
     let (mut scenario, inputs) = scenario::load(&args.run.traffic)?;
     scenario::change(&mut scenario, &args.scenario)?;
     let scheme = args.run.scheme.clone().unwrap_or_else(|| scenario.link(Direction::Down).qdisc.clone());
+    let output = &args.output.results;
+    let seeds = (args.scenario.first_seed, args.run.seeds);
     let job = Job {
         tool: "gentle sim",
-        scenario,
+        plan: runs::plan(scenario, vec![scheme], seeds, None, false, &output.bins.0)?,
         inputs,
-        schemes: vec![scheme],
-        seeds: args.run.seeds,
-        first_seed: args.scenario.first_seed,
-        reference: None,
-        harm: false,
-        output: &args.output.results,
+        output,
         pcap: args.output.pcap.as_deref(),
-        record: None,
-        shows_assumptions: false,
         table: gentle_report::compare::single,
     };
     let stop = interrupt::flag()?;

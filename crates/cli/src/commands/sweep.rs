@@ -10,8 +10,9 @@ use crate::progress::Sweeping;
 use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_experiment::Backend;
+use gentle_runs::{Folder, Store};
 use gentle_sim::Simulator;
-use gentle_sweep::{Extent, Folder, Grid, Outcome, Store, Summary, Sweep, SweepError};
+use gentle_sweep::{Extent, Grid, Outcome, Stores, Summary, Sweep, SweepError, connections_in, runs_in};
 use gentle_units::foreign::visible_json;
 use gentle_units::text;
 use std::cell::RefCell;
@@ -49,14 +50,16 @@ where
     let shown = claim_outputs(&mut claims, args)?;
     // The claims hold the files open.
     drop(claims);
-    let store = Folder::open(&args.store)?;
+    let store = runs_in(&args.store)?;
+    let connections = read.grid.connections.then(|| connections_in(&args.store)).transpose()?;
+    let stores = Stores { runs: &store, connections: connections.as_ref().map(|folder| folder as &dyn Store) };
     // Outputs are opened first, to fail before the work rather than after it.
     let csv = OutputFile::create_if(args.csv.as_deref())?;
     let parquet = OutputFile::create_if(args.parquet.as_deref())?;
     let threads = runs::threads(args.threads)?;
     let sweep = Sweep::new(read.grid, backend)?;
     let bar = Sweeping::new(args.quiet);
-    let outcome = threads.install(|| gentle_sweep::run(&sweep, backend, &store, &bar, stop));
+    let outcome = threads.install(|| gentle_sweep::run(&sweep, backend, stores, &bar, stop));
     bar.clear();
     let outcome = outcome?;
     if sweep.foreign() > 0 {

@@ -407,10 +407,7 @@ fn ending(path: &Path) -> String {
 #[test]
 fn records() {
     let folder = TempDir::new().unwrap();
-    let runs = folder.path().join("runs");
-    run(&mut brief(&["--record", text(&runs)]));
     let only = |directory: &Path| -> PathBuf { directory.join(&names(directory)[0]) };
-    merged(folder.path(), &only(&runs), <[u8]>::to_vec, <[u8]>::to_vec);
     let analyses = folder.path().join("analyses");
     let path = capture("netns/synack.span.pcap");
     run(&mut gentle(&["analyze", "--record", text(&analyses), text(&path)]));

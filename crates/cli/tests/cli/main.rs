@@ -16,7 +16,6 @@ mod interrupt;
 mod json;
 #[cfg(unix)]
 mod lab;
-mod merge;
 mod model;
 mod outputs;
 mod pcap;
@@ -25,6 +24,7 @@ mod records;
 mod replay;
 mod reproduce;
 mod schema;
+mod store;
 mod sweep;
 mod tunnel;
 mod usage;

@@ -297,20 +297,16 @@ fn the_same_traffic_in_two_captures_is_told() {
 #[test]
 fn what_does_not_fit_gets_a_sentence() {
     let folder = TempDir::new().unwrap();
-    let [records, runs] = ["records", "runs"].map(|name| folder.path().join(name));
-    let [records, runs] = [text(&records), text(&runs)];
+    let records = folder.path().join("records");
+    let records = text(&records);
     const CAPTURE: &str = "formats/us.pcap";
     stdout(&mut among_captures(&["analyze", CAPTURE, "--record", records]));
-    stdout(&mut crate::command::brief(&["--record", runs]));
     for (args, expected) in [
         (&["analyze", CAPTURE, "--record", records, "--connections=x.csv"][..], "name a directory, with / at the end"),
         (&["analyze", CAPTURE, "--connections=x/"], "give --record"),
         (&["analyze", CAPTURE, "--continue=all"], "--record"),
         (&["analyze", CAPTURE, "--record", records, "--flows=x.csv"], "cannot be used with"),
         (&["analyze", "-", "--record", records], "read twice"),
-        (&["merge", records, runs], "merge them in two calls"),
-        (&["merge", records, "--reference=spa"], "--reference is for records of gentle compare"),
-        (&["merge", runs, "--full"], "--full is for records of gentle analyze"),
     ] {
         let error = stderr(&mut among_captures(args), 2);
         assert!(error.contains(expected), "{args:?}: {error}");
@@ -321,4 +317,7 @@ fn what_does_not_fit_gets_a_sentence() {
     let error = stderr(&mut gentle(&["merge", records]), 1);
     assert!(error.contains("expected a file that gentle analyze --record wrote"), "{error}");
     assert!(error.contains(text(&record)), "{error}");
+    let empty = TempDir::new().unwrap();
+    let error = stderr(&mut gentle(&["merge", text(empty.path())]), 1);
+    assert!(error.contains("no records in this directory"), "{error}");
 }

@@ -226,7 +226,7 @@ fn records(folder: &Path) -> serde_json::Value {
 /// Runs of every scheme by the command with this traffic, by scheme.
 fn runs_of_schemes(folder: &Path, traffic: &str) -> serde_json::Value {
     let records = TempDir::new_in(folder).unwrap();
-    let arguments = format!("compare --quiet --traffic {traffic} --seeds 1 --record");
+    let arguments = format!("compare --quiet --traffic {traffic} --seeds 1 --store");
     let mut arguments: Vec<&str> = arguments.split(' ').collect();
     arguments.push(records.path().to_str().unwrap());
     let schemes = schemes();
@@ -280,7 +280,7 @@ fn captures(folder: &Path, step: usize) {
     });
     let said: Vec<serde_json::Value> = said.collect();
     std::fs::write(folder.join("captures.json"), serde_json::Value::from(said).to_string()).unwrap();
-    let replay = "compare --quiet --from router.pcapng --local 10.2.0.0/16 --rate 5mbit --seeds 1 --record replayed --scheme spa --scheme fq_codel";
+    let replay = "compare --quiet --from router.pcapng --local 10.2.0.0/16 --rate 5mbit --seeds 1 --store replayed --scheme spa --scheme fq_codel";
     gentle(folder, &replay.split(' ').collect::<Vec<_>>());
     let runs = runs(&folder.join("replayed")).into_iter();
     let runs = runs.map(|run| (run.scheme.clone(), serde_json::to_string(&run).unwrap().into()));
@@ -288,12 +288,12 @@ fn captures(folder: &Path, step: usize) {
     std::fs::write(folder.join("replayed.json"), runs.to_string()).unwrap();
 }
 
-/// The runs of the records in a folder.
+/// The runs of a store.
 fn runs(folder: &Path) -> Vec<gentle_experiment::RunRecord> {
-    let files = std::fs::read_dir(folder).unwrap();
+    let files = std::fs::read_dir(folder.join("records")).unwrap();
     let runs = files.map(|file| {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        gentle_experiment::Record::from_json(&text).unwrap().run
+        let json = std::fs::read(file.unwrap().path()).unwrap();
+        gentle_runs::Record::from_json(&json).unwrap().run
     });
     runs.collect()
 }

@@ -127,7 +127,7 @@ impl RunRecord {
 
     /// True if the lists have the lengths that `groups` groups, `applications` applications and the ranges of sizes with
     /// the upper ends `bins` require. A record from a file may violate this.
-    pub(crate) fn fits(&self, groups: usize, applications: usize, bins: &[u64]) -> bool {
+    pub fn fits(&self, groups: usize, applications: usize, bins: &[u64]) -> bool {
         let mut tallies = std::iter::once(&self.all).chain(&self.groups);
         self.groups.len() == groups
             && (self.group_links.is_empty() || self.group_links.len() == groups)

@@ -1,4 +1,4 @@
-//! Scenario files that are refused, and comparisons merged from records.
+//! Scenario files that are refused, and records of runs.
 
-mod merge;
+mod records;
 mod scenario_errors;

@@ -7,6 +7,7 @@ use crate::lab::{Failure, Lab};
 use crate::measured::Measured;
 use crate::setup::Setup;
 use crate::table::{Cell, Table};
+use rayon::prelude::*;
 
 /// Bandwidth-delay product of the scenario, bytes.
 const PRODUCT: f64 = 125_000.0;
@@ -45,12 +46,12 @@ pub(super) fn arithmetic(lab: &Lab<'_>) -> Result<Measured, Failure> {
             (0..=steps).map(|step| case.from + (case.to - case.from) * f64::from(step) / f64::from(steps)).collect();
         let mut setup: Setup = scenario!("buffer");
         setup.set_knob("congestion_control", case.name);
-        let runs = lab.map(&setup, buffers, |&buffer| {
+        let runs = buffers.into_par_iter().map(|buffer| {
             let spec = format!("bfifo limit={:.0}", buffer * PRODUCT);
             let results = lab.compare(setup.clone().scheme("tail drop", &spec), &[1])?;
             Ok((buffer, results.mean("tail drop", "utilization")))
-        })?;
-        let runs: Vec<(f64, Estimate)> = runs.iter().map(|run| **run).collect();
+        });
+        let runs = runs.collect::<Result<Vec<(f64, Estimate)>, Failure>>()?;
         let points = runs.iter().filter_map(|(buffer, used)| Some(Point::from((*buffer, 100.0 * used.value?))));
         chart = chart.draw(case.label, Draw::Marks, points);
         let smallest = smallest(&runs);

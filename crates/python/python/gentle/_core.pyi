@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from os import PathLike
 from typing import Any
 
+from gentle.store import Store
 from gentle.testbed import Machines
 
 __version__: str
@@ -157,6 +158,7 @@ def compare(
     reference: str | None = None,
     harm: bool = False,
     threads: int | None = None,
+    store: Store | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison: ...
 def testbed_build(
@@ -172,6 +174,7 @@ def testbed_compare(
     threads: int | None,
     machines: Machines,
     keep: PathLike[str] | None,
+    store: Store | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison: ...
 def testbed_guest(arguments: Sequence[str]) -> bool: ...
@@ -212,6 +215,7 @@ def reproduce(
     items: Sequence[str],
     *,
     quick: bool = False,
+    store: Store | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> str: ...
 def papers() -> list[str]: ...

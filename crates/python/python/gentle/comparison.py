@@ -14,7 +14,7 @@ from gentle import _arguments, _core
 from gentle._progress import Report, reported
 from gentle.queue import Scheme, prepared
 from gentle.scenario import resolved
-from gentle.store import save
+from gentle.store import Store, records, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +39,7 @@ def compare(
     reference: str | None = None,
     harm: bool = False,
     threads: int | None = None,
+    store: str | PathLike[str] | Store | None = None,
     progress: Report | bool | None = None,
 ) -> Comparison:
     """Simulate the same traffic under several queue schemes.
@@ -71,6 +72,9 @@ def compare(
         traffic harms it (``docs/applications.md``). Each of them costs as many runs as the comparison.
     threads
         Number of threads; by default one per core. Results do not depend on it.
+    store
+        A directory, or a URL that fsspec opens, that keeps all runs, as ``gentle compare --store`` does. Those that it
+        has are not made again, so that a comparison that was stopped goes on. Stores are combined by copying files.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
 
@@ -102,8 +106,17 @@ def compare(
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     check_parts(scenario, harm)
     with reported(progress, f"comparing under {scenario.name}") as report:
-        chosen = seed_list(seeds)
-        made = _core.compare(scenario, prepared(schemes), chosen, list(bins), reference, harm, threads, report)
+        made = _core.compare(
+            scenario,
+            prepared(schemes),
+            seed_list(seeds),
+            list(bins),
+            reference,
+            harm,
+            threads,
+            records(store),
+            report,
+        )
     return Comparison(made)
 
 

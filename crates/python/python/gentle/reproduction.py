@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from gentle import _arguments, _core
 from gentle._progress import Report, reported
+from gentle.store import Store, records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +20,13 @@ def papers() -> list[str]:
     return _core.papers()
 
 
-def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | bool | None = None) -> Reproduction:
+def reproduce(
+    paper: str,
+    *items: str,
+    quick: bool = False,
+    store: str | PathLike[str] | Store | None = None,
+    progress: Report | bool | None = None,
+) -> Reproduction:
     """Recompute figures, tables and claims of a paper, and compare them with what was published.
 
     Parameters
@@ -29,6 +37,8 @@ def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | b
         Names of figures, tables, claims or assumptions; by default everything.
     quick
         Whether to make fewer and shorter runs.
+    store
+        As in `gentle.compare`: keeps the simulated runs.
     progress
         Callable that is given the completed fraction of the runs asked for so far, or whether to show a bar.
 
@@ -40,7 +50,7 @@ def reproduce(paper: str, *items: str, quick: bool = False, progress: Report | b
     """
     _arguments.check(paper=paper, items=items, quick=quick)
     with reported(progress, f"reproducing {paper}") as report:
-        made = _core.reproduce(paper, list(items), quick=quick, progress=report)
+        made = _core.reproduce(paper, list(items), quick=quick, store=records(store), progress=report)
     return Reproduction(made)
 
 

@@ -1,4 +1,4 @@
-"""Stores of the results of sweeps: a directory, or any URL that fsspec opens."""
+"""Stores of runs: a directory, or any URL that fsspec opens."""
 
 from __future__ import annotations
 
@@ -181,6 +181,11 @@ def opened(store: str | PathLike[str] | Store | None, below: str = "runs", endin
                 f"store: {store!r} is none; expected a directory, a URL such as s3://bucket/sweep, or an object with "
                 "the methods of gentle.store.Store"
             )
+
+
+def records(store: str | PathLike[str] | Store | None) -> Store | None:
+    """Return the store of the records of runs that ``store`` names; ``None`` if runs are not kept."""
+    return None if store is None else opened(store, "records", ".json")
 
 
 AT_A_TIME = 64

@@ -23,6 +23,7 @@ from gentle._progress import Report, reported
 from gentle.comparison import Comparison, check_parts, seed_list
 from gentle.queue import prepared
 from gentle.scenario import resolved
+from gentle.store import Store, records
 
 
 def _check_system() -> None:
@@ -103,6 +104,7 @@ def compare(
     memory_mib: int = 512,
     time_limit_s: float = 600.0,
     keep: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | Store | None = None,
     progress: Report | bool | None = None,
 ) -> Comparison:
     """Measure the same traffic under several queue schemes on Linux, as `gentle.compare` simulates it.
@@ -125,7 +127,9 @@ def compare(
     time_limit_s
         Time after which a machine is stopped, seconds.
     keep
-        Folder for packets, connections and commands of each run; not with ``harm``.
+        Folder for packets, connections and commands of each run that is made; not with ``harm``.
+    store
+        As in `gentle.compare`.
     progress
         Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
     """
@@ -159,6 +163,7 @@ def compare(
             threads,
             machines,
             Path(keep) if keep is not None else None,
+            records(store),
             report,
         )
     return Comparison(made)

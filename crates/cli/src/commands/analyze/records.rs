@@ -2,7 +2,7 @@
 
 use super::{Job, finish};
 use crate::args::{AnalyzeArgs, TableFile, TableFormat};
-use crate::commands::merge::analyses::{ENDING, read};
+use crate::commands::merge::{ENDING, read};
 use crate::commands::runs::threads;
 use crate::commands::table::Table;
 use crate::commands::trace::with_control;

@@ -5,8 +5,10 @@ use crate::args::CheckArgs;
 use crate::commands::runs;
 use crate::interrupt;
 use crate::output::{print, print_error, ruled_table};
-use crate::progress::Progress;
-use gentle_experiment::{DEFAULT_BINS, Settings, compare};
+use crate::progress::Runs;
+use gentle_experiment::{DEFAULT_BINS, Part};
+use gentle_runs::execute;
+use gentle_sim::Simulator;
 use gentle_testbed::check::{Agreement, Row, agreement};
 use std::process::ExitCode;
 
@@ -16,20 +18,17 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let asked = scenario::asked(&comparison.traffic, &comparison.schemes.schemes, &args.scenario)?;
     let testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, None, &stop)?;
     let Asked { scenario, schemes, .. } = asked;
-    let settings =
-        Settings { seeds: runs::seeds(args.scenario.first_seed, comparison.seeds), bins: DEFAULT_BINS.to_vec() };
+    let seeds = (args.scenario.first_seed, comparison.seeds);
+    let plan = runs::plan(scenario, schemes, seeds, None, false, &DEFAULT_BINS)?;
     let threads = runs::threads(args.threads)?;
-    let progress = Progress::new(schemes.len() * settings.seeds.len(), args.quiet);
-    let observer = progress.observer(schemes.iter().map(ToString::to_string).collect());
-    let kernel = threads.install(|| compare(&testbed, &scenario, &schemes, &settings, &observer, &stop));
-    progress.clear();
-    let kernel = kernel?;
+    let observer = |part: Option<&Part>| Runs::new(&plan, part, args.quiet);
+    let kernel = threads.install(|| execute(&plan, &testbed, None, observer, &stop))?.comparison;
     if kernel.interrupted {
         print_error("stopped before all runs had finished; nothing was compared");
         return Ok(interrupt::exit_code());
     }
-    let simulator = threads.install(|| gentle_sim::compare(&scenario, &schemes, &settings, &(), &stop));
-    let agreement = agreement(&simulator, &kernel);
+    let Ok(simulator) = threads.install(|| execute(&plan, &Simulator, None, |_| (), &stop));
+    let agreement = agreement(&simulator.comparison, &kernel);
     if args.json {
         print(&format!("{}\n", serde_json::to_string(&agreement)?))?;
     } else {

@@ -21,19 +21,14 @@ pub(crate) fn run(args: &TestbedCompareArgs) -> anyhow::Result<ExitCode> {
     let mut testbed = scenario::testbed(asked.queues(), &args.machine, &args.parts, keep, &stop)?;
     testbed.rexmit = args.hosts.rexmit;
     let Asked { scenario, inputs, schemes } = asked;
+    let output = &args.results;
+    let seeds = (args.scenario.first_seed, comparison.seeds);
     let job = Job {
         tool: "gentle testbed compare",
-        scenario,
+        plan: runs::plan(scenario, schemes, seeds, args.reference.as_ref(), args.harm.harm, &output.bins.0)?,
         inputs,
-        schemes,
-        seeds: comparison.seeds,
-        first_seed: args.scenario.first_seed,
-        reference: args.reference.as_ref(),
-        harm: args.harm.harm,
-        output: &args.results,
+        output,
         pcap: None,
-        record: args.record.directory.as_deref(),
-        shows_assumptions: true,
         table: gentle_report::compare::table_with_assumptions,
     };
     runs::run(&job, &testbed, &stop)

@@ -21,19 +21,14 @@ pub(crate) fn run(args: &TestbedRunArgs) -> anyhow::Result<ExitCode> {
     };
     testbed.rexmit = args.hosts.rexmit;
     let Asked { scenario, inputs, schemes } = asked;
+    let output = &args.results;
+    let seeds = (args.scenario.first_seed, args.run.seeds);
     let job = Job {
         tool: "gentle testbed run",
-        scenario,
+        plan: runs::plan(scenario, schemes, seeds, None, false, &output.bins.0)?,
         inputs,
-        schemes,
-        seeds: args.run.seeds,
-        first_seed: args.scenario.first_seed,
-        reference: None,
-        harm: false,
-        output: &args.results,
+        output,
         pcap: None,
-        record: None,
-        shows_assumptions: true,
         table: gentle_report::compare::single,
     };
     runs::run(&job, &testbed, &stop)

@@ -1,11 +1,10 @@
-//! `gentle merge` of records of analyses.
+//! The command `gentle merge`.
 
-use crate::args::{MergeArgs, MergedAnalysisArgs};
+use crate::args::MergeArgs;
 use crate::commands::analyze::{show, write_html};
 use crate::files::FileClaims;
 use crate::origin::origin;
 use crate::output::{OutputFile, warn};
-use crate::usage::Usage;
 use anyhow::{Context, bail};
 use gentle_report::analyze::put_into_words;
 use gentle_trace::record::{Merger, Record, Showing};
@@ -20,38 +19,27 @@ pub(crate) const ENDING: &str = "json.zst";
 /// Largest size of a record, bytes.
 const MAX_RECORD: u64 = 1 << 30;
 
-/// Whether `path` is named as the record of an analysis is.
-pub(super) fn is_record(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().ends_with(&format!(".{ENDING}"))
-}
-
-/// Prints the analysis of the captures that `files`, all records of analyses, describe.
-pub(super) fn run(args: &MergeArgs, mut files: Vec<PathBuf>) -> anyhow::Result<ExitCode> {
-    let form = &args.form;
-    let of_runs = [("--reference", args.reference.is_some()), ("--csv", form.csv.is_some())];
-    if let Some((option, _)) = of_runs.into_iter().find(|(_, given)| *given) {
-        return Err(Usage(format!(
-            "{option} is for records of gentle compare; {} is a record of gentle analyze",
-            files[0].display()
-        ))
-        .into());
+/// Whether/// Prints the analysis of the captures that all records describe.
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    let mut files = Vec::new();
+    for path in &args.records {
+        files.extend(records(path)?);
     }
     let mut claims = FileClaims::default();
     for path in &files {
         claims.reads(path)?;
     }
-    if form.json {
+    if args.json {
         claims.prints("--json")?;
     }
-    if let Some(path) = &form.html {
+    if let Some(path) = &args.html {
         claims.writes("--html", path)?;
     }
     claims.redirected_stdout()?;
-    let shown = form.json || !claims.stdout_is_taken();
+    let shown = args.json || !claims.stdout_is_taken();
     // The claims hold the files open.
     drop(claims);
-    let html = OutputFile::create_if(form.html.as_deref())?;
+    let html = OutputFile::create_if(args.html.as_deref())?;
 
     // The names of records are those of their tasks. If the memory limit is reached, the order matters.
     files.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
@@ -62,16 +50,16 @@ pub(super) fn run(args: &MergeArgs, mut files: Vec<PathBuf>) -> anyhow::Result<E
     if let Some(overlap) = merger.overlap() {
         warn(&overlap.to_string());
     }
-    let MergedAnalysisArgs { full, rate, top } = args.analysis;
+    let MergeArgs { full, rate, top, .. } = *args;
     let mut analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false })?;
     put_into_words(&mut analysis);
     let analyses = [analysis];
-    if form.json || !shown || crate::output::Terminal::of_stdout().width.is_none() {
+    if args.json || !shown || crate::output::Terminal::of_stdout().width.is_none() {
         let captures = analyses.iter().flat_map(|analysis| &analysis.captures);
         captures.flat_map(|c| &c.warnings).for_each(|w| warn(w));
     }
     let mut outcome = match shown {
-        true => show(form.json, full, &analyses),
+        true => show(args.json, full, &analyses),
         false => Ok(()),
     };
     let origin = || origin("gentle merge");
@@ -89,4 +77,24 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Record> {
         bail!("{name}: longer than 1 GiB; expected a file that gentle analyze --record wrote");
     }
     Record::from_bytes(&bytes).context(name)
+}
+
+/// Records in a directory; for a file, the file itself.
+fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let name = path.display();
+    let entries = std::fs::read_dir(path).with_context(|| format!("{name}: cannot be read"))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let file = entry.with_context(|| format!("{name}: cannot be read"))?.path();
+        if file.file_name().unwrap_or_default().to_string_lossy().ends_with(&format!(".{ENDING}")) {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        bail!("{name}: no records in this directory; expected files that gentle analyze --record wrote");
+    }
+    Ok(files)
 }
