@@ -1,8 +1,9 @@
 //! Event loop of TCP connections over a [`Network`] that its user describes, on the simulator's event queue.
 
-use gentle_sim::{EventQueue, Slab};
+use gentle_sim::EventQueue;
 use gentle_tcp::{Endpoint, Segment};
 use gentle_units::{Instant, Nanos};
+use slab::Slab;
 use std::collections::VecDeque;
 
 /// Side of a connection.
@@ -132,7 +133,7 @@ impl<N: Network> EventLoop<N> {
             now: Instant::ZERO,
             events: EventQueue::new(spacing),
             held: VecDeque::new(),
-            connections: Slab::default(),
+            connections: Slab::new(),
             out: Vec::new(),
         }
     }
@@ -149,12 +150,12 @@ impl<N: Network> EventLoop<N> {
 
     /// The connection at `place`, while it is open.
     pub fn connection(&self, place: u32) -> Option<&N::Connection> {
-        self.connections.get(place).map(|entry| &entry.connection)
+        self.connections.get(place as usize).map(|entry| &entry.connection)
     }
 
     /// The connection at `place`, to be changed. What it has to send is sent by [`EventLoop::act`] only.
     pub fn connection_mut(&mut self, place: u32) -> Option<&mut N::Connection> {
-        let entry = self.connections.get_mut(place);
+        let entry = self.connections.get_mut(place as usize);
         entry.map(|entry| &mut entry.connection)
     }
 
@@ -191,7 +192,7 @@ impl<N: Network> EventLoop<N> {
         connect: impl FnOnce(&mut N, Instant, &mut Vec<Segment>) -> N::Connection,
     ) -> Result<u32, N::Error> {
         let connection = connect(&mut self.network, self.now, &mut self.out);
-        let place = self.connections.insert(Entry { connection, planned: [Instant::NEVER; 2] });
+        let place = self.connections.insert(Entry { connection, planned: [Instant::NEVER; 2] }) as u32;
         self.follow(place, Side::Initiator)?;
         Ok(place)
     }
@@ -206,7 +207,7 @@ impl<N: Network> EventLoop<N> {
         side: Side,
         action: impl FnOnce(&mut N::Connection, Instant, &mut Vec<Segment>),
     ) -> Result<(), N::Error> {
-        if let Some(entry) = self.connections.get_mut(place) {
+        if let Some(entry) = self.connections.get_mut(place as usize) {
             action(&mut entry.connection, self.now, &mut self.out);
             self.follow(place, side)?;
         }
@@ -250,16 +251,14 @@ impl<N: Network> EventLoop<N> {
 
     /// Ends the loop: connections still open are passed to [`Network::closed`], in order of their places.
     pub fn finish(mut self) -> N {
-        for place in self.connections.places() {
-            if let Some(entry) = self.connections.get(place) {
-                self.network.closed(&entry.connection);
-            }
+        for (_, entry) in &self.connections {
+            self.network.closed(&entry.connection);
         }
         self.network
     }
 
     fn arrive(&mut self, place: u32, packet: N::Packet) -> Result<(), N::Error> {
-        let Some(entry) = self.connections.get_mut(place) else {
+        let Some(entry) = self.connections.get_mut(place as usize) else {
             return Ok(());
         };
         let connection = &mut entry.connection;
@@ -273,7 +272,7 @@ impl<N: Network> EventLoop<N> {
     }
 
     fn timer(&mut self, place: u32, side: Side) -> Result<(), N::Error> {
-        let Some(entry) = self.connections.get_mut(place) else {
+        let Some(entry) = self.connections.get_mut(place as usize) else {
             return Ok(());
         };
         let planned = &mut entry.planned[side.index()];
@@ -291,7 +290,7 @@ impl<N: Network> EventLoop<N> {
 
     /// Sends the segments in `out`, all from one side, and plans its timer.
     fn follow(&mut self, place: u32, side: Side) -> Result<(), N::Error> {
-        let Some(entry) = self.connections.get_mut(place) else {
+        let Some(entry) = self.connections.get_mut(place as usize) else {
             return Ok(());
         };
         let connection = &mut entry.connection;
@@ -313,9 +312,9 @@ impl<N: Network> EventLoop<N> {
 
     /// Removes a connection if it is over.
     fn conclude(&mut self, place: u32) {
-        let entry = self.connections.get(place);
+        let entry = self.connections.get(place as usize);
         if entry.is_some_and(|entry| N::is_over(&entry.connection))
-            && let Some(entry) = self.connections.remove(place)
+            && let Some(entry) = self.connections.try_remove(place as usize)
         {
             self.network.closed(&entry.connection);
         }

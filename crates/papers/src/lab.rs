@@ -283,6 +283,11 @@ impl<'a> Lab<'a> {
         Lab { seeds: Seeds::Few, ..self }
     }
 
+    /// The laboratory of a quick call.
+    pub(crate) fn made_quick(self) -> Lab<'a> {
+        Lab { quick: true, ..self }
+    }
+
     /// The laboratory with `times` as many seeds as in a full call, unless it has few.
     pub(crate) fn with_more_seeds(&self, times: u64) -> Lab<'a> {
         Lab {

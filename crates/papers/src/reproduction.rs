@@ -221,10 +221,13 @@ impl Context<'_> {
     fn items(&self, selection: &Selection, items: &mut Vec<Item>) -> Result<(), Failure> {
         let parts: Vec<_> = selection.parts.par_iter().map(|part| self.part(part)).collect();
         // Assumptions come afterwards, since they share runs with the figures and tables.
-        let most = if selection.all && self.lab.quick() { 1 } else { usize::MAX };
-        let assumptions = selection.assumptions.par_iter().map(|id| match *id {
+        let assumptions: &[&str] = match selection.all && self.lab.quick() {
+            true => &[],
+            false => &selection.assumptions,
+        };
+        let assumptions = assumptions.par_iter().map(|id| match *id {
             SEARCH => self.search().map(|item| vec![item]),
-            id => self.sensitivity(id, most).map(Vec::from_iter),
+            id => self.sensitivity(id, selection.all).map(Vec::from_iter),
         });
         let assumptions: Vec<_> = assumptions.collect();
         let mut outcome = Ok(());
@@ -340,9 +343,9 @@ impl Context<'_> {
         claims.collect()
     }
 
-    /// The claims that may depend on an assumption, under each value of it, at most `most` besides the assumed one. `None`: no claim
-    /// names it.
-    fn sensitivity(&self, id: &str, most: usize) -> Result<Option<Item>, Failure> {
+    /// The claims that may depend on an assumption, under each value of it; with `short`, by the runs of a quick call. `None`: no
+    /// claim names it.
+    fn sensitivity(&self, id: &str, short: bool) -> Result<Option<Item>, Failure> {
         let variants = (self.paper.assumptions.iter()).find(|variants| variants.id == id);
         let Variants { base, values, .. } = variants.expect("selections have assumptions of the paper only");
         let claims: Vec<&Claim> =
@@ -356,11 +359,12 @@ impl Context<'_> {
         // Under the assumed value, then under the others, all with the same seeds: else chance would look like an effect of
         // the assumption.
         let assumed = Variant::new(base, |_| {});
-        let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied().take(most)).collect();
+        let cases: Vec<Variant> = std::iter::once(assumed).chain(values.iter().copied()).collect();
         let found = cases.par_iter().map(|variant| {
             let name = format!("{ASSUMPTION}{id} = {}", variant.label);
             self.lab.begin(self.paper.name, &name);
             let lab = self.lab.with_variants(vec![*variant]).with_few_seeds();
+            let lab = if short { lab.made_quick() } else { lab };
             measure_parts_of(&claims, self.paper, &lab)
         });
         let found = found.collect::<Result<Vec<ByPart<'_>>, Failure>>()?;
@@ -497,4 +501,36 @@ fn sensitivity_table(data: &Data, claims: &[&Claim], labels: &[&str], cases: &[B
 /// A number with three digits; `none` without an observation.
 pub(crate) fn significant(value: Option<f64>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| gentle_units::text::significant(value, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::PAPERS;
+    use std::sync::atomic::AtomicBool;
+
+    /// The calls are stopped before their first run, when the set-up has been changed.
+    #[test]
+    fn every_value_of_every_assumption_fits_every_figure() {
+        let stop = AtomicBool::new(true);
+        let lab = Lab::new(true, &(), &stop);
+        let mut tried = 0;
+        for paper in PAPERS {
+            let data = paper.data();
+            for variants in paper.assumptions {
+                let named = |claim: &Claim| claim.assumptions.iter().any(|id| id == variants.id);
+                assert!(data.claims.iter().any(named), "{}: no claim depends on {}", paper.name, variants.id);
+                for value in variants.values {
+                    for part in paper.parts {
+                        let lab = lab.with_variants(vec![*value]);
+                        match (part.measure)(&lab) {
+                            Ok(_) | Err(Failure::Stopped) => tried += 1,
+                            Err(failure) => panic!("{} {} {}: {failure}", paper.name, part.id, value.label),
+                        }
+                    }
+                }
+            }
+        }
+        assert!(tried > 500, "{tried}");
+    }
 }

@@ -4,7 +4,7 @@
 //! event by event, and shows packets, drops, marks and timers to a [`Tap`]. [`Simulator`] makes it a
 //! [`Backend`](gentle_experiment::Backend) of experiments, and [`compare`] runs an experiment on that. The engine
 //! owns time: end points (`gentle-tcp`) and queues (`gentle-aqm`) take the time as an argument and have no clock of
-//! their own. [`EventQueue`], [`Slab`] and [`tcp_header()`] are parts of the engine that other event loops can use.
+//! their own. [`EventQueue`] and [`tcp_header()`] are parts of the engine that other event loops can use.
 //!
 //! ```
 //! use gentle_experiment::{DEFAULT_BINS, Scenario, Settings};
@@ -56,6 +56,6 @@ mod simulator;
 mod tcp_header;
 
 pub use capture::{CaptureError, capture};
-pub use engine::{Backlog, DropCause, Ended, EventQueue, NoTap, Packet, Queue, Simulation, Slab, Stopped, Tap};
+pub use engine::{Backlog, DropCause, Ended, EventQueue, NoTap, Packet, Queue, Simulation, Stopped, Tap};
 pub use simulator::{Simulator, compare};
 pub use tcp_header::{tcp_header, tcp_options};

@@ -1,6 +1,7 @@
 //! Profiles of TCP stacks: parameters ("knobs") in which stacks differ, and their values in real stacks.
 
 use crate::congestion::CongestionControl;
+use crate::knobs::{ANY, DAY, MS, knobs};
 use gentle_units::Nanos;
 use std::fmt;
 
@@ -71,161 +72,185 @@ pub enum AckPolicy {
     Fixed,
 }
 
-/// All parameters ("knobs") in which the modelled stacks differ.
-///
-/// Start from a real stack ([`Profile::by_name`]) and override single knobs by field or by name ([`Profile::set`]);
-/// [`Profile::knobs`] lists them with descriptions. The constructor of each profile gives the source of each value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+knobs! {
     /// Payload bytes of a full segment: MTU less IP header, TCP header and timestamps.
-    pub mss: u16,
+    mss: u16 in 1..=65_495, 1448, "payload bytes of a full segment";
     /// Receive window in bytes; its maximum with `window_tuning`. The application reads at once, so the window never
     /// closes.
-    pub receive_window: u32,
+    receive_window: u32 as Size in 1..=1 << 30, 4 << 20, "receive window, with window_tuning the largest; the application reads at once";
     /// Autotuning of the receive window: starts at 64 KiB and grows with the data received per round trip, as in Linux
     /// (`tcp_rcv_space_adjust`, `tcp_grow_window`). The different rules of older Linux and of FreeBSD are not modelled.
-    pub window_tuning: bool,
+    // sysctl_tcp_moderate_rcvbuf
+    window_tuning: bool in ANY, true, "the receive window grows with what arrives in a round trip";
 
     /// Initial RTO: timeout before any round-trip time is known (RFC 6298, rule 2.1).
-    pub initial_rto: Nanos,
+    // TCP_TIMEOUT_INIT
+    initial_rto: Nanos in MS..=DAY, Nanos::from_secs(1), "retransmission timeout before any round trip is known";
     /// Timeout after a handshake without RTT sample because of a retransmission (RFC 6298, rule 5.7).
-    pub rto_fallback: Nanos,
+    // TCP_TIMEOUT_FALLBACK
+    rto_fallback: Nanos in MS..=DAY, Nanos::from_secs(3), "timeout after a handshake that gave no round-trip time";
     /// Lower bound: of 4·RTTVAR with the Linux estimator, else of the timeout.
-    pub min_rto: Nanos,
+    // TCP_RTO_MIN
+    min_rto: Nanos in 0..=DAY, Nanos::from_millis(200), "lower bound of 4*RTTVAR (linux) or of the timeout (rfc6298)";
     /// Upper bound of the timeout, backoff included.
-    pub max_rto: Nanos,
+    // TCP_RTO_MAX
+    max_rto: Nanos in MS..=DAY, Nanos::from_secs(120), "upper bound of the timeout";
     /// Added to every estimated timeout.
-    pub rto_slop: Nanos,
+    rto_slop: Nanos in 0..=DAY, Nanos::ZERO, "added to every estimated timeout";
     /// Estimator of the timeout.
-    pub rto_estimator: RtoEstimator,
+    rto_estimator: RtoEstimator in ANY, RtoEstimator::Linux, "how the timeout follows from round-trip times";
     /// Clock granularity: timers are set to multiples of this.
-    pub timer_granularity: Nanos,
+    // CONFIG_HZ=1000
+    timer_granularity: Nanos in 1_000..=10_000 * MS, Nanos::from_millis(1), "tick of the timers";
     /// Timer expiry follows Linux's timer wheel (since 4.8): never early, and late by up to an eighth of the delay,
     /// because longer timers wait in buckets of 8, 64, 512, … ticks (`kernel/time/timer.c`). A timer of one second
     /// takes 1.001 to 1.064 s at 1000 ticks per second, depending on the phase of the clock.
-    pub timer_wheel: bool,
+    timer_wheel: bool in ANY, true, "timers are late by up to an eighth, as Linux's timer wheel rounds them";
 
     /// SYN retransmissions before the connection attempt fails, not counting those of `syn_linear_timeouts`.
-    pub syn_retries: u32,
+    // TCP_SYN_RETRIES
+    syn_retries: u32 in 0..=1000, 6, "SYN retransmissions before the attempt fails, syn_linear_timeouts not counted";
     /// Number of repetitions of the initial SYN timeout before it doubles.
-    pub syn_linear_timeouts: u32,
+    // sysctl_tcp_syn_linear_timeouts
+    syn_linear_timeouts: u32 in 0..=127, 4, "repetitions of the SYN's timeout before it doubles";
     /// Time after which the connection attempt fails regardless of the retries; 0: no limit.
-    pub connect_timeout: Nanos,
+    connect_timeout: Nanos in 0..=DAY, Nanos::ZERO, "time after which the attempt fails whatever the retries; 0 for none";
     /// SYN/ACK retransmissions before the half-open connection is dropped.
-    pub synack_retries: u32,
+    // TCP_SYNACK_RETRIES
+    synack_retries: u32 in 0..=1000, 5, "SYN/ACK retransmissions before the half-open connection is dropped";
     /// A repeated SYN restarts the SYN/ACK timer from its initial value (`syncache_add` of FreeBSD).
-    pub synack_timer_restart: bool,
+    synack_timer_restart: bool in ANY, false, "a duplicate SYN restarts the SYN/ACK's backoff";
     /// A repeated SYN/ACK echoes the timestamp of the first SYN that arrived, not of the latest (`req->ts_recent` of
     /// Linux, which `tcp_check_req` does not update). The initiator then sees that its repeated SYNs were spurious,
     /// and measures the whole time since the first SYN as a round trip.
-    pub synack_echoes_first_syn: bool,
+    synack_echoes_first_syn: bool in ANY, true, "a repeated SYN/ACK echoes the timestamp of the first SYN";
     /// Retransmissions of the same segment before the connection fails.
-    pub retries: u32,
+    // TCP_RETR2
+    retries: u32 in 1..=100_000, 15, "retransmissions of one segment before the connection fails";
 
     /// Congestion control algorithm.
-    pub congestion_control: CongestionControl,
+    congestion_control: CongestionControl in ANY, CongestionControl::Cubic, "algorithm of the congestion window";
     /// Initial window in segments (RFC 6928).
-    pub iw: u32,
+    // TCP_INIT_CWND
+    iw: u32 in 1..=10_000, 10, "initial window in segments";
     /// With more handshake retransmissions than this, the initial window is one segment.
-    pub iw_syn_losses: u32,
+    // tcp_init_transfer: total_retrans > 1
+    iw_syn_losses: u32 in 0..=u64::MAX, 1, "after more handshake retransmissions than this the initial window is 1";
     /// Handshake retransmissions that are proven spurious by a timestamp, or that no timeout caused, do not count for
     /// `iw_syn_losses`.
-    pub syn_undo: bool,
+    // tcp_try_undo_spurious_syn
+    syn_undo: bool in ANY, true, "handshake retransmissions that prove spurious do not count for iw_syn_losses";
     /// Initial slow start threshold in segments.
-    pub initial_ssthresh: u32,
+    initial_ssthresh: u32 in 2..=u64::MAX, u32::MAX, "initial slow start threshold in segments, or infinite";
     /// HyStart: leave slow start before it overflows the queue (Ha and Rhee 2011; CUBIC only).
-    pub hystart: bool,
+    // tcp_cubic.c
+    hystart: bool in ANY, true, "leave slow start on growing delay (CUBIC)";
     /// HyStart++ (RFC 9406) in the initial slow start of every window-based algorithm, instead of HyStart. Not in Linux.
-    pub hystart_plus: bool,
+    hystart_plus: bool in ANY, false, "HyStart++ (RFC 9406) instead of HyStart, with any algorithm but BBR";
     /// Increment of the window per acknowledgement.
-    pub growth: Growth,
+    // tcp_slow_start, tcp_cong_avoid_ai
+    growth: Growth in ANY, Growth::Acked, "what of an ACK makes the window grow: the segments it acknowledges, or that it came";
     /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: as many
     /// as it acknowledges.
-    pub abc_limit: u32,
+    abc_limit: u32 in 0..=1000, 0, "segments by which one ACK may raise the window in slow start; 0 for no limit";
     /// Reduce the window after idle time: one halving per timeout (RFC 2861), or with `idle_reset` to `iw` (FreeBSD).
-    pub idle_restart: bool,
+    idle_restart: bool in ANY, true, "decay the window over idle time";
     /// With `idle_restart`: reduce to the initial window at once instead of halving per timeout.
-    pub idle_reset: bool,
+    // tcp_cwnd_restart
+    idle_reset: bool in ANY, false, "with idle_restart: fall to the initial window at once";
     /// Pacing of data at twice or 1.2 times a window per round trip, as Linux does for sockets with a maximum pacing
     /// rate (`SO_MAX_PACING_RATE`). BBR always paces.
-    pub pacing: bool,
+    // SK_PACING_NONE
+    pacing: bool in ANY, false, "data leaves at twice (slow start) or 1.2 times a window per round trip; BBR always paces";
     /// With pacing: segments leave in bursts of the size that Linux hands to the network card at once
     /// (`tcp_tso_autosize`), else one by one.
-    pub tso: bool,
+    tso: bool in ANY, true, "with pacing: segments leave in bursts as Linux sizes them, not one by one";
     /// Bursts of that size without pacing too: a sender waits for acknowledgements that let it send more at once
     /// (`tcp_tso_should_defer`), and the last segment of several has PSH (since 5.4), which is acknowledged at once.
-    pub tso_unpaced: bool,
+    tso_unpaced: bool in ANY, true, "segments leave in bursts as Linux sizes them without pacing too";
     /// Maximum number of segments sent per ACK; 0: no limit.
-    pub max_burst: u32,
+    max_burst: u32 in 0..=u64::MAX, 0, "new segments one ACK may release; 0 for no limit";
     /// At the end of recovery, limit the window to the segments in flight plus this number; 0: no limit.
-    pub cwnd_moderation: u32,
+    // tcp_moderate_cwnd went in 4.5
+    cwnd_moderation: u32 in 0..=1000, 0, "when recovery ends, segments the window may exceed what is in flight; 0 for no limit";
 
     /// Selective acknowledgements (RFC 2018).
-    pub sack: bool,
+    sack: bool in ANY, true, "selective acknowledgements";
     /// Report duplicates with SACK blocks (DSACK, RFC 2883).
-    pub dsack: bool,
+    dsack: bool in ANY, true, "report duplicates to the sender";
     /// Timestamps option (RFC 7323).
-    pub timestamps: bool,
+    timestamps: bool in ANY, true, "timestamps";
     /// ECN (RFC 3168, RFC 9768).
-    pub ecn: Ecn,
+    // TCP_ECN_IN_ECN_OUT_NOECN
+    ecn: Ecn in ANY, Ecn::Accept, "explicit congestion notification";
     /// Segments that carry the AccECN option, once the peer has sent one (`net.ipv4.tcp_ecn_option`): 0: none, 1: those
     /// after a change of the marking and `ecn_option_beacon` in a round trip, 2: all, unless those with a DSACK seem to
     /// get lost, 3: all.
-    pub ecn_option: u32,
+    // TCP_ACCECN_OPTION_FULL
+    ecn_option: u32 in 0..=3, 2, "segments with the AccECN option: 0 none, 1 few, 2 all while it seems to arrive, 3 all";
     /// AccECN options in a round trip at least, with `ecn_option` 1 (`net.ipv4.tcp_ecn_option_beacon`).
-    pub ecn_option_beacon: u32,
+    // TCP_ACCECN_OPTION_BEACON
+    ecn_option_beacon: u32 in 0..=3, 3, "with ecn_option 1: AccECN options in a round trip at least";
     /// ECN-capable packets carry ECT(1), which queues treat as L4S (RFC 9331), instead of ECT(0). Not in Linux 7.2,
     /// whose DCTCP sends ECT(0).
-    pub ect1: bool,
+    // tcp_ca_ect_1_negotiation: no algorithm asks for it
+    ect1: bool in ANY, false, "ECN-capable packets carry ECT(1), as L4S has it, instead of ECT(0)";
 
     /// Number of duplicate ACKs, or of SACKed segments above a hole, that prove a loss (RFC 5681).
-    pub dupthresh: u32,
+    // TCP_FASTRETRANS_THRESH
+    dupthresh: u32 in 1..=1000, 3, "duplicate ACKs that prove a loss";
     /// Maximum to which observed reordering raises `dupthresh`; equal to `dupthresh`: fixed threshold.
-    pub max_reordering: u32,
+    max_reordering: u32 in 1..=100_000, 300, "how far observed reordering may raise dupthresh";
     /// Rule that marks segments as lost, with RACK off.
-    pub loss_marking: LossMarking,
+    loss_marking: LossMarking in ANY, LossMarking::Rfc6675, "which holes are lost, with rack off";
     /// Time-based loss detection: RACK (RFC 8985).
-    pub rack: bool,
+    // TCP_RACK_LOSS_DETECTION
+    rack: bool in ANY, true, "time-based loss detection";
     /// Tail loss probe (RFC 8985, section 7).
-    pub tlp: bool,
+    // sysctl_tcp_early_retrans = 3
+    tlp: bool in ANY, true, "tail loss probe";
     /// Early retransmit: lower `dupthresh` with few segments in flight (RFC 5827, delayed by a quarter RTT as in
     /// Linux).
-    pub early_retransmit: bool,
+    early_retransmit: bool in ANY, false, "lower threshold when few segments are in flight";
     /// Limited transmit: send new segments on the first two duplicate ACKs (RFC 3042).
-    pub limited_transmit: bool,
+    limited_transmit: bool in ANY, true, "new segments on the first duplicate ACKs";
     /// Proportional rate reduction (RFC 6937) instead of the pipe rule of RFC 6675.
-    pub prr: bool,
+    prr: bool in ANY, true, "proportional rate reduction";
     /// With `prr` off: maximum number of segments sent per ACK in recovery; 0: limited only by the pipe rule.
-    pub recovery_burst: u32,
+    recovery_burst: u32 in 0..=u64::MAX, 0, "with prr off: segments one ACK may release in recovery; 0 for no limit";
     /// F-RTO: detect spurious timeouts (RFC 5682).
-    pub frto: bool,
+    frto: bool in ANY, true, "detect spurious timeouts";
     /// Evidence on which reductions are undone.
-    pub undo: Undo,
+    undo: Undo in ANY, Undo::EifelDsack, "evidence on which a reduction of the window is undone";
     /// A timeout discards all SACK information and goes back to the oldest segment.
-    pub rto_forgets_sack: bool,
+    rto_forgets_sack: bool in ANY, false, "a timeout forgets what was SACKed";
 
     /// Policy for delayed acknowledgements.
-    pub ack_policy: AckPolicy,
+    ack_policy: AckPolicy in ANY, AckPolicy::Linux, "when acknowledgements are delayed";
     /// Delay of an acknowledgement; the minimum with the Linux policy.
-    pub delack: Nanos,
+    // TCP_DELACK_MIN, TCP_ATO_MIN
+    delack: Nanos in 0..=10_000 * MS, Nanos::from_millis(40), "delay of an acknowledgement; the shortest with policy linux";
     /// Maximum delay of an acknowledgement with the Linux policy.
-    pub delack_max: Nanos,
+    // TCP_DELACK_MAX
+    delack_max: Nanos in 0..=10_000 * MS, Nanos::from_millis(200), "longest delay of an acknowledgement, policy linux";
     /// With the Linux policy: the delay is counted in whole ticks of the clock, and doubles when it expires, as in Linux
     /// (`tcp_delack_timer_handler`).
-    pub exact_ato: bool,
+    exact_ato: bool in ANY, true, "policy linux: the delay is counted in ticks and doubles when it expires, as in Linux";
     /// With the Linux policy: after three selective acknowledgements of a hole, one for what arrives in a millisecond or a
     /// third of a round trip (`tcp_comp_sack_delay_ns`, since 4.18; `tcp_comp_sack_rtt_percent`).
-    pub sack_compression: bool,
+    sack_compression: bool in ANY, true, "policy linux: one selective acknowledgement a millisecond, as in Linux";
     /// Number of full segments after which an acknowledgement is sent at once.
-    pub delack_segments: u32,
+    delack_segments: u32 in 1..=1000, 2, "an acknowledgement at once for so many full segments";
     /// Number of segments acknowledged without delay at the start of a connection, after a duplicate and after idle
     /// time.
-    pub quickack_segments: u32,
+    // TCP_MAX_QUICKACKS
+    quickack_segments: u32 in 0..=1000, 16, "segments acknowledged one by one at the start, after a duplicate and after idle time";
 
     /// Send FIN on the last data segment if that has not been sent yet.
-    pub fin_on_data: bool,
+    // __tcp_push_pending_frames: the FIN joins the tail of the write queue
+    fin_on_data: bool in ANY, true, "FIN rides on the last data segment";
     /// Cover a FIN that arrives out of order in SACK blocks, as one sequence number.
-    pub fin_sack: bool,
+    fin_sack: bool in ANY, true, "an out-of-order FIN is covered by SACK";
 }
 
 /// No profile has the given name.
@@ -271,74 +296,6 @@ impl Profile {
             "freebsd-9.3" => Ok(Profile::freebsd_9_3()),
             "ns-2" => Ok(Profile::ns_2()),
             _ => Err(UnknownProfile { name: name.to_owned() }),
-        }
-    }
-
-    /// Linux 7.2 with default sysctls (`net/ipv4/tcp_ipv4.c`, `tcp_sk_init`; `include/net/tcp.h`).
-    pub fn linux_7_2() -> Profile {
-        Profile {
-            mss: 1448,
-            receive_window: 4 << 20,
-            window_tuning: true,               // sysctl_tcp_moderate_rcvbuf
-            initial_rto: Nanos::from_secs(1),  // TCP_TIMEOUT_INIT
-            rto_fallback: Nanos::from_secs(3), // TCP_TIMEOUT_FALLBACK
-            min_rto: Nanos::from_millis(200),  // TCP_RTO_MIN
-            max_rto: Nanos::from_secs(120),    // TCP_RTO_MAX
-            rto_slop: Nanos::ZERO,
-            rto_estimator: RtoEstimator::Linux,
-            timer_granularity: Nanos::from_millis(1), // CONFIG_HZ=1000
-            timer_wheel: true,
-            syn_retries: 6,         // TCP_SYN_RETRIES
-            syn_linear_timeouts: 4, // sysctl_tcp_syn_linear_timeouts
-            connect_timeout: Nanos::ZERO,
-            synack_retries: 5, // TCP_SYNACK_RETRIES
-            synack_timer_restart: false,
-            synack_echoes_first_syn: true,
-            retries: 15, // TCP_RETR2
-            congestion_control: CongestionControl::Cubic,
-            iw: 10,           // TCP_INIT_CWND
-            iw_syn_losses: 1, // tcp_init_transfer: total_retrans > 1
-            syn_undo: true,   // tcp_try_undo_spurious_syn
-            initial_ssthresh: u32::MAX,
-            hystart: true, // tcp_cubic.c
-            hystart_plus: false,
-            growth: Growth::Acked, // tcp_slow_start, tcp_cong_avoid_ai
-            abc_limit: 0,
-            idle_restart: true,
-            idle_reset: false, // tcp_cwnd_restart
-            pacing: false,     // SK_PACING_NONE
-            tso: true,
-            tso_unpaced: true,
-            max_burst: 0,
-            cwnd_moderation: 0, // tcp_moderate_cwnd went in 4.5
-            sack: true,
-            dsack: true,
-            timestamps: true,
-            ecn: Ecn::Accept,     // TCP_ECN_IN_ECN_OUT_NOECN
-            ecn_option: 2,        // TCP_ACCECN_OPTION_FULL
-            ecn_option_beacon: 3, // TCP_ACCECN_OPTION_BEACON
-            ect1: false,          // tcp_ca_ect_1_negotiation: no algorithm asks for it
-            dupthresh: 3,         // TCP_FASTRETRANS_THRESH
-            max_reordering: 300,
-            loss_marking: LossMarking::Rfc6675,
-            rack: true, // TCP_RACK_LOSS_DETECTION
-            tlp: true,  // sysctl_tcp_early_retrans = 3
-            early_retransmit: false,
-            limited_transmit: true,
-            prr: true,
-            recovery_burst: 0,
-            frto: true,
-            undo: Undo::EifelDsack,
-            rto_forgets_sack: false,
-            ack_policy: AckPolicy::Linux,
-            delack: Nanos::from_millis(40),      // TCP_DELACK_MIN, TCP_ATO_MIN
-            delack_max: Nanos::from_millis(200), // TCP_DELACK_MAX
-            exact_ato: true,
-            sack_compression: true,
-            delack_segments: 2,
-            quickack_segments: 16, // TCP_MAX_QUICKACKS
-            fin_on_data: true,     // __tcp_push_pending_frames: the FIN joins the tail of the write queue
-            fin_sack: true,
         }
     }
 

@@ -22,6 +22,14 @@ impl Rate {
         self.0
     }
 
+    /// The rate times `factor`, rounded, at least 1 bit per second and at most `most`.
+    #[must_use]
+    pub fn scaled(self, factor: f64, most: Option<Rate>) -> Rate {
+        let bits = (self.0 as f64 * factor).round().max(1.0);
+        let scaled = Rate(bits as u64);
+        most.map_or(scaled, |most| scaled.min(most))
+    }
+
     /// Serialization time of `bytes`, rounded up to the nanosecond so that a link never exceeds its rate.
     pub const fn time_to_send(self, bytes: u64) -> Nanos {
         const BITS_NANOS: u64 = 8 * 1_000_000_000;

@@ -31,7 +31,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
 
-    /// Make fewer and shorter runs: everything in two and a half minutes on two cores
+    /// Make fewer and shorter runs, and leave the assumptions out: everything in a minute on two cores
     #[arg(long)]
     pub(crate) quick: bool,
 

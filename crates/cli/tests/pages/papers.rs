@@ -62,13 +62,7 @@ fn check(name: &str, reproduction: &Value) {
         let times = ids.iter().filter(|known| *known == id).count();
         assert_eq!(times, 1, "{name}: items named {id}");
     }
-    let varied: Vec<&str> = paper.assumptions.iter().map(|variants| variants.id).collect();
-    for assumption in &data.assumptions {
-        let named = data.claims.iter().any(|claim| claim.assumptions.contains(&assumption.id));
-        let has_item = ids.contains(&format!("assumption/{}", assumption.id).as_str());
-        let is_varied = varied.contains(&assumption.id.as_str());
-        assert_eq!(has_item, named && is_varied, "{name}: {}", assumption.id);
-    }
+    assert!(ids.iter().all(|id| !id.starts_with("assumption/")), "{name}: a quick call leaves assumptions out");
     let shows = |item: &Value, what: &str| item[what].as_array().is_some_and(|shown| !shown.is_empty());
     for item in items {
         let id = &item["id"];

@@ -75,9 +75,7 @@ impl ConstantRate {
 
     /// Multiplies the rate by `factor`, up to `fastest`.
     pub(super) fn scale(&mut self, factor: f64, fastest: Option<Rate>) {
-        let bits = (self.rate.bits_per_second() as f64 * factor).round().max(1.0);
-        let scaled = Rate::from_bits_per_second(bits as u64).unwrap_or(self.rate);
-        self.rate = fastest.map_or(scaled, |fastest| scaled.min(fastest));
+        self.rate = self.rate.scaled(factor, fastest);
     }
 
     /// Mean interval between packets.

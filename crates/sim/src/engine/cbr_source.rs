@@ -72,10 +72,7 @@ impl CbrSource {
 
     /// Multiplies the rate by `factor` after the next packet, to at most `most`.
     pub(crate) fn scale(&mut self, factor: f64, most: Option<Rate>) {
-        let rate = self.times.rate();
-        let bits = (rate.bits_per_second() as f64 * factor).round();
-        let scaled = Rate::from_bits_per_second(bits.max(1.0) as u64).unwrap_or(rate);
-        self.times.set_rate(most.map_or(scaled, |most| scaled.min(most)));
+        self.times.set_rate(self.times.rate().scaled(factor, most));
     }
 
     /// Time of the next packet; `None`: no more packets.

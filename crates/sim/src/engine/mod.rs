@@ -23,7 +23,6 @@ mod outgoing;
 pub(crate) mod packet;
 mod pipe;
 mod simulation;
-mod slab;
 mod tap;
 mod transmitter;
 
@@ -33,5 +32,4 @@ pub use link::Queue;
 pub use packet::Packet;
 pub(crate) use simulation::{BACKEND, ENGINE};
 pub use simulation::{Simulation, Stopped};
-pub use slab::Slab;
 pub use tap::{DropCause, Ended, NoTap, Tap};

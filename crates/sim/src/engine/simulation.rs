@@ -12,12 +12,12 @@ use super::link::{Link, Queue};
 use super::outgoing::Outgoing;
 use super::packet::{NO_CONNECTION, Packet, Path};
 use super::pipe::Pipe;
-use super::slab::Slab;
 use super::tap::{DropCause, Ended, Tap};
 use gentle_aqm::{Packet as _, registry};
 use gentle_experiment::{Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span};
 use gentle_tcp::Profile;
 use gentle_units::{Instant, Nanos};
+use slab::Slab;
 use std::sync::Arc;
 
 /// The run was cancelled before its end.
@@ -158,7 +158,7 @@ impl<T: Tap> Simulation<T> {
             users: Seat::all(scenario, seed),
             entering: [Pipe::default(), Pipe::default()],
             outgoing: Outgoing::default(),
-            connections: Slab::default(),
+            connections: Slab::new(),
             next_serial: 0,
             record,
             marked_before: [0; 2],
@@ -195,7 +195,7 @@ impl<T: Tap> Simulation<T> {
 
     /// The record of what has happened so far; connections that are open then count as unfinished.
     pub fn finish(mut self) -> RunRecord {
-        for place in self.connections.places().collect::<Vec<_>>() {
+        for place in self.places() {
             self.conclude(place);
         }
         self.datagrams.finish(&mut self.record);
@@ -216,6 +216,11 @@ impl<T: Tap> Simulation<T> {
     /// The time at which the run ends at the latest.
     pub fn end(&self) -> Instant {
         self.limit
+    }
+
+    /// Numbers of the connections that are open, in order.
+    fn places(&self) -> Vec<u32> {
+        self.connections.iter().map(|(place, _)| place as u32).collect()
     }
 
     /// Connections that are open.
@@ -448,7 +453,7 @@ impl<T: Tap> Simulation<T> {
     #[inline(never)]
     fn end_of_span(&mut self, place: u32) {
         // Another connection may have taken the place of one that failed.
-        let connection = self.connections.get_mut(place);
+        let connection = self.connections.get_mut(place as usize);
         if connection.is_some_and(|c| c.span == Span::Until(self.now)) {
             self.stop_long(place);
         }
@@ -467,8 +472,8 @@ impl<T: Tap> Simulation<T> {
                 *before = link.marked;
             }
         }
-        for place in self.connections.places().collect::<Vec<_>>() {
-            let connection = self.connections.get_mut(place).expect("it is there");
+        for place in self.places() {
+            let connection = self.connections.get_mut(place as usize).expect("it is there");
             let Span::Until(stop) = connection.span else {
                 continue;
             };
@@ -485,7 +490,7 @@ impl<T: Tap> Simulation<T> {
         let arrival = self.schedule.next().expect("a connection is due");
         self.find_next_turn();
         let connection = self.open(&arrival);
-        let place = self.connections.insert(connection);
+        let place = self.connections.insert(connection) as u32;
         self.follow(place, false);
         if let Span::Until(stop) = arrival.span
             && stop < self.stops_at
@@ -500,7 +505,7 @@ impl<T: Tap> Simulation<T> {
         self.next_serial = self.next_serial.wrapping_add(1);
         let workload = &self.workloads[arrival.workload];
         let path = Path {
-            place: self.connections.vacant(),
+            place: self.connections.vacant_key() as u32,
             serial,
             host: self.host_of(arrival.workload, serial),
             extra_delay: Nanos(arrival.extra_rtt.0 / 2),
@@ -514,7 +519,7 @@ impl<T: Tap> Simulation<T> {
 
     /// Sends what an end point of a connection put into `outgoing`, and sees to its timer.
     fn follow(&mut self, place: u32, responder: bool) {
-        if let Some(connection) = self.connections.get_mut(place) {
+        if let Some(connection) = self.connections.get_mut(place as usize) {
             let turn = Turn::of(connection, responder, self.now, &mut self.events);
             self.complete(&turn);
         }
@@ -540,7 +545,7 @@ impl<T: Tap> Simulation<T> {
     #[inline(never)]
     fn timer(&mut self, place: u32, responder: bool) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(place) else {
+        let Some(connection) = self.connections.get_mut(place as usize) else {
             return;
         };
         let side = usize::from(responder);
@@ -561,7 +566,7 @@ impl<T: Tap> Simulation<T> {
     #[inline(never)]
     fn deliver(&mut self, place: u32, packet: Box<Packet>) {
         self.tap.delivered(self.now, packet.direction, &packet);
-        let connection = self.connections.get_mut(place);
+        let connection = self.connections.get_mut(place as usize);
         // A datagram has no connection; a late packet must not reach the one that came after its own.
         if let Some(connection) = connection.filter(|c| c.path.serial == packet.serial) {
             let to_responder = packet.direction == connection.initiator_direction;
@@ -619,7 +624,7 @@ impl<T: Tap> Simulation<T> {
 
     fn stop_long(&mut self, place: u32) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(place) else {
+        let Some(connection) = self.connections.get_mut(place as usize) else {
             return;
         };
         if connection.stopped {
@@ -771,7 +776,7 @@ impl<T: Tap> Simulation<T> {
 
     /// Takes a connection out of the table and into the record.
     fn conclude(&mut self, place: u32) {
-        let Some(connection) = self.connections.remove(place) else {
+        let Some(connection) = self.connections.try_remove(place as usize) else {
             return;
         };
         let ended = self.ended(&connection);
@@ -917,12 +922,12 @@ mod tests {
         let spec = "spa".parse().unwrap();
         let run = RunSpec { scenario: &scenario, scheme: &spec, seed: 1, bins: &[], keep_connections: false };
         let mut simulation = Simulation::new(&run, NoTap);
-        let mut alive = 0;
+        let (mut alive, mut places) = (0, 0);
         while simulation.step() {
             alive = alive.max(simulation.connections.len());
+            places = places.max(simulation.connections.vacant_key());
         }
         assert_eq!(simulation.connections.len(), 0);
-        let places = simulation.connections.capacity();
         (alive, places, simulation.outgoing.boxes(), simulation.next_serial)
     }
 

@@ -49,7 +49,7 @@ impl<T: Tap> Simulation<T> {
     /// The user learns what has arrived.
     fn hear(&mut self, place: u32) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(place) else {
+        let Some(connection) = self.connections.get_mut(place as usize) else {
             return;
         };
         let end = &connection.initiator;
@@ -74,7 +74,7 @@ impl<T: Tap> Simulation<T> {
     /// The server takes the requests that are complete, answers what is due, and closes after the user.
     fn serve(&mut self, place: u32) {
         let now = self.now;
-        let Some(connection) = self.connections.get_mut(place) else {
+        let Some(connection) = self.connections.get_mut(place as usize) else {
             return;
         };
         let (Some(end), Some(talk)) = (&mut connection.responder, &mut connection.talk) else {
@@ -100,7 +100,7 @@ impl<T: Tap> Simulation<T> {
     /// The server has finished its work on an answer.
     #[inline(never)]
     pub(super) fn answer(&mut self, place: u32, serial: u32) {
-        let connection = self.connections.get_mut(place);
+        let connection = self.connections.get_mut(place as usize);
         if connection.is_some_and(|connection| connection.path.serial == serial) {
             self.converse(place, true);
         }
@@ -173,7 +173,7 @@ impl<T: Tap> Simulation<T> {
         let mut connection = self.open(&arrival);
         connection.talk = Some(Box::new(Talk::of(number)));
         let serial = connection.path.serial;
-        let place = self.connections.insert(connection);
+        let place = self.connections.insert(connection) as u32;
         self.users[number as usize].connection = Some((place, serial));
         self.follow(place, false);
     }
@@ -183,7 +183,7 @@ impl<T: Tap> Simulation<T> {
         let Some((place, _)) = self.users[number as usize].connection else {
             return;
         };
-        if let Some(connection) = self.connections.get_mut(place) {
+        if let Some(connection) = self.connections.get_mut(place as usize) {
             change(connection, self.now, &mut self.outgoing);
             self.follow(place, false);
         }
