@@ -6,7 +6,7 @@
 //! Workloads draw from random streams that do not depend on the queues, so every scheme sees the same connections, and
 //! comparisons are paired by seed.
 //!
-//! [`merge`] combines run records of several calls or machines; the result has the same bytes as that of a single call.
+//! [`assemble`] makes a comparison of records of runs, whoever made them; `gentle-runs` keeps them between calls.
 
 pub mod application;
 mod backend;

@@ -1,7 +1,5 @@
 //! Stores of runs: whatever made them, in any order, in any number of calls, results are those of a single call.
 
-#![expect(clippy::disallowed_methods, reason = "what tests compute is no result")]
-
 use gentle_aqm::{DropReason, Spec};
 use gentle_experiment::{
     Aborted, Backend, Class, Direction, Ending, Observer, Part, Recorder, Run, RunRecord, RunSpec, Scenario, Settings,
