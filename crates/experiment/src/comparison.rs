@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 
 /// Builds the comparison of runs of `scenario`. `by_scheme` has a list per scheme with an entry per seed; `None` for a run
 /// that did not finish.
+///
+/// # Panics
+/// A record does not [fit](RunRecord::fits) the scenario.
 pub fn assemble(
     scenario: &Scenario,
     schemes: &[Spec],

@@ -5,7 +5,9 @@ use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 use gentle_runs::Store;
 use gentle_sim::Simulator;
-use gentle_sweep::{Batch, BatchError, Grid, Inputs, Stores, Sweep, SweepError, run, run_batch, runs_in};
+use gentle_sweep::{
+    Batch, BatchError, Grid, Inputs, Stores, Sweep, SweepError, connections_in, run, run_batch, runs_in,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -44,8 +46,10 @@ fn only(runs: &dyn Store) -> Stores<'_> {
 /// Keys of the runs of a grid with their labels, as the finished table has them after running it all.
 fn finished(text: &str, store: &Path) -> (u64, Vec<String>) {
     let sweep = sweep(text);
+    let connections = sweep.grid().connections.then(|| connections_in(store).unwrap());
     let store = runs_in(store).unwrap();
-    let outcome = run(&sweep, &Simulator, only(&store), &(), &AtomicBool::new(false)).unwrap();
+    let stores = Stores { runs: &store, connections: connections.as_ref().map(|folder| folder as &dyn Store) };
+    let outcome = run(&sweep, &Simulator, stores, &(), &AtomicBool::new(false)).unwrap();
     let get = |name: &str| store.get(name).map_err(io::Error::other);
     let mut csv = Vec::new();
     gentle_sweep::csv(sweep.rows(&get), &mut csv).unwrap();

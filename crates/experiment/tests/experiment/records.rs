@@ -18,8 +18,8 @@ fn records_of_version_3_stay_as_they_are() {
 
 /// A scenario with calls of these names.
 fn calls(names: &[&str]) -> Scenario {
-    let link = "[link.down]\nrate = '2mbit'\ndelay = '10ms'\n";
-    let workloads = names.iter().map(|name| format!("[[workload]]\nkind = 'voice'\nname = '{name}'\n"));
+    let link = ["down", "up"].map(|direction| format!("[link.{direction}]\nrate = '2mbit'\ndelay = '10ms'\n")).concat();
+    let workloads = names.iter().map(|name| format!("[[workload]]\nkind = 'voice'\ngroup = '{name}'\n"));
     let text = format!("duration = '30s'\n{link}{}", workloads.collect::<String>());
     let no_files = |_: &str| -> Result<String, std::io::Error> { unreachable!("the scenario names no files") };
     Scenario::from_toml("test", &text, &no_files).unwrap()
@@ -41,6 +41,7 @@ fn run(names: &[&str], seed: u64) -> RunRecord {
         "bytes": 1_000_000,
     });
     record["applications"] = vec![application; names.len()].into();
+    record["groups"] = vec![record["all"].clone(); names.len()].into();
     serde_json::from_value(record).unwrap()
 }
 
@@ -90,8 +91,8 @@ fn missing_runs_are_told() {
 fn a_record_has_the_parts_of_its_scenario() {
     let record = run(&["desk", "hall"], 1);
     let bins = [3, 10, 100];
-    assert!(record.fits(0, 2, &bins));
-    assert!(!record.fits(0, 1, &bins));
+    assert!(record.fits(2, 2, &bins));
+    assert!(!record.fits(2, 1, &bins));
     assert!(!record.fits(1, 2, &bins));
-    assert!(!record.fits(0, 2, &bins[..1]));
+    assert!(!record.fits(2, 2, &bins[..1]));
 }
