@@ -133,3 +133,62 @@ def test_a_store_that_cannot_be_written_names_the_file(tmp_path: Path, monkeypat
     for store in (Folder(tmp_path), Remote(f"file://{tmp_path}")):
         with pytest.raises(gentle.Error, match=r"x\.parquet: No such file"):
             store.get("x.parquet")
+
+
+SCHEMES = ["pfifo limit=50", "spa"]
+"""Schemes of comparisons with a store."""
+
+
+def compared(seeds: int, store: Any = None) -> str:
+    """Return the JSON of a comparison of a few seconds."""
+    return gentle.compare("short", SCHEMES, duration="3s", seeds=seeds, store=store).to_json()
+
+
+def test_a_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Runs that a store has are not made again, whoever made them, and leave no trace in the results."""
+    assert compared(1, tmp_path) == compared(1)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
+    assert sorted(path.name.split("-seed-")[0] for path in kept) == ["pfifo-limit-50", "spa"]
+    assert compared(3, tmp_path) == compared(3)
+    assert len(list((tmp_path / "records").iterdir())) == 6
+    assert all(path.stat().st_mtime_ns == made for path, made in kept.items())
+
+
+def test_a_comparison_in_a_remote_store() -> None:
+    """Records are objects, and an object that cannot be read is made again."""
+    url = "memory://comparisons"
+    assert compared(2, url) == compared(2)
+    files = Remote(url, below="records", ending=".json")
+    names = files.names()
+    assert len(names) == 4
+    whole = files.get(names[0])
+    files.put(names[0], whole[:-9])
+    assert compared(2, url) == compared(2)
+    assert files.get(names[0]) == whole
+
+
+def test_a_queue_in_python_is_not_kept(tmp_path: Path) -> None:
+    """Its code is not part of a run's identity."""
+
+    class Fifo:
+        def __init__(self) -> None:
+            self.packets: list[Any] = []
+
+        def enqueue(self, packet: Any, now: float) -> None:
+            self.packets.append(packet)
+
+        def dequeue(self, now: float) -> Any:
+            return self.packets.pop(0) if self.packets else None
+
+    with pytest.raises(gentle.InvalidInput, match="store: 'Fifo' is a queue in Python"):
+        gentle.compare("short", ["spa", Fifo], duration="3s", seeds=1, store=tmp_path)
+
+
+def test_papers_share_their_runs(tmp_path: Path) -> None:
+    """A reproduction finds its runs again."""
+    first = gentle.reproduce("open", "initial-window", quick=True, store=tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
+    assert kept
+    again = gentle.reproduce("open", "initial-window", quick=True, store=tmp_path)
+    assert again.to_json() == first.to_json()
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()} == kept
