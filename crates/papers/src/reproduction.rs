@@ -506,12 +506,12 @@ pub(crate) fn significant(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paper::PAPERS;
+    use crate::paper::{PAPERS, Part};
     use std::sync::atomic::AtomicBool;
 
     /// The calls are stopped before their first run, when the set-up has been changed.
     #[test]
-    fn every_value_of_every_assumption_fits_every_figure() {
+    fn every_value_of_an_assumption_fits_what_depends_on_it() {
         let stop = AtomicBool::new(true);
         let lab = Lab::new(true, &(), &stop);
         let mut tried = 0;
@@ -519,9 +519,10 @@ mod tests {
             let data = paper.data();
             for variants in paper.assumptions {
                 let named = |claim: &Claim| claim.assumptions.iter().any(|id| id == variants.id);
-                assert!(data.claims.iter().any(named), "{}: no claim depends on {}", paper.name, variants.id);
+                let depends = |part: &&Part| data.claims_of(part.id).any(named);
+                assert!(paper.parts.iter().any(|part| depends(&part)), "{}: {}", paper.name, variants.id);
                 for value in variants.values {
-                    for part in paper.parts {
+                    for part in paper.parts.iter().filter(depends) {
                         let lab = lab.with_variants(vec![*value]);
                         match (part.measure)(&lab) {
                             Ok(_) | Err(Failure::Stopped) => tried += 1,
@@ -531,6 +532,6 @@ mod tests {
                 }
             }
         }
-        assert!(tried > 500, "{tried}");
+        assert!(tried > 200, "{tried}");
     }
 }
