@@ -16,10 +16,10 @@ pub(crate) struct PythonStore {
 impl PythonStore {
     /// The store, with a list of its files.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<PythonStore> {
-        let names = object.call_method0("names")?.extract()?;
+        let names: Vec<String> = object.call_method0("names")?.extract()?;
         let place = object.getattr_opt("place")?;
         let place = place.map(|place| place.extract()).transpose()?.unwrap_or_default();
-        Ok(PythonStore { object: object.clone().unbind(), names, place })
+        Ok(PythonStore { object: object.clone().unbind(), names: names.into_iter().collect(), place })
     }
 
     fn failed(&self, name: &str, error: &PyErr) -> StoreError {
