@@ -7,7 +7,7 @@ use gentle_experiment::results::Comparison;
 use gentle_experiment::{Backend, Observer, Part, compare};
 use std::sync::atomic::AtomicBool;
 
-/// What came of a plan.
+/// Results of a plan.
 #[derive(Debug, Clone)]
 pub struct Executed {
     /// Results.

@@ -13,7 +13,7 @@ mod store;
 mod stored;
 
 pub use execute::{Executed, execute};
-pub use id::{Origin, RunId};
+pub use id::{Origin, RunId, hash};
 pub use plan::{Plan, UnknownReference, reference};
 pub use record::{Found, Record, Records, records_in};
 pub use store::{Folder, Store, StoreError};

@@ -1,12 +1,10 @@
 //! Records of runs in a store.
 
-use crate::id::RunId;
+use crate::id::{RunId, hash};
 use crate::store::{Folder, Store, StoreError};
 use gentle_experiment::{RECORD_VERSION, RunRecord, RunSpec};
 use gentle_units::text;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -60,11 +58,7 @@ impl Record {
 
 fn digest(run: &RunRecord) -> String {
     let json = serde_json::to_vec(run).expect("records have text keys and finite numbers");
-    let mut text = String::new();
-    for byte in Sha256::digest(json) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    hash(&json)
 }
 
 /// Records of runs in a store, and what became of them.

@@ -3,12 +3,12 @@
 use crate::axis::Coordinate;
 use crate::base::{Base, Inputs, Resolver, Setting};
 use crate::connection::Connections;
-use crate::digest::hash;
 use crate::metrics::Metrics;
 use crate::row::{self, Common, Row};
 use crate::write;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunSpec, Watch};
+use gentle_runs::hash;
 use gentle_runs::{Origin, RunId};
 use gentle_units::text;
 use serde::{Deserialize, Serialize};

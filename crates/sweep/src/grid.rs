@@ -3,13 +3,13 @@
 use crate::axis::{Axis, AxisValue, Coordinate, Values, axes};
 use crate::base::{Base, CURRENT_HOSTS, Inputs, Resolver, Setting, plain};
 use crate::design::Design;
-use crate::digest::hash;
 use crate::error::PointError;
 use crate::metrics;
 use crate::row::FIXED;
 use gentle_aqm::Spec;
 use gentle_experiment::section::{Item, Section, Source};
 use gentle_experiment::{DEFAULT_BINS, Direction, RunRecord, Scenario, ScenarioError};
+use gentle_runs::hash;
 use gentle_units::Rate;
 use gentle_units::foreign::check_name;
 use std::cell::RefCell;

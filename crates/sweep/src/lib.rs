@@ -13,7 +13,6 @@ mod base;
 mod batch;
 mod connection;
 mod design;
-mod digest;
 mod error;
 mod grid;
 mod index;

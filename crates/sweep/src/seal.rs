@@ -3,9 +3,9 @@
 //! Parquet's checksums cover pages only: a changed bit in the footer, such as the name or the place of a column, remains
 //! unnoticed. The digest covers the whole file.
 
-use crate::digest::hash;
 use crate::error::SweepError;
 use crate::read::damaged;
+use gentle_runs::hash;
 use parquet::file::metadata::KeyValue;
 
 /// Key of the digest in a file's metadata.

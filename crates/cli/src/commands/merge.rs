@@ -19,7 +19,7 @@ pub(crate) const ENDING: &str = "json.zst";
 /// Largest size of a record, bytes.
 const MAX_RECORD: u64 = 1 << 30;
 
-/// Whether/// Prints the analysis of the captures that all records describe.
+/// Prints the analysis of the captures that all records describe.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let mut files = Vec::new();
     for path in &args.records {
