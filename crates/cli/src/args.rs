@@ -269,7 +269,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
 
-    /// Print JSON instead of a report (fields: docs/analyze-json.md)
+    /// Print JSON instead of a report (fields: docs/reference/json-analysis.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -338,7 +338,7 @@ pub(crate) struct ComparisonArgs {
     ///
     /// The built-in scenarios real, real-reverse, short and 10m have the links and traffic of Braud, Heusse and Duda, "The
     /// Virtue of Gentleness" (IFIP Networking 2018, Table III), between current Linux hosts unless --profile names others;
-    /// home-evening, office, calls and rrul have calls, games, pages and downloads side by side. docs/scenarios.md describes
+    /// home-evening, office, calls and rrul have calls, games, pages and downloads side by side. docs/reference/scenarios.md describes
     /// the files.
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
@@ -366,7 +366,7 @@ pub(crate) struct SchemesToCompare {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Built-in scenario (real, real-reverse, short, 10m, home-evening, office, calls, rrul), scenario file
-    /// (docs/scenarios.md) or flow list (.csv)
+    /// (docs/reference/scenarios.md) or flow list (.csv)
     #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
@@ -412,7 +412,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "N", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: Option<u16>,
 
-    /// Print JSON instead of tables (fields: docs/analyze-json.md)
+    /// Print JSON instead of tables (fields: docs/reference/json-analysis.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
@@ -500,7 +500,7 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ResultArgs {
-    /// Print JSON instead of a table (fields: docs/json.md)
+    /// Print JSON instead of a table (fields: docs/reference/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 

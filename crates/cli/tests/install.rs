@@ -60,7 +60,7 @@ fn what_is_installed_is_complete_and_goes_again() {
         "bin/gentle",
         "lib/systemd/system/gentle-qdisc@.service",
         "share/bash-completion/completions/gentle",
-        "share/doc/gentle/docs/qdisc.md",
+        "share/doc/gentle/docs/guides/router.md",
         "share/gentle/deploy/openwrt/spa.qos",
         "share/gentle/deploy/rexmit.toml",
         "share/gentle/kernel/Kbuild",

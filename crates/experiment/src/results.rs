@@ -1,6 +1,6 @@
 //! Results of a comparison: the stable schema of `--json` and the source of tables, CSV and the HTML page.
 //!
-//! `docs/json.md` documents the fields for users; its list of metrics is made from [`crate::measure`]. Raise [`SCHEMA`] when the meaning
+//! `docs/reference/json.md` documents the fields for users; its list of metrics is made from [`crate::measure`]. Raise [`SCHEMA`] when the meaning
 //! of a field changes. Fractions are 0 to 1, times are in seconds, `None` (JSON `null`) means "no observation".
 
 pub use crate::measure::application::ApplicationResult;

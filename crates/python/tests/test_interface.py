@@ -94,4 +94,4 @@ def test_results_name_themselves() -> None:
 
 
 def test_the_reference_is_that_of_this_version() -> None:
-    assert PAGE.read_text() == reference(), "docs/python-api.md is old; run: make docs"
+    assert PAGE.read_text() == reference(), "docs/reference/python.md is old; run: make docs"

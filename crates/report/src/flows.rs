@@ -5,7 +5,7 @@ use crate::format::seconds;
 use gentle_experiment::{Direction, Flow, Initiator};
 use std::io::{self, Write};
 
-/// Writes flows in the format that [`Scenario::from_flows`](gentle_experiment::Scenario::from_flows) reads (`docs/scenarios.md`):
+/// Writes flows in the format that [`Scenario::from_flows`](gentle_experiment::Scenario::from_flows) reads (`docs/reference/scenarios.md`):
 /// `start_s,bytes,rtt_s,direction,initiator`, the last three empty where a flow leaves them to the scenario.
 pub struct Writer<W: Write> {
     out: csv::Writer<W>,

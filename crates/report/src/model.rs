@@ -13,13 +13,13 @@ use std::io::{self, Write};
 const EXPLANATION: &str = "Handshake (a round trip, and the waits for lost SYNs and SYN/ACKs), slow start, congestion \
     avoidance at the throughput that the square-root law gives, a round trip for each lost packet, FIN (spa-2018, \
     section IV). Losses are independent, the round-trip time is constant, and nothing but loss limits the window; \
-    docs/model.md says where that is wrong.";
+    docs/concepts/model.md says where that is wrong.";
 
 /// Explanation of the form in which slow start lasts until the first loss.
 const FIRST_LOSS: &str = "Handshake (a round trip, and the waits for lost SYNs and SYN/ACKs), slow start until the \
     first loss, congestion avoidance at the throughput that the square-root law gives, a round trip for each lost \
     packet, or a timeout for the first if fewer than three follow it; FIN rides on the data. Losses are independent, \
-    the round-trip time is constant, and nothing but loss limits the window; docs/model.md says where that is wrong.";
+    the round-trip time is constant, and nothing but loss limits the window; docs/concepts/model.md says where that is wrong.";
 
 /// Formats a prediction for a terminal that is `width` columns wide.
 pub fn table(prediction: &Prediction, width: Option<usize>, color: bool) -> String {

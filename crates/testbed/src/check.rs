@@ -173,7 +173,7 @@ pub struct Row {
     pub intervals_overlap: Option<bool>,
 }
 
-/// Version of the JSON form of [`Agreement`] (`docs/json.md`).
+/// Version of the JSON form of [`Agreement`] (`docs/reference/json.md`).
 const SCHEMA: u32 = 1;
 
 /// A simulated and a measured comparison side by side.

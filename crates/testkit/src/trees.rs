@@ -443,7 +443,7 @@ pub fn script(tree: &Tree) -> String {
     script
 }
 
-/// Reasons for a refusal that `docs/qdisc.md` has.
+/// Reasons for a refusal that `docs/guides/router.md` has.
 const REASONS: [&str; 16] = [
     "size table",
     "rate estimator",

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use std::net::IpAddr;
 
 /// Longest round-trip time that can be replayed: a link's delay is at most 60 s in each direction
-/// (`docs/scenarios.md`).
+/// (`docs/reference/scenarios.md`).
 const LONGEST_RTT: Nanos = Nanos::from_secs(120);
 
 /// Connection to replay.

@@ -1,7 +1,7 @@
 //! Results of an analysis: the stable schema of `gentle analyze --json`, from which tables, CSV and the HTML page are
 //! made.
 //!
-//! `docs/analyze-json.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
+//! `docs/reference/json-analysis.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
 //! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
 //! Fields for text are empty until `gentle-report` puts the findings into words.
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.

@@ -1,4 +1,4 @@
-//! `gentle`: FQ-CoDel in which young flows go first. `docs/gentle.md` explains the design and what it was compared with.
+//! `gentle`: FQ-CoDel in which young flows go first. `docs/concepts/gentle.md` explains the design and what it was compared with.
 //!
 //! * A queue for each flow under CoDel, as in FQ-CoDel, in a table that keeps flows apart (`laws/flow_places.rs`).
 //! * **Age** is what a flow has sent beyond its fair share (`laws/flow_ages.rs`).
@@ -35,7 +35,7 @@ use std::cmp::Reverse;
 pub static SCHEME: Scheme = Scheme {
     name: "gentle",
     summary: "FQ-CoDel in which flows that have sent little go first, for a bounded share of the link",
-    source: "docs/gentle.md; RFC 8290; two-level processor sharing: Aalto and Ayesta 2006",
+    source: "docs/concepts/gentle.md; RFC 8290; two-level processor sharing: Aalto and Ayesta 2006",
     options: &[
         OptionSpec {
             help: "packets in all queues together; beyond it packets of the fattest queue are dropped",

@@ -56,7 +56,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole(1..=MAX_SEGMENTS))]
     pub(crate) segments: Vec<u32>,
 
-    /// Print JSON instead of a table (fields: docs/model.md)
+    /// Print JSON instead of a table (fields: docs/concepts/model.md)
     #[arg(long)]
     pub(crate) json: bool,
 

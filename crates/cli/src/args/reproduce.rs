@@ -52,7 +52,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Print JSON instead of tables, one line per paper (fields: docs/reproduce.md)
+    /// Print JSON instead of tables, one line per paper (fields: docs/guides/papers.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 

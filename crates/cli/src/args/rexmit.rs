@@ -97,7 +97,7 @@ pub(crate) struct RexmitKernelInstallArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RexmitKernelStatusArgs {
-    /// Print JSON instead of tables (fields: docs/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/guides/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -176,7 +176,7 @@ pub(crate) struct LimitArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Settings file: further limits, backoff, jitter (keys: docs/rexmit-wire.md)
+    /// Settings file: further limits, backoff, jitter (keys: docs/reference/rexmit.md)
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) settings: Option<PathBuf>,
 }
@@ -189,7 +189,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// Print a JSON line for every retransmission and its outcome (fields: docs/rexmit-wire.md)
+    /// Print a JSON line for every retransmission and its outcome (fields: docs/reference/rexmit.md)
     #[arg(long)]
     pub(crate) log_json: bool,
 
@@ -213,7 +213,7 @@ pub(crate) struct RexmitStatusArgs {
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// Print JSON instead of tables (fields: docs/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/guides/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -244,7 +244,7 @@ const MOVED: [&str; 9] = ["backoff", "jitter", "age", "duplicate", "budget", "sh
 /// Rejects options that earlier versions had; the error says where they went.
 pub(super) fn with_moved_options(command: Command) -> Command {
     let moved = |name| {
-        let sentence = format!("it is a key of the file of --settings now: {name} (docs/rexmit-wire.md)");
+        let sentence = format!("it is a key of the file of --settings now: {name} (docs/reference/rexmit.md)");
         Arg::new(name).long(name).hide(true).value_parser(move |_: &str| Err::<String, _>(sentence.clone()))
     };
     command.args(MOVED.map(moved)).mut_subcommand("wire", |wire| wire.args(MOVED.map(moved)))

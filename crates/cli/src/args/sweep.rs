@@ -24,7 +24,7 @@ A grid:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SweepArgs {
-    /// Grid of scenarios, schemes and seeds (docs/sweep.md)
+    /// Grid of scenarios, schemes and seeds (docs/guides/sweeps.md)
     #[arg(value_name = "GRID.toml", value_hint = ValueHint::FilePath)]
     pub(crate) grid: PathBuf,
 
@@ -43,7 +43,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Print JSON instead of a table (fields: docs/sweep.md)
+    /// Print JSON instead of a table (fields: docs/guides/sweeps.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 

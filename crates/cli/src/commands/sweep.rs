@@ -117,7 +117,7 @@ impl Read {
         };
         let name = path.display().to_string();
         if path.is_dir() {
-            bail!("{name}: is a directory; expected a grid (docs/sweep.md)");
+            bail!("{name}: is a directory; expected a grid (docs/guides/sweeps.md)");
         }
         let text = read_text(path, MAX_GRID).with_context(|| format!("{name}: cannot be read"))?;
         let grid = Grid::from_toml(&name, &text, &beside)?;

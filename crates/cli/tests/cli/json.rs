@@ -1,4 +1,4 @@
-//! Structure of the `--json` output, as documented in docs/json.md.
+//! Structure of the `--json` output, as documented in docs/reference/json.md.
 
 use crate::command::{brief, stdout};
 use serde_json::Value;

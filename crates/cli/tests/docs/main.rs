@@ -129,7 +129,7 @@ fn page_on_schemes(page: &str, schemes: &[&Scheme]) -> String {
 
 #[test]
 fn every_scheme_is_in_the_book_with_its_options() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemes.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/schemes.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let listed: Vec<&Scheme> = registry::listed().collect();
     let written = page_on_schemes(&page, &listed);
@@ -137,7 +137,7 @@ fn every_scheme_is_in_the_book_with_its_options() {
         std::fs::write(&path, written).unwrap();
         return;
     }
-    assert!(page == written, "docs/schemes.md is out of date; {HOW}");
+    assert!(page == written, "docs/reference/schemes.md is out of date; {HOW}");
 }
 
 #[test]
@@ -248,10 +248,10 @@ fn the_contents_name_every_page() {
     }
 }
 
-/// The scenario of docs/rexmit.md has the connections and links of `real`, in two groups.
+/// The scenario of docs/guides/rexmit.md has the connections and links of `real`, in two groups.
 #[test]
 fn the_example_of_two_groups_is_a_scenario() {
-    let text = include_str!("../../../../docs/few.toml");
+    let text = include_str!("../../../../docs/guides/few.toml");
     let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let scenario = Scenario::from_toml("few.toml", text, &none).unwrap();
     assert_eq!(scenario.groups(), ["one in ten", "the others"]);

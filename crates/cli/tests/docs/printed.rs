@@ -92,7 +92,7 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 
 /// Pages with blocks.
 const PAGES: [&str; 6] =
-    ["README.md", "docs/applications.md", "docs/gentle.md", "docs/kernel-proof.md", "docs/model.md", "docs/rexmit.md"];
+    ["README.md", "docs/concepts/users.md", "docs/concepts/gentle.md", "docs/research/kernel-proof.md", "docs/concepts/model.md", "docs/guides/rexmit.md"];
 
 #[test]
 fn pages_show_what_the_program_prints_now() {

@@ -629,7 +629,7 @@ fn the_command_compares_captures() {
     assert!(rows[1].trim_start().starts_with("spa"), "{text}");
 }
 
-/// The kernel's `choke` looks empty if its table fills up with holes (`docs/kernel-proof.md`).
+/// The kernel's `choke` looks empty if its table fills up with holes (`docs/research/kernel-proof.md`).
 #[test]
 fn the_command_tells_programs_what_differs() {
     if kernel().is_none() {

@@ -139,7 +139,7 @@ fn a_flood_of_syns_cannot_starve_data_while_priority_has_a_bound() {
     assert!(off.abs() < 0.01, "{off}");
 }
 
-/// If a FIN overtakes its own data, the data is taken for lost (docs/papers/spa-2018.md).
+/// If a FIN overtakes its own data, the data is taken for lost (docs/research/papers/spa-2018.md).
 #[test]
 #[ignore = "make test-all"]
 fn full_size_a_fin_that_overtakes_its_data_has_it_sent_again() {

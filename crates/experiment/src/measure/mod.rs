@@ -111,7 +111,7 @@ pub struct Column {
     pub statistic: &'static str,
     /// Rank: the columns with the highest ranks are dropped first if there is little room; rank 0 stays.
     pub rank: u8,
-    /// Explanation: below tables, in the help and in `docs/columns.md`.
+    /// Explanation: below tables, in the help and in `docs/reference/columns.md`.
     pub about: &'static str,
     /// Path of a number of which the column shows the share.
     pub share_of: Option<&'static str>,

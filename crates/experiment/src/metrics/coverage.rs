@@ -1,4 +1,4 @@
-//! How often the 95 % intervals contain the number that they are for, with the few seeds that users have. `docs/columns.md`
+//! How often the 95 % intervals contain the number that they are for, with the few seeds that users have. `docs/reference/columns.md`
 //! has the results.
 //!
 //! `tests/data/seeds.csv` has the mean response times of 120 runs. Such means are skewed: most runs are alike, and a few have a

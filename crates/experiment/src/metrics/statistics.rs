@@ -8,7 +8,7 @@ use crate::results::Mean;
 
 /// Skewness of the means of runs, as far as it is allowed for: that of an exponential distribution. Mean response times in 120
 /// runs of `real` over 100 s have a skewness of up to 1.5, differences of two schemes of up to 1.8; over 1,000 s, where a backlog
-/// can last, of 2 to 4. `docs/columns.md` has the coverage that follows.
+/// can last, of 2 to 4. `docs/reference/columns.md` has the coverage that follows.
 const SKEWNESS: f64 = 2.0;
 
 /// Factor by which the quantiles of Student's t have to grow for the mean of `n` values with [`SKEWNESS`], so that a two-sided

@@ -1,4 +1,4 @@
-//! Scenarios: links, hosts and workloads, described by a TOML file (`docs/scenarios.md`).
+//! Scenarios: links, hosts and workloads, described by a TOML file (`docs/reference/scenarios.md`).
 
 mod applications;
 mod buffers;
@@ -99,7 +99,7 @@ impl Scenario {
         file::parse(file, text, read)
     }
 
-    /// Parses a list of flows in CSV (`docs/scenarios.md`, "Flow lists") and returns the scenario that replays them:
+    /// Parses a list of flows in CSV (`docs/reference/scenarios.md`, "Flow lists") and returns the scenario that replays them:
     /// see [`Scenario::replay`].
     ///
     /// # Errors

@@ -31,7 +31,7 @@ const REQUIRED: usize = 2;
 /// Maximum start in seconds: about thirty years.
 const LATEST_START_S: f64 = 1e9;
 
-/// Maximum round-trip time in seconds: the delay of a link is at most 60 s (`docs/scenarios.md`), in each direction.
+/// Maximum round-trip time in seconds: the delay of a link is at most 60 s (`docs/reference/scenarios.md`), in each direction.
 const LONGEST_RTT_S: f64 = 120.0;
 
 /// Maximum payload in bytes: a petabyte.

@@ -164,7 +164,7 @@ class Analysis:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """All results, as ``gentle analyze --json`` prints them (``docs/analyze-json.md``)."""
+        """All results, as ``gentle analyze --json`` prints them (``docs/reference/json-analysis.md``)."""
         return dict(json.loads(self._core.json()))
 
     @classmethod
@@ -185,7 +185,7 @@ class Analysis:
 
     @cached_property
     def connections(self) -> _core.Table:
-        """A row per connection; ``docs/analyze-json.md`` describes the columns."""
+        """A row per connection; ``docs/reference/json-analysis.md`` describes the columns."""
         return self._core.connections()
 
     @property

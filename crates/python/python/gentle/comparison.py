@@ -69,7 +69,7 @@ def compare(
         Scheme that the others are compared with; by default the first.
     harm
         Whether each application and each group also runs alone, for `Comparison.harm`: how much the rest of the
-        traffic harms it (``docs/applications.md``). Each of them costs as many runs as the comparison.
+        traffic harms it (``docs/concepts/users.md``). Each of them costs as many runs as the comparison.
     threads
         Number of threads; by default one per core. Results do not depend on it.
     store
@@ -150,7 +150,7 @@ class Comparison:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """All results, as ``gentle compare --json`` prints them (``docs/json.md``)."""
+        """All results, as ``gentle compare --json`` prints them (``docs/reference/json.md``)."""
         return dict(json.loads(self._core.json()))
 
     @classmethod

@@ -24,7 +24,7 @@ def model(
     initial_window: float = 1,
     segments_per_ack: float = 1,
 ) -> Prediction:
-    """Predict response times in closed form, and what a lost SYN adds to them (``docs/model.md``).
+    """Predict response times in closed form, and what a lost SYN adds to them (``docs/concepts/model.md``).
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Reproduction:
     def __init__(self, text: str) -> None:
         self._text = text
         self.data: dict[str, Any] = json.loads(text)
-        """All results, as ``gentle reproduce --json`` prints them (``docs/reproduce.md``)."""
+        """All results, as ``gentle reproduce --json`` prints them (``docs/guides/papers.md``)."""
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -139,7 +139,7 @@ class Scenario(Section):
     """A scenario that can be read, changed and compared.
 
     It is made from the name of a built-in scenario, a scenario file, or a mapping with the keys of one
-    (``docs/scenarios.md``). Every key is an attribute; knobs of the hosts' TCP that are not set read as the profile
+    (``docs/reference/scenarios.md``). Every key is an attribute; knobs of the hosts' TCP that are not set read as the profile
     has them.
 
     >>> scenario = Scenario("real")
@@ -247,7 +247,7 @@ FLOW_COLUMNS = ("start_s", "bytes", "rtt_s", "direction", "initiator")
 def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
     """Return the scenario that replays a table of flows: a DataFrame, an Arrow table, or a mapping of lists.
 
-    Columns are those of a flow list (``docs/scenarios.md``): ``start_s`` and ``bytes``, and optionally ``rtt_s``,
+    Columns are those of a flow list (``docs/reference/scenarios.md``): ``start_s`` and ``bytes``, and optionally ``rtt_s``,
     ``direction`` and ``initiator``.
     """
     columns = table_columns(flows)

@@ -44,7 +44,7 @@ def sweep(
     Parameters
     ----------
     grid
-        A grid file (``docs/sweep.md``); a mapping with its keys; a mapping of axes, such as
+        A grid file (``docs/guides/sweeps.md``); a mapping with its keys; a mapping of axes, such as
         ``{"rate": ["1mbit", "10mbit"], "load": {"from": 0.5, "to": 1.2, "steps": 8}}``; or an iterable, or a function
         that returns one, of the points themselves: scenarios, or pairs of a scenario and its coordinates. A DataFrame
         is a design: a point for each row, and an axis for each column.
@@ -309,7 +309,7 @@ def _make(
 class Sweep:
     """Results of a sweep: a table with a row per run, in the order of the grid.
 
-    It is a table for Arrow libraries: ``polars.DataFrame(sweep)``. The columns are described in ``docs/sweep.md``.
+    It is a table for Arrow libraries: ``polars.DataFrame(sweep)``. The columns are described in ``docs/guides/sweeps.md``.
     """
 
     def __init__(self, plan: _core.SweepPlan, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons on a real Linux kernel in virtual time (``docs/testbed.md``). Linux only.
+"""Comparisons on a real Linux kernel in virtual time (``docs/concepts/testbed.md``). Linux only.
 
 A machine is user-mode Linux: Linux as an ordinary process, whose clock skips idle time. It needs no rights, and what
 else runs on the computer does not disturb it. ::
@@ -67,7 +67,7 @@ class Machines:
 def build(source: str | PathLike[str] | None = None, *, progress: Report | bool | None = None) -> str:
     """Build the testbed's kernel, once for a user, and return its version.
 
-    It takes some ten minutes and a compiler; ``docs/testbed.md`` lists the tools. A kernel that has been built is taken
+    It takes some ten minutes and a compiler; ``docs/concepts/testbed.md`` lists the tools. A kernel that has been built is taken
     as it is.
 
     Parameters

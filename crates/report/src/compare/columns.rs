@@ -1,4 +1,4 @@
-//! What the columns and marks of a comparison's tables mean: below the tables, in the help, and in `docs/columns.md`.
+//! What the columns and marks of a comparison's tables mean: below the tables, in the help, and in `docs/reference/columns.md`.
 
 use super::applications::kinds;
 use super::groups;

@@ -11,7 +11,7 @@ pub(crate) struct Metric {
     pub(crate) subject: String,
     /// Second line of the head: the statistic of the subject.
     pub(crate) detail: &'static str,
-    /// Explanation of the metric: below tables, in the help and in `docs/columns.md`.
+    /// Explanation of the metric: below tables, in the help and in `docs/reference/columns.md`.
     pub(crate) explanation: &'static str,
     /// Rank of the column: the highest ranks are dropped first if there is little room; rank 0 stays.
     pub(crate) rank: u8,

@@ -189,7 +189,7 @@ fn short_traffic_has_the_kernels_response_times() {
         .filter(|(kernel, _)| !kernel.scheme.starts_with("spa fin=priority"))
         .map(|(kernel, result)| {
             // The recorded run is one of several, with a mean of 1.73 s and a standard deviation of 0.29 s
-            // (docs/kernel-proof.md, "Table III").
+            // (docs/research/kernel-proof.md, "Table III").
             let kernel_s = match &*kernel.scheme {
                 "spa fin=none share=100" => 1.73,
                 _ => kernel.mean_s,
@@ -224,7 +224,7 @@ fn the_order_of_the_schemes_is_the_kernels() {
 }
 
 /// Under `short`, with current Linux hosts, SPA as published collapses; a length limit does not prevent this; priority
-/// for SYN alone does (docs/papers/spa-2018.md).
+/// for SYN alone does (docs/research/papers/spa-2018.md).
 #[test]
 fn short_traffic_shows_the_collapse_of_fin_priority() {
     let kernel: BTreeMap<String, f64> = measured("short").into_iter().map(|m| (m.scheme, m.mean_s)).collect();

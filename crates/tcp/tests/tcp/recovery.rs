@@ -190,7 +190,7 @@ fn freebsd_undoes_a_timeout_that_is_answered_at_once() {
 
 /// A priority queue lets a FIN overtake its own data. A Linux receiver SACKs it as one sequence number, and the sender
 /// considers data still queued lost; a FreeBSD receiver does not report it, so the sender does nothing
-/// (docs/papers/spa-2018.md).
+/// (docs/research/papers/spa-2018.md).
 #[test]
 fn a_fin_that_overtakes_its_data() {
     let overtaking = |sent: &Sent, _: usize| {

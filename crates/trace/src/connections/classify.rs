@@ -1,4 +1,4 @@
-//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/analyze.md`.
+//! Inference of why SYNs and SYN/ACKs were retransmitted and how an attempt ended, by the rules in `docs/reference/analysis.md`.
 //! The counts by the definitions of handshake-2009 do not depend on it.
 
 use super::compact_time::CompactTime;

@@ -20,7 +20,7 @@ const BOUNDS: [u64; 4] = [3, 10, 100, 1_000];
 const INITIAL_WINDOW: f64 = 10.0;
 
 /// Segments for each acknowledgement. Stacks delay acknowledgements, but let the window grow with the bytes
-/// acknowledged (RFC 3465), so that the model fits them with 1: see `docs/model.md`.
+/// acknowledged (RFC 3465), so that the model fits them with 1: see `docs/concepts/model.md`.
 const SEGMENTS_PER_ACK: f64 = 1.0;
 
 /// Fewest connections with a loss from which an expected wait is computed: with fewer, chance decides how many losses

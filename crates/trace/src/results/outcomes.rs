@@ -1,4 +1,4 @@
-//! Inferred outcomes of connection attempts, by the rules in `docs/analyze.md`.
+//! Inferred outcomes of connection attempts, by the rules in `docs/reference/analysis.md`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

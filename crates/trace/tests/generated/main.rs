@@ -159,7 +159,7 @@ fn retransmissions_are_no_copies() {
     }
 }
 
-/// The response-time model and the measured waits agree on what handshake loss costs. `docs/analyze.md` states the
+/// The response-time model and the measured waits agree on what handshake loss costs. `docs/reference/analysis.md` states the
 /// tolerances.
 #[test]
 fn expected_cost_of_handshake_loss() {

@@ -1,4 +1,4 @@
-//! Commands of "Put it on your router" (docs/qdisc.md), exactly as on the page.
+//! Commands of "Put it on your router" (docs/guides/router.md), exactly as on the page.
 
 use super::guest::{attempt, only_here, qdisc, qdiscs, run, unload};
 use super::laboratory::{Laboratory, number};
@@ -6,7 +6,7 @@ use super::packets::{self, Sender};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-const PAGE: &str = include_str!("../../../../../docs/qdisc.md");
+const PAGE: &str = include_str!("../../../../../docs/guides/router.md");
 const UNIT: &str = include_str!("../../../../../deploy/systemd/gentle-qdisc@.service");
 
 /// Purpose of a line of the page.
@@ -37,7 +37,7 @@ fn line(text: &'static str) -> Line {
         "EGRESS" => Line::Unit("", rest),
         "INGRESS" => Line::Unit("--ingress", rest),
         "scp" | "uci" => Line::OpenWrt,
-        _ => panic!("docs/qdisc.md has a command that this test does not know: {text}"),
+        _ => panic!("docs/guides/router.md has a command that this test does not know: {text}"),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
             time(number("offset_s")),
         ),
         TrustWarningKind::LinkTypeNotRead => format!(
-            "{} {} which gentle does not read, so nothing is known of what they carry. docs/analyze.md lists the link types that it reads.",
+            "{} {} which gentle does not read, so nothing is known of what they carry. docs/reference/analysis.md lists the link types that it reads.",
             packets("packet has", "packets have"),
             link_type(number("link_type")),
         ),

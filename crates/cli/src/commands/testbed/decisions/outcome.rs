@@ -8,7 +8,7 @@ use gentle_testbed::conformance::{CaseError, CaseResults, Tally};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Version of the JSON format (`docs/json.md`).
+/// Version of the JSON format (`docs/reference/json.md`).
 const SCHEMA: u32 = 1;
 
 /// Results of every capture under every scheme.
