@@ -1,4 +1,4 @@
-"""Judges schemes by regret: ratios of their measures to those of other schemes, and verdicts."""
+"""Judges schemes by regret: ratios of their measures to other schemes' measures, and verdicts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from measures import LINK, SIZES, SLOW
 from paired import Estimate, ratio
 
-# A difference that no user notices is none: every value is compared after the floor of its quantity was added to it. So a
-# scheme is 10 % worse than another that loses nothing from a loss of 0.1 % on, and with times of some milliseconds from
-# another 0.3 ms on; to values far above the floor it makes no difference.
+# Differences that no user notices do not count: every value is compared after the floor of its quantity was added to
+# it. So a scheme is 10 % worse than another that loses nothing from a loss of 0.1 % on, and with times of some
+# milliseconds from another 0.3 ms on; to values far above the floor it makes no difference.
 MILLISECONDS = 3e-3
 PACKET_DELAY = 10e-3
 FRACTION = 0.01
@@ -37,7 +37,7 @@ BySeed = dict[int, dict[str, float]]
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared, with its floor."""
+    """A compared quantity, with its floor."""
 
     floor: float
     more: bool = False
@@ -95,7 +95,7 @@ def is_failure(estimate: Estimate) -> bool:
 
 
 def is_uncertain(estimate: Estimate) -> bool:
-    """Whether the ratio is a failure's, but the seeds do not tell."""
+    """Whether the ratio is a failure's, but the seeds do not decide."""
     return estimate.low <= FAILURE < estimate.value
 
 
@@ -152,7 +152,7 @@ def rows(scenario: str, runs: dict[str, BySeed], judged: Iterable[str]) -> list[
 
 @dataclass(frozen=True)
 class Invariant:
-    """What holds in every scenario: the ratio to FQ-CoDel of the classes that it applies to is at most `limit`."""
+    """A property of every scenario: the ratio to FQ-CoDel of the classes that it applies to is at most `limit`."""
 
     text: str
     limit: float

@@ -1,4 +1,4 @@
-"""Measures of a run: what users notice, from a scenario file and an entry of `results` of `gentle compare --json`."""
+"""Measures of a run that users notice, from a scenario file and an entry of `results` of `gentle compare --json`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LINK = ("link", "attacked link")
 
 
 def parts(scenario: Object) -> list[tuple[str, set[str], str]]:
-    """Groups of a scenario, with the kinds of their workloads and the direction of the first; what has no group is `all`."""
+    """Groups of a scenario, with the kinds of their workloads and the direction of the first; traffic without a group is `all`."""
     found: dict[str, tuple[set[str], str]] = {}
     for workload in scenario["workload"]:
         kinds, _ = found.setdefault(workload.get("group", "all"), (set(), workload.get("direction", "down")))
@@ -113,7 +113,7 @@ def connections(part: str, groups: list[Object]) -> Iterator[Measure]:
 
 
 def users(application: Object, capacity: float) -> Iterator[Measure]:
-    """Measures of an application; `capacity` is that of both links, bits per second."""
+    """Measures of an application; `capacity` is the capacity of both links, bits per second."""
     name, kind = application["application"], application["kind"]
 
     def mean(field: str) -> float | None:

@@ -42,8 +42,8 @@ class Estimate:
         return f"{show(self.value)} ({show(self.low)} to {show(self.high)})"
 
     def verdict(self, limit: float) -> str:
-        """Whether the quantity is at most `limit`: an interval that includes the limit does not tell."""
-        # All pairs alike: what is equal to the limit is not above it.
+        """Whether the quantity is at most `limit`: an interval that includes the limit decides nothing."""
+        # All pairs alike: a value equal to the limit is not above it.
         if self.high <= limit:
             return SEVERITY[0]
         return SEVERITY[2] if self.low > limit else SEVERITY[1]

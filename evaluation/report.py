@@ -44,7 +44,7 @@ def foot(seeds: str) -> str:
     return (
         f"Ratios are times that a scheme is worse (goodput and Jain's index inverted), geometric means over {seeds} seeds in pairs. *Worse*: the "
         f"interval lies above 1, and the ratio is at least {judge.MATERIAL}; *failure*: it lies above {judge.FAILURE:.2f}. *Best*: of `fq_codel`, "
-        "`cake` and `las`, in each class. Intervals are those of Student's t for one class, without correction for their number. Over "
+        "`cake` and `las`, in each class. Intervals come from Student's t for one class, without correction for their number. Over "
         "few seeds they cover less than the 95 % that they are made for: 84 to 90 % where ratios are skewed."
     )
 

@@ -1,4 +1,4 @@
-"""What the tables of `regret` need, as a file."""
+"""Data for the tables of `regret`, as a file."""
 
 from __future__ import annotations
 

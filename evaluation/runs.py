@@ -90,7 +90,7 @@ class Runs:
         return self.rivals if scheme in judge.RIVALS else self.gentle
 
     def scenario(self, name: str, seed: int) -> tuple[Path, measures.Object, str]:
-        """The file of a scenario, what is in it, and a digest of it and its flow lists."""
+        """The file of a scenario, its contents, and a digest of it and its flow lists."""
         if (name, seed) not in self.written:
             path = written(name, seed, self.store / f"scenarios-{self.budget:g}", self.budget)
             text = path.read_text()

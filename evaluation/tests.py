@@ -26,7 +26,7 @@ PROGRAM = Path(sys.argv.pop())
 
 
 def files(folder: Path, seed: int = 3) -> dict[str, str]:
-    """Writes every scenario, and returns what was written."""
+    """Writes every scenario, and returns the written files."""
     for name in [*runs.all_scenarios(), *runs.scenarios(runs.SETS, number=2, first=1000)]:
         runs.written(name, seed, folder, traffic.BUDGET / 100)
     return {path.name: path.read_text() for path in folder.iterdir()}

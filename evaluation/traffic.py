@@ -338,7 +338,7 @@ def sizes(draw: Draw) -> Scenario:
 
 
 def elephants(draw: Draw) -> Scenario:
-    """One to three long flows beside connections of equal size, at 60 to 95 % load."""
+    """One to three long flows and connections of equal size, at 60 to 95 % load."""
     made = draw.scenario(rates=(2e6, 1e9))
     made.add("long", flows=draw.rng.randint(1, 3), group="elephant")
     mean = draw.whole(2, 100)
@@ -347,7 +347,7 @@ def elephants(draw: Draw) -> Scenario:
 
 
 def bursts(draw: Draw) -> Scenario:
-    """Page loads of 1 to 100 connections at once beside downloads."""
+    """Page loads of 1 to 100 connections at once, and downloads."""
     made = draw.scenario(rates=(2e6, 300e6), rtts=(0.01, 0.15))
     downloads = draw.rng.randint(0, 4)
     if downloads:
@@ -359,7 +359,7 @@ def bursts(draw: Draw) -> Scenario:
 
 
 def streams(draw: Draw) -> Scenario:
-    """Streams of 1 kb/s to 90 % of the link beside downloads."""
+    """Streams of 1 kb/s to 90 % of the link, and downloads."""
     made = draw.scenario(rates=(1e6, 1e9))
     downloads = draw.whole(1, 10)
     made.add("long", flows=downloads, group="downloads")
@@ -405,7 +405,7 @@ def cc_mix(draw: Draw) -> Scenario:
 
 
 def splitters(draw: Draw) -> Scenario:
-    """A download in pieces of 14 kB to 1 MB, each a connection, 1 to 64 at a time, beside an honest long flow."""
+    """A download in pieces of 14 kB to 1 MB, each a connection, 1 to 64 at a time, and an honest long flow."""
     made = draw.scenario(rates=(5e6, 200e6), rtts=(0.01, 0.1), hosts={})
     made.add("long", flows=draw.rng.randint(1, 2), group="honest", host=0)
     size = int(draw.log(14e3, 1e6, draw.even("load")))
@@ -414,7 +414,7 @@ def splitters(draw: Draw) -> Scenario:
 
 
 def hopping(draw: Draw) -> Scenario:
-    """Datagrams with a new port each, at 30 to 130 % of the link, beside downloads and a call."""
+    """Datagrams with a new port each, at 30 to 130 % of the link, with downloads and a call."""
     made = draw.scenario(rates=(2e6, 200e6), rtts=(0.01, 0.1), hosts={})
     made.add("long", flows=draw.rng.randint(1, 3), group="honest", host=0)
     made.add("voice", group="call", host=2)
@@ -423,7 +423,7 @@ def hopping(draw: Draw) -> Scenario:
 
 
 def floods(draw: Draw) -> Scenario:
-    """SYNs at 5 to 60 % of the link, beside downloads, connections, lookups and a call."""
+    """SYNs at 5 to 60 % of the link, with downloads, connections, lookups and a call."""
     made = draw.scenario(rates=(1e6, 50e6), rtts=(0.01, 0.1), hosts={}, longest=60)
     made.add("long", flows=draw.rng.randint(1, 3), group="honest", host=0)
     made.add("voice", group="call", host=2)
@@ -434,7 +434,7 @@ def floods(draw: Draw) -> Scenario:
 
 
 def calls(draw: Draw) -> Scenario:
-    """Calls, a game and lookups beside downloads."""
+    """Calls, a game and lookups, with downloads."""
     made = draw.scenario(rates=(2e6, 100e6), rtts=(0.01, 0.15))
     downloads = draw.whole(1, 12)
     made.add("long", flows=downloads, group="downloads")
@@ -463,7 +463,7 @@ def other_sizes(draw: Draw) -> Scenario:
 
 
 def viewers(draw: Draw) -> Scenario:
-    """Viewers of films in chunks, beside downloads."""
+    """Viewers of films in chunks, with downloads."""
     made = draw.scenario(rates=(5e6, 300e6), rtts=(0.01, 0.15))
     downloads = draw.rng.randint(0, 4)
     if downloads:
@@ -476,7 +476,7 @@ def viewers(draw: Draw) -> Scenario:
 
 
 def household(draw: Draw) -> Scenario:
-    """Members of a household with applications at random."""
+    """Members of a household with random applications."""
     made = draw.scenario(rates=(2e6, 300e6), rtts=(0.01, 0.1), mixed=False, hosts={})
     made.up = draw.rng.choice([0.1, 0.25, 1.0])
     made.duration = max(made.duration, min(60.0, 2 * draw.budget / made.rate))
@@ -512,7 +512,7 @@ def office(draw: Draw) -> Scenario:
 
 
 def tunnels(draw: Draw) -> Scenario:
-    """A tunnel with a download, a call and pages, beside others."""
+    """A tunnel with a download, a call and pages, and the same traffic outside it."""
     made = draw.scenario(rates=(5e6, 100e6), rtts=(0.01, 0.1), mixed=False, hosts={})
     for tunnel, where in ((1, "within"), (None, "beside")):
         made.add("long", flows=draw.rng.randint(1, 2), group=f"download {where}", tunnel=tunnel)
@@ -576,7 +576,7 @@ def mtu(draw: Draw) -> Scenario:
 
 
 def unreactive(draw: Draw) -> Scenario:
-    """Datagrams that do not react, at 20 to 150 % of the link together, beside TCP."""
+    """Datagrams that do not react, at 20 to 150 % of the link together, with TCP."""
     made = draw.scenario(rates=(2e6, 200e6), rtts=(0.01, 0.15))
     senders = draw.rng.randint(1, 4)
     rate = draw.load(0.2, 1.5) * made.rate / senders
@@ -588,12 +588,13 @@ def unreactive(draw: Draw) -> Scenario:
 
 
 def timers(draw: Draw) -> Scenario:
-    """Senders that pause and time their packets, beside honest flows."""
+    """Senders that pause and time their packets, and honest flows."""
     made = draw.scenario(rates=(5e6, 100e6), rtts=(0.01, 0.1), mixed=False, hosts={})
     made.add("long", flows=draw.rng.randint(1, 3), group="honest", host=0)
     made.add("voice", group="call", host=2)
     if draw.number % 2:
-        # One flow has every second packet of the link: it sends when a packet of its own and one of others have left (sch_cake#145).
+        # One flow has every second packet of the link: it sends when one of its packets and one of others have left
+        # (sch_cake#145).
         wire = (1500 + ETHERNET) / 1500
         made.add("udp", rate=bits(made.rate / 2 / wire), jitter=0, group="attacker", host=1)
         return made
@@ -607,7 +608,7 @@ def timers(draw: Draw) -> Scenario:
 
 
 def idle_bursts(draw: Draw) -> Scenario:
-    """Connections that are idle and then send a burst, beside downloads."""
+    """Connections that are idle and then send a burst, with downloads."""
     made = draw.scenario(rates=(5e6, 200e6), rtts=(0.01, 0.15))
     made.add("long", flows=draw.whole(1, 4), group="downloads")
     size = {"pareto": 1.5, "mean": float(draw.whole(10, 100))}
@@ -625,7 +626,7 @@ def page_bursts(draw: Draw) -> Scenario:
 
 
 def torrents(draw: Draw) -> Scenario:
-    """Hundreds of flows of one host beside a call, a download and lookups of others."""
+    """Hundreds of flows of one host, and a call, a download and lookups of others."""
     made = draw.scenario(rates=(5e6, 100e6), rtts=(0.02, 0.15), longest=60)
     made.rtts = (made.rtts[1] / 4, made.rtts[1])
     flows = draw.whole(50, 500)

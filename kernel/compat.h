@@ -2,7 +2,7 @@
 /*
  * Differences between the Linux versions that the modules support, 6.1 to 7.2,
  * in the interface of the latest. The build includes it in every file (Kbuild),
- * so that the sources are those of the latest.
+ * so that the sources are written for the latest.
  */
 #ifndef COMPAT_H
 #define COMPAT_H

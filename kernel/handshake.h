@@ -63,8 +63,8 @@ static noinline u8 handshake_dissect(const struct sk_buff *skb,
 	struct handshake_keys keys = {};
 	int offset = skb_network_offset(skb);
 
-	/* Depending on who built a frame with tags, its network header is at
-	 * the first tag or behind the last: only the link-layer header tells.
+	/* The network header of a frame with tags may be at the first tag or
+	 * behind the last: only the link-layer header is certain.
 	 */
 	if (eth_type_vlan(skb->protocol) && skb_mac_header_was_set(skb))
 		offset = skb_mac_offset(skb) + ETH_HLEN;

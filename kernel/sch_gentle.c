@@ -4,21 +4,20 @@
  *
  * As in fq_codel, each flow has a queue under CoDel, and flows take turns by
  * deficit round robin, and one that begins to wait goes first for one packet.
- * Here a young flow then goes on before the others while it is young, the
- * youngest first. It owes those that wait the time that it takes: at most
- * CoDel's interval at once, and a share of the link. young.h says what young
- * is.
+ * Here a young flow is then served before the others while it is young, the
+ * youngest first. It owes waiting flows the time that it takes: at most CoDel's
+ * interval at once, and a share of the link. young.h defines young.
  *
  * Flows have places in sets of eight, so that two flows share a queue only
  * where all eight of a set have packets. A flow whose packets wait never moves:
  * its packets stay in order.
  *
- * CoDel drops none of the last two packets of a young flow: they are no
+ * CoDel drops none of the last two packets of a young flow: they are not a
  * standing queue, however long they wait for others. If many flows wait, none
  * goes first, and all of this is fq_codel.
  *
  * With the option hosts, hosts send by deficit round robin, and flows only
- * within a host; the host that holds most loses packets beyond the limit.
+ * within a host; beyond the limit, the host with most data loses packets.
  */
 
 #include <linux/bitops.h>
@@ -93,7 +92,7 @@ struct gentle_flow {
 	u8			list;
 	u8			host : 6;
 	u8			shared : 1; /* packets of others wait, too, */
-	u8			mixed : 1;  /* also those of other hosts */
+	u8			mixed : 1;  /* also of other hosts */
 };
 
 struct gentle_list {
@@ -319,9 +318,9 @@ static void gentle_activate(struct gentle_sched_data *q,
 	host->flows++;
 }
 
-/* The lists whose flows wait for those of a list, which owe them that time:
- * young flows in their first turn to all others, those of a level to the flows
- * that are not young.
+/* The lists whose flows wait for the flows of a list, which owe them that time:
+ * young flows in their first turn owe all others, flows of a level owe the
+ * flows that are not young.
  */
 static u32 gentle_passed(const struct gentle_host *host, u32 list)
 {
@@ -465,9 +464,9 @@ static u32 gentle_host_hash(const struct gentle_sched_data *q,
 	return flow_hash_from_keys(&host);
 }
 
-/* The entry with this hash. A host without one gets one that nobody uses or, if
- * there is none in its set, shares the one that its hash stands for. A shared
- * entry keeps the hash of the host that was there first.
+/* The entry with this hash. A host without one gets an unused one or, if its
+ * set has none, shares the entry of its hash. A shared entry keeps the hash of
+ * its first host.
  */
 static struct gentle_host *gentle_find_host(struct gentle_sched_data *q,
 					    u32 hash)
@@ -667,7 +666,7 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	packets = sch->q.qlen;
 	bytes = sch->qstats.backlog;
 	if (gentle_drop_fattest(sch, to_free) == flow) {
-		/* The parent does not count the packet that is told lost. */
+		/* The parent does not count the packet reported as lost. */
 		qdisc_tree_reduce_backlog(sch, packets - sch->q.qlen - 1,
 					  bytes - sch->qstats.backlog - len);
 		return NET_XMIT_CN;
@@ -677,7 +676,7 @@ static int gentle_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	return NET_XMIT_SUCCESS;
 }
 
-/* Tells the parents what CoDel has dropped, as if the packet to send were still
+/* Reports CoDel's drops to the parents, as if the packet to send were still
  * here: before Linux 6.15 and its stable branches, a parent must not remove a
  * class from its lists while it serves it. CoDel never drops the last packet.
  */

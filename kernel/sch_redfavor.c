@@ -7,13 +7,13 @@
  *
  * SYNs (and SYN/ACKs) are served before all other packets, here called
  * standard. If RED would drop a SYN, or the queue is full, the last standard
- * packet is pushed out instead; a SYN is dropped only if there is none. RED is
- * that of the kernel, on the bytes of all packets, including ECN: a SYN that
+ * packet is pushed out instead; a SYN is dropped only if the queue has none.
+ * RED is the kernel's, on the bytes of all packets, including ECN: a SYN that
  * can be marked is marked and pushes out nothing.
  *
- * So says the paper's algorithm. Its text says that RED does not check SYNs,
- * and that only lack of room drops one: this is the flag exempt, which gives
- * the paper's results.
+ * This is the paper's algorithm. By its text, RED does not check SYNs, and only
+ * lack of space drops one: this is the flag exempt, which gives the paper's
+ * results.
  *
  * Choices where the paper is silent, since the limit is in bytes: one SYN may
  * push out several packets; a SYN that would not fit even then is dropped and
@@ -175,7 +175,7 @@ static bool redfavor_protects(struct redfavor_sched_data *q,
 
 /*
  * Drops the last standard packet and adds its length to @bytes. Returns false
- * if there is none. The parent is told only after the SYN is queued: it would
+ * without one. The parent is informed only after the SYN is queued: it would
  * remove an empty class from its lists. (A class of hfsc with a qdisc between
  * stalls nevertheless: hfsc does not activate it again.)
  */

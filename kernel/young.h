@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ages of flows, and what they are good for: levels, the clock that forgives,
- * and how many levels count as young.
+ * Ages of flows and their use: levels, the clock that makes flows younger, and
+ * the number of levels that count as young.
  *
- * The age of a flow is what it has sent beyond its fair share. While packets of
- * it wait, what it sends makes it older. While none wait, it grows younger by
- * what a flow in round robin with all that wait would have sent: a clock in
- * bytes, which each packet moves on by its length divided by the number of
- * flows that wait.
+ * The age of a flow is the number of bytes sent beyond its fair share. While
+ * packets of it wait, each sent byte makes it older. While none wait, it grows
+ * younger by the bytes that a flow in round robin with all waiting flows would
+ * have sent: a clock in bytes, which each packet advances by its length divided
+ * by the number of waiting flows.
  *
  * Serving the young first helps where a flow that has sent little is likely to
  * end soon, and only there. So the queue counts how many flows reach each
@@ -24,14 +24,14 @@
 #include <linux/minmax.h>
 #include <linux/types.h>
 
-/* A full frame: where the first level ends, and what a flow sends in a turn. */
+/* A full frame: the end of the first level, and the bytes of a turn. */
 #define GENTLE_QUANTUM	1514
 
 /* Each level but the first begins at twice the bytes of the one before. */
 #define GENTLE_LEVELS	11
 #define GENTLE_OLDEST	(GENTLE_QUANTUM << GENTLE_LEVELS)
 
-/* Levels of short flows, 12 kB. They are young until sizes tell otherwise: of
+/* Levels of short flows, 12 kB. They are young until sizes show otherwise: of
  * this many flows at least, less than one in GENTLE_PART ends there.
  */
 #define GENTLE_SHORT	4
@@ -42,7 +42,7 @@
 #define GENTLE_FRACTIONS 16
 
 /* Counts of sizes: by how many times more flows have to end in a level than
- * later, for each byte; flows that reach a level, below which it tells nothing;
+ * later, for each byte; flows that must reach a level before it is evidence;
  * new flows after which counts are halved, and levels judged.
  */
 #define GENTLE_RATIO	3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.addnodes import pending_xref
@@ -37,6 +39,30 @@ def show_what_is_for_the_site(app: Sphinx, name: str, source: list[str]) -> None
     """Uncover `<!-- site: … -->`, which readers of the file do not see because it links to what only the site has."""
     if str(app.env.doc2path(name)).endswith(".md"):
         source[0] = re.sub(r"<!-- site: (.*?) -->", r"\1", source[0], flags=re.DOTALL)
+
+
+CONTENTS = "docs/index"
+"""The page whose lists of links are the contents of the site as well."""
+
+
+def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
+    """Give the first page the contents of the manual: a tree for each heading, with the pages that are linked below it."""
+    if name != "index":
+        return
+    folder = posixpath.dirname(CONTENTS)
+    text = Path(str(app.env.doc2path(CONTENTS))).read_text(encoding="utf-8")
+    trees = [("Start", ["README", CONTENTS])]
+    for section in text.split("\n## ")[1:]:
+        caption, body = section.split("\n", 1)
+        trees.append((caption, [found for link in re.findall(r"\]\(([^)#]+)\)", body) if (found := page(app, folder, link))]))
+    for caption, pages in trees:
+        source[0] += "\n".join(["", "```{toctree}", f":caption: {caption}", ":hidden:", "", *pages, "```", ""])
+
+
+def page(app: Sphinx, folder: str, link: str) -> str | None:
+    """Return the page that a link from a folder leads to; ``None`` if it is not a page of the site."""
+    path = posixpath.normpath(posixpath.join(folder, link)).removesuffix(".md")
+    return next((name for name in (path, f"{path}/index", f"{path}/README") if name in app.env.found_docs), None)
 
 
 def link_to_folders(app: Sphinx, doctree: nodes.document) -> None:
@@ -77,8 +103,71 @@ def make_accessible(app: Sphinx, exception: Exception | None) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+MOVED = {
+    "analyze": "reference/analysis",
+    "analyze-json": "reference/json/analyze",
+    "applications": "concepts/users",
+    "claims/gsp-2015": "research/claims/gsp-2015",
+    "claims/handshake-2009": "research/claims/handshake-2009",
+    "claims/redfavor-2012": "research/claims/redfavor-2012",
+    "claims/spa-2018": "research/claims/spa-2018",
+    "columns": "reference/columns",
+    "gentle": "concepts/gentle",
+    "gentle-evaluation": "research/gentle-evaluation",
+    "json": "reference/json",
+    "kernel-proof": "research/kernel-proof",
+    "lab": "guides/lab",
+    "model": "concepts/model",
+    "papers/gsp-2015": "research/papers/gsp-2015",
+    "papers/handshake-2009": "research/papers/handshake-2009",
+    "papers/open": "research/papers/open",
+    "papers/redfavor-2012": "research/papers/redfavor-2012",
+    "papers/spa-2018": "research/papers/spa-2018",
+    "python": "guides/python",
+    "python-api": "reference/python",
+    "qdisc": "guides/router",
+    "reproduce": "guides/papers",
+    "rexmit": "guides/rexmit",
+    "rexmit-wire": "reference/rexmit",
+    "scenarios": "reference/scenarios",
+    "schemes": "reference/schemes",
+    "sweep": "guides/sweeps",
+    "tcp-profiles": "reference/tcp-profiles",
+    "testbed": "concepts/testbed",
+    "testbed-scenarios": "guides/verify-on-linux",
+}
+"""Earlier addresses of pages, below docs/."""
+
+
+def redirect(app: Sphinx, exception: Exception | None) -> None:
+    """Write a page at each earlier address that leads to the present one, with its anchor."""
+    if exception:
+        return
+    for old, new in MOVED.items():
+        path = app.outdir / f"docs/{old}.html"
+        target = escape(posixpath.relpath(f"docs/{new}.html", posixpath.dirname(f"docs/{old}")))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f'''<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Moved</title>
+<link rel="canonical" href="{target}">
+<meta http-equiv="refresh" content="0; url={target}">
+<script>location.replace("{target}" + location.hash);</script>
+</head>
+<body><main><h1>Moved</h1><p>This page is now <a href="{target}">here</a>.</p></main></body>
+</html>
+''',
+            encoding="utf-8",
+        )
+
+
 def setup(app: Sphinx) -> None:
     """Connect the above."""
+    app.connect("source-read", add_contents)
     app.connect("source-read", show_what_is_for_the_site)
     app.connect("doctree-read", link_to_folders)
     app.connect("build-finished", make_accessible)
+    app.connect("build-finished", redirect)

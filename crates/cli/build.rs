@@ -1,4 +1,4 @@
-//! Builds the program anew when the page of `gentle lab` was.
+//! Rebuilds the program when the page of `gentle lab` was rebuilt.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../lab/dist");

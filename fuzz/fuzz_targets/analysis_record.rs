@@ -5,7 +5,7 @@
 use gentle_trace::record::{Record, merge};
 use libfuzzer_sys::fuzz_target;
 
-/// What records come to: JSON, or an error.
+/// Result of merging records: JSON, or an error.
 fn sum(records: Vec<(String, Record)>) -> Option<String> {
     let analysis = merge(records).ok()?;
     Some(serde_json::to_string(&analysis).expect("analyses have text keys"))
@@ -17,7 +17,7 @@ fuzz_target!(|json: &[u8]| {
         Ok(record) => {
             let again = Record::from_bytes(&record.to_bytes()).expect("it was just written");
             assert_eq!(again.to_bytes(), record.to_bytes());
-            // A record that is given twice counts once.
+            // A duplicate record counts once.
             let twice = ["a", "b"].map(|name| (name.to_owned(), record.clone()));
             assert_eq!(sum(twice[..1].to_vec()), sum(twice.to_vec()));
         }

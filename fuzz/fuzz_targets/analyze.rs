@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     }
     let options = options(choice);
     let anonymizer = Anonymizer::new(std::array::from_fn(|i| i as u8)).filter(|_| choice >> 6 & 1 == 1);
-    // The same capture twice, like a switch that duplicates every frame.
+    // A capture read twice, like a switch that duplicates every frame.
     let files = &[file, file][..1 + usize::from(choice >> 7)];
     let Some(analysis) = analyze_and_check(files, &options, anonymizer.as_ref()) else {
         return Corpus::Reject;

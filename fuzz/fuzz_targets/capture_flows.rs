@@ -22,7 +22,7 @@ fuzz_target!(|input: (u8, Vec<Segment>)| {
     let anonymizer = Anonymizer::new(std::array::from_fn(|i| i as u8)).filter(|_| choice >> 2 & 1 == 1);
     let file = capture(&segments);
     let analysis = analyze_and_check(&[&file], &options, anonymizer.as_ref()).expect("a capture");
-    let flows = analysis.flows.expect("flows were asked for");
+    let flows = analysis.flows.expect("flows were requested");
     let across = flows.connections - flows.left_out.get("not-across").copied().unwrap_or(0);
     match choice & 3 {
         0 => assert_eq!(across, flows.connections),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Plug-in of tc(8) for the qdisc dualpi2 of Linux 6.17 and later, for a tc
- * that does not know it: iproute2 has it since 6.17. Options are those of
+/* Plug-in of tc(8) for the qdisc dualpi2 of Linux 6.17 and later, for a tc that
+ * does not support it: iproute2 has it since 6.17. Options are as in
  * tc-dualpi2(8), without max_rtt and typical_rtt.
  */
 

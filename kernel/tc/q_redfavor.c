@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plug-in of tc(8) for the qdisc redfavor.
  *
- * Options, defaults and derived values are those of gentle's redfavor; weight
- * and idle table are computed by the functions that tc has for red.
+ * Options, defaults and derived values are as in gentle's redfavor; weight and
+ * idle table are computed by the functions that tc has for red.
  */
 
 #include <math.h>

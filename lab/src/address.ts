@@ -58,7 +58,7 @@ export async function write(scene: Scene): Promise<string> {
   return parts.toString();
 }
 
-/** The scene that an address describes. What it leaves out is as in the first scene. */
+/** The scene that an address describes. Missing values are as in the first scene. */
 export async function read(hash: string): Promise<Scene> {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   const scene: Scene = { ...FIRST };
@@ -81,7 +81,7 @@ export async function read(hash: string): Promise<Scene> {
   return scene;
 }
 
-/** What of a scene is a setup. */
+/** The part of a scene that is a setup. */
 export function setupOf(scene: Scene): Setup {
   const { traffic, toml, flows, rate, up_rate, load, rtt, duration, profile } = scene;
   return { traffic, toml, flows, rate, up_rate, load, rtt, duration, profile };

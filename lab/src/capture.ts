@@ -1,4 +1,4 @@
-// Captures, read by a worker that lives as long as that takes, so that its memory is free again afterwards.
+// Captures, read by a worker that ends afterwards, which frees its memory.
 import { equip } from "./module";
 import type { Captured, CaptureOrder, CaptureReport } from "./protocol";
 

@@ -1,4 +1,4 @@
-// Reads captures as far as the analysis asks for them, so that they need not fit into memory.
+// Reads captures as far as the analysis needs them, so that they need not fit into memory.
 import { analyze } from "./wasm/gentle_lab.js";
 import { serve } from "./serve";
 import type { CaptureOrder, CaptureReport } from "./protocol";
@@ -13,7 +13,7 @@ declare class FileReaderSync {
 
 const report = (message: CaptureReport) => postMessage(message);
 
-/** What the analysis reads from (crates/lab/src/bindings.rs). */
+/** Source of the analysis (crates/lab/src/bindings.rs). */
 class Source {
   private reader = new FileReaderSync();
 

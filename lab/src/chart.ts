@@ -1,4 +1,4 @@
-// A plot as SVG that takes its colours from the page: lines of both sides over linear or logarithmic axes.
+// A plot as SVG with the page's colours: lines of both sides over linear or logarithmic axes.
 import { scaleLinear, scaleLog } from "d3-scale";
 import { curveStepAfter, line } from "d3-shape";
 import { axes } from "./axes";
@@ -42,7 +42,7 @@ export class Chart {
     new ResizeObserver(() => this.render()).observe(this.figure);
   }
 
-  /** Shows these lines; `summary` says in words what they show. */
+  /** Shows these lines; `summary` describes them in words. */
   update(lines: Line[], summary: string) {
     this.lines = lines;
     this.summary = summary;

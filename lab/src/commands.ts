@@ -1,4 +1,4 @@
-// The commands that repeat and prove what the page shows.
+// The commands that repeat and verify the results of the page.
 import type { Scene } from "./address";
 
 const quoted = (text: string) => (/^[\w./%=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

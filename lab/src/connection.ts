@@ -1,4 +1,4 @@
-// The life of one connection: a time–sequence diagram with its drops and timeouts, and what they cost.
+// The life of one connection: a time–sequence diagram with its drops and timeouts, and their cost.
 import { scaleLinear } from "d3-scale";
 import { axes } from "./axes";
 import { paragraph, scrollingTable } from "./dom";
@@ -8,25 +8,25 @@ import type { History, Moment } from "./protocol";
 
 const NAMES: Record<Moment["kind"], string> = { syn: "SYN", "syn/ack": "SYN/ACK", data: "data", ack: "ACK", fin: "FIN" };
 
-/** What happened, in sentences. */
+/** Events of the connection, in sentences. */
 export function words(history: History, number: number, scheme: string): string[] {
   const sentences: string[] = [];
-  const size = history.segments ? `${count(history.segments)} ${history.segments === 1 ? "segment" : "segments"}` : "a transfer that goes on";
+  const size = history.segments ? `${count(history.segments)} ${history.segments === 1 ? "segment" : "segments"}` : "an unlimited transfer";
   const outcome = history.outcome === "completed" && history.response_s !== null ? `It was complete after ${time(history.response_s)}.`
-    : history.outcome === "failed" ? "TCP gave it up." : "It had not ended two minutes after the moment shown.";
+    : history.outcome === "failed" ? "TCP aborted it." : "It had not ended two minutes after the moment shown.";
   sentences.push(`Connection ${number} under ${scheme}: ${size}. ${outcome}`);
   const drops = history.moments.filter((moment) => moment.dropped_s !== null && moment.kind !== "ack");
   const costly = drops.filter((moment) => moment.cost_s !== null);
   for (const drop of costly.toSorted((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)).slice(0, 3)) {
     const timeout = history.timers.some(([at]) => Math.abs(at - drop.at_s - (drop.cost_s ?? 0)) < 0.05);
-    const why = timeout ? "when its retransmission timer ran out" : "after duplicate acknowledgments had told of the loss";
+    const why = timeout ? "when its retransmission timer ran out" : "after duplicate acknowledgments had reported the loss";
     sentences.push(`A ${NAMES[drop.kind]} was dropped (${drop.cause}); it was sent again ${time(drop.cost_s)} later, ${why}.`);
   }
   if (drops.length > 3) sentences.push(`In all, ${count(drops.length)} of its packets were dropped.`);
   if (!drops.length) sentences.push("None of its packets was dropped.");
   const lost = drops.find((drop) => drop.kind === "syn" || drop.kind === "syn/ack");
   if (lost?.cost_s) {
-    sentences.push("Nothing tells a host that its first packet was lost. It has no round-trip time to go by yet, so it waits for the initial timeout, which is one second or more.");
+    sentences.push("A host cannot detect the loss of its first packet sooner: it has no round-trip time yet, so it waits for the initial timeout of one second or more.");
   }
   return sentences;
 }
@@ -49,7 +49,7 @@ function draw(history: History, width: number): SVGSVGElement {
     { scale: sy, ticks: 4, tick: (t) => (t >= 1000 ? `${t / 1000} kB` : `${t} B`) },
     height,
   ));
-  // The wait from each drop to the retransmission that repairs it.
+  // The wait from each drop to the retransmission of the packet.
   const shaded = moments.filter((m) => (m.cost_s ?? 0) > 0.15 && m.kind !== "ack");
   for (const m of shaded) {
     const [from, to] = [sx(m.at_s - start), sx(m.at_s - start + (m.cost_s ?? 0))];
@@ -130,7 +130,7 @@ export function show(dialog: HTMLDialogElement, history: History, number: number
   if (!dialog.open) dialog.showModal();
   const svg = draw(history, Math.max(300, content.clientWidth));
   svg.setAttribute("aria-label", `Time–sequence diagram. ${sentences.join(" ")}`);
-  const key = paragraph("Across: time. Up: bytes of the connection, from its first. A stroke is a data packet when it reached the queue, a triangle a SYN or SYN/ACK; what was sent again is in the colour of retransmissions; a cross is a drop, the shaded time the wait until the same bytes are sent again, a triangle below the axis a timer that ran out. The thin line is what has been acknowledged.");
+  const key = paragraph("Horizontal: time. Vertical: bytes of the connection. A stroke is a data packet on arrival at the queue, a triangle a SYN or SYN/ACK; retransmissions have their own colour. A cross is a drop, the shaded time the wait until the same bytes are sent again, a triangle below the axis an expired timer. The thin line shows the acknowledged bytes.");
   key.className = "hint";
   content.append(svg, tools(() => svg, `connection-${number}`, title), key, table(history));
 }

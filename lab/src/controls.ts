@@ -1,4 +1,4 @@
-// Sliders with a text beside each: the slider for the hand, the text exact, in the syntax of the command.
+// Sliders, each with a text: the slider is quick, the text exact, in the syntax of the command.
 const byId = (id: string) => document.getElementById(id) as HTMLInputElement;
 
 export interface Quantity {
@@ -13,7 +13,7 @@ export class Slider {
   private slider: HTMLInputElement;
   private input: HTMLInputElement;
 
-  /** `change` hears of every text that a hand has set. */
+  /** `change` receives every text that the user has set. */
   constructor(private quantity: Quantity, change: (text: string) => void) {
     this.slider = byId(`${quantity.id}-slider`);
     this.input = byId(quantity.id);

@@ -1,4 +1,4 @@
-// Finding and making what the page consists of, and handing out what it shows.
+// Finding and making the elements of the page, and handing out its contents.
 
 export const $ = <T extends HTMLElement>(selector: string, within: ParentNode = document) => {
   const found = within.querySelector<T>(selector);
@@ -42,7 +42,7 @@ export function save(name: string, blob: Blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Copies a text, and says so on the button. */
+/** Copies a text, and shows it on the button. */
 export async function copy(button: HTMLElement, text: string) {
   await navigator.clipboard.writeText(text);
   const name = button.textContent;

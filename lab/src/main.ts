@@ -1,4 +1,4 @@
-// The page: two sessions over the same time, the controls, and what is shown of them.
+// The page: two sessions over the same time, the controls, and their display.
 import "./style.css";
 import * as address from "./address";
 import type { Scene } from "./address";
@@ -121,11 +121,11 @@ function showDescription() {
   sliders.rtt.show(rtt, scene.rtt ?? `${rounded(rtt, 4)}ms`);
   const limit = [scene.a, scene.b].map((text) => Number(/limit=(\d+)(?:p|\b)(?!b)/.exec(text)?.[1])).find((n) => n > 0 && n <= 10_000);
   sliders.buffer.show(limit ?? 1000, limit ? String(limit) : "default");
-  $("#traffic-text").textContent = `starts anew; ${description.workloads.length === 1 ? description.workloads[0] : `${description.workloads.length} kinds of traffic`}`;
+  $("#traffic-text").textContent = `restarts the run; ${description.workloads.length === 1 ? description.workloads[0] : `${description.workloads.length} kinds of traffic`}`;
   plots.setInitialRto(description.initial_rto_s);
 }
 
-/** Changes the scene while it runs; what the simulator refuses is not changed. */
+/** Changes the scene while it runs; changes that the simulator rejects are not made. */
 async function live(key: "rate" | "up_rate" | "load", text: string) {
   const slider = { rate: sliders.rate, up_rate: sliders.up, load: sliders.load }[key];
   const next: Scene = { ...scene, [key]: text };
@@ -167,7 +167,7 @@ async function setBuffer(text: string) {
   repeat();
 }
 
-/** Starts a changed scene from its beginning, and shows it from the moment shown now. */
+/** Starts a changed scene from its beginning, and shows it from the current moment. */
 async function restart(change: Partial<Scene>, from = player.now) {
   const next: Scene = { ...scene, ...change };
   try {
@@ -346,7 +346,7 @@ async function main() {
   for (const article of articles) choices($(".scheme", article), schemes, "");
   choices($("#traffic"), [{ value: "", text: "a file, below" }, ...catalog.scenarios.map(({ name, title }) => ({ value: name, text: `${name}: ${title}` }))], "");
   verdict.showLimits(catalog.grades);
-  choices($("#profile"), [{ value: "", text: "as the scenario says" }, ...catalog.profiles.map(({ name, summary }) => ({ value: name, text: `${name}: ${summary}` }))], "");
+  choices($("#profile"), [{ value: "", text: "from the scenario" }, ...catalog.profiles.map(({ name, summary }) => ({ value: name, text: `${name}: ${summary}` }))], "");
   choices($("#story"), [...STORIES.map(({ title }, index) => ({ value: String(index), text: title })), { value: "-1", text: "none: your own" }], "0");
   $("#version").textContent = `gentle ${catalog.version}. Everything is computed in this page; nothing leaves it.`;
   const key = document.createElement("p");

@@ -1,4 +1,4 @@
-// Traffic of the user's own: captures that are analysed in the page, and lists of connections.
+// The user's own traffic: captures that are analysed in the page, and lists of connections.
 import * as capture from "./capture";
 import { $, save } from "./dom";
 import { count, percent, plural } from "./format";
@@ -8,9 +8,9 @@ import type { Captured } from "./protocol";
 const MOST_CONNECTIONS = 200_000;
 
 export interface Page {
-  /** Runs listed connections, on a link of this rate if one is given. */
+  /** Runs listed connections, on a link of this rate if given. */
   run: (flows: string, rate?: string) => Promise<void>;
-  /** Brings what runs now into view, and plays it. */
+  /** Brings the current run into view, and plays it. */
   watch: (text: string) => void;
   complain: (message: string | undefined) => void;
 }
@@ -28,11 +28,11 @@ function columnsOf(element: HTMLElement): number {
 }
 
 function summary({ connections, rate, up }: Captured): string {
-  if (!connections) return "No connection in it has a beginning, an end to end handshake and data, so there is nothing to run.";
-  if (connections > MOST_CONNECTIONS) return `It has ${count(connections)} connections to run; the page runs at most ${count(MOST_CONNECTIONS)}. gentle compare --from runs them all.`;
-  const reverse = up < 0.5 ? "" : ` ${percent(up)} of their data goes up, over the reverse link: if the receivers are on your side of the link, say so above, and the data crosses the link under test.`;
+  if (!connections) return "No connection in it has a beginning, a complete handshake and data, so there is nothing to run.";
+  if (connections > MOST_CONNECTIONS) return `It has ${count(connections)} connections to run; the page runs at most ${count(MOST_CONNECTIONS)}. gentle compare --from runs all of them.`;
+  const reverse = up < 0.5 ? "" : ` ${percent(up)} of their data goes up, over the reverse link: if the receivers are on your side of the link, enter their addresses above; the data then crosses the link under test.`;
   const what = plural(connections, "connection can run, at its time", "connections can run, each at its time");
-  return `${what}, with its size and its round-trip time. A capture does not tell the rate of the link; ${rate} would be loaded to 90 % over the time of the capture, and is what the run starts with.${reverse}`;
+  return `${what}, with its size and its round-trip time. A capture does not contain the rate of the link. The run starts with ${rate}, which these connections load to 90 % over the time of the capture.${reverse}`;
 }
 
 export class OwnTraffic {
@@ -92,13 +92,13 @@ export class OwnTraffic {
     try {
       const found = await own.captured;
       this.captured = found;
-      $("#captured-title").textContent = `What gentle analyze says about ${names}`;
+      $("#captured-title").textContent = `Output of gentle analyze for ${names}`;
       $("#analysis").textContent = found.text.trim();
       $("#captured-text").textContent = summary(found);
       $("#run-captured").hidden = !found.connections || found.connections > MOST_CONNECTIONS;
       $("#save-flows").hidden = !found.connections;
       result.hidden = false;
-      // The verdict is last, as in a terminal, and so it is seen first.
+      // The verdict is last, as in a terminal, so it is visible first.
       $("#analysis").scrollTop = $("#analysis").scrollHeight;
     } catch (error) {
       this.page.complain((error as Error).message);

@@ -20,7 +20,7 @@ export class Player {
   private curvesAsked = 0;
   /** Whether a hand holds the slider of the moment. */
   private dragging = false;
-  /** Whoever plays no more, or has stepped, is told. */
+  /** Called when playing has stopped, or after a step. */
   onStop: () => void = () => {};
 
   /** `details`: whether single packets are shown, at the present speed. */
@@ -46,7 +46,7 @@ export class Player {
   private key(event: KeyboardEvent) {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog, [role=region]")) return;
-    // Space is the key of whatever has the focus.
+    // Space belongs to the element with the focus.
     if (event.key === " " && target.closest("button, summary, a")) return;
     const act = { " ": () => this.play(!this.playing), ArrowRight: () => void this.step(), ArrowLeft: () => this.back(), Home: () => this.goTo(0) }[event.key];
     if (!act) return;

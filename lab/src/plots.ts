@@ -14,7 +14,7 @@ const last = (points: [number, number | null][]) => points.findLast((point) => p
 
 export class Plots {
   private sojourn = new Chart({
-    id: "sojourn", title: "Time in the queue", note: "How long packets wait before they are sent (sojourn time), on average.",
+    id: "sojourn", title: "Time in the queue", note: "Mean time that packets wait before they are sent (sojourn time).",
     x: { label: "time", min: 0, tick: seconds }, y: { label: "sojourn time", min: 0, least: 0.02, tick: seconds },
   });
   private bySize = new Chart({
@@ -22,15 +22,15 @@ export class Plots {
     x: { label: "segments", log: true, min: 1, max: 2000, tick: (v) => v.toLocaleString("en") }, y: { label: "mean", log: true, tick: seconds }, dots: true,
   });
   private ccdf = new Chart({
-    id: "ccdf", title: "Connections that take longer", note: "The part of all connections whose response time exceeds the time below. A cliff at the initial timeout is made of lost SYNs.",
+    id: "ccdf", title: "Connections that take longer", note: "Share of connections with a response time above the time below. A cliff at the initial timeout comes from lost SYNs.",
     x: { label: "response time", log: true, min: 0.05, max: 20, tick: seconds }, y: { label: "part", log: true, min: 0.001, max: 1, tick: part }, steps: true,
   });
   private loss = new Chart({
-    id: "syn-loss", title: "Lost handshakes", note: "SYNs and SYN/ACKs that the queue dropped, of those that reached it.",
+    id: "syn-loss", title: "Lost handshakes", note: "Share of arriving SYNs and SYN/ACKs that the queue dropped.",
     x: { label: "time", min: 0, tick: seconds }, y: { label: "loss", min: 0, least: 0.05, tick: part },
   });
   private used = new Chart({
-    id: "utilization", title: "Use of the link", note: "Part of the time in which the link sends.",
+    id: "utilization", title: "Link utilisation", note: "Share of the time in which the link sends.",
     x: { label: "time", min: 0, tick: seconds }, y: { label: "use", min: 0, max: 1, tick: part },
   });
 

@@ -1,4 +1,4 @@
-// What the page and its workers say to each other, and what the simulator's JSON contains.
+// Messages between the page and its workers, and the contents of the simulator's JSON.
 
 /** Traffic and its changes, in the syntax of the options of `gentle compare` (crates/lab/src/setup.rs). */
 export interface Setup {
@@ -26,11 +26,11 @@ export interface Catalog {
   scenarios: { name: string; title: string }[];
   profiles: { name: string; summary: string }[];
   causes: string[];
-  /** Grades, best first, with the time added in seconds below which they are given. */
+  /** Grades, best first, with the added time in seconds below which they apply. */
   grades: [string, number | null][];
 }
 
-/** A scenario as it is run: what the controls show. */
+/** A scenario as it is run: the values of the controls. */
 export interface Description {
   name: string;
   title: string;
@@ -115,7 +115,7 @@ export interface Standing {
   difference_s: number | null;
   ci95_s: number | null;
   better: string | null;
-  /** What the others on the link add to a short connection, by scheme (crates/lab/src/grade.rs). */
+  /** Time that the others on the link add to a short connection, by scheme (crates/lab/src/grade.rs). */
   added_s: (number | null)[];
   grades: (string | null)[];
   words: string[];
@@ -146,9 +146,9 @@ export type Question =
 
 export type Answer = { id: number; value?: unknown; error?: string; standing?: Standing };
 
-/** What captures have (crates/lab/src/capture.rs). */
+/** Contents of captures (crates/lab/src/capture.rs). */
 export interface Captured {
-  /** What `gentle analyze --flows flows.csv` prints. */
+  /** Output of `gentle analyze --flows flows.csv`. */
   text: string;
   /** The list of connections that it writes. */
   flows: string;

@@ -37,7 +37,7 @@ export const scheme = (text: string) => ask<string>({ ask: "scheme", scheme: tex
 export const withBuffer = (text: string, packets: number) => ask<string | undefined>({ ask: "buffer", scheme: text, packets });
 export const record = (setup: Setup, text: string, seed: number) => ask<string>({ ask: "record", setup, scheme: text, seed });
 
-/** Hears no more of the trial under way. */
+/** Ignores the current trial from now on. */
 export function stopTrial() {
   trial = undefined;
   worker.postMessage({ id: (last += 1), ask: "stop" } satisfies Question);

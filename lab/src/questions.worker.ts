@@ -1,4 +1,4 @@
-// What the page asks besides its two sessions: schemes and scenarios, and runs in the background.
+// Requests of the page in addition to its two sessions: schemes and scenarios, and runs in the background.
 import { Background, catalog, describe, file, record, scheme, with_buffer } from "./wasm/gentle_lab.js";
 import { serve } from "./serve";
 import type { Answer, Question, Standing } from "./protocol";

@@ -1,4 +1,4 @@
-// What is said of a side in numbers and words, beside its picture.
+// Description of a side in numbers and words, next to its picture.
 import { $ } from "./dom";
 import { count, moment, percent, plural, time } from "./format";
 import { SHAPES, SYN_ACK, type Drop, type Side } from "./side";
@@ -27,7 +27,7 @@ export function showNumbers(article: HTMLElement, side: Side) {
   }));
 }
 
-/** The last drops as buttons, for whoever cannot hit a packet that falls. */
+/** The last drops as buttons, for users who cannot hit a falling packet. */
 export function showDrops(article: HTMLElement, drops: Drop[], now: number, causes: string[]) {
   const list = $("ol", article);
   const past = drops.filter((drop) => drop.at <= now && drop.connection >= 0);
@@ -53,7 +53,7 @@ export function showDrops(article: HTMLElement, drops: Drop[], now: number, caus
   if (focused) list.querySelector<HTMLElement>(`[data-drop="${focused}"]`)?.focus();
 }
 
-/** What the picture of a side shows, in words. */
+/** The picture of a side, in words. */
 export function spoken(side: Side, label: string): string {
   const snapshot = side.snapshot;
   if (!snapshot) return "";

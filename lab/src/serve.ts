@@ -1,7 +1,7 @@
-// What the workers share: orders wait for the simulator, which the page sends (module.ts).
+// Code that the workers share: orders wait for the simulator, which the page sends (module.ts).
 import init from "./wasm/gentle_lab.js";
 
-/** Obeys orders in turn; `refuse` hears why one failed. */
+/** Carries out orders in turn; `refuse` receives the reason for a failure. */
 export function serve<Order>(obey: (order: Order) => unknown, refuse: (order: Order, why: string) => void) {
   let settle: (module: WebAssembly.Module | Promise<never>) => void;
   const ready = new Promise<WebAssembly.Module>((resolve) => (settle = resolve)).then((module) => init({ module_or_path: module }));

@@ -1,13 +1,13 @@
-// One side of the page: a session of the simulator in a worker of its own.
+// One side of the page: a session of the simulator in a separate worker.
 import { Lab } from "./wasm/gentle_lab.js";
 import { serve } from "./serve";
 import type { Order, Report, Snapshot } from "./protocol";
 
 /** Simulator steps between two looks at the clock. */
 const STEPS = 20_000;
-/** Milliseconds of computing after which what there is gets shown. */
+/** Milliseconds of computing after which partial results are shown. */
 const PATIENCE = 40;
-/** Seconds before a moment from which packets are shown, so that those under way are there. */
+/** Seconds before a moment from which packets are shown, so that packets in flight are included. */
 const RUN_UP = 3;
 
 let lab: Lab | undefined;

@@ -110,7 +110,7 @@ export class Side {
 
   advance(until: number, details: boolean, curves: boolean) {
     if (details !== this.details) {
-      // The simulator tells nothing more of the packets known so far.
+      // The simulator reports nothing more about the packets known so far.
       this.packets.clear();
       this.waits.clear();
       this.details = details;
@@ -120,7 +120,7 @@ export class Side {
   }
 
   back(moment: number) {
-    // What was asked for before is of no use any more.
+    // Earlier requests are obsolete.
     this.run += 1;
     this.forget();
     this.busy = true;
@@ -204,7 +204,7 @@ export class Side {
     return this.ahead.length ? this.ahead.reduce((a, b) => Math.min(a, b)) : undefined;
   }
 
-  /** Forgets what is over at `now`. */
+  /** Removes everything that is over at `now`. */
   tidy(now: number, real: number) {
     for (const [id, packet] of this.packets) {
       const fallen = packet.dropped <= now && real - packet.fell > FALL * 1000;

@@ -2,7 +2,7 @@
 import { plural } from "./format";
 import { ACK, DATAGRAM, END, FALL, FLOOD, OLD, type Packet, type Side, SYN, SYN_ACK, YOUNG } from "./side";
 
-/** What the picture shows besides the packets. */
+/** Contents of the picture in addition to the packets. */
 export interface View {
   now: number;
   real: number;
@@ -96,7 +96,7 @@ function drawShape(g: CanvasRenderingContext2D, colors: Colors, shape: number, a
   }
 }
 
-/** What each shape and colour means. */
+/** Meaning of each shape and colour. */
 const LEGEND: [number, boolean, string][] = [
   [SYN, false, "SYN: opens a connection"], [SYN_ACK, false, "SYN/ACK: answers it"], [YOUNG, false, "young data"], [OLD, false, "old data"],
   [YOUNG, true, "sent again"], [ACK, false, "ACK: acknowledges"], [END, false, "FIN: ends it"], [DATAGRAM, false, "datagram (UDP)"],
@@ -250,7 +250,7 @@ export class Stage {
     const columns = Math.floor((box.w - 4) / cell);
     waiting.forEach((packet, place) => {
       const column = Math.floor(place / rows);
-      // Like a snake: the next place is always beside.
+      // Like a snake: the next place is always adjacent.
       const row = column % 2 ? rows - 1 - (place % rows) : place % rows;
       const x = gate - 5 - (Math.min(column, columns) + 0.5) * cell;
       const y = box.y + box.h - pad - (row + 0.5) * cell;

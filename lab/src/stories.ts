@@ -4,7 +4,7 @@ import { FIRST, type Scene } from "./address";
 export interface Story {
   id: string;
   title: string;
-  /** What to look at. */
+  /** Hint for the viewer. */
   text: string;
   scene: Scene;
   speed: number;
@@ -54,7 +54,7 @@ rate = "1mbit"
 start = "10s"
 `;
 
-const CALL = `title = "A call beside a download"
+const CALL = `title = "A call and a download"
 source = "a story of gentle lab"
 duration = "120s"
 
@@ -86,11 +86,11 @@ const scene = (change: Partial<Scene>): Scene => ({ ...FIRST, ...change });
 export const STORIES: Story[] = [
   {
     id: "hang", title: "The page that hangs for a second", speed: 0.2, from: 88, scene: FIRST,
-    text: "Both sides carry the same connections. On the left a full queue drops whatever comes, also SYNs, the packets that open connections; a host that gets no answer to its SYN waits a whole second. SPA lets SYNs pass first and drops none. Watch for a red cross on a red triangle.",
+    text: "Both sides carry the same connections. On the left a full queue drops every arrival, including SYNs, the packets that open connections; a host that gets no answer to its SYN waits a whole second. SPA serves SYNs first and drops none. Watch for a red cross on a red triangle.",
   },
   {
     id: "pie", title: "Why PIE loses SYNs", speed: 0.2, from: 65, scene: scene({ a: "pie", b: "spa" }),
-    text: "PIE keeps the queue short: it drops packets at random before the queue is full, the more the longer they wait. It does not look at which, so a SYN is as likely to go as one of a thousand data packets, and costs a second instead of a few milliseconds.",
+    text: "PIE keeps the queue short: it drops packets at random before the queue is full, more often the longer they wait. It treats all packets alike, so a SYN is as likely to be dropped as one of a thousand data packets, but costs a second instead of a few milliseconds.",
   },
   {
     id: "fin", title: "The FIN that overtakes its data", speed: 0.2, from: 88, scene: scene({ a: "spa published", b: "spa" }),
@@ -102,10 +102,10 @@ export const STORIES: Story[] = [
   },
   {
     id: "flood", title: "A SYN flood", speed: 0.2, from: 12, scene: scene({ traffic: "", toml: FLOOD, a: "spa", b: "fq_codel" }),
-    text: "Hollow triangles are SYNs of a flood, to an address that never answers. A scheme that lets every SYN pass first lets the flood pass, too; look at how much is left for the pages.",
+    text: "Hollow triangles are SYNs of a flood, to an address that never answers. A scheme that serves every SYN first also serves the flood first; see how much capacity is left for the pages.",
   },
   {
-    id: "call", title: "A call beside a download", speed: 0.2, from: 20, scene: scene({ traffic: "", toml: CALL, a: "pfifo limit=400", b: "fq_codel" }),
-    text: "The download fills any buffer that it finds. In one long queue the packets of the call (circles) wait behind it: bufferbloat. A scheme with a queue for each flow lets them pass.",
+    id: "call", title: "A call and a download", speed: 0.2, from: 20, scene: scene({ traffic: "", toml: CALL, a: "pfifo limit=400", b: "fq_codel" }),
+    text: "The download fills any buffer that it finds. In one long queue the packets of the call (circles) wait behind it: bufferbloat. A scheme with a queue for each flow serves them in between.",
   },
 ];

@@ -1,4 +1,4 @@
-// Whether the difference is real: seeds in the background, the grades and the verdict that come of them.
+// Significance of the difference: seeds in the background, and the resulting grades and verdict.
 import { $, copy, paragraph } from "./dom";
 import { time } from "./format";
 import type { Catalog, Description, Setup, Standing } from "./protocol";
@@ -20,7 +20,7 @@ export interface Trial {
 }
 
 export class Verdict {
-  /** What is known of the trial so far. */
+  /** Results of the trial so far. */
   standing: Standing | undefined;
   private trial: Trial | undefined;
   private timer = 0;
@@ -32,7 +32,7 @@ export class Verdict {
     });
   }
 
-  /** Shows how grades are given. */
+  /** Shows how grades are computed. */
   showLimits(grades: Catalog["grades"]) {
     $("#limits").replaceChildren(...grades.map(([grade, below]) => {
       const row = document.createElement("tr");
@@ -45,7 +45,7 @@ export class Verdict {
     }));
   }
 
-  /** Begins anew, as soon as nothing has changed for a while. */
+  /** Restarts as soon as nothing has changed for a while. */
   start(trial: Trial) {
     clearTimeout(this.timer);
     this.trial = trial;
@@ -53,7 +53,7 @@ export class Verdict {
     this.showGrades(undefined);
     this.say(WAITING);
     if (trial.description.duration_s > LONGEST) {
-      this.say(`The scenario lasts ${time(trial.description.duration_s)}, too long to be repeated in the page. The command below does it.`);
+      this.say(`The scenario lasts ${time(trial.description.duration_s)}, too long to repeat it in the page. Use the command below.`);
       questions.stopTrial();
       return;
     }
@@ -71,7 +71,7 @@ export class Verdict {
     const early = found.seeds < 2 && !found.done;
     this.showGrades(early ? undefined : found);
     $("#trial-state").textContent = `${found.seeds} ${found.seeds === 1 ? "seed" : "seeds"}${found.done ? ", done" : " so far"}`;
-    // Spoken and read when it is worth it.
+    // Announced only when it matters.
     if (found.done || found.seeds === 1 || found.seeds % 4 === 0) this.say(...(early ? [WAITING] : found.words));
     if (found.done) this.done();
   }

@@ -88,7 +88,7 @@ fn parse(words: Vec<&str>) -> Result<Spec, SpecError> {
     Spec::from_words(scheme, child, options)
 }
 
-/// Removes `child=` or `child` and all words after it from those of a shaper, and returns them.
+/// Removes `child=` or `child` and all words after it from the words of a shaper, and returns them.
 fn take_shaped<'a>(options: &mut Vec<&'a str>) -> Result<Option<Vec<&'a str>>, SpecError> {
     let key = |word: &str| normalized(word.split('=').next().unwrap_or(word));
     let Some(place) = options.iter().position(|word| key(word) == "child") else {

@@ -6,14 +6,14 @@ use gentle_units::Instant;
 /// A packet whose properties a test chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TestPacket {
-    /// Number that tells packets apart.
+    /// Number that identifies a packet.
     pub(crate) id: u32,
     pub(crate) flow: u64,
     pub(crate) bytes: u32,
     pub(crate) flags: Handshake,
     pub(crate) ecn: Ecn,
     pub(crate) dscp: u8,
-    /// Source and destination; `None`: of its own for each flow.
+    /// Source and destination; `None`: separate for each flow.
     pub(crate) hosts: Option<(u64, u64)>,
     pub(crate) tcp: Option<TcpHeader>,
     pub(crate) remaining: Option<u64>,

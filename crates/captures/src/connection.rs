@@ -199,7 +199,7 @@ pub struct Connection<T> {
 pub struct Opening {
     /// SYNs and SYN/ACKs sent.
     pub sent: [u32; 2],
-    /// SYNs and SYN/ACKs lost, those that vanish or are swallowed aside.
+    /// SYNs and SYN/ACKs lost, except vanishing and blackholed ones.
     pub lost: [u32; 2],
     /// Some SYNs or SYN/ACKs were sent again.
     pub again: bool,

@@ -76,7 +76,7 @@ pub struct Group {
     pub copied: f64,
     /// Longest time that a packet waits in the server before it is processed.
     pub busy: Nanos,
-    /// Range from which each connection draws the initial RTO of its client; `None`: that of the workload.
+    /// Range from which each connection draws the initial RTO of its client; `None`: the workload's.
     pub timer: Option<(Nanos, Nanos)>,
 }
 

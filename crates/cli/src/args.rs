@@ -77,7 +77,7 @@ Examples:
   gentle compare --rate 20mbit --load 95% --reference fq_codel
   gentle compare --traffic flows.csv --rate 20mbit --up-rate 2mbit --json | jq '.results[].loss.syn'
   gentle compare --duration 20s --seeds 1 --scheme codel --pcap codel.pcapng
-  gentle compare --seeds 100 --store runs                # goes on where it was stopped";
+  gentle compare --seeds 100 --store runs                # resumes an interrupted call";
 
 /// Examples of a command, and the meaning of the columns of its tables.
 fn with_columns(examples: &str, tables: Vec<(&str, Vec<Column>)>) -> String {
@@ -122,11 +122,11 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Simulate the same traffic under several queue schemes and compare response times, loss and delay
     Compare(CompareArgs),
-    /// Combine the captures that several gentle analyze --record analysed into one analysis
+    /// Combine the records of several gentle analyze --record calls into one analysis
     Merge(MergeArgs),
     /// Simulate one scenario and print every metric
     Sim(SimArgs),
-    /// Run a grid of scenarios, schemes and seeds, and keep a table of all runs
+    /// Run a grid of scenarios, schemes and seeds, and store every run
     #[command(after_long_help = sweep::EXAMPLES)]
     Sweep(SweepArgs),
     /// Set up a queue scheme on a network device, show its counters, remove it
@@ -165,7 +165,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(value_name = "CAPTURE", required_unless_present = "example", value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Analyse the capture that the program contains, of 300 connections, some of which lose a SYN
+    /// Analyse the built-in capture: 300 connections, some of which lose a SYN
     #[arg(long, conflicts_with_all = ["captures", "per_file", "record"])]
     pub(crate) example: bool,
 
@@ -180,12 +180,12 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// Forget a connection after this time without a packet, 1s to 3600s
+    /// Evict a connection after this time without a packet, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
     pub(crate) idle_timeout: Nanos,
 
-    /// Memory limit for connection state, at least 1mb; beyond it the longest idle connections are forgotten, and
-    /// reported
+    /// Memory limit for connection state, at least 1mb; beyond it the longest idle connections are evicted, and the
+    /// report counts them
     #[arg(long, value_name = "SIZE", default_value = "2gb", value_parser = memory_limit)]
     pub(crate) memory_limit: u64,
 
@@ -199,20 +199,20 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) report: ReportArgs,
 }
 
-/// Analysis of many captures, each by itself.
+/// Analysis of many captures, each separately.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Many captures")]
 pub(crate) struct TaskArgs {
-    /// Analyse each capture by itself, in parallel, keep what was found in this directory, and print the sum, as gentle
-    /// merge does
+    /// Analyse each capture separately and in parallel, store one record per capture in this directory, and print the
+    /// merged analysis
     ///
-    /// A capture that has its record there already is not analysed again, so that a job that was stopped goes on when it
-    /// is called again. The name of a record is made of the contents of its captures, the options and the version of
-    /// gentle, not of the captures' names. --memory-limit is for each capture that is being analysed.
+    /// Captures with a record in this directory are skipped, so the same command resumes an interrupted job. A record's
+    /// name is a digest of the contents of its captures, the options and the version of gentle; the captures' names do
+    /// not matter. --memory-limit applies to each capture separately.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["per_file", "flows"], value_hint = ValueHint::DirPath)]
     pub(crate) record: Option<PathBuf>,
 
-    /// Captures to read as one trace, because connections go on from one to the next
+    /// Captures to read as one trace, because connections continue from one to the next
     #[arg(long = "continue", id = "continue", value_name = "WHICH", default_value = "name", requires = "record", value_parser = continuing())]
     pub(crate) continuing: Continuing,
 
@@ -232,10 +232,10 @@ pub(crate) struct ReadingArgs {
     #[arg(long)]
     pub(crate) inner: bool,
 
-    /// Interface of a pcapng file whose packets are analysed, by name or number; repeatable [default: all; of a capture
-    /// by --pcap those of the queues' entries]
+    /// Interface of a pcapng file to analyse, by name or number; repeatable [default: all; for a capture written by
+    /// --pcap, the entry interfaces]
     ///
-    /// A packet that was captured at several interfaces counts once, where it was seen first.
+    /// A packet captured at several interfaces counts once, at the first.
     #[arg(long = "interface", value_name = "NAME")]
     pub(crate) interfaces: Vec<String>,
 }
@@ -269,7 +269,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
 
-    /// Print JSON instead of a report (fields: docs/reference/json-analysis.md)
+    /// Print JSON instead of a report (fields: docs/reference/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -277,8 +277,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write one row per connection, as CSV or Parquet by the file name's extension; with --record, Parquet files into a
-    /// directory, whose name ends in /
+    /// Write one row per connection, as CSV or Parquet by the file name's extension; with --record, Parquet files into
+    /// a directory (a name that ends in /)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) connections: Option<TableFile>,
 
@@ -288,7 +288,7 @@ pub(crate) struct ReportArgs {
 
     /// Replace addresses, preserving common prefixes, with a random key or one derived from PASSPHRASE
     ///
-    /// A passphrase gives the same replacements in every run, and whoever knows it can reverse them.
+    /// A passphrase gives the same replacements in every run. Anyone who knows the passphrase can reverse them.
     #[arg(long, value_name = "PASSPHRASE", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) anonymize: Option<Option<String>>,
 
@@ -316,8 +316,8 @@ pub(crate) struct CompareArgs {
 
     /// Replay the connections of a packet capture over a link of --rate; repeat to merge several captures
     ///
-    /// Takes the captures that gentle analyze takes; - is standard input. The assumptions made, and the connections left
-    /// out, are listed below the table. The link has the same rate in both directions unless --up-rate is given.
+    /// Accepts the formats of gentle analyze; - is standard input. The report lists the assumptions and the omitted
+    /// connections below the table. The link has the same rate in both directions unless --up-rate is given.
     #[arg(long, value_name = "CAPTURE", conflicts_with = "traffic", requires = "rate", value_hint = ValueHint::FilePath)]
     pub(crate) from: Vec<PathBuf>,
 
@@ -336,10 +336,10 @@ pub(crate) struct CompareArgs {
 pub(crate) struct ComparisonArgs {
     /// Connections to simulate: a built-in scenario, a scenario file (.toml) or a flow list (.csv)
     ///
-    /// The built-in scenarios real, real-reverse, short and 10m have the links and traffic of Braud, Heusse and Duda, "The
-    /// Virtue of Gentleness" (IFIP Networking 2018, Table III), between current Linux hosts unless --profile names others;
-    /// home-evening, office, calls and rrul have calls, games, pages and downloads side by side. docs/reference/scenarios.md describes
-    /// the files.
+    /// The built-in scenarios real, real-reverse, short and 10m have the links and traffic of Braud, Heusse and Duda,
+    /// "The Virtue of Gentleness" (IFIP Networking 2018, Table III), with current Linux hosts unless --profile is
+    /// given; home-evening, office, calls and rrul mix calls, games, pages and downloads. docs/reference/scenarios.md
+    /// describes scenario files and flow lists.
     #[arg(long, value_name = "TYPE|FILE", default_value = BUILTIN[0], value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
@@ -354,10 +354,10 @@ pub(crate) struct ComparisonArgs {
 /// Schemes to compare.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemesToCompare {
-    /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: those of a scenario
-    /// file, else those of Braud et al. 2018, Table III, with cake, dualpi2 and gentle]
+    /// Scheme to compare, with options if any, such as "codel target=20ms"; repeatable [default: the schemes of the
+    /// scenario file, else the schemes of Braud et al. 2018, Table III, plus cake, dualpi2 and gentle]
     ///
-    /// gentle schemes lists the schemes, gentle schemes NAME the options of one.
+    /// gentle schemes lists all schemes; gentle schemes NAME lists the options of one.
     #[arg(long = "scheme", value_name = "SPEC", id = "scheme")]
     pub(crate) schemes: Vec<Spec>,
 }
@@ -370,7 +370,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "TYPE|FILE", value_parser = scenario, value_hint = ValueHint::FilePath)]
     pub(crate) traffic: Traffic,
 
-    /// Queue scheme of the link under test, such as "codel target=20ms" [default: that of the scenario]
+    /// Queue scheme of the link under test, such as "codel target=20ms" [default: the scenario's]
     #[arg(long, value_name = "SPEC")]
     pub(crate) scheme: Option<Spec>,
 
@@ -384,8 +384,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct HarmArgs {
     /// Also run each application and each group alone, and show how much the rest of the traffic harms it
     ///
-    /// Harm is the fraction of a delay that the others cause, or of a rate that they take away (Ware et al., HotNets
-    /// 2019). Each application and group costs as many runs as the comparison.
+    /// Harm is the share of a delay that other traffic causes, or the share of a rate that it takes (Ware et al.,
+    /// HotNets 2019). Each application and each group adds as many runs as the comparison has.
     #[arg(long)]
     pub(crate) harm: bool,
 }
@@ -393,10 +393,10 @@ pub(crate) struct HarmArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = MERGE_EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// Directories that gentle analyze --record wrote, or single files from them
+    /// Directories written by gentle analyze --record, or single record files
     ///
-    /// All analyses must have been made with the same options and by the same build of gentle. Their order does not matter,
-    /// and duplicates count once.
+    /// All records must come from the same options and the same build of gentle. Their order does not matter;
+    /// duplicates count once.
     #[arg(value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) records: Vec<PathBuf>,
 
@@ -404,15 +404,15 @@ pub(crate) struct MergeArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
 
-    /// Rate of the link [default: that of the records]
+    /// Rate of the link [default: the records' rate]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
-    /// Length of the lists of servers, clients and prefixes that lose the most time [default: that of the records]
+    /// Length of the lists of servers, clients and prefixes that lose the most time [default: the records' length]
     #[arg(long, value_name = "N", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: Option<u16>,
 
-    /// Print JSON instead of tables (fields: docs/reference/json-analysis.md)
+    /// Print JSON instead of tables (fields: docs/reference/json.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
@@ -425,8 +425,8 @@ pub(crate) struct MergeArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With --from")]
 pub(crate) struct CaptureArgs {
-    /// Addresses behind the link, so that data sent to them crosses the link under test [default: data sent by servers
-    /// does]; repeatable
+    /// Addresses behind the link: data sent to them crosses the link under test; repeatable [default: data sent by
+    /// servers crosses it]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) local: Vec<IpNet>,
 
@@ -450,11 +450,11 @@ pub(crate) struct SimArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Scenario")]
 pub(crate) struct ScenarioArgs {
-    /// Length of the arrival process, such as 100s [default: that of the scenario]
+    /// Length of the arrival process, such as 100s [default: the scenario's]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Nanos>,
 
-    /// TCP profile of the end hosts [default: that of a scenario file, else linux-7.2]
+    /// TCP profile of the end hosts [default: the scenario file's, else linux-7.2]
     #[arg(long, value_name = "NAME", value_parser = profiles())]
     pub(crate) profile: Option<String>,
 
@@ -464,7 +464,7 @@ pub(crate) struct ScenarioArgs {
 
     /// Rate of the link under test, such as 20mbit
     ///
-    /// The arrival rate and the buffer limits scale with it, so that the load stays the same; flow lists, captures and the
+    /// Scales the arrival rate and the buffer limits, so that the load stays the same. Flow lists, captures and the
     /// limits of schemes given with --scheme do not scale.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
@@ -473,11 +473,11 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) up_rate: Option<Rate>,
 
-    /// Offered load of the link under test, in percent of its rate, such as 88% [default: that of the scenario]
+    /// Offered load of the link under test, in percent of its rate, such as 88% [default: the scenario's]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) load: Option<Load>,
 
-    /// First seed; the others follow it
+    /// First seed; the others are consecutive
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     pub(crate) first_seed: u64,
 }
@@ -491,7 +491,7 @@ pub(crate) struct OutputArgs {
     /// Write the packets of the first seed as pcapng; with several schemes, one file each (NAME-SCHEME.pcapng)
     ///
     /// Each direction has three interfaces: entry (packets offered to the queue), exit (packets sent) and drop (dropped
-    /// packets, with the reason as a comment). The run is simulated a second time to write them.
+    /// packets, with the reason as a comment). Writing them simulates the run a second time.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) pcap: Option<PathBuf>,
 }
@@ -512,10 +512,10 @@ pub(crate) struct ResultArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
 
-    /// Directory that keeps all runs; those that it has are not made again
+    /// Directory that stores all runs; stored runs are reused
     ///
-    /// The same command goes on where it was stopped, and more seeds or schemes add only what is new. Several commands may
-    /// write to one directory at once; directories are combined by copying their files.
+    /// The same command resumes an interrupted comparison, and more seeds or schemes run only the new ones. Several
+    /// commands may write to one directory at once; copy files to combine directories.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) store: Option<PathBuf>,
 
@@ -627,7 +627,7 @@ impl FromStr for Traffic {
     }
 }
 
-/// Like [`Traffic::from_str`], but takes any existing file for a scenario file, whatever its extension.
+/// Like [`Traffic::from_str`], but accepts any existing file as a scenario file, whatever its extension.
 fn scenario(text: &str) -> Result<Traffic, String> {
     match text.parse() {
         Err(_) if Path::new(text).exists() => Ok(Traffic::Scenario(text.into())),
@@ -753,10 +753,10 @@ fn memory_limit(text: &str) -> Result<u64, String> {
 
 fn continuing() -> impl TypedValueParser<Value = Continuing> {
     PossibleValuesParser::new([
-        PossibleValue::new("name").help("Those named as dumpcap -b, tcpdump -C and -G name the files of one capture"),
-        PossibleValue::new("directory").help("Those in the same directory"),
-        PossibleValue::new("all").help("All"),
-        PossibleValue::new("none").help("None"),
+        PossibleValue::new("name").help("Files named like the parts of one capture (dumpcap -b, tcpdump -C or -G)"),
+        PossibleValue::new("directory").help("Files in the same directory"),
+        PossibleValue::new("all").help("All files"),
+        PossibleValue::new("none").help("No files"),
     ])
     .map(|name| match name.as_str() {
         "directory" => Continuing::Directory,
@@ -789,12 +789,12 @@ fn vantage() -> impl TypedValueParser<Value = VantagePoint> {
 
 fn knob(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| "expected KNOB=VALUE, such as initial_rto=3s".to_owned())?;
-    // Checked here, so that a mistake is a usage error.
+    // Checked here to make a mistake a usage error.
     Profile::default().set(name, value).map_err(|error| error.to_string())?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// The command with its subcommands, completed with what clap's derive macros cannot express.
+/// The command with its subcommands, and with settings that clap's derive macros cannot express.
 pub(crate) fn command() -> clap::Command {
     let command = Args::command();
     #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! Files that a command reads and writes. No output may be an input or another output, by whatever name, link or
-//! redirection it is reached.
+//! Files that a command reads and writes. No output may be an input or another output, under any name, link or
+//! redirection.
 
 use crate::usage::Usage;
 use same_file::Handle;
@@ -202,7 +202,7 @@ fn conflict(earlier: &Claim, name: &str, usage: Use) -> Option<String> {
             format!("{first} and {second} would both print to standard output; name a file for one of them")
         }
         (Use::Written(first), Use::Written(second)) if first == second => {
-            format!("{first} would write {name} twice{by_name}; every output needs a file of its own")
+            format!("{first} would write {name} twice{by_name}; every output needs a separate file")
         }
         (Use::Written(first), Use::Written(second)) => {
             format!("{first} and {second} would both write {name}{by_name}; name two files")

@@ -1,4 +1,4 @@
-//! Ctrl-C and other termination signals: the first one asks the runs to stop, the second one ends the program.
+//! Ctrl-C and other termination signals: the first one stops the runs, the second one ends the program.
 
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -24,8 +24,7 @@ pub(crate) fn flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(raised)
 }
 
-/// Registers the actions, which run in the order of registration: a signal that finds the flag raised is the second
-/// one.
+/// Registers the actions, which run in the order of registration: a signal that finds the flag set is the second one.
 fn register(signal: i32, raised: &Arc<AtomicBool>) -> std::io::Result<()> {
     flag::register_conditional_shutdown(signal, shell_code(signal), Arc::clone(raised))?;
     flag::register_usize(signal, Arc::clone(&RECEIVED), signal as usize)?;

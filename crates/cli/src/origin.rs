@@ -8,7 +8,7 @@ use std::env;
 
 /// Origin of a page that `tool` (`gentle compare`) writes now.
 ///
-/// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, if that is set, so that pages can be reproduced byte for byte
+/// The date is `SOURCE_DATE_EPOCH`, seconds since 1970, if that is set, so that reproduced pages are byte-identical
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
 pub(crate) fn origin(tool: &str) -> Result<Origin, Usage> {
     origin_of(tool, Some(command()))

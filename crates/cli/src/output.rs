@@ -1,4 +1,4 @@
-//! Output files that are written completely or not at all, and standard output whose reader may go away.
+//! Output files that are written atomically, and standard output, whose reader may close it.
 
 use crate::files::{is_stdout, target_path};
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Output file that appears under its name on commit, and never in part.
+/// Output file that appears under its name on commit, always complete.
 ///
 /// Devices and pipes (`/dev/null`, `>(wireshark -k -i -)`) cannot be replaced by a file, so they are written directly,
 /// as is standard output (`-`).
@@ -23,7 +23,7 @@ pub(crate) struct OutputFile {
 enum Target {
     Whole(AtomicWriteFile),
     Stream(File),
-    /// Standard output; `None` after its reader has gone away.
+    /// Standard output; `None` after its reader has closed it.
     Stdout(Option<Stdout>),
 }
 
@@ -199,7 +199,7 @@ fn without_error_numbers(text: &str) -> String {
 
 /// Capabilities of standard output.
 pub(crate) struct Terminal {
-    /// Width in columns: that of the terminal, else the variable `COLUMNS`, as for help; `None` without either: unlimited.
+    /// Width in columns: the terminal's, else the variable `COLUMNS`, as for help; `None` without either: unlimited.
     pub(crate) width: Option<usize>,
     pub(crate) color: bool,
 }

@@ -69,7 +69,7 @@ impl Progress {
     }
 }
 
-/// Progress of `gentle reproduce`: the figure being measured, and the runs asked for so far.
+/// Progress of `gentle reproduce`: the figure being measured, and the runs requested so far.
 pub(crate) struct Parts(ProgressBar);
 
 impl Parts {

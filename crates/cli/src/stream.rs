@@ -15,7 +15,7 @@ const AHEAD: usize = 4;
 /// between two packets.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Stream that ends at its end, or when the stop flag is set and nothing has arrived for a moment.
+/// Stream that also ends when the stop flag is set and nothing has arrived for a moment.
 pub(crate) struct Stream {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,

@@ -30,7 +30,7 @@ pub enum Applied {
     },
 }
 
-/// Applies `setup` to its device, completely or not at all; does nothing if it is already in place.
+/// Applies `setup` to its device (all or nothing); does nothing if it is already in place.
 ///
 /// A queue set up by gentle is replaced, one of other origin only if `replace` is set and a rehearsal shows that it can
 /// be restored exactly. State left by an interrupted process is restored first. [`Setup::present`] is ignored: the device

@@ -109,8 +109,8 @@ impl DeviceState {
     }
 
     /// Claims an intermediate device without alias as gentle's: its creator, who called the device `name`, was
-    /// interrupted before setting the alias. Call only if a journal says that gentle was at work: it does not begin while
-    /// another device has the name.
+    /// interrupted before setting the alias. Call only if a journal shows that gentle was at work: it does not begin
+    /// while another device has the name.
     pub(crate) fn adopt_ifb(&mut self, netlink: &mut Netlink, name: &str) -> Result<(), ApplyError> {
         let name = name.parse::<Device>()?.ingress();
         let Some(found) = interface(netlink, &name)? else {

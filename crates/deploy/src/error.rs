@@ -44,7 +44,8 @@ pub enum PlanError {
     },
     /// The scheme needs a kernel module.
     #[error(
-        "{scheme} cannot be made from stock parts; build and load the module sch_{scheme} (kernel/README.md in gentle's source says how), and use --backing native or auto"
+        "{scheme} cannot be made from stock parts; build and load the module sch_{scheme} (see kernel/README.md in \
+         gentle's source), and use --backing native or auto"
     )]
     NeedsModule {
         /// Name of the scheme.
@@ -66,7 +67,8 @@ pub enum PlanError {
     },
     /// Cake is requested as the shaper of another scheme.
     #[error(
-        "cake manages its queue itself and takes no other scheme beneath its shaper; shape with htb or tbf, or choose cake as the scheme"
+        "cake manages its queue itself and accepts no other scheme beneath its shaper; shape with htb or tbf, or \
+         choose cake as the scheme"
     )]
     CakeTakesNoChild,
     /// The scheme's own shaper gets an option twice.
@@ -107,7 +109,7 @@ pub enum PlanError {
         scheme: &'static str,
         /// Device of the queue.
         dev: Device,
-        /// Length asked for, packets.
+        /// Requested length, packets.
         packets: u64,
     },
     /// The handle is out of range.
@@ -137,7 +139,8 @@ pub enum ApplyError {
     Capability,
     /// The device has a queue that was not set up by gentle.
     #[error(
-        "{dev} has a queue that gentle did not set up, or has no record of: {what}; use --replace to save it until gentle qdisc remove restores it, or delete it with: {remedy}"
+        "{dev} has a queue that gentle did not set up or has no record of: {what}; use --replace to save it until \
+         gentle qdisc remove restores it, or delete it with: {remedy}"
     )]
     Foreign {
         /// Name of the device.
@@ -148,9 +151,7 @@ pub enum ApplyError {
         remedy: String,
     },
     /// The device has a queue that may be gentle's, of which nothing is saved.
-    #[error(
-        "{dev} has {what}, but gentle has no record of setting it up like this, so it stays; to delete it, run: {remedy}"
-    )]
+    #[error("{dev} has {what}, but gentle has no record of this setup, so it stays; to delete it, run: {remedy}")]
     Unrecorded {
         /// Name of the device.
         dev: Device,
@@ -161,7 +162,8 @@ pub enum ApplyError {
     },
     /// The device has a queue of other origin that could not be restored exactly.
     #[error(
-        "{dev} has {what}, which could not be restored exactly: {why}; nothing was changed; to give it up, delete it with: {remedy}"
+        "{dev} has {what}, which could not be restored exactly: {why}; nothing was changed; to discard it, delete it \
+         with: {remedy}"
     )]
     Unrestorable {
         /// Name of the device.
@@ -175,7 +177,8 @@ pub enum ApplyError {
     },
     /// The queue from before a setup could not be restored.
     #[error(
-        "{what} of {dev} could not be restored: {why}; it stays saved, and the next gentle qdisc remove {dev} tries again; to give it up for the default queue of the device, run gentle qdisc remove {dev} --discard"
+        "{what} of {dev} could not be restored: {why}; it stays saved, and the next gentle qdisc remove {dev} tries \
+         again; to discard it for the device's default queue, run gentle qdisc remove {dev} --discard"
     )]
     NotRestored {
         /// Name of the device.
@@ -186,7 +189,7 @@ pub enum ApplyError {
         why: String,
     },
     /// A requested kernel module is missing.
-    #[error("{scheme} cannot use gentle's own module: {why}; --backing stock or auto does without it")]
+    #[error("{scheme} cannot use gentle's module: {why}; --backing stock or auto does not need it")]
     NoModule {
         /// Name of the scheme.
         scheme: &'static str,
@@ -194,9 +197,7 @@ pub enum ApplyError {
         why: String,
     },
     /// The present queue could not be saved before its replacement.
-    #[error(
-        "{directory}: {cause}; {dev} has {what}, which has to be saved there before it is replaced, so that it can be restored"
-    )]
+    #[error("{directory}: {cause}; {dev} has {what}, which must be saved there before it is replaced")]
     NoJournal {
         /// Directory of the journal.
         directory: PathBuf,
@@ -209,7 +210,8 @@ pub enum ApplyError {
     },
     /// The saved state cannot be read.
     #[error(
-        "the saved state of {name} cannot be read: {cause}; run this as the user who applied the setup, or give up the queue that was there before: gentle qdisc remove {name} --discard"
+        "the saved state of {name} cannot be read: {cause}; run this as the user who applied the setup, or discard the \
+         previous queue: gentle qdisc remove {name} --discard"
     )]
     Unreadable {
         /// Name of the device.
@@ -228,7 +230,7 @@ pub enum ApplyError {
         cause: io::Error,
     },
     /// A qdisc for incoming packets that others have set up excludes the saved one.
-    #[error("{kind}, which others have set up since, excludes it; delete it first: {remedy}")]
+    #[error("{kind}, which was set up by others since, conflicts with it; delete it first: {remedy}")]
     InTheWay {
         /// Kind of the qdisc.
         kind: String,
@@ -237,7 +239,8 @@ pub enum ApplyError {
     },
     /// Others redirect packets to the intermediate device.
     #[error(
-        "{name}, through which the incoming packets of {dev} pass, also receives packets that a filter of others on {by} redirects, and would be deleted; nothing was changed; delete that filter first"
+        "{name}, through which the incoming packets of {dev} pass, also receives packets from a filter of others on \
+         {by}, and would be deleted; nothing was changed; delete that filter first"
     )]
     IntermediateShared {
         /// Name of the intermediate device.
@@ -268,15 +271,17 @@ pub enum ApplyError {
     Run(#[from] RunError),
 }
 
-/// Which device has the name of an intermediate device, and what to do about it.
+/// Device that has the name of an intermediate device, and the remedy.
 fn taken(name: &Device, by: Option<&str>) -> String {
     let alike = |dev: &str| dev.parse().is_ok_and(|dev: Device| dev.ingress() == *name);
     match by {
         Some(dev) if alike(dev) => format!(
-            "which is that of {dev}: long names that end alike are cut alike; rename one of the two devices, or remove the setup of {dev}: gentle qdisc remove {dev} --ingress"
+            "which {dev} uses, because long names with the same end are cut to the same name; rename one of the two \
+             devices, or remove the setup of {dev}: gentle qdisc remove {dev} --ingress"
         ),
         Some(dev) => format!(
-            "which is the name of that of {dev}, since {dev} was renamed; apply the setup of {dev} again, which renames it, or remove it: gentle qdisc remove {dev} --ingress"
+            "which {dev} still uses since it was renamed; apply the setup of {dev} again, which renames the \
+             intermediate device, or remove it: gentle qdisc remove {dev} --ingress"
         ),
         None => format!("but there is a device {name} that is not gentle's; rename or delete it"),
     }

@@ -60,8 +60,8 @@ impl IngressOf {
 /// Intermediate device among `existing` of the device with this index, whose incoming packets pass `own`.
 ///
 /// Names do not count, because both devices can be renamed. Without a redirect to it, the intermediate device counts if
-/// the saved state tells that it was made for the device under the name `known`: the index in its alias may be that of a
-/// device that was deleted. An alias without an index is from commands that somebody ran by hand.
+/// the saved state shows that it was made for the device under the name `known`: the index in its alias may belong to a
+/// deleted device. An alias without an index comes from commands that were run manually.
 pub(crate) fn of<'a>(
     existing: &'a [Interface],
     index: u32,

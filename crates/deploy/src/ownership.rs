@@ -1,4 +1,4 @@
-//! Ownership of the qdiscs and filters of a device: gentle's, or those of others.
+//! Ownership of the qdiscs and filters of a device: gentle's, or others'.
 
 use crate::device_state::DeviceState;
 use crate::netlink::TcMessage;
@@ -8,8 +8,8 @@ use crate::snapshot;
 use crate::state::{Known, Record};
 
 impl DeviceState {
-    /// Whether gentle made the present setup: its saved state says so, or, for incoming packets, packets are redirected to
-    /// a device that has the alias of an intermediate device. The handles alone are no proof.
+    /// Whether gentle made the present setup: its saved state shows it, or, for incoming packets, packets are
+    /// redirected to a device that has the alias of an intermediate device. The handles alone are no proof.
     pub(crate) fn is_own(&self) -> bool {
         match self.direction {
             Direction::Egress => self.state.own.top().is_some_and(|top| {

@@ -54,7 +54,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
     if output.contains(UNPARSABLE) {
         let qdisc = qdisc(command.program, &args)?;
         let needs = registry::kernel_qdisc(qdisc)?.needs?;
-        return Some(format!("this tc does not know {qdisc}, which needs {needs}"));
+        return Some(format!("this tc does not support {qdisc}, which needs {needs}"));
     }
     let (_, kind) = MESSAGES.iter().find(|(message, _)| output.contains(message))?;
     let part = match kind {
@@ -63,7 +63,7 @@ pub(crate) fn remedy(command: &Command, output: &str) -> Option<String> {
             let known = registry::kernel_qdisc(qdisc);
             if known.is_some_and(|known| known.origin == Origin::Gentle) {
                 return Some(format!(
-                    "this kernel has no sch_{qdisc}: kernel/README.md in gentle's source says how to install it"
+                    "this kernel has no sch_{qdisc}: see kernel/README.md in gentle's source to install it"
                 ));
             }
             Part {
@@ -171,7 +171,7 @@ mod tests {
         let unparsable = "Unknown qdisc \"dualpi2\", hence option \"limit\" is unparsable";
         assert_eq!(
             remedy(&command, unparsable).unwrap(),
-            "this tc does not know dualpi2, which needs Linux 6.17 and the tc of iproute2 6.17, or later"
+            "this tc does not support dualpi2, which needs Linux 6.17 and the tc of iproute2 6.17, or later"
         );
         let command = Command::ip("link add name in-eth0 type ifb");
         assert_eq!(remedy(&command, "RTNETLINK answers: File exists"), None);

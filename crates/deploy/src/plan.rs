@@ -98,7 +98,7 @@ pub fn plan(setup: &Setup, backing: Backing) -> Result<Plan, PlanError> {
     plan_for(setup, backing, None)
 }
 
-/// As [`plan`], for the device with this interface index on this machine.
+/// Like [`plan`], for the device with this interface index on this machine.
 pub(crate) fn plan_for(setup: &Setup, backing: Backing, index: Option<u32>) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
     let ifb = setup.dev.ingress();
@@ -133,7 +133,8 @@ pub(crate) fn plan_for(setup: &Setup, backing: Backing, index: Option<u32>) -> R
     }
     if setup.direction == Direction::Egress && setup.present.transmit_queues > 1 {
         plan.notes.push(format!(
-            "{} has {} transmit queues, each with a qdisc and a lock of its own (mq); in this setup all packets pass one qdisc and one lock, which limits the packet rate that several processors reach",
+            "{} has {} transmit queues, each with its own qdisc and lock (mq); in this setup all packets pass one \
+             qdisc and one lock, which limits the packet rate that several processors reach",
             setup.dev, setup.present.transmit_queues
         ));
     }
@@ -156,7 +157,7 @@ pub(crate) fn plan_for(setup: &Setup, backing: Backing, index: Option<u32>) -> R
     Ok(plan)
 }
 
-/// True if the scheme of `setup` can shape by itself.
+/// True if the scheme of `setup` can shape without a shaper.
 fn shapes(setup: &Setup) -> bool {
     setup.scheme.scheme().linux.is_some_and(|tc| tc.shapes)
 }

@@ -85,7 +85,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     open(options().read(true), path)?.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// Writes a file whole or not at all, for its owner only. It need not survive the kernel, so it is not synced to disk.
+/// Writes a file atomically, for its owner only. It need not survive the kernel, so it is not synced to disk.
 ///
 /// # Errors
 /// The file cannot be written.

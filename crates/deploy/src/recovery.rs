@@ -35,7 +35,7 @@ pub(crate) fn sweep(netlink: &mut Netlink, programs: &Programs, state: &StateDir
 }
 
 /// Restores the state before an interrupted process, or the one that could not be restored before; setups made by others since
-/// remain. If others have changed what was restored in part, the state stays saved, and the error says so.
+/// remain. If others have changed a partly restored state, the state stays saved, and the error reports it.
 pub(crate) fn recover(
     netlink: &mut Netlink,
     programs: &Programs,

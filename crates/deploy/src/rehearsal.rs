@@ -1,8 +1,8 @@
 //! Rehearsal of a restoration on a scratch device, before anything is replaced.
 //!
-//! What the kernel dumps need not be what it accepts, and differs between versions. So the objects are created a second
-//! time from their dump, on a device of the same network namespace, to whose interface indices filters refer, and must
-//! give the same dump.
+//! The kernel does not always accept its own dumps, and dumps differ between versions. So the objects are created a
+//! second time from their dump, on a device of the same network namespace, to whose interface indices filters refer,
+//! and must give the same dump.
 
 use crate::command::Command;
 use crate::error::ApplyError;
@@ -18,7 +18,7 @@ const SCRATCH: &str = "gentle-scratch";
 const ADDRESS: [u8; 6] = [0x02, b'g', b'e', b'n', b't', b'l'];
 
 /// Kinds that a scratch device may have: which of them a kernel has is its configuration. The module of `veth`, a pair of
-/// devices, creates none when it is loaded, unlike the others; its largest MTU is below that of the loopback device.
+/// devices, creates none when it is loaded, unlike the others; its largest MTU is below the loopback device's.
 const KINDS: [&str; 3] = ["veth peer name gentle-scratch1", IFB, "dummy"];
 
 /// Whether `snapshot`, taken on `interface`, can be restored: `None`, or the reason why not. Nothing changes on

@@ -181,7 +181,7 @@ fn remove_direction(
 }
 
 /// Removes a setup, or what a failed restoration has left, without the queues from before it. Without a saved state that can
-/// be read, a qdisc with a handle of gentle's is taken for its own, as the user asks for it.
+/// be read, a qdisc with one of gentle's handles counts as gentle's, since the user requests its removal.
 fn discard(
     netlink: &mut Netlink,
     programs: &Programs,

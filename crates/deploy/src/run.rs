@@ -1,5 +1,5 @@
-//! Execution of commands, one by one. `tc -batch` also stops at the first error, but does not tell in which line it is,
-//! and cannot include `ip`. A setup has at most some forty commands of a few milliseconds each.
+//! Execution of commands, one by one. `tc -batch` also stops at the first error, but does not report in which line it
+//! is, and cannot include `ip`. A setup has at most some forty commands of a few milliseconds each.
 
 use crate::command::Command;
 use crate::packages;
@@ -36,7 +36,7 @@ pub enum RunError {
 /// Programs that change devices.
 ///
 /// They keep the lock of the state directory until they have ended, as their standard input, which they do not read: a
-/// program that goes on after gentle was killed must not change what the next process has restored.
+/// program that continues after gentle was killed must not change state that the next process has restored.
 pub(crate) struct Programs {
     lock: Option<File>,
 }

@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub struct Shaper {
     /// Qdisc that shapes.
     pub kind: ShaperKind,
-    /// Rate to shape to: a little below that of the link, so that packets queue here and not in the modem.
+    /// Rate to shape to: a little below the link's, so that packets queue here and not in the modem.
     pub rate: Rate,
     /// Accounting of packet lengths on the link.
     pub framing: Framing,
@@ -151,7 +151,7 @@ impl Shaper {
 }
 
 impl Shaper {
-    /// `spec`, which shapes by itself, with the rate and the framing.
+    /// `spec`, which shapes without a shaper, with the rate and the framing.
     pub(crate) fn within(&self, spec: &Spec) -> Result<Spec, PlanError> {
         if self.rate.bits_per_second() < MIN_RATE {
             let rate = self.rate;
@@ -171,8 +171,8 @@ impl Shaper {
 }
 
 impl Framing {
-    /// Size table of a shaper, with a leading blank, for what the options of `htb` and `tbf` cannot say: their overhead is
-    /// not below 0.
+    /// Size table of a shaper, with a leading blank, for framing that the options of `htb` and `tbf` cannot express:
+    /// their overhead is not below 0.
     fn stab(self) -> String {
         match self.overhead < 0 {
             true => format!(" stab{}", self.text()),
@@ -188,7 +188,7 @@ impl Framing {
         }
     }
 
-    /// Options of a scheme that shapes by itself.
+    /// Options of a scheme that shapes without a shaper.
     pub(crate) fn options(self) -> impl Iterator<Item = (&'static str, Value)> {
         let overhead = Value::Integer(self.overhead.into());
         let mpu = Value::Count(self.mpu.into());

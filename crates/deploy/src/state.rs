@@ -148,7 +148,7 @@ struct FileHeader {
     version: u32,
 }
 
-/// Part of the files that tells whose they are.
+/// Part of the files that identifies their owner.
 #[derive(Deserialize)]
 struct FileOwner {
     netns: u64,
@@ -156,7 +156,7 @@ struct FileOwner {
 }
 
 impl FileOwner {
-    /// Owner of a file; `None` if the file does not tell.
+    /// Owner of a file; `None` if the file does not name one.
     fn of(file: &Path) -> io::Result<Option<FileOwner>> {
         if file.is_symlink() {
             return Ok(None);
@@ -221,7 +221,7 @@ impl StateDir {
         private::write(&self.file(ifindex, direction, "journal"), &bytes)
     }
 
-    /// Saves the record, or deletes it if there is none, and deletes the journal.
+    /// Saves the record, or deletes the file if there is no record, and deletes the journal.
     pub(crate) fn finish(&self, ifindex: u32, direction: Direction, record: Option<&Record>) -> io::Result<()> {
         let file = self.file(ifindex, direction, "json");
         match record {
@@ -287,10 +287,10 @@ impl StateDir {
         Ok(files)
     }
 
-    /// Deletes files that certainly serve nothing, as far as this user may: those of earlier boots, of network namespaces
-    /// whose inode number this one has now, and of devices whose interface index another one has; what interrupted
-    /// processes have not written to the end; and compiled classifiers that no record or journal names:
-    /// earlier versions wrote them for setups that may still be in place. The caller has the lock.
+    /// Deletes files that are certainly useless, as far as this user may: files of earlier boots, of network namespaces
+    /// whose inode number this one has now, and of devices whose interface index another one has; incomplete files of
+    /// interrupted processes; and compiled classifiers that no record or journal names: earlier versions wrote them for
+    /// setups that may still be in place. The caller has the lock.
     pub(crate) fn sweep(&self, existing: &[Interface]) {
         let paths = self.paths().unwrap_or_default();
         let (saved, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| is_saved(path));

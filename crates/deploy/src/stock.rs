@@ -1,14 +1,14 @@
 //! Arguments of `tc` for a scheme, by the syntax in its description.
 //!
-//! Names and defaults of gentle-aqm are those of Linux, so only the given options are written, plus those that `tc`
-//! requires or would derive from the device. Numbers have no unit where `tc` accepts none; times are whole microseconds,
-//! the resolution of `tc`.
+//! Names and defaults of gentle-aqm equal Linux's, so only the given options are written, plus options that `tc`
+//! requires or would derive from the device. Numbers have no unit where `tc` accepts none; times are whole
+//! microseconds, the resolution of `tc`.
 
 use crate::error::PlanError;
 use gentle_aqm::{Options, Origin, Spec, TcSyntax, Value};
 use gentle_units::Rate;
 
-/// Kind and options of the qdisc, as they follow `handle M:`; `None` if Linux has no such scheme of its own.
+/// Kind and options of the qdisc, as they follow `handle M:`; `None` if Linux has no such scheme.
 ///
 /// `link_rate` is the rate of the link, for schemes that need it and do not specify it.
 pub(crate) fn tc_args(spec: &Spec, link_rate: Option<Rate>) -> Result<Option<String>, PlanError> {
@@ -18,7 +18,7 @@ pub(crate) fn tc_args(spec: &Spec, link_rate: Option<Rate>) -> Result<Option<Str
     }
 }
 
-/// As [`tc_args`], for the child of a wrapper that is made of stock parts: it has to be a scheme of Linux.
+/// Like [`tc_args`], for the child of a wrapper that is made of stock parts: it must be a scheme of Linux.
 pub(crate) fn child_args(wrapper: &Spec, link_rate: Option<Rate>) -> Result<String, PlanError> {
     let child = wrapper.child().expect("a wrapper has a child");
     let name = child.scheme().name;
@@ -65,7 +65,7 @@ pub(crate) fn options(spec: &Spec, syntax: &TcSyntax, link_rate: Option<Rate>) -
     Ok(args)
 }
 
-/// Length of the device's transmit queue that `spec` or its child asks for: the limit of `pfifo_fast`.
+/// Length of the device's transmit queue that `spec` or its child requires: the limit of `pfifo_fast`.
 pub(crate) fn txqueuelen(spec: &Spec) -> Option<u64> {
     let own = spec.scheme().linux.and_then(|syntax| syntax.txqueuelen);
     let own = own.and_then(|name| match spec.options().given().find(|(n, _)| *n == name) {

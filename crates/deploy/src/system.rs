@@ -79,10 +79,11 @@ pub(crate) fn missing(netlink: &mut Netlink, module: &KernelQdisc, ifindex: Opti
     };
     match answer {
         Some(false) => {
-            Some(format!("this kernel has no sch_{kind} (kernel/README.md in gentle's source says how to install it)"))
+            Some(format!("this kernel has no sch_{kind} (see kernel/README.md in gentle's source to install it)"))
         }
         None if !module_exists(module) => Some(format!(
-            "no module sch_{kind} was found for this kernel (kernel/README.md in gentle's source says how to install it; with CAP_NET_ADMIN, the kernel itself would be asked)"
+            "no module sch_{kind} was found for this kernel (see kernel/README.md in gentle's source to install it; \
+             with CAP_NET_ADMIN, gentle would ask the kernel itself)"
         )),
         _ if !tc_supports(module) => {
             Some(format!("tc has no plug-in for {kind} (make -C kernel install-tc, in gentle's source, installs it)"))

@@ -55,7 +55,7 @@ pub trait Backend: Sync {
     /// Error of a failed run.
     type Error: Send;
 
-    /// Name, as in [`RunRecord::backend`], that tells apart all backends whose results differ.
+    /// Name, as in [`RunRecord::backend`]; backends with different results have different names.
     fn name(&self) -> String;
 
     /// Identity of the code that makes the runs, as in [`RunRecord::engine`]: results of other code are not reused.
@@ -70,8 +70,8 @@ pub trait Backend: Sync {
         1.0
     }
 
-    /// Returns those of `schemes` that this backend can run, in the same order. Assumptions of this backend are added
-    /// to [`Scenario::assumptions`].
+    /// Returns the `schemes` that this backend can run, in the same order. Assumptions of this backend are added to
+    /// [`Scenario::assumptions`].
     ///
     /// # Errors
     /// The backend can run none of the schemes, or not the scenario.
@@ -127,8 +127,8 @@ impl Observer for () {
 ///
 /// Runs are independent and results are aggregated in a fixed order, so the outcome does not depend on the number of
 /// threads. If `stop` becomes true, the comparison is marked `interrupted` and covers the seeds that every scheme has
-/// finished or, if there is none, the schemes that have finished the seed that most have. The reference is the first
-/// scheme; [`Comparison::set_reference`] changes it.
+/// finished or, if no seed is finished by all, the schemes that have finished the most common seed. The reference is
+/// the first scheme; [`Comparison::set_reference`] changes it.
 ///
 /// # Errors
 /// The error of the first failed run in order of schemes and seeds. No run starts after a failure.

@@ -6,7 +6,7 @@
 //! Workloads draw from random streams that do not depend on the queues, so every scheme sees the same connections, and
 //! comparisons are paired by seed.
 //!
-//! [`assemble`] makes a comparison of records of runs, whoever made them; `gentle-runs` keeps them between calls.
+//! [`assemble`] makes a comparison from records of runs, of any origin; `gentle-runs` stores records between calls.
 
 pub mod application;
 mod backend;

@@ -45,8 +45,8 @@ impl SchemeResult {
         Some(Mean { mean: Some(test.mean), ci95: test.ci95_and_p.map(|(ci95, _)| ci95) })
     }
 
-    /// Number of connections that the scalar result `name` should cover but that did not complete: those of its range of
-    /// sizes, the failed transactions of its application, or all.
+    /// Number of connections that the scalar result `name` should cover but that did not complete: connections of its
+    /// range of sizes, the failed transactions of its application, or all.
     pub fn open(&self, name: &str) -> u64 {
         let all = self.unfinished + self.failed;
         match part(name) {
@@ -147,7 +147,7 @@ fn is_better(difference: f64, better: Better) -> bool {
 }
 
 /// Index of the scheme that is the best one by the values of its seeds, by the rules of comparisons. `None` if several are
-/// best, if the seeds cannot tell one of them from the best, or if chance may have set all apart.
+/// best, if one of them is not significantly different from the best, or if all differences may be chance.
 pub fn only_best(schemes: &[Vec<Option<f64>>], better: Better) -> Option<usize> {
     let mean = |values: &[Option<f64>]| {
         let known: Vec<f64> = values.iter().copied().flatten().collect();

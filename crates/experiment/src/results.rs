@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 2;
 /// delays most.
 pub const HEADLINE: &str = "response_time_by_size.0.mean_s";
 
-/// [`LinkSummary::qdisc`] of a reverse link that has the scheme under test as well.
+/// [`LinkSummary::qdisc`] of a reverse link that also has the scheme under test.
 pub const TESTED: &str = "the scheme under test";
 
 /// One scenario under several schemes.
@@ -30,13 +30,13 @@ pub struct Comparison {
     pub version: u32,
     /// Version of gentle that produced the comparison.
     pub gentle: String,
-    /// Command line that reproduces the results; `None` if they were not made by the command.
+    /// Command line that reproduces the results; `None` if they were made without the command.
     pub command: Option<String>,
     /// The scenario.
     pub scenario: ScenarioSummary,
-    /// True if the comparison was stopped early: `results` then covers the seeds that every scheme in it had finished.
+    /// True if the comparison was interrupted: `results` then covers the seeds that every scheme in it had finished.
     pub interrupted: bool,
-    /// Labels of the schemes that are not in `results` because they had not finished the seeds compared.
+    /// Labels of the schemes that are missing in `results` because they had not finished the compared seeds.
     pub left_out: Vec<String>,
     /// Seeds that every entry of `results` covers, in the order of `Series::values`.
     pub seeds: Vec<u64>,
@@ -45,7 +45,7 @@ pub struct Comparison {
     /// Name of the primary result, [`HEADLINE`].
     #[serde(deserialize_with = "gentle_units::interned::name")]
     pub headline: Name,
-    /// One entry per scheme, in the order asked for.
+    /// One entry per scheme, in the order of the call.
     pub results: Vec<SchemeResult>,
 }
 
@@ -70,7 +70,7 @@ pub struct ScenarioSummary {
     pub warmup_s: f64,
     /// Maximum time that connections may continue after the last arrival, seconds.
     pub drain_s: f64,
-    /// Seeds that were asked for.
+    /// Requested seeds.
     pub seeds: Vec<u64>,
     /// True if every seed starts the same connections: seeds then differ only in the random decisions of queues and
     /// links.
@@ -93,7 +93,7 @@ pub struct LinkSummary {
     pub rate_bps: u64,
     /// One-way delay, seconds.
     pub delay_s: f64,
-    /// Queue, as written; for `down` the queue of a single run (`gentle sim`); [`TESTED`] if it is that of `down`.
+    /// Queue, as written; for `down` the queue of a single run (`gentle sim`); [`TESTED`] if it is the queue of `down`.
     pub qdisc: String,
     /// Offered load as a fraction of the rate at the start: data packets with all headers, counted once, without ACKs,
     /// handshakes and long-lived connections.
@@ -126,7 +126,7 @@ pub enum Better {
 /// Numbers by which harm to a part of the traffic is measured: paths in the results of the part, each with the direction that is better.
 pub(crate) type HarmNumbers = &'static [(&'static str, Better)];
 
-/// Comparison of a result with that of the reference, paired by seed: with a given seed both schemes have the same
+/// Comparison of a result with the reference's, paired by seed: with a given seed both schemes have the same
 /// connections, so variation between seeds does not count as noise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Paired {
@@ -143,7 +143,7 @@ pub struct Paired {
     /// p-value of the two-sided paired test of the log ratios to the reference (of the differences, if a value is zero),
     /// adjusted by Holm's method for the number of schemes compared with the reference.
     pub p: Option<f64>,
-    /// Verdict if `p` is below 5 % and the difference is more than 1 %; `None`: no such difference.
+    /// Verdict if `p` is below 5 % and the difference is more than 1 %; otherwise `None`.
     pub verdict: Option<Verdict>,
     /// True if this scheme is the best: it has the best number, or one within 1 % of it, and a scheme is significantly
     /// worse. False for a scheme that leaves connections unfinished that others finish.
@@ -177,7 +177,7 @@ pub struct Harm {
     pub alone: Mean,
     /// The number with the rest of the traffic.
     pub together: Mean,
-    /// Mean of the harm by seed: 0, no harm, to 1; negative if the part does better than alone.
+    /// Mean of the harm by seed: from 0 (no harm) to 1; negative if the part does better than alone.
     pub harm: Mean,
     /// Harm by seed, in the order of [`Comparison::seeds`].
     pub values: Vec<Option<f64>>,
@@ -188,8 +188,8 @@ pub struct Harm {
 pub struct Mean {
     /// Mean of the seeds' means.
     pub mean: Option<f64>,
-    /// Half-width of the interval; `None` with fewer than two seeds. It is that of Student's t, widened because means of
-    /// few seeds are skewed.
+    /// Half-width of the interval; `None` with fewer than two seeds. From Student's t, widened because means of few
+    /// seeds are skewed.
     pub ci95: Option<f64>,
 }
 

@@ -79,7 +79,7 @@ impl<'a> Section<'a> {
         self.table.contains_key(key)
     }
 
-    /// Removes the remaining keys and returns them with their values, sorted by name, for a table with arbitrary keys.
+    /// Removes the remaining keys of a table with arbitrary keys and returns them with their values, sorted by name.
     pub fn rest(&mut self) -> Vec<(String, Item<'a>)> {
         let prefix = self.name.clone();
         let source = self.source;

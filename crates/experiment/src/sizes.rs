@@ -65,8 +65,8 @@ impl TryFrom<Parameters> for Sizes {
 }
 
 thread_local! {
-    /// Exponent, largest size and mean of the Zipf distribution asked for last: thousands of powers, which the load of a
-    /// scenario takes several times, and of each scenario of a sweep.
+    /// Exponent, largest size and mean of the last requested Zipf distribution: thousands of powers, which the load of
+    /// a scenario takes several times, and of each scenario of a sweep.
     static LAST_MEAN: Cell<(f64, u64, f64)> = const { Cell::new((f64::NAN, 0, 0.0)) };
 }
 

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Sets `GENTLE_ENGINE` for the crate that is being built: 32 hexadecimal digits, the start of the SHA-256 of its sources, of
-/// those of the `crates` of the workspace named by their folders, and of the versions of the `libraries`. The script runs again
-/// when one of these changes.
+/// Sets `GENTLE_ENGINE` for the crate that is being built: 32 hexadecimal digits, the start of the SHA-256 of its
+/// sources, of the sources of `crates` of the workspace named by their folders, and of the versions of the `libraries`.
+/// The script runs again when one of these changes.
 ///
-/// A crate built from its package alone has no workspace around it: its own sources and its version, which has exactly one content
-/// of each crate that it depends on, then stand for all.
+/// A crate built from its package alone has no workspace around it: its sources and its version, which fixes the
+/// content of each crate that it depends on, then stand for all.
 ///
 /// # Errors
 /// A source cannot be read.

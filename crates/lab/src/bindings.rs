@@ -72,12 +72,12 @@ impl Lab {
         Session::new(&setup, scheme, seed).map(Lab).map_err(thrown)
     }
 
-    /// Goes on to a time, in at most so many steps. True: it got there, or the run is over.
+    /// Continues to a time, in at most so many steps. True: it got there, or the run is over.
     pub fn advance(&mut self, until: f64, steps: u32) -> bool {
         self.0.advance(Instant::from_secs_f64(until), steps.into()) != Reached::Steps
     }
 
-    /// Goes on until something happens to a packet.
+    /// Continues until something happens to a packet.
     pub fn step(&mut self) -> bool {
         self.0.step()
     }
@@ -102,7 +102,7 @@ impl Lab {
         self.0.take_events()
     }
 
-    /// The state as JSON, with curves if asked for.
+    /// The state as JSON, with curves if requested.
     pub fn snapshot(&self, curves: bool) -> String {
         json(&self.0.snapshot(curves))
     }
@@ -202,13 +202,13 @@ fn open(source: usize) -> Result<CaptureReader, CaptureError> {
     Ok(reader.reopened_by(size as u64, move || open(source)))
 }
 
-/// What captures have.
+/// Contents of captures.
 #[wasm_bindgen]
 pub struct Captured(capture::Captured);
 
 #[wasm_bindgen]
 impl Captured {
-    /// What `gentle analyze --flows flows.csv` prints.
+    /// Output of `gentle analyze --flows flows.csv`.
     pub fn text(&self) -> String {
         self.0.text.clone()
     }
@@ -234,7 +234,7 @@ impl Captured {
     }
 }
 
-/// Analyses captures as one trace; `local` is the option of the command, `width` that of the text, in columns.
+/// Analyses captures as one trace; `local` is the option of the command, `width` the width of the text in columns.
 #[wasm_bindgen]
 pub fn analyze(sources: Vec<Source>, local: &str, width: Option<u32>) -> Result<Captured, JsError> {
     let local = capture::local(local).map_err(thrown)?;

@@ -20,10 +20,10 @@ const LOAD: f64 = 0.9;
 /// Slowest link that is suggested, bits per second.
 const SLOWEST: f64 = 64e3;
 
-/// What captures have.
+/// Contents of captures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Captured {
-    /// What `gentle analyze --flows flows.csv` prints.
+    /// Output of `gentle analyze --flows flows.csv`.
     pub text: String,
     /// The list of connections that it writes.
     pub flows: String,
@@ -50,8 +50,8 @@ pub fn local(text: &str) -> Result<Vec<IpNet>, SetupError> {
         .collect()
 }
 
-/// Analyses captures as one trace, on the calling thread. `local` is [`Options::local`], `width` that of the text in
-/// columns; `None`: nothing wraps.
+/// Analyses captures as one trace, on the calling thread. `local` is [`Options::local`], `width` the width of the text
+/// in columns; `None`: nothing wraps.
 ///
 /// # Errors
 /// A capture cannot be read.

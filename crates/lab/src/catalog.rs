@@ -8,7 +8,7 @@ use gentle_tcp::Profile;
 use serde_json::{Value, json};
 
 /// The catalog as JSON: `schemes`, `scenarios`, `profiles`, `causes` of drops by their index in events, `grades` with the time in
-/// seconds below which they are given (the last: null).
+/// seconds below which they apply (the last: null).
 pub fn catalog() -> String {
     let schemes = registry::listed().map(|scheme| {
         let option = |option: &gentle_aqm::OptionSpec| {

@@ -35,7 +35,7 @@ pub enum Kind {
     Marked = 7,
 }
 
-/// Kinds of packets that the page tells apart.
+/// Kinds of packets that the page distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Shape {

@@ -17,7 +17,7 @@ const SPEEDUP: u64 = 100;
 /// TCP header without options, bytes.
 const TCP_HEADER: u32 = 20;
 
-/// Grades with the mean time in seconds below which they are given: the limits of DSLReports' test of bufferbloat for the
+/// Grades with the mean time in seconds below which they apply: the limits of DSLReports' test of bufferbloat for the
 /// latency that load adds to a round trip (<https://www.dslreports.com/faq/17930>).
 pub const GRADES: [(&str, f64); 6] =
     [("A+", 0.005), ("A", 0.030), ("B", 0.060), ("C", 0.200), ("D", 0.400), ("F", f64::INFINITY)];
@@ -62,7 +62,7 @@ impl Added {
 /// Response times of the short connections of a scenario with one seed, on an idle link.
 pub(crate) struct Idle(HashMap<Key, Nanos>);
 
-/// Workload, start and size tell a connection from the others.
+/// Workload, start and size identify a connection.
 type Key = (usize, Instant, u64);
 
 fn key(connection: &ConnectionRecord) -> Key {

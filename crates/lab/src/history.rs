@@ -18,7 +18,7 @@ pub struct Moment {
     pub side: usize,
     /// `syn`, `syn/ack`, `data`, `ack` or `fin`.
     pub kind: &'static str,
-    /// First sequence number relative to that of the SYN, bytes.
+    /// First sequence number relative to the SYN's, bytes.
     pub seq: u32,
     /// Payload, bytes.
     pub length: u32,

@@ -30,9 +30,9 @@ pub enum Change {
 /// How far [`Session::advance`] came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
-    /// The time asked for.
+    /// The requested time.
     Time,
-    /// So many steps were made; the time asked for lies ahead.
+    /// So many steps were made; the requested time lies ahead.
     Steps,
     /// The end of the run.
     End,
@@ -72,7 +72,7 @@ pub struct Snapshot {
     pub open: usize,
     /// Sums since the start.
     pub sums: Sums,
-    /// Curves since the start; left out if not asked for.
+    /// Curves since the start; left out unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curves: Option<Curves>,
 }
@@ -120,7 +120,7 @@ impl Session {
         self.simulation.tap_mut().take()
     }
 
-    /// Goes on to `until`, in at most so many steps.
+    /// Continues to `until`, in at most so many steps.
     pub fn advance(&mut self, until: Instant, steps: u64) -> Reached {
         let mut left = steps;
         loop {
@@ -153,7 +153,7 @@ impl Session {
         }
     }
 
-    /// Goes on until something happens to a packet. False: the run is over.
+    /// Continues until something happens to a packet. False: the run is over.
     pub fn step(&mut self) -> bool {
         let seen = self.simulation.tap().events_seen;
         while self.simulation.tap().events_seen == seen {
@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// The state, with curves if asked for.
+    /// The state, with curves if requested.
     pub fn snapshot(&self, curves: bool) -> Snapshot {
         let meter = &self.simulation.tap().meter;
         let backlog = Direction::BOTH.map(|direction| {

@@ -103,7 +103,7 @@ impl Setup {
         };
         if let (Some(flows), None) = (&self.flows, &self.toml) {
             if self.rtt.is_some() {
-                let problem = "the connections of a flow list have round-trip times of their own";
+                let problem = "a flow list sets the round-trip times of its connections";
                 return Err(SetupError::of("round-trip time", problem));
             }
             return Scenario::from_flows("flows.csv", flows).map_err(|error| SetupError::of("flow list", error));
@@ -122,7 +122,7 @@ impl Setup {
         SetupError::of("traffic", problem)
     }
 
-    /// Text of the scenario file with the round-trip time asked for: `lab.toml` of the commands that the page shows.
+    /// Text of the scenario file with the requested round-trip time: `lab.toml` of the commands that the page shows.
     ///
     /// # Errors
     /// The text is not TOML or has no links, or the round-trip time is no time.
@@ -163,7 +163,7 @@ impl Setup {
     }
 }
 
-/// The scenario of a setup as JSON: names, links and load, for controls that say nothing of their own.
+/// The scenario of a setup as JSON: names, links and load, for controls without their own values.
 ///
 /// # Errors
 /// The setup is malformed.
@@ -214,7 +214,7 @@ fn load(text: &str) -> Result<f64, SetupError> {
         .ok_or_else(|| SetupError::of("load", "expected a percentage of the rate, 0.1% to 1000%, such as 88%"))
 }
 
-/// `spec` with a buffer of so many packets; `None`: the scheme has no limit of its own, or not such a one.
+/// `spec` with a buffer of so many packets; `None`: the scheme has no limit, or not such a one.
 pub fn with_buffer(spec: &Spec, packets: u64) -> Option<Spec> {
     let stores = spec.innermost().scheme();
     let option = stores.options.iter().find(|option| option.name == "limit")?;
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(scenario.links[0].rate, "1mbit".parse().unwrap());
         setup.rtt = Some("50ms".to_owned());
         let error = setup.scenario().unwrap_err().to_string();
-        assert!(error.starts_with("round-trip time: the connections of a flow list"), "{error}");
+        assert!(error.starts_with("round-trip time: a flow list"), "{error}");
         setup.flows = Some("start_s,bytes\nnoon,1\n".to_owned());
         setup.rtt = None;
         let error = setup.scenario().unwrap_err().to_string();

@@ -196,7 +196,7 @@ impl Trial {
         }
         if let [Some(a), Some(b)] = [first, second].map(|r| r.queue_delay_s.mean) {
             words.push(format!(
-                "A packet waits {} on average in the queue of {} and {} in that of {}.",
+                "On average a packet waits {} in the queue of {} and {} in the queue of {}.",
                 time(a),
                 labels[0],
                 time(b),

@@ -268,7 +268,7 @@ fn nothing_is_added_where_nobody_else_is() {
     assert_eq!(trial.standing().unwrap().grades, [Some("A+"), Some("A+")]);
 }
 
-/// Pages over kept connections have no size of their own, and a download is not short.
+/// Pages over kept connections have no separate size, and a download is not short.
 #[test]
 fn without_short_connections_there_is_no_grade() {
     let mut trial = Trial::new(&setup("rrul", "5s"), ["pfifo", "fq_codel"], 1).unwrap();

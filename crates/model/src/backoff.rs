@@ -10,8 +10,8 @@ pub enum Backoff {
     Constant,
     /// The first `linear` retransmissions follow after the initial RTO each (`tcp_syn_linear_timeouts` of Linux,
     /// `tcp_syn_backoff` of FreeBSD); after them the wait doubles (RFC 6298, section 5.5), also the first time for
-    /// `linear: 0`, where the first wait is the initial RTO. The attempt is given up after `retries` retransmissions more
-    /// than the linear ones.
+    /// `linear: 0`, where the first wait is the initial RTO. The attempt is abandoned after `retries` retransmissions
+    /// more than the linear ones.
     Doubling {
         /// Retransmissions before the wait begins to double.
         linear: u32,

@@ -58,7 +58,7 @@ impl Path {
     /// - The first loss costs a round trip, or, if fewer than three packets follow it, the timeout `timeout_s` in
     ///   seconds, which doubles if the retransmission is lost. Later losses cost a round trip, as published.
     /// - FIN rides on the last segment. A transfer that fits into the initial window is sent before the connection is
-    ///   closed; its FIN is a packet of its own in the same window. Either way FIN takes no round trip.
+    ///   closed; its FIN is a separate packet in the same window. Either way FIN takes no round trip.
     pub fn until_first_loss(&self, segments: f64, timeout_s: f64) -> ResponseTime {
         let (rtt, p, growth) = (self.rtt_s, self.loss, self.growth());
         let packets = if segments <= self.initial_window { segments + 1.0 } else { segments };

@@ -3,7 +3,7 @@
 use crate::backoff::Backoff;
 use serde::{Deserialize, Serialize};
 
-/// A path and the stacks at its ends: everything that the model asks for.
+/// A path and the stacks at its ends: all inputs of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Round-trip time in seconds, queueing included.

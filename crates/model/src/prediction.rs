@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the JSON form of a [`Prediction`].
 const SCHEMA: u32 = 1;
 
-/// Segments of a transfer that are shown unless others are asked for: those of Fig. 3, 25 to 10,000.
+/// Default sizes of transfers, in segments: Fig. 3's, 25 to 10,000.
 pub const DEFAULT_SIZES: [u32; 9] = [25, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /// Predicted response times of transfers over one path.

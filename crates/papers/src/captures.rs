@@ -153,7 +153,7 @@ mod tests {
         assert!(lost(&trace, 0) > 50);
     }
 
-    /// A tool on all clients copies the SYN of each connection, not those of others.
+    /// A tool on all clients copies the SYN of each connection, and no other host's SYNs.
     #[test]
     fn a_tool_serves_many_connections() {
         let setup = setup(1);

@@ -40,7 +40,7 @@ pub struct Bars {
     pub categories: Vec<String>,
     /// Vertical axis.
     pub y: Axis,
-    /// True if the series of a category are stacked; else they stand beside each other.
+    /// True if the series of a category are stacked; else they are side by side.
     pub stacked: bool,
     /// The series, in the order of the legend.
     pub series: Vec<BarSeries>,
@@ -55,7 +55,7 @@ pub struct Axis {
     pub unit: String,
     /// Scale.
     pub scale: Scale,
-    /// Range to show; `None`: that of the data.
+    /// Range to show; `None`: the data's.
     pub range: Option<(f64, f64)>,
 }
 

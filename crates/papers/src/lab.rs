@@ -1,4 +1,4 @@
-//! The laboratory: runs the experiments that figures and tables ask for.
+//! The laboratory: runs the experiments of figures and tables.
 
 use crate::memo::Memo;
 use crate::paper::Variant;
@@ -135,7 +135,7 @@ impl<'a> Lab<'a> {
         Lab { kernel: Some(kernel), ..self }
     }
 
-    /// The laboratory with records of runs, which are not made again.
+    /// The laboratory with records of runs, which are reused.
     #[must_use]
     pub fn with_records(self, records: &'a Records<'a>) -> Lab<'a> {
         Lab { simulator: Arc::new(Cached::new(&Simulator, Some(records))), ..self }
@@ -173,7 +173,7 @@ impl<'a> Lab<'a> {
         self.on(&*self.simulator, setup, seeds, bins)
     }
 
-    /// Runs a set-up on the kernel testbed; `None` if the user did not ask for it, and for variants of assumptions.
+    /// Runs a set-up on the kernel testbed; `None` unless requested, and for variants of assumptions.
     ///
     /// # Errors
     /// The call was interrupted, or the testbed failed.
@@ -222,7 +222,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Calls `work` for each input in parallel; results keep the order of the inputs. They are kept for other figures:
-    /// what `work` makes may depend on its input, on `context` and on the type of the result, and on nothing else.
+    /// the result of `work` may depend only on its input, on `context` and on the type of the result.
     ///
     /// # Errors
     /// The first error of `work`, or the call was interrupted.

@@ -2,11 +2,11 @@
 //!
 //! A [`Paper`] consists of its published values (`papers/<short name>/published.toml`), of functions that measure the
 //! figures and tables ([`Part`]), and of the values that an assumption could also have ([`Variants`]). [`Lab`] runs the
-//! experiments that these functions ask for. [`reproduce`] puts both together into a [`Reproduction`].
+//! experiments of these functions. [`reproduce`] puts both together into a [`Reproduction`].
 //!
 //! Statements of a paper, with the items that cover each, are in `papers/<short name>/sentences.toml` ([`Coverage`]).
 //!
-//! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is written by hand.
+//! Verdicts follow from the numbers alone ([`published::Target`], [`Verdict`]); no verdict is hand-written.
 
 mod captures;
 mod chart;

@@ -22,7 +22,7 @@ pub struct Paper {
     pub name: &'static str,
     /// Published values: texts of TOML files, read as one.
     pub published: &'static [&'static str],
-    /// Statements of the paper: text of a TOML file; `None` if it is no published text.
+    /// Statements of the paper: text of a TOML file; `None` if it is not a published text.
     pub sentences: Option<&'static str>,
     /// Measurements, one per figure or table, in the order of reports.
     pub parts: &'static [Part],

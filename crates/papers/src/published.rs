@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
-/// What a paper publishes.
+/// Published contents of a paper.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
@@ -42,7 +42,7 @@ pub struct Heading {
     pub title: String,
     /// Section, figure or table of the paper.
     pub source: String,
-    /// What it shows in the paper, in words.
+    /// Its result in the paper, in words.
     #[serde(default)]
     pub published: Option<String>,
 }
@@ -51,11 +51,11 @@ pub struct Heading {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// Name: that of the figure or table, a slash, and a name within it.
+    /// Name: the name of the figure or table, a slash, and a name within it.
     pub id: String,
     /// The statement.
     pub text: String,
-    /// Section, figure or table of the paper; `None`: that of the figure or table.
+    /// Section, figure or table of the paper; `None`: as for the figure or table.
     #[serde(default)]
     pub source: Option<String>,
     /// The number, in words.
@@ -295,7 +295,7 @@ impl Data {
         let ids = ids.chain(self.assumptions.iter().map(|assumption| &assumption.id));
         for id in ids.chain(self.claims.iter().map(|claim| &claim.id)) {
             if !seen.insert(id) {
-                return fail(id, "the name is used twice; expected a name of its own");
+                return fail(id, "the name is used twice; expected a unique name");
             }
         }
         for claim in &self.claims {

@@ -49,7 +49,7 @@ pub struct Reproduction {
     pub items: Vec<Item>,
 }
 
-/// Most times that a figure or table is given its number of seeds so that its claims are decided.
+/// Maximum number of times that a figure or table repeats its number of seeds to decide its claims.
 const MOST_SEEDS: u32 = 4;
 
 /// Number of claims by verdict.
@@ -80,7 +80,7 @@ pub struct Item {
     pub title: String,
     /// Section, figure or table of the paper; empty for an assumption.
     pub source: String,
-    /// What is published; `None`: nothing.
+    /// Published contents, if any.
     pub published: Option<Published>,
     /// The number of a claim, in words; empty for others.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -95,7 +95,7 @@ pub struct Item {
     /// Number of seeds that would decide, if the verdict is `undecided`; `None` if 10,000 do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds_to_decide: Option<u32>,
-    /// Reason for a difference; `None` if there is none.
+    /// Reason for a difference, if any.
     pub reason: Option<String>,
     /// Assumptions on which our numbers may depend.
     pub assumptions: Vec<Assumed>,
@@ -121,7 +121,7 @@ pub enum Kind {
     Claim,
 }
 
-/// What a paper publishes about an item.
+/// Published contents about an item.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
     /// In words: what a figure shows, or the statement of a claim.

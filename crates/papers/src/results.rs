@@ -50,7 +50,7 @@ impl Results {
         &self.comparison
     }
 
-    /// Roles in the order asked for.
+    /// Roles in the requested order.
     pub fn roles(&self) -> &[&'static str] {
         &self.roles
     }

@@ -69,7 +69,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Sentences of a paper; `None` if it has none, because it is no published text.
+    /// Sentences of a paper; `None` if it is not a published text.
     ///
     /// # Panics
     /// The built-in list is not valid; a test excludes it.

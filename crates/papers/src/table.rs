@@ -69,7 +69,7 @@ impl Table {
     /// Adds a row.
     ///
     /// # Panics
-    /// The number of cells is not that of the columns.
+    /// The number of cells differs from the number of columns.
     #[must_use]
     pub fn row(mut self, cells: impl IntoIterator<Item = Cell>) -> Table {
         let row: Vec<Cell> = cells.into_iter().collect();

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[pyclass(module = "gentle._core", frozen)]
 pub(crate) struct Analysis {
     analysis: results::Analysis,
-    /// Values of each column of [`COLUMNS`]; `None` if connections were not asked for.
+    /// Values of each column of [`COLUMNS`]; `None` if connections were not requested.
     connections: Option<Vec<Vec<Value>>>,
 }
 
@@ -117,7 +117,7 @@ fn prefixes(texts: &[String]) -> PyResult<Vec<IpNet>> {
     invalid_argument("local", parsed.collect())
 }
 
-/// Reads captures as one trace; `sink` is given each connection.
+/// Reads captures as one trace; `sink` receives each connection.
 fn read(
     py: Python<'_>,
     paths: &[PathBuf],
@@ -211,7 +211,7 @@ impl Analysis {
     }
 }
 
-/// A column as Arrow has it. Points in time are timestamps, so their names lose the unit, as in Parquet.
+/// A column for Arrow. Points in time are timestamps, so their names lose the unit, as in Parquet.
 fn arrow(name: &str, values: &[Value]) -> (String, ArrayRef) {
     let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     macro_rules! column {

@@ -1,4 +1,4 @@
-//! Captures as tasks for executors: the record of each task, and the analysis that records add up to.
+//! Captures as tasks for executors: the record of each task, and the merged analysis of records.
 
 use crate::analysis::{Analysis, options};
 use crate::error::{failed, invalid};
@@ -34,7 +34,7 @@ struct Captures {
     connections: bool,
 }
 
-/// Tasks for captures, each with what is sent to a worker; those that continue one another are one task.
+/// Tasks for captures, each as the bytes sent to a worker; captures that continue one another are one task.
 #[pyfunction]
 #[pyo3(signature = (paths, *, continuing="name", connections=false, local=None, interfaces=None, rate=None, inner=false, strict=false, memory_limit=None))]
 pub(crate) fn capture_tasks<'py>(
@@ -87,7 +87,7 @@ pub(crate) fn capture_tasks<'py>(
 type Contents<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// Analyses the captures of a task. Returns its identity, and its record and connections (Parquet) unless it is among
-/// `known`; connections are empty unless the task asks for them.
+/// `known`; connections are empty unless the task requests them.
 #[pyfunction]
 #[pyo3(signature = (task, known, stop=None))]
 pub(crate) fn record_captures<'py>(
@@ -147,8 +147,8 @@ fn make(
     Ok((task.id().to_owned(), Some((record.to_bytes(), connections))))
 }
 
-/// Adds records up.
-// Boxed: Python aligns objects to 16 bytes, and the sum asks for more.
+/// Merges records.
+// Boxed: Python aligns objects to 16 bytes, and the sum needs more.
 #[pyclass(module = "gentle._core", frozen)]
 #[derive(Default)]
 pub(crate) struct RecordSum(Mutex<Box<Merger>>);
@@ -171,7 +171,7 @@ impl RecordSum {
         .map_err(failed)
     }
 
-    /// Warning about two records that have connections in common; `None` if there are none.
+    /// Warning about two records that have connections in common; else `None`.
     fn warning(&self) -> Option<String> {
         let merger = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         merger.overlap().map(ToString::to_string)

@@ -4,14 +4,17 @@ use crate::error::{failed, invalid, invalid_argument, read_back};
 use crate::queue::{CustomQueue, WithQueues};
 use crate::scenario::Scenario;
 use crate::store::PythonStore;
+use crate::sweep::{Stop, testbed};
 use crate::table::{Column, Table};
 use crate::work::{Callbacks, interruptible_with};
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use gentle_aqm::Spec;
 use gentle_experiment::{Backend, Observer, Part, Run, RunRecord, Settings, results};
 use gentle_report::Origin;
-use gentle_runs::{Plan, Records, execute};
+use gentle_runs::{Memory, Plan, Records, Store, Task, execute, missing};
+use gentle_sim::Simulator;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +54,7 @@ impl Observer for Observed<'_> {
     }
 }
 
-/// A scheme as Python names it.
+/// A scheme named in Python.
 #[derive(FromPyObject)]
 pub(crate) enum Asked {
     /// A scheme of gentle with its options, such as `codel target=20ms`.
@@ -60,7 +63,7 @@ pub(crate) enum Asked {
     Custom(Py<CustomQueue>),
 }
 
-/// A comparison as Python asks for it.
+/// A comparison requested in Python.
 pub(crate) struct Wanted {
     pub(crate) plan: Plan,
     /// The queues in Python among the schemes.
@@ -109,7 +112,8 @@ impl Wanted {
             && store.is_some()
         {
             return Err(invalid(format!(
-                "store: '{}' is a queue in Python, whose code does not tell its runs apart; expected schemes of gentle, or no store",
+                "store: '{}' is a queue in Python, whose runs a store cannot identify; expected schemes of gentle, or \
+                 no store",
                 queue.get().spec
             )));
         }
@@ -136,6 +140,76 @@ impl Wanted {
         let kept = records.map(Records::finish).transpose();
         Ok(kept.map(|_| Comparison(made.comparison)).map_err(failed))
     }
+}
+
+impl Wanted {
+    /// Tasks for the runs that the store lacks.
+    pub(crate) fn missing<B: Backend>(&self, backend: &B) -> Result<Vec<Vec<u8>>, B::Error> {
+        let nothing = Memory::default();
+        let store: &dyn Store = self.store.as_ref().map_or(&nothing, |store| store);
+        let tasks = missing(&self.plan, backend, &Records::new(store))?;
+        Ok(tasks.iter().map(|task| serde_json::to_vec(task).expect("tasks are text")).collect())
+    }
+}
+
+/// Tasks for the runs of a comparison that a store lacks, of the testbed if there are `machines`.
+#[pyfunction]
+#[pyo3(signature = (scenario, schemes, seeds, bins, harm=false, store=None, machines=None))]
+pub(crate) fn missing_runs<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    schemes: Vec<Asked>,
+    seeds: Vec<u64>,
+    bins: Vec<u64>,
+    harm: bool,
+    store: Option<&Bound<'_, PyAny>>,
+    machines: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let wanted = Wanted::new(scenario, schemes, seeds, bins, None, harm, store)?;
+    if let Some(queue) = wanted.queues.first() {
+        return Err(invalid(format!(
+            "executor: '{}' is a queue in Python, which runs in this process only; expected schemes of gentle, or no \
+             executor",
+            queue.get().spec
+        )));
+    }
+    let tasks = match machines {
+        None => {
+            let Ok(tasks) = py.detach(|| wanted.missing(&Simulator));
+            tasks
+        }
+        Some(machines) => {
+            let testbed = testbed(machines)?;
+            py.detach(|| wanted.missing(&testbed)).map_err(failed)?
+        }
+    };
+    Ok(tasks.iter().map(|task| PyBytes::new(py, task)).collect())
+}
+
+/// Makes the run of a task: name and content of its record.
+#[pyfunction]
+#[pyo3(signature = (task, scenario, bins, stop=None, machines=None))]
+pub(crate) fn make_run<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    scenario: &Scenario,
+    bins: Vec<u64>,
+    stop: Option<&Bound<'_, Stop>>,
+    machines: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    let task: Task = serde_json::from_slice(task).map_err(failed)?;
+    let never = AtomicBool::new(false);
+    let flag = stop.map_or(&never, |stop| stop.get().flag());
+    let scenario = &*scenario.0;
+    let made = match machines {
+        None => py.detach(|| task.make(scenario, &bins, &Simulator, flag)),
+        Some(machines) => {
+            let testbed = testbed(machines)?;
+            py.detach(|| task.make(scenario, &bins, &testbed, flag))
+        }
+    };
+    let (name, content) = made.map_err(failed)?;
+    Ok((name, PyBytes::new(py, &content)))
 }
 
 /// Calls `work` with this number of threads, or one per core.
@@ -175,8 +249,8 @@ pub(crate) fn compare(
     })???
 }
 
-/// Label of the scheme `wanted` among `specs`: with its options, its name if it is the only one of that name, or that of a
-/// queue in Python.
+/// Label of the scheme `wanted` among `specs`: with its options, its name if it is the only one of that name, or the
+/// name of a queue in Python.
 fn known(specs: &[Spec], wanted: &str) -> PyResult<String> {
     if let Some(spec) = specs.iter().find(|spec| spec.to_string() == wanted) {
         return Ok(spec.to_string());
@@ -290,7 +364,7 @@ impl Comparison {
         Table::new(columns)
     }
 
-    /// A row per scheme, part of the traffic, number and seed; empty unless harm was asked for.
+    /// A row per scheme, part of the traffic, number and seed; empty unless harm was requested.
     fn harm(&self) -> PyResult<Table> {
         let rows = self.rows(|result| result.harm.iter().collect());
         let mut columns = rows.of_schemes();

@@ -9,12 +9,7 @@ use pyo3::types::{PyDict, PyType};
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
-create_exception!(
-    gentle,
-    Error,
-    PyException,
-    "A failure, such as a capture that is damaged; `InvalidInput` is one as well."
-);
+create_exception!(gentle, Error, PyException, "A failure, such as a damaged capture; `InvalidInput` is a subclass.");
 
 /// The exception `InvalidInput`: an [`Error`] and a `ValueError`.
 pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
@@ -22,7 +17,7 @@ pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let made = INVALID_INPUT.get_or_try_init(py, || {
         let members = PyDict::new(py);
         members.set_item("__module__", "gentle")?;
-        members.set_item("__doc__", "An argument, scheme or scenario that is not valid.")?;
+        members.set_item("__doc__", "An invalid argument, scheme or scenario.")?;
         let bases = (py.get_type::<Error>(), py.get_type::<PyValueError>());
         let class = py.get_type::<PyType>().call1(("InvalidInput", bases, members))?;
         Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
@@ -30,12 +25,12 @@ pub(crate) fn invalid_input(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// Failure while doing what was asked.
+/// Failure of the work itself.
 pub(crate) fn failed(error: impl Display) -> PyErr {
     Error::new_err(shown(&error.to_string()))
 }
 
-/// Mistake in what was asked.
+/// Mistake in the arguments.
 pub(crate) fn invalid(error: impl Display) -> PyErr {
     let text = shown(&error.to_string());
     Python::attach(|py| match invalid_input(py) {

@@ -37,12 +37,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::SweepPlan>()?;
     module.add_class::<sweep::Stop>()?;
     module.add_function(wrap_pyfunction!(sweep::run_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::batch_name, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::split_batch, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::describe_batch, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::only_best, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::builtin_names, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::missing_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(comparison::make_run, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::replay, module)?)?;
     module.add_class::<captures::RecordSum>()?;

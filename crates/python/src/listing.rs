@@ -1,4 +1,4 @@
-//! Lists of what can be named.
+//! Lists of schemes and profiles.
 
 use gentle_aqm::registry;
 use gentle_tcp::Profile;

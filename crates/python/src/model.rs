@@ -27,7 +27,7 @@ pub(crate) fn predict(
         "doubling" => Backoff::Doubling { linear: 0, retries: RETRIES },
         "linux" => Backoff::Doubling { linear: LINEAR, retries: RETRIES },
         _ => {
-            return Err(invalid(format!("backoff: '{backoff}' is not known; expected doubling, linux or published")));
+            return Err(invalid(format!("backoff: unknown '{backoff}'; expected doubling, linux or published")));
         }
     };
     let path = Path {

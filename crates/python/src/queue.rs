@@ -1,8 +1,8 @@
 //! Queue disciplines written in Python.
 //!
 //! The simulator gives each packet to Python as a [`QueuedPacket`] and gets it back when the queue returns or drops it. A
-//! run with such a queue keeps the interpreter's lock, which CPython takes away every few milliseconds if another thread
-//! wants it: taking the lock for each packet would cost more than the calls.
+//! run with such a queue keeps the interpreter's lock, which CPython hands to another waiting thread every few
+//! milliseconds: taking the lock for each packet would cost more than the calls.
 
 use crate::error::{failed, invalid};
 use crate::work::Callbacks;
@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Longest name of a queue, in characters: it is the head of a column.
+/// Longest name of a queue, in characters; it becomes the head of a column.
 const LONGEST_NAME: usize = 60;
 
-/// A queue discipline in Python: a name, and a callable that is given a seed and returns a new, empty queue.
+/// A queue discipline in Python: a name, and a callable that receives a seed and returns a new, empty queue.
 #[pyclass(module = "gentle._core", frozen)]
 pub(crate) struct CustomQueue {
     pub(crate) spec: Spec,
@@ -52,8 +52,7 @@ impl CustomQueue {
     }
 }
 
-/// Description of a queue that the registry does not have. Descriptions live as long as the process; one is kept for each
-/// name.
+/// Description of a queue outside the registry. Descriptions live as long as the process; one is kept for each name.
 fn scheme(name: &str) -> &'static Scheme {
     static KNOWN: Mutex<Vec<&'static Scheme>> = Mutex::new(Vec::new());
     let mut known = locked(&KNOWN);
@@ -155,7 +154,7 @@ impl Failure {
 struct Events {
     dropped: Vec<(Box<Packet>, DropReason)>,
     marked: Vec<Packet>,
-    /// Packets that Python let go of without returning or dropping them.
+    /// Packets that Python released without returning or dropping them.
     lost: usize,
 }
 
@@ -196,7 +195,7 @@ impl QueuedPacket {
         Ok(self.packet()?.ip_bytes())
     }
 
-    /// TCP payload, bytes; of a datagram its length.
+    /// TCP payload, bytes; for a datagram its length.
     #[getter]
     fn payload(&self) -> PyResult<u32> {
         Ok(self.packet()?.segment().len)
@@ -208,13 +207,13 @@ impl QueuedPacket {
         Ok(self.packet()?.flow())
     }
 
-    /// Number of the host that sends it.
+    /// Number of the sending host.
     #[getter]
     fn source(&self) -> PyResult<u64> {
         Ok(self.packet()?.hosts().source)
     }
 
-    /// Number of the host that it is for.
+    /// Number of the receiving host.
     #[getter]
     fn destination(&self) -> PyResult<u64> {
         Ok(self.packet()?.hosts().destination)
@@ -287,13 +286,13 @@ impl QueuedPacket {
         Ok(is_marked)
     }
 
-    /// Drops it, on arrival or later. `reason` is one of those in results: `"tail"`, `"early"`, `"aqm"`, `"push-out"`,
-    /// `"overlimit"`, `"ack-filter"`.
+    /// Drops it, on arrival or later. `reason` is one of the reasons in results: `"tail"`, `"early"`, `"aqm"`,
+    /// `"push-out"`, `"overlimit"`, `"ack-filter"`.
     #[pyo3(signature = (reason="tail"))]
     fn drop(&mut self, reason: &str) -> PyResult<()> {
         let Some(known) = DropReason::ALL.into_iter().find(|known| known.name() == reason) else {
             let names = DropReason::ALL.map(DropReason::name).join(", ");
-            return Err(invalid(format!("'{reason}' is no reason for a drop; expected one of: {names}")));
+            return Err(invalid(format!("'{reason}' is not a reason for a drop; expected one of: {names}")));
         };
         self.packet()?;
         if let Some(packet) = self.packet.take() {
@@ -363,7 +362,7 @@ impl PythonQueue {
         }
         if events.lost > 0 {
             return Err(self.wrong(
-                "a packet is gone; expected a queue to keep each packet until dequeue returns it, or to call \
+                "the queue lost a packet; expected it to keep each packet until dequeue returns it, or to call \
                  packet.drop(reason)",
             ));
         }
@@ -426,8 +425,8 @@ impl PythonQueue {
             Answer::Packet(packet) => Ok(Dequeue::Packet(packet)),
             Answer::Nothing if waiting == 0 => Ok(Dequeue::Empty),
             Answer::Nothing => Err(self.wrong(&format!(
-                "dequeue returned None while {waiting} packets wait; expected a packet, or the time in seconds before \
-                 which none may leave"
+                "dequeue returned None while {waiting} packets wait; expected a packet, or the earliest time in \
+                 seconds at which one may leave"
             ))),
             Answer::Gone => Err(self.wrong("dequeue returned a packet that is not in the queue")),
             Answer::Time(time) => {

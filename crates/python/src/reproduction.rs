@@ -14,7 +14,7 @@ pub(crate) fn papers() -> Vec<&'static str> {
     PAPERS.iter().map(|paper| paper.name).collect()
 }
 
-/// Counts runs asked for so far and runs that have ended.
+/// Counts requested and finished runs.
 #[derive(Default)]
 struct Runs {
     planned: AtomicUsize,

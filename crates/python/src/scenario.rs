@@ -20,7 +20,7 @@ pub(crate) struct Scenario(pub(crate) Arc<gentle_experiment::Scenario>, Arc<Made
 enum Made {
     /// Name, text and folder of a scenario file.
     Toml(String, String, Option<PathBuf>),
-    /// Name and text of a flow list, and whether it was made of a table.
+    /// Name and text of a flow list, and whether it was made from a table.
     Flows(String, String, bool),
     /// Names of captures, and the scenario that replays them.
     Captures(String, Arc<gentle_experiment::Scenario>),
@@ -37,8 +37,8 @@ impl Scenario {
     }
 }
 
-/// A flow as Python keeps it: start, bytes, round-trip time, whether it goes down, and whether the sender connects.
-/// Times are nanoseconds.
+/// A flow in Python: start, bytes, round-trip time, whether it goes down, and whether the sender connects. Times are
+/// nanoseconds.
 type KeptFlow = (u64, u64, Option<u64>, Option<bool>, Option<bool>);
 
 fn kept(flow: &Flow) -> KeptFlow {
@@ -83,7 +83,7 @@ pub(crate) fn builtin_names() -> Vec<&'static str> {
 fn parsed(file: &str, text: &str, folder: Option<PathBuf>) -> Result<Scenario, ScenarioError> {
     let read = |name: &str| match &folder {
         Some(folder) => std::fs::read_to_string(folder.join(name)),
-        None => Err(io::Error::other("files can be named in scenario files only")),
+        None => Err(io::Error::other("only scenario files can name other files")),
     };
     let scenario = gentle_experiment::Scenario::from_toml(file, text, &read)?;
     let made = Made::Toml(file.to_owned(), text.to_owned(), folder);
@@ -105,11 +105,11 @@ impl Scenario {
     fn from_json(file: &str, json: &str, folder: Option<PathBuf>) -> PyResult<Scenario> {
         let value: serde_json::Value = serde_json::from_str(json).map_err(invalid)?;
         let text = toml::to_string(&value).map_err(invalid)?;
-        // Nobody wrote the lines of that text.
+        // The text has no lines that a user wrote.
         parsed(file, &text, folder).map_err(|error| invalid(ScenarioError { place: None, ..error }))
     }
 
-    /// Parses a flow list (CSV) to the scenario that replays it. With `is_table`, the list was made of a table, and
+    /// Parses a flow list (CSV) to the scenario that replays it. With `is_table`, the list was made from a table, and
     /// messages name its rows, from 0.
     #[staticmethod]
     #[pyo3(signature = (file, csv, is_table=false))]
@@ -127,7 +127,7 @@ impl Scenario {
         Ok(Scenario(Arc::new(scenario), Arc::new(made)))
     }
 
-    /// Makes the scenario of captures again from what [`Scenario::__reduce__`] kept.
+    /// Restores the scenario of captures from [`Scenario::__reduce__`].
     #[staticmethod]
     fn from_captures(
         captures: String,
@@ -230,7 +230,7 @@ impl Scenario {
         self.0.assumptions.clone()
     }
 
-    /// Schemes that are compared if none are given.
+    /// Default schemes of a comparison.
     #[getter]
     fn schemes(&self) -> Vec<String> {
         let schemes = self.0.schemes_to_compare();

@@ -8,7 +8,7 @@ use std::io;
 /// An object with the methods of `gentle.store.Store`.
 pub(crate) struct PythonStore {
     object: Py<PyAny>,
-    /// Files that the store had at first: remote stores are asked once.
+    /// Files of the store at first: remote stores are listed once.
     names: BTreeSet<String>,
     place: String,
 }

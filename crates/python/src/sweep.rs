@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A grid, what a store has of it, and the batches that are missing.
+/// A grid, its runs in a store, and the missing batches.
 #[pyclass(module = "gentle._core", frozen)]
 pub(crate) struct SweepPlan {
     sweep: Sweep,
@@ -45,13 +45,13 @@ impl Stop {
         Stop::default()
     }
 
-    /// Ends the work that was given this flag.
+    /// Ends the work that has this flag.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// A mistake in the grid is one of the caller, anything else a failure.
+/// A mistake in the grid is the caller's; anything else is a failure.
 fn raised(error: SweepError, is_file: bool) -> PyErr {
     match error {
         SweepError::Grid(error) => mistaken(error, is_file),
@@ -98,15 +98,15 @@ fn plan(
 
 /// The testbed with these machines.
 #[cfg(target_os = "linux")]
-fn testbed(machines: &Bound<'_, PyAny>) -> PyResult<gentle_testbed::runs::Testbed> {
+pub(crate) fn testbed(machines: &Bound<'_, PyAny>) -> PyResult<gentle_testbed::runs::Testbed> {
     let settings: crate::testbed::Machines = machines.extract()?;
     interruptible(machines.py(), None, || 0.0, |stop| settings.testbed(None, stop))?
 }
 
-/// Nothing: other systems have no testbed.
+/// Error: other systems have no testbed.
 #[cfg(not(target_os = "linux"))]
-fn testbed(_: &Bound<'_, PyAny>) -> PyResult<Simulator> {
-    Err(failed("the testbed runs on Linux only"))
+pub(crate) fn testbed(_: &Bound<'_, PyAny>) -> PyResult<Simulator> {
+    Err(failed("the testbed needs Linux"))
 }
 
 #[pymethods]
@@ -167,7 +167,7 @@ impl SweepPlan {
         py.detach(|| self.sweep.add(name, content)).map_err(|error| raised(error, self.is_file))
     }
 
-    /// Runs of the store that other code made; they do not count.
+    /// Number of runs in the store made by other code, which are ignored.
     fn foreign(&self) -> u64 {
         self.sweep.foreign()
     }
@@ -219,13 +219,13 @@ impl SweepPlan {
         axes.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// True if the connections of each run are wanted one by one.
+    /// True if a row per connection of each run is wanted.
     #[getter]
     fn connections(&self) -> bool {
         self.sweep.grid().connections
     }
 
-    /// How runs on the testbed differ from the scenarios, in sentences.
+    /// Differences of runs on the testbed from the scenarios, in sentences.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.sweep.assumptions().to_vec()
@@ -237,7 +237,7 @@ impl SweepPlan {
         self.sweep.grid().warnings.clone()
     }
 
-    /// The finished table in the order of the grid. `read` returns the content of a file of the store.
+    /// The complete table in the order of the grid. `read` returns the content of a file of the store.
     fn table(&self, read: &Bound<'_, PyAny>) -> PyResult<Table> {
         let get = |name: &str| content(read, name);
         let whole = gentle_sweep::whole(self.sweep.rows(&get)).map_err(|error| raised(error, self.is_file))?;
@@ -246,7 +246,7 @@ impl SweepPlan {
         Table::new(columns.collect())
     }
 
-    /// Columns of the finished table as lists.
+    /// Columns of the complete table as lists.
     fn columns<'py>(&self, read: &Bound<'py, PyAny>, names: Vec<String>) -> PyResult<Bound<'py, PyDict>> {
         let py = read.py();
         let get = |name: &str| content(read, name);
@@ -264,7 +264,7 @@ impl SweepPlan {
         Ok(columns)
     }
 
-    /// The finished table as the file that `gentle sweep --csv` or `--parquet` writes, given to `write` in pieces.
+    /// The complete table as the file that `gentle sweep --csv` or `--parquet` writes, passed to `write` in pieces.
     fn export(&self, read: &Bound<'_, PyAny>, write: &Bound<'_, PyAny>, csv: bool) -> PyResult<()> {
         let get = |name: &str| content(read, name);
         let parts = self.sweep.rows(&get);
@@ -301,6 +301,12 @@ fn sent<'py>(py: Python<'py>, batch: &Batch) -> Sent<'py> {
     let bytes = batch.to_json();
     let name = Batch::file_name(&bytes);
     (name, PyBytes::new(py, &bytes), batch.runs())
+}
+
+/// Name of the file of results of a batch.
+#[pyfunction]
+pub(crate) fn batch_name(batch: &[u8]) -> String {
+    Batch::file_name(batch)
 }
 
 /// Each run of a batch as a batch.

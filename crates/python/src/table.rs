@@ -1,4 +1,4 @@
-//! Arrow tables, which Python libraries take without a copy.
+//! Arrow tables, which Python libraries read without a copy.
 
 use crate::error::{failed, invalid};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use std::sync::Arc;
 
-/// A table of results, which Polars, pandas, DuckDB and pyarrow take without a copy (Arrow PyCapsule interface):
+/// A table of results, which Polars, pandas, DuckDB and pyarrow read without a copy (Arrow PyCapsule interface):
 /// `polars.DataFrame(table)`, `pyarrow.table(table)`.
 #[pyclass(module = "gentle", frozen)]
 pub(crate) struct Table(RecordBatch);
@@ -103,7 +103,7 @@ fn typed(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
 
 #[pymethods]
 impl Table {
-    /// Makes a table of lists by name.
+    /// Makes a table from lists by name.
     #[staticmethod]
     fn from_pydict(columns: &Bound<'_, PyDict>) -> PyResult<Table> {
         let columns = columns.iter().map(|(name, values)| {
@@ -114,7 +114,7 @@ impl Table {
         Table::new(columns.collect::<PyResult<_>>()?)
     }
 
-    /// Makes a table of what [`Table::columns`] returns.
+    /// Makes a table from the result of [`Table::columns`].
     #[staticmethod]
     fn from_columns(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Table> {
         let columns = columns.into_iter().map(|(name, kind, values)| {
@@ -169,8 +169,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Data as a capsule (Arrow PyCapsule interface). The table is given as it is, whatever `requested_schema` says, as
-    /// the interface permits.
+    /// Data as a capsule (Arrow PyCapsule interface). The table ignores `requested_schema`, as the interface permits.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Least memory of a machine, MiB: Linux does not boot with less.
 const LEAST_MEMORY: u32 = 64;
 
-/// Runs a stage of the machine's program: what the interpreter does when it is started as that. True if it succeeded.
+/// Runs a stage of the machine's program, for an interpreter that is started as this program. True if it succeeded.
 #[pyfunction]
 pub(crate) fn testbed_guest(arguments: Vec<OsString>) -> bool {
     guest::main(&arguments) == ExitCode::SUCCESS
@@ -139,13 +139,13 @@ pub(crate) fn testbed_compare(
     let wanted = Wanted::new(scenario, schemes, seeds, bins, reference, harm, store)?;
     if let Some(queue) = wanted.queues.first() {
         return Err(invalid(format!(
-            "'{}' is a queue in Python, which runs in the simulator only (gentle.compare); expected schemes of gentle",
+            "'{}' is a queue in Python, which runs only in the simulator (gentle.compare); expected schemes of gentle",
             queue.get().spec
         )));
     }
     if harm && keep.is_some() {
         return Err(invalid(
-            "keep: the runs of parts alone would replace those of the whole; expected it without harm",
+            "keep: runs of single parts would overwrite the runs of the whole; leave out keep or harm",
         ));
     }
     let fractions = Fractions::default();

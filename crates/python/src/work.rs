@@ -12,9 +12,9 @@ use std::time::Duration;
 /// Interval at which signals are checked and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Calls `work` on another thread and waits for it. Python's signal handlers run meanwhile; if one raises, as that for
-/// Ctrl-C does, the flag given to `work` becomes true, and the exception is raised when `work` has returned. `progress`
-/// is a Python callable that is given the completed fraction, which `fraction` returns.
+/// Calls `work` on another thread and waits for it. Python's signal handlers run meanwhile. If one raises, as for
+/// Ctrl-C, the flag of `work` becomes true, and the exception is raised after `work` has returned. `progress` is a
+/// Python callable that receives the completed fraction, returned by `fraction`.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -50,7 +50,7 @@ impl Callbacks {
     }
 }
 
-/// [`interruptible`] for work that calls code of users, as `callbacks` knows; that ends as well.
+/// [`interruptible`] for work that calls code of users, tracked by `callbacks`; this code is ended as well.
 pub(crate) fn interruptible_with<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,

@@ -1,4 +1,4 @@
-"""A Dask cluster: a scheduler and workers in processes of their own, over TCP."""
+"""A Dask cluster: a scheduler and workers in separate processes, over TCP."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ fn built() -> PathBuf {
     test.parent().unwrap().parent().unwrap().to_owned()
 }
 
-/// The command of this build. Cargo builds it for tests of its own crate only, so it may be missing or old if tests were
-/// chosen by name.
+/// The command of this build. Cargo builds it only for tests of its own crate, so it may be missing or old if tests
+/// were chosen by name.
 fn command() -> PathBuf {
     built().join("gentle").with_extension(std::env::consts::EXE_EXTENSION)
 }
@@ -90,7 +90,7 @@ fn run(program: &str, args: &[&str], prepare: impl FnOnce(&mut Command) -> &mut 
 #[test]
 fn the_tests_in_python_pass() {
     let package = package();
-    // Doctests are those of the package beside the extension.
+    // Doctests of the package next to the extension.
     let args = ["-q", "-p", "no:cacheprovider", "tests", "--pyargs", "gentle"];
     run("pytest", &args, |command| {
         command

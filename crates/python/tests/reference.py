@@ -17,7 +17,7 @@ Names of the package `gentle`, with units. This page is generated from their doc
 FOLDER = Path(__file__).resolve().parents[1]
 """The crate."""
 
-PAGE = FOLDER.parents[1] / "docs" / "python-api.md"
+PAGE = FOLDER.parents[1] / "docs" / "reference" / "python.md"
 
 
 ASKED_FOR = ("executors.Executor", "store.Store")

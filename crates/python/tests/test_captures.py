@@ -1,4 +1,4 @@
-"""Captures by the thousand: the bytes of the command on every executor, whoever dies meanwhile."""
+"""Analysis of many captures: the bytes of the command on every executor, whatever workers die."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_store_is_one_of_the_command_and_goes_on(command, captures, expected, 
     assert analyzed(captures, store=store, connections=tables) == expected
     assert {path: path.stat().st_mtime_ns for path in first} == first
     assert command("merge", str(store), "--json") == expected
-    # The command goes on with the store as well.
+    # The command also resumes from the store.
     next(iter(first)).unlink()
     assert command("analyze", *map(str, captures), "--json", "--quiet", f"--record={store}") == expected
     # A row for each connection, as in one pass over each capture.
@@ -102,7 +102,7 @@ def test_captures_that_continue_one_another_are_one_task(captures, tmp_path) -> 
         assert len(made) == tasks, continuing
     with pytest.raises(gentle.InvalidInput, match="expected name, directory, all or none"):
         gentle.analyze(captures, executor=1, continuing="some")
-    # Of packets with the same time, those of the first capture come first.
+    # Among packets with the same time, the first capture's come first.
     assert analyzed(captures, executor=1, continuing="all") == analyzed(sorted(captures))
 
 
@@ -121,7 +121,7 @@ def test_mistakes_are_exceptions_with_sentences(captures, tmp_path) -> None:
         gentle.analyze(captures[0], connections=tmp_path)
     with pytest.raises(gentle.InvalidInput, match="expected a directory or URL"):
         gentle.analyze(captures[0], connections=True, executor=1)
-    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is none"):
+    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is not an executor"):
         gentle.analyze(captures[0], executor="dask")
     with pytest.raises(gentle.InvalidInput, match="local: expected an address"):
         gentle.analyze(captures[0], executor=1, local=["office"])

@@ -45,7 +45,7 @@ BATCHES = [bytes(range(start, start + 20)) for start in range(0, 100, 20)]
 
 @pytest.mark.parametrize("kind", ["threads", "processes", "own"])
 def test_errors_of_the_work_are_those_of_the_work(kind: str) -> None:
-    """An OSError or TimeoutError of the work is no dead worker: it is raised at once, as it is."""
+    """An OSError or TimeoutError of the work is not a dead worker: it is raised at once, unchanged."""
 
     def call(work: Any) -> list[int]:
         match kind:
@@ -102,7 +102,7 @@ def test_dask_names_the_run_that_kills_workers(cluster: Cluster, client: Any, tm
     finally:
         done.set()
         keeper.join()
-    assert "numbers [42]: 8 workers died while they had it" in str(caught.value)
+    assert "numbers [42]: 8 workers died running it" in str(caught.value)
     assert sorted(found) == [2 * number for number in range(100) if number != POISON]
     assert len(deaths) <= 14
 
@@ -153,11 +153,11 @@ class Shared(executors.Threads):
 
 
 def test_runs_that_share_a_worker_with_a_deadly_one_are_not_blamed() -> None:
-    """They are tried alone before they are given up."""
+    """They are tried alone before they are abandoned."""
     found: list[int] = []
     with pytest.raises(gentle.Error, match=r"1 task killed every worker") as caught:
         executors.drive(Shared(), doubled, None, map(Numbers, BATCHES), lambda _, result: found.extend(result))
-    assert f"numbers [{POISON}]: 8 workers died while they had it" in str(caught.value)
+    assert f"numbers [{POISON}]: 8 workers died running it" in str(caught.value)
     assert sorted(found) == [2 * number for number in range(100) if number != POISON]
 
 
@@ -187,7 +187,7 @@ def test_a_sweep_names_the_run_that_kills_workers(tmp_path: Path) -> None:
         gentle.sweep(grid, executor=executor, store=tmp_path)
     lines = str(caught.value).splitlines()[1:]
     assert sorted(lines) == [
-        f"duration = 2, load = {load}, {scheme}, seed 5: 8 workers died while they had it"
+        f"duration = 2, load = {load}, {scheme}, seed 5: 8 workers died running it"
         for load in (0.5, 0.9)
         for scheme in ("codel", "pie")
     ]
@@ -231,5 +231,5 @@ def test_ctrl_c_ends_the_work_of_a_pool_of_threads() -> None:
 
 @pytest.mark.parametrize("executor", [-1, 0, True, 1.5, "2", object()])
 def test_what_is_no_executor(executor: Any) -> None:
-    with pytest.raises(gentle.InvalidInput, match=r"executor: .* is none; expected None, a number of threads"):
+    with pytest.raises(gentle.InvalidInput, match=r"executor: .* is not an executor; expected None, a number"):
         gentle.sweep({"duration": "1s"}, ["codel"], 1, executor=executor)

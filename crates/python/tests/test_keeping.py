@@ -74,7 +74,7 @@ def test_sweeps(tmp_path: Path) -> None:
 
 
 def test_scenarios_that_were_checked(capture: Path, tmp_path: Path) -> None:
-    """Those of `replay` and `check` are kept with their changes."""
+    """Scenarios of `replay` and `check` are kept with their changes."""
     (tmp_path / "flows.csv").write_text("start_s,bytes\n0.5,70000\n0,3000\n")
     flows = {"start_s": [0.5, 0.0], "bytes": [70_000, 3_000], "direction": ["up", "down"]}
     for made in (

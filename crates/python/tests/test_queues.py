@@ -139,9 +139,9 @@ def test_a_queue_may_shape() -> None:
     ("method", "body", "error", "message"),
     [
         ("enqueue", lambda q, p, now: 1 / 0, ZeroDivisionError, "division"),
-        ("enqueue", lambda q, p, now: None, gentle.Error, r"Bad: a packet is gone"),
+        ("enqueue", lambda q, p, now: None, gentle.Error, r"Bad: the queue lost a packet"),
         ("enqueue", lambda q, p, now: q.packets.append(p) is None, gentle.Error, "enqueue returned True"),
-        ("enqueue", lambda q, p, now: p.drop("boredom"), gentle.InvalidInput, "no reason for a drop"),
+        ("enqueue", lambda q, p, now: p.drop("boredom"), gentle.InvalidInput, "not a reason for a drop"),
         ("enqueue", lambda q, p, now: (p.drop(), p.length), gentle.Error, "has left the queue"),
         ("dequeue", lambda q, now: None, gentle.Error, "packets wait"),
         ("dequeue", lambda q, now: bool(q.packets) or None, gentle.Error, "dequeue returned True; expected a packet"),
@@ -177,11 +177,11 @@ def test_mistakes_in_schemes_are_told() -> None:
         (Fifo, r"expected a list; write schemes=\[Fifo\]"),
         (gentle.CustomQueue("long", Fifo), "expected a list"),
         (7, "expected a list"),
-        ([functools.partial(Fifo)], "has no name; expected gentle.CustomQueue"),
+        ([functools.partial(Fifo)], "has no name; expected a class"),
         ([dict], "dict has no enqueue and no dequeue"),
         ([int], "int has no enqueue and no dequeue"),
-        ([gentle.CustomQueue(3, Fifo)], "3 is no name"),
-        ([gentle.CustomQueue("three", 3)], "3 cannot be called"),
+        ([gentle.CustomQueue(3, Fifo)], "3 is not a name"),
+        ([gentle.CustomQueue("three", 3)], "3 is not callable"),
     ]:
         with pytest.raises(gentle.InvalidInput, match=message):
             gentle.compare("real", schemes, duration="10s", seeds=1)

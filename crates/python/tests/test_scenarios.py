@@ -113,10 +113,10 @@ def test_whole_floats_are_bytes() -> None:
         ({"bytes": [10_000, 617, None]}, r"^flows: row 2: bytes: invalid value"),
         ({"rtt_s": [0.05, None, -1.0]}, r"^flows: row 2: rtt_s: invalid value '-1\.0'"),
         ({"start_s": [1.7e9, 1.7e9, 1.7e9]}, r"row 0: start_s: .*subtract the first start from times since 1970"),
-        ({"start_s": [datetime.now(UTC)] * 3}, r"row 0: start_s: .* is no number of seconds; subtract the first start"),
+        ({"start_s": [datetime.now(UTC)] * 3}, r"row 0: start_s: .* is not a number of seconds; subtract the first"),
         ({"direction": ["up", "#1", "down"]}, r"row 1: direction: invalid value '#1': expected down or up"),
         ({"start_s": ["#1", 1, 2]}, r"row 0: start_s: invalid value '#1'"),
-        ({"bytes": 1000}, r"flows: bytes: 1000 is no column; expected a list"),
+        ({"bytes": 1000}, r"flows: bytes: 1000 is not a column; expected a list"),
         ({"bytes": [1]}, r"flows: expected columns of the same length"),
     ],
 )
@@ -127,5 +127,5 @@ def test_mistakes_in_flows_name_row_and_column(change: dict[str, Any], sentence:
 
 @pytest.mark.parametrize("thing", [pd.DataFrame(FLOWS)["bytes"], 7, None, [FLOWS], b"real"])
 def test_what_is_no_traffic(thing: Any) -> None:
-    with pytest.raises(gentle.InvalidInput, match="is no table; expected a DataFrame"):
+    with pytest.raises(gentle.InvalidInput, match="is not a table; expected a DataFrame"):
         gentle.compare(thing, ["codel"], seeds=1)

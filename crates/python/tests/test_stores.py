@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ def test_a_flipped_bit_never_changes_a_result(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_replaced_before_the_table_is_read(tmp_path: Path) -> None:
-    """The table is read later than the store: it is that of the sweep, or an error."""
+    """The table is read later than the store: it belongs to the sweep, or reading is an error."""
     result = gentle.sweep(GRID, store=tmp_path)
     gentle.sweep({**GRID, "seeds": [8, 9]}, store=tmp_path / "other")
     (path,) = (tmp_path / "runs").iterdir()
@@ -98,6 +99,32 @@ def test_a_misspelt_bucket_is_an_error_and_makes_none(monkeypatch, tmp_path: Pat
         fsspec.register_implementation("s3", "s3fs.S3FileSystem", clobber=True)
 
 
+def test_workers_write_into_an_object_store(monkeypatch, tmp_path: Path) -> None:
+    """Threads write results themselves, so that the client does not write one after the other."""
+    fsspec.register_implementation("s3", Objects, clobber=True)
+    writers: set[str] = set()
+
+    class Watched(Remote):
+        def put(self, name: str, content: bytes) -> None:
+            writers.add(threading.current_thread().name)
+            super().put(name, content)
+
+    monkeypatch.setattr("gentle.store.Remote", Watched)
+    try:
+        grid = {**GRID, "connections": True}
+        made = gentle.sweep(grid, executor=2, store="s3://bucket/written")
+        assert writers
+        assert all(name.startswith("gentle") for name in writers)
+        made.save(tmp_path / "made.parquet")
+        gentle.sweep(GRID, store=tmp_path / "local").save(tmp_path / "local.parquet")
+        assert (tmp_path / "made.parquet").read_bytes() == (tmp_path / "local.parquet").read_bytes()
+        details = Remote("s3://bucket/written", below="connections")
+        assert details.names() == Remote("s3://bucket/written").names()
+        assert len(gentle.sweep(grid, store="s3://bucket/written")) == 2
+    finally:
+        fsspec.register_implementation("s3", "s3fs.S3FileSystem", clobber=True)
+
+
 def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
@@ -109,10 +136,10 @@ def test_a_tilde_is_the_home_folder(monkeypatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("store", "sentence"),
     [
-        (3, "store: 3 is none; expected a directory"),
-        ([], "store: .* is none"),
-        (b"x", "store: b'x' is none"),
-        ("", "store: '' is none"),
+        (3, "store: 3 is not a store; expected a directory"),
+        ([], "store: .* is not a store"),
+        (b"x", "store: b'x' is not a store"),
+        ("", "store: '' is not a store"),
         ("/dev/null", "store: /dev/null: Not a directory"),
         ("bad://x", "store: bad://x: Protocol not known"),
     ],
@@ -145,7 +172,7 @@ def compared(seeds: int, store: Any = None) -> str:
 
 
 def test_a_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Runs that a store has are not made again, whoever made them, and leave no trace in the results."""
+    """Stored runs are reused, from any process, and leave no trace in the results."""
     assert compared(1, tmp_path) == compared(1)
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
     assert sorted(path.name.split("-seed-")[0] for path in kept) == ["pfifo-limit-50", "spa"]

@@ -1,4 +1,4 @@
-"""Sweeps: the same bytes on every executor, whoever dies meanwhile."""
+"""Sweeps: the same bytes on every executor, whatever workers die."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_tables_of_many_kinds(tmp_path: Path) -> None:
 
 
 def test_a_comparison_is_a_sweep_of_one_point() -> None:
-    """The results of a run are those of `gentle.compare`."""
+    """The results of a run equal the results of `gentle.compare`."""
     schemes = ["pfifo limit=50", "spa"]
     swept = pl.DataFrame(gentle.sweep({"duration": "10s", "rate": "5mbit"}, schemes, seeds=[3, 9]))
     compared = pl.DataFrame(gentle.compare("real", schemes, duration="10s", rate="5mbit", seeds=[3, 9]))
@@ -126,7 +126,7 @@ HOUSEHOLD: dict[str, Any] = {
         {"kind": "poisson", "gap": "50ms", "size": {"zipf": 1.7, "max": 100}},
     ],
 }
-"""A call and pages beside connections."""
+"""A call and pages in addition to connections."""
 
 
 def test_applications_have_the_values_of_a_comparison() -> None:
@@ -174,7 +174,7 @@ def test_executors_of_the_standard_library(expected: bytes, tmp_path: Path) -> N
 
 
 def test_a_pool_that_breaks_says_how_to_go_on(tmp_path: Path, long: bytes) -> None:
-    """A killed process breaks a pool of processes; what is complete stays, and another executor goes on."""
+    """A killed process breaks a pool of processes; complete results stay, and another executor resumes."""
     store = tmp_path / "store"
 
     def kill() -> None:
@@ -185,7 +185,7 @@ def test_a_pool_that_breaks_says_how_to_go_on(tmp_path: Path, long: bytes) -> No
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         killer = threading.Thread(target=kill)
         killer.start()
-        with pytest.raises(gentle.Error, match="goes on from there"):
+        with pytest.raises(gentle.Error, match="to resume"):
             gentle.sweep(LONG, executor=pool, store=store)
         killer.join()
     done = len(Folder(store).names())
@@ -277,7 +277,7 @@ def test_scenarios_made_by_a_function(tmp_path: Path) -> None:
 
 
 def test_a_flow_list_is_shared_with_the_workers(tmp_path: Path, expected: bytes) -> None:
-    """Flows travel once, beside the batches."""
+    """Flows travel once, separately from the batches."""
     lines = "\n".join(f"{i / 50},{1000 + 997 * i % 40000}" for i in range(500))
     (tmp_path / "flows.csv").write_text(f"start_s,bytes\n{lines}\n")
     (tmp_path / "grid.toml").write_text(
@@ -375,16 +375,16 @@ def test_mistakes_are_exceptions_with_sentences(tmp_path: Path) -> None:
     ):
         with pytest.raises(gentle.InvalidInput, match=sentence):
             gentle.sweep(grid)
-    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is none"):
+    with pytest.raises(gentle.InvalidInput, match="executor: 'dask' is not an executor"):
         gentle.sweep(GRID, executor="dask")
-    with pytest.raises(gentle.InvalidInput, match=r"backend: 'kernel' is none; expected \"simulator\", \"testbed\""):
+    with pytest.raises(gentle.InvalidInput, match=r"backend: 'kernel' is not a backend; expected \"simulator\""):
         gentle.sweep(GRID, backend="kernel")
-    with pytest.raises(gentle.InvalidInput, match="connections: they are kept in the store only"):
+    with pytest.raises(gentle.InvalidInput, match="connections: written only to a store"):
         gentle.sweep(GRID, connections=True)
 
 
 def test_connections_beside_runs(expected: bytes, tmp_path: Path) -> None:
-    """Each connection is in the store, whoever made its run."""
+    """Each connection is in the store, whichever worker made its run."""
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         result = gentle.sweep(GRID, executor=pool, store=tmp_path / "processes", connections=True)
     assert saved(result, tmp_path) == expected
@@ -402,7 +402,7 @@ def test_connections_beside_runs(expected: bytes, tmp_path: Path) -> None:
     assert means["response_time_s"].to_list() == pytest.approx(runs["response_time_s.mean"].to_list())
 
 
-# Dask: a scheduler and workers in processes of their own, over TCP.
+# Dask: a scheduler and workers in separate processes, over TCP.
 
 
 def test_dask(client: Any, expected: bytes, tmp_path: Path) -> None:
@@ -424,6 +424,45 @@ def test_dask(client: Any, expected: bytes, tmp_path: Path) -> None:
         gentle.sweep(GRID, executor=Older(client))
 
 
+def test_a_comparison_on_dask(client: Any, tmp_path: Path) -> None:
+    """A comparison has the same numbers on a cluster as here, with a store and without, and with parts alone."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    call = {"duration": "4s", "workload": [{"kind": "voice"}, {"kind": "long"}]}
+    link = {"down": {"rate": "5mbit", "delay": "20ms"}, "up": {"rate": "1mbit", "delay": "20ms"}}
+    arguments = ({**call, "link": link}, ["pfifo limit=50", "spa"])
+
+    def compared(**given: Any) -> str:
+        return gentle.compare(*arguments, seeds=2, harm=True, **given).to_json()
+
+    here = compared()
+    reached: list[float] = []
+    assert compared(executor=client, store=tmp_path, progress=reached.append) == here
+    assert reached[-1] == 1.0
+    records = {path: path.stat().st_mtime_ns for path in (tmp_path / "records").iterdir()}
+    # The call and the download together, and the call alone.
+    assert len(records) == 2 * 2 * 2
+    missing, _ = records.popitem()
+    missing.unlink()
+    with ProcessPoolExecutor(1) as pool:
+        assert compared(executor=pool, store=tmp_path) == here
+    assert missing.exists()
+    assert all(path.stat().st_mtime_ns == made for path, made in records.items())
+    assert compared(executor=client) == here
+
+    class Fifo:
+        def enqueue(self, packet: Any, now: float) -> None: ...
+
+        def dequeue(self, now: float) -> Any: ...
+
+    with pytest.raises(gentle.InvalidInput, match="executor: 'Fifo' is a queue in Python"):
+        gentle.compare("short", ["spa", Fifo], executor=client)
+    with pytest.raises(gentle.InvalidInput, match="expected either threads or executor"):
+        gentle.compare("short", ["spa"], executor=client, threads=2)
+    with pytest.raises(gentle.InvalidInput, match="expected an executor, or threads=2"):
+        gentle.compare("short", ["spa"], executor=2)
+
+
 def test_dask_with_a_killed_worker(cluster: Cluster, client: Any, long: bytes, tmp_path: Path) -> None:
     """The runs of a worker that is killed are made by another."""
     store = tmp_path / "store"
@@ -443,7 +482,7 @@ def test_dask_with_a_killed_worker(cluster: Cluster, client: Any, long: bytes, t
 
 
 def test_dask_with_a_restarted_scheduler(cluster: Cluster, client: Any, long: bytes, tmp_path: Path) -> None:
-    """A scheduler that is killed and started again forgets all; the sweep goes on."""
+    """A scheduler that is killed and restarted loses all state; the sweep continues."""
     store = tmp_path / "store"
     at_restart: list[int] = []
 

@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "worst_traffic.py"
 
 
 def test_a_search_finds_what_its_runs_say(tmp_path: Path) -> None:
-    """The worst point is that of the table, the search is deterministic, and a second one makes no run again."""
+    """The worst point equals the table's, the search is deterministic, and a second search repeats no run."""
     found = importlib.util.spec_from_file_location("worst_traffic", EXAMPLE)
     assert found
     assert found.loader

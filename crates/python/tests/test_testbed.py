@@ -88,7 +88,7 @@ def test_a_sweep_is_made_of_comparisons(kernel, tmp_path) -> None:
         assert row["connections"] == there["connections"]
         assert row["response_time_s.mean"] == pytest.approx(there["response_time_s"]["mean"], rel=0.2)
     assert len(pl.read_parquet(tmp_path / "connections/*.parquet")) == rows["connections"].sum()
-    # Runs of the simulator are others; those of the kernel are there already.
+    # The simulator's runs are different ones; the kernel's are stored already.
     assert gentle.sweep(grid, store=tmp_path).assumptions == []
     before = time.monotonic()
     assert len(gentle.sweep(grid, backend="testbed", store=tmp_path)) == 4
@@ -96,9 +96,9 @@ def test_a_sweep_is_made_of_comparisons(kernel, tmp_path) -> None:
 
 
 def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
-    with pytest.raises(gentle.InvalidInput, match=r"'Fifo' is a queue in Python, which runs in the simulator only"):
+    with pytest.raises(gentle.InvalidInput, match=r"'Fifo' is a queue in Python, which runs only in the simulator"):
         gentle.testbed.compare(schemes=[Fifo])
-    with pytest.raises(gentle.InvalidInput, match="keep: the runs of parts alone"):
+    with pytest.raises(gentle.InvalidInput, match="keep: runs of single parts"):
         gentle.testbed.compare("calls", ["pfifo"], harm=True, keep=tmp_path)
     with pytest.raises(gentle.InvalidInput, match="memory_mib"):
         gentle.testbed.compare(memory_mib=1)
@@ -110,7 +110,7 @@ def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(gentle.Error, match=r"gentle\.testbed\.build\(\)"):
         gentle.testbed.compare(**SCENARIO)
     monkeypatch.setattr("sys.platform", "darwin")
-    with pytest.raises(gentle.Error, match="Linux only, and this is darwin"):
+    with pytest.raises(gentle.Error, match="needs Linux, and this is darwin"):
         gentle.testbed.compare(**SCENARIO)
 
 

@@ -32,7 +32,7 @@ pub struct NothingToReplay {
 }
 
 /// The scenario of [`Scenario::replay`] with connections of `captures`. `assumptions` are sentences about the captures and
-/// what was inferred of the connections, the first assumptions of the scenario, or about why there are no connections.
+/// inferences about the connections (the first assumptions of the scenario), or reasons for a lack of connections.
 ///
 /// # Errors
 /// No connection can be replayed.

@@ -18,7 +18,7 @@ pub const SHARE_BURST: u64 = 100;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Maximum number of sources with a budget of their own.
+/// Maximum number of sources with a separate budget.
 const MAX_SOURCES: usize = 4096;
 
 /// Budget for all sources together, and at most half of its rate for each source: a host that scans networks leaves the

@@ -23,7 +23,7 @@ pub(crate) fn copy(frame: &Frame<'_>, packet: &Packet<'_>) -> Option<Box<[u8]>> 
     let present = u16::from_be_bytes([frame.bytes[field], frame.bytes[field + 1]]);
     let pseudo = pseudo_header(packet, length);
     // A checksum left to the device contains only the pseudo-header sum (include/linux/skbuff.h, CHECKSUM_PARTIAL);
-    // some virtual devices lose the flag that says so.
+    // some virtual devices lose the flag for this.
     let partial = frame.partial_checksum || present == fold(pseudo);
     let all = pseudo + sum(packet.payload);
     if !partial && fold(all) != 0xffff {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counters since the start. The serialized names are those of the status and of the metrics.
+/// Counters since the start. The serialized names appear in the status and in the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {

@@ -86,8 +86,8 @@ impl SuppressReason {
     }
 }
 
-/// First answer to a packet that was copied. A later [`Event::Decided`] tells whether it answered the original packet or
-/// a copy, if that can be known.
+/// First answer to a packet that was copied. A later [`Event::Decided`] reports whether it answered the original packet
+/// or a copy, if that can be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answered {
     /// Connection of the packet.

@@ -94,7 +94,7 @@ impl Paths {
     }
 
     /// Backs off (RFC 6298, 5.5): doubles the delay once per copy until the next sample. Either the delay was too short or
-    /// a packet was lost, and nothing tells which.
+    /// a packet was lost, and nothing shows which.
     pub(crate) fn back_off(&mut self, now: Instant, address: Address, copies: u32) {
         self.change(now, network(address), |path| {
             path.backoffs = path.backoffs.saturating_add(copies);
@@ -132,7 +132,7 @@ impl Paths {
         (now.saturating_since(path.measured) <= self.age).then_some(path)
     }
 
-    /// Changes a path, which becomes the youngest; an expired path starts anew.
+    /// Changes a path, which becomes the youngest; an expired path is reset.
     fn change<T>(&mut self, now: Instant, prefix: IpNet, change: impl FnOnce(&mut Path) -> T) -> T {
         let old = self.paths.remove(&prefix);
         let old = old.filter(|path| now.saturating_since(path.measured) <= self.age);

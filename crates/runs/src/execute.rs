@@ -12,13 +12,13 @@ use std::sync::atomic::AtomicBool;
 pub struct Executed {
     /// Results.
     pub comparison: Comparison,
-    /// True if the plan asks for harm and was stopped before every part had run alone.
+    /// True if the plan measures harm and was interrupted before all solo runs finished.
     pub parts_are_missing: bool,
 }
 
-/// Makes the runs of a plan on `backend` and the threads of the current rayon pool; those in `records` are not made again.
-/// `observer` is called before the runs of the whole traffic (`None`) and of each part alone. If `stop` becomes true, the
-/// comparison is marked `interrupted` and has the seeds that every scheme had finished.
+/// Makes the runs of a plan on `backend` and the threads of the current rayon pool; runs in `records` are reused.
+/// `observer` is called before the runs of the whole traffic (`None`) and of each part alone. If `stop` becomes true,
+/// the comparison is marked `interrupted` and has the seeds that every scheme had finished.
 ///
 /// # Errors
 /// The backend failed.
@@ -44,7 +44,7 @@ pub fn execute<B: Backend, O: Observer>(
         }
     }
     if let Some(reference) = &plan.reference {
-        // A scheme without a finished run cannot be the reference; the first scheme then remains it.
+        // A scheme without a finished run cannot be the reference; the first scheme then remains the reference.
         comparison.set_reference(reference);
     }
     Ok(Executed { comparison, parts_are_missing })

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 
-/// What decides the result of a run besides scenario, scheme and seed: batches are run by the code that made them.
+/// Code that decides the result of a run, in addition to scenario, scheme and seed: batches are run by the code that
+/// made them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Version of gentle.

@@ -1,12 +1,13 @@
-//! What is run, what tells runs apart, and where they are kept.
+//! Plans of runs, identities of runs, and stores of runs.
 //!
 //! A [`Plan`] is a scenario with schemes and seeds. [`execute`] makes its runs on a [`Backend`](gentle_experiment::Backend)
 //! and puts them together as a comparison. Each run has a [`RunId`], which depends on all that decides its result and on
-//! nothing else. With [`Records`] of a [`Store`], runs that were made before, by this call or another, on this machine or
-//! another, are not made again: a comparison that was stopped goes on, and stores are combined by copying their files.
+//! nothing else. With [`Records`] of a [`Store`], earlier runs of any call and any machine are reused: an interrupted
+//! comparison resumes, and copying files combines stores.
 
 mod execute;
 mod id;
+mod missing;
 mod plan;
 mod record;
 mod store;
@@ -14,7 +15,8 @@ mod stored;
 
 pub use execute::{Executed, execute};
 pub use id::{Origin, RunId, hash};
+pub use missing::{Task, TaskError, missing};
 pub use plan::{Plan, UnknownReference, reference};
 pub use record::{Found, Record, Records, records_in};
-pub use store::{Folder, Store, StoreError};
+pub use store::{Folder, Memory, Store, StoreError};
 pub use stored::Stored;

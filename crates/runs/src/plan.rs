@@ -15,7 +15,7 @@ pub struct Plan {
     pub settings: Settings,
     /// Label of the scheme that the others are compared with; `None`: the first.
     pub reference: Option<String>,
-    /// True if each part of the traffic also runs alone, to show the harm that the others do to it.
+    /// True if each part of the traffic also runs alone, to measure the harm that the others do to it.
     pub harm: bool,
 }
 
@@ -28,7 +28,7 @@ impl Plan {
         }
     }
 
-    /// Number of runs, those of parts alone included.
+    /// Number of runs, including the solo runs of parts.
     pub fn runs(&self) -> usize {
         self.schemes.len() * self.settings.seeds.len() * (1 + self.parts().len())
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Content of a file of records (JSON): everything that was measured in one run.
+/// Content of a file of records (JSON): all measurements of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -21,7 +21,7 @@ pub struct Record {
     pub fingerprint: String,
     /// Upper ends of the ranges of connection sizes, segments.
     pub bins: Vec<u64>,
-    /// SHA-256 of the JSON of `run`, in hexadecimal: files that were changed or damaged do not count.
+    /// SHA-256 of the JSON of `run`, in hexadecimal: changed or damaged files are ignored.
     pub digest: String,
     /// The run.
     pub run: RunRecord,
@@ -39,7 +39,7 @@ impl Record {
         }
     }
 
-    /// Reads the content of a file; `None` if it is no record of this version, or damaged.
+    /// Reads the content of a file; `None` if it is not a record of this version, or damaged.
     pub fn from_json(content: &[u8]) -> Option<Record> {
         let record: Record = serde_json::from_slice(content).ok()?;
         (record.run.version == RECORD_VERSION && record.digest == digest(&record.run)).then_some(record)
@@ -61,7 +61,7 @@ fn digest(run: &RunRecord) -> String {
     hash(&json)
 }
 
-/// Records of runs in a store, and what became of them.
+/// Records of runs in a store, and counts of their use.
 pub struct Records<'a> {
     store: &'a dyn Store,
     found: AtomicU64,
@@ -138,7 +138,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Keeps the record of a run. After an error, other runs continue, so that their results are not lost.
+    /// Stores the record of a run. After an error, other runs continue, so that their results are not lost.
     pub(crate) fn save(&self, id: RunId, run: &RunSpec<'_>, made: &RunRecord) {
         self.made.fetch_add(1, Ordering::Relaxed);
         let record = Record::new(id, run, made);

@@ -1,12 +1,14 @@
 //! Stores of files.
 
 use atomic_write_file::AtomicWriteFile;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Files by name, each written whole and never changed: two writers of a store lose nothing, and equal results have equal
-/// files.
+/// Files by name, each written atomically and never changed: two writers of a store lose nothing, and equal results
+/// have equal files.
 pub trait Store: Sync {
     /// Names of the files, sorted.
     ///
@@ -14,16 +16,16 @@ pub trait Store: Sync {
     /// The store cannot be read.
     fn names(&self) -> Result<Vec<String>, StoreError>;
 
-    /// Content of a file; `None` if there is none of this name.
+    /// Content of a file; `None` without a file of this name.
     ///
     /// # Errors
     /// The file cannot be read.
     fn find(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Writes a file whole.
+    /// Writes a file atomically.
     ///
     /// # Errors
-    /// The file cannot be written; there is then none of this name, or that of an earlier call.
+    /// The file cannot be written; an earlier file of this name is then unchanged.
     fn put(&self, name: &str, content: &[u8]) -> Result<(), StoreError>;
 
     /// Place of a file, for messages.
@@ -49,7 +51,7 @@ pub struct StoreError {
     pub error: io::Error,
 }
 
-/// The files with an ending in a directory.
+/// The files with an extension in a directory.
 #[derive(Debug, Clone)]
 pub struct Folder {
     folder: PathBuf,
@@ -75,7 +77,7 @@ impl Store for Folder {
         for entry in std::fs::read_dir(&self.folder).map_err(at(&self.folder))? {
             let name = entry.map_err(at(&self.folder))?.file_name();
             let name = name.to_string_lossy();
-            // Files under way have other names.
+            // Incomplete files have other names.
             if Path::new(&*name).extension().is_some_and(|ending| ending == self.ending) && !name.starts_with('.') {
                 names.push(name.into_owned());
             }
@@ -105,6 +107,40 @@ impl Store for Folder {
 
     fn place(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
+    }
+}
+
+/// Files in memory.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Memory {
+    /// The files by name.
+    pub fn into_files(self) -> BTreeMap<String, Vec<u8>> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Memory {
+    fn names(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.files().keys().cloned().collect())
+    }
+
+    fn find(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.files().get(name).cloned())
+    }
+
+    fn put(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        self.files().insert(name.to_owned(), content.to_vec());
+        Ok(())
+    }
+
+    fn place(&self, name: &str) -> String {
+        name.to_owned()
     }
 }
 

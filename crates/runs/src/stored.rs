@@ -5,7 +5,7 @@ use crate::record::Records;
 use gentle_aqm::Spec;
 use gentle_experiment::{Aborted, Backend, RunRecord, RunSpec, Scenario, Settings, Watch};
 
-/// A backend whose runs are kept: those that a store has are not made again.
+/// A backend with a store: stored runs are reused.
 pub struct Stored<'a, B> {
     backend: &'a B,
     records: Option<&'a Records<'a>>,
@@ -41,7 +41,8 @@ impl<B: Backend> Backend for Stored<'_, B> {
         self.backend.is_sequential()
     }
 
-    /// The run, from the store if it is there. Records have no connections one by one: runs that keep them are made.
+    /// The run, from the store if it is there. Records have no rows of connections: runs that keep connections are
+    /// made.
     fn run(&self, run: &RunSpec<'_>, watch: &Watch<'_>) -> Result<RunRecord, Aborted<B::Error>> {
         let Some(records) = self.records.filter(|_| !run.keep_connections) else {
             return self.backend.run(run, watch);

@@ -1,4 +1,4 @@
-//! Stores of runs: whatever made them, in any order, in any number of calls, results are those of a single call.
+//! Stores of runs: from any sequence and number of calls, results equal the results of a single call.
 
 use gentle_aqm::{DropReason, Spec};
 use gentle_experiment::{
@@ -104,7 +104,7 @@ fn folder(directory: &Path) -> Folder {
     records_in(directory).unwrap()
 }
 
-/// The JSON of the comparison that a plan gives with a store, and what became of its runs.
+/// The JSON of the comparison that a plan gives with a store, and counts of reused and made runs.
 fn kept(plan: &Plan, backend: &Dice, store: &dyn Store) -> (String, Result<Found, StoreError>) {
     let records = Records::new(store);
     let stop = AtomicBool::new(false);
@@ -204,7 +204,7 @@ fn what_decides_a_result_tells_runs_apart() {
     for other in [plan(&["spa"], &[2]), plan(&["spa child=pie"], &[1]), lossy, bins] {
         assert_eq!(made(&other, Dice::default()), 1, "{other:?}");
     }
-    // What only readers see makes no other run.
+    // Texts for readers do not change the identity of a run.
     let mut named = one;
     named.scenario.title = "another title".to_owned();
     assert_eq!(made(&named, Dice::default()), 0);

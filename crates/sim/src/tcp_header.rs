@@ -63,7 +63,7 @@ pub fn tcp_options(segment: &Segment, window_scale: u8) -> TcpOptions {
     options
 }
 
-/// Header of a segment whose `options` are those of [`tcp_options`] with the same `window_scale`. The window is scaled,
+/// Header of a segment whose `options` come from [`tcp_options`] with the same `window_scale`. The window is scaled,
 /// except on a SYN (RFC 7323, section 2.2), and at most 65,535; the payload is not at hand.
 pub fn tcp_header<'a>(
     segment: &Segment,
@@ -110,7 +110,7 @@ mod tests {
                     }
                     check_length(&segment);
                     for fields in 0..=3 {
-                        // A SYN/ACK has all counters, and the SACK blocks beside them are limited.
+                        // A SYN/ACK has all counters, which limits the SACK blocks next to them.
                         if flags.contains(Flags::SYN) && fields < 3 {
                             continue;
                         }

@@ -166,7 +166,7 @@ fn range(mut section: Section<'_>, sampled: bool) -> Result<Values, ScenarioErro
         let text = item.scalar()?;
         quantity::parse(&text).ok_or_else(|| {
             item.error(format!(
-                "'{text}' is no quantity; expected a number, or a string such as \"10ms\", \"20mbit\" or \"64kb\""
+                "'{text}' is not a quantity; expected a number, or a string such as \"10ms\", \"20mbit\" or \"64kb\""
             ))
         })
     });

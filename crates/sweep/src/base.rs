@@ -97,7 +97,8 @@ fn parse(base: &Base, keys: &[Setting], inputs: &Inputs) -> Result<Scenario, Poi
                 return Err(PointError::of(
                     path,
                     format!(
-                        "a flow list has no such key; expected {}, tcp.KNOB or scheme.OPTION, or a scenario file whose workload replays the list",
+                        "a flow list has no such key; expected {}, tcp.KNOB, scheme.OPTION, or a scenario file with a \
+                         workload that replays the list",
                         OPTIONS.join(", ")
                     ),
                 ));
@@ -151,7 +152,7 @@ fn spelled(path: &str) -> String {
 }
 
 fn missing(file: &str) -> PointError {
-    PointError::whole(format!("{file}: its content did not come with the batch"))
+    PointError::whole(format!("{file}: the batch lacks its content"))
 }
 
 /// Sets the key at a dotted path; numbers are indices of arrays, missing tables are made.
@@ -176,7 +177,7 @@ fn set(table: &mut toml::Table, path: &str, value: &toml::Value) -> Result<(), P
             }
             toml::Value::Table(inner) => inner.entry(part).or_insert_with(|| empty(rest.peek().is_some())),
             _ => {
-                return Err(PointError::of(path, format!("no key '{part}': what it would belong to is no table")));
+                return Err(PointError::of(path, format!("no key '{part}': its parent is not a table")));
             }
         };
     }
@@ -233,7 +234,7 @@ fn load(value: &toml::Value) -> Result<f64, PointError> {
         PointError::of(
             "load",
             format!(
-                "'{}' is no load; expected a fraction of the rate, 0.001 to 10, or a percentage such as \"88%\"",
+                "'{}' is not a load; expected a fraction of the rate, 0.001 to 10, or a percentage such as \"88%\"",
                 plain(value)
             ),
         )

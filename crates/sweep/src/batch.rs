@@ -39,7 +39,7 @@ pub struct Batch {
 pub struct Results {
     /// A row per run.
     pub runs: Vec<u8>,
-    /// A row per connection, if the batch asks for them.
+    /// A row per connection, if the batch requests it.
     pub connections: Option<Vec<u8>>,
 }
 
@@ -69,14 +69,15 @@ pub(crate) struct BatchScheme {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BatchError {
     /// The run was cancelled.
-    #[error("the batch was stopped")]
+    #[error("the batch was interrupted")]
     Stopped,
-    /// The bytes are no batch.
+    /// The bytes are not a batch.
     #[error("not a batch of runs: {0}")]
     Syntax(String),
     /// Another version made the batch.
     #[error(
-        "the batch was made by {made}, and this worker has {here}; expected the same gentle on the client and all workers: install one version everywhere"
+        "the batch was made by {made}, but this worker has {here}; expected the same gentle on the client and all \
+         workers: install one version everywhere"
     )]
     Version {
         /// Version that made the batch.
@@ -86,7 +87,8 @@ pub enum BatchError {
     },
     /// The runs are of another backend.
     #[error(
-        "the batch is to run on {made}, and this worker has {here}; expected the same on the client and all workers: build one kernel everywhere (gentle testbed build)"
+        "the batch requires {made}, but this worker has {here}; expected the same on the client and all workers: build \
+         one kernel everywhere (gentle testbed build)"
     )]
     Backend {
         /// Backend of the batch.

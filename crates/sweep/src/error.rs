@@ -25,7 +25,7 @@ impl PointError {
     }
 }
 
-/// Reason for which a sweep cannot start or go on.
+/// Reason for which a sweep cannot start or continue.
 #[derive(Debug, Error)]
 pub enum SweepError {
     /// The grid is not valid.

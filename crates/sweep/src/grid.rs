@@ -36,7 +36,7 @@ pub struct Grid {
     pub seeds: Vec<u64>,
     /// Upper ends, ascending, of the ranges of connection sizes in segments.
     pub bins: Vec<u64>,
-    /// True if the connections of each run are wanted one by one.
+    /// True if a row per connection of each run is wanted.
     pub connections: bool,
     /// Rule for more seeds; `None`: no more than `seeds`.
     pub until_ci: Option<UntilCi>,
@@ -152,9 +152,7 @@ impl Grid {
         };
         let points = match listed {
             Some(_) if !axes.is_empty() || sample.is_some() => {
-                return Err(error(
-                    "[[point]] lists the points themselves; expected no [axes] and no [sample] beside it".to_owned(),
-                ));
+                return Err(error("[[point]] lists all points; expected no [axes] and no [sample] with it".to_owned()));
             }
             Some(item) => {
                 let written = table.get("point").and_then(toml::Value::as_array);
@@ -227,7 +225,7 @@ impl Grid {
         }
     }
 
-    /// All queues of all points, each once: those under test, and those of the reverse links.
+    /// All queues of all points, each once: queues under test, and queues of the reverse links.
     ///
     /// # Errors
     /// A point is no valid scenario.
@@ -316,7 +314,7 @@ impl Grid {
             return Err(PointError::of(
                 axis.path,
                 format!(
-                    "no scheme takes this option from an axis; expected an option that one of {} has and does not set itself",
+                    "no scheme can vary this option; choose an option of {} that is not already set",
                     labels.join(", ")
                 ),
             ));
@@ -349,7 +347,7 @@ fn takes(spec: &Spec, scheme: Option<&str>, option: &str) -> bool {
         && spec.settings().iter().any(|(name, _)| name == option)
 }
 
-/// The scheme with the options of the axes that concern it; `None` if it has its run at another point of the others.
+/// The scheme with the options of the axes that concern it; `None` if another point has its run.
 fn with_options(template: &Spec, options: &[OptionAxis<'_>]) -> Result<Option<SchemeAt>, PointError> {
     let mut text = template.to_string();
     let mut coordinates = BTreeMap::new();
@@ -374,7 +372,7 @@ fn error_at(file: &str, place: Option<(usize, usize)>, problem: impl Into<String
     ScenarioError { file: file.to_owned(), place, problem: problem.into() }
 }
 
-/// Refuses names that are those of other columns.
+/// Rejects names of other columns.
 fn check_path(axis: &Axis, bins: &[u64], error: impl Fn(String) -> ScenarioError) -> Result<(), ScenarioError> {
     let path = &axis.path;
     if FIXED.contains(&path.as_str())
@@ -461,7 +459,7 @@ fn until_ci(root: &mut Section<'_>, seeds: &[u64], bins: &[u64]) -> Result<Optio
         Some(item) => {
             let name = item.text()?;
             let names: Vec<String> = RunRecord::metric_names(bins.len() + 1).collect();
-            // Which applications there are is known when the scenarios have been read.
+            // The applications are known only after the scenarios have been read.
             if !metrics::is_of_application(name) && !names.iter().any(|known| known == name) {
                 let meant = gentle_units::suggestion(name, names.iter().map(String::as_str));
                 return Err(item.error(format!("no metric '{name}'{meant}; expected one of {}", names.join(", "))));
@@ -488,7 +486,7 @@ fn sampled(mut section: Section<'_>, axes: &[Axis]) -> Result<Design, ScenarioEr
     Ok(Design::latin_hypercube(axes, points as usize, seed))
 }
 
-/// Reads `[[point]]` tables: `set` changes the scenario and has columns, `labels` has columns only, and `traffic`
+/// Reads `[[point]]` tables: `set` changes the scenario and adds columns, `labels` only adds columns, and `traffic`
 /// replaces the grid's.
 fn listed_points<'l, 'r>(
     item: Item<'_>,
@@ -596,7 +594,8 @@ impl Loader<'_, '_> {
             _ => {
                 let known = gentle_experiment::BUILTIN;
                 return Err(error(format!(
-                    "'{traffic}' is no scenario; expected {}, a scenario file ending in .toml or a flow list ending in .csv{}",
+                    "'{traffic}' is not a scenario; expected {}, a scenario file ending in .toml or a flow list ending \
+                     in .csv{}",
                     known.join(", "),
                     gentle_units::suggestion(traffic, known)
                 )));
@@ -607,7 +606,7 @@ impl Loader<'_, '_> {
             return Ok(Base::Flows { file: traffic.to_owned(), hash: self.keep(text) });
         }
         let folder = Path::new(traffic).parent().and_then(Path::to_str).unwrap_or_default();
-        // Read for its errors, which name lines of the file.
+        // Read for errors that name lines of the file.
         let read = |file: &str| (self.read)(&join(folder, file));
         let scenario = Scenario::from_toml(traffic, &text, &read)?;
         self.warnings.borrow_mut().extend(scenario.warnings);

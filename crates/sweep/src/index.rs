@@ -135,7 +135,7 @@ impl<'a> Cache<'a> {
         let bytes = (self.read)(file).map_err(|error| StoreError { place: file.clone(), error })?;
         let (content, digest) = intact(file, bytes.into())?;
         if digest != added.digest {
-            return Err(damaged(file, "it was replaced while the sweep was under way"));
+            return Err(damaged(file, "it was replaced during the sweep"));
         }
         let columns = self.metrics.iter().map(|name| {
             match content.column::<DoubleType>(name)? {

@@ -4,9 +4,10 @@
 //! `gentle compare`, and for options of schemes. Each point, scheme and seed is a run, identified by a [`RunId`](gentle_runs::RunId) that
 //! depends only on what decides its result. A [`Sweep`] compares the grid with the rows of a store and packs the runs
 //! that are missing into batches; [`run_batch`] makes the runs of a batch on a [`Backend`](gentle_experiment::Backend):
-//! from bytes to a Parquet file with a row per run, and one with a row per connection if the grid asks for it. [`run()`] executes a sweep on the threads of this machine over a [`Folder`](gentle_runs::Folder); the Python package does so on the
-//! executors of others. [`Sweep::rows`] reads the finished table in the order of the grid: its bytes depend neither on who
-//! made the runs nor on the order in which they ended.
+//! from bytes to a Parquet file with a row per run, and one with a row per connection if the grid requests it.
+//! [`run()`] executes a sweep on the threads of this machine over a [`Folder`](gentle_runs::Folder); the Python package
+//! does so on other executors. [`Sweep::rows`] reads the complete table in the order of the grid: its bytes depend
+//! neither on the machines of the runs nor on the order in which the runs ended.
 
 mod axis;
 mod base;

@@ -22,7 +22,7 @@ impl Metrics {
         &self.0
     }
 
-    /// Values of a run under all names added so far, given those of its scenario in the order of `names`.
+    /// Values of a run under all names added so far, given the values of its scenario in the order of `names`.
     pub(crate) fn row(&self, names: &[String], values: impl Iterator<Item = Option<f64>>) -> Vec<Option<f64>> {
         let mut row = vec![None; self.0.len()];
         for (name, value) in names.iter().zip(values) {

@@ -43,12 +43,12 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Values of the first column with a name; `None` if there is none or it has values of another type. Byte arrays count
-    /// only if they are texts.
+    /// Values of the first column with a name; `None` without such a column, or if it has values of another type. Byte
+    /// arrays count only if they are texts.
     pub(crate) fn column<T: DataType>(&self, name: &str) -> Result<Option<Cells<T>>, SweepError> {
         let metadata = self.reader.metadata();
         let schema = metadata.file_metadata().schema_descr();
-        // Whole names are compared: a dot in the name of a column is no path.
+        // Whole names are compared: a dot in the name of a column is not a path.
         let mut columns = schema.columns().iter();
         let Some(position) = columns.position(|column| *column.path().parts() == [name]) else {
             return Ok(None);

@@ -7,7 +7,7 @@ use gentle_runs::{Origin, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Columns that every row has before those of the axes and metrics.
+/// Columns that every row has before the axes and metrics.
 pub(crate) const FIXED: [&str; 19] = [
     "key",
     "version",
@@ -30,7 +30,7 @@ pub(crate) const FIXED: [&str; 19] = [
     "seed",
 ];
 
-/// What the runs at a point have in common.
+/// Properties that the runs at a point share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) origin: Origin,
@@ -90,7 +90,7 @@ pub(crate) fn axes_of(rows: &[Row]) -> Vec<(String, bool)> {
     all.into_iter().collect()
 }
 
-/// Rows as a table with the fixed columns, those of `axes`, and `metrics`.
+/// Rows as a table with the fixed columns, `axes`, and `metrics`.
 pub(crate) fn table(rows: &[Row], axes: &[(String, bool)], metrics: &[String]) -> Table {
     let text = |of: &dyn Fn(&Row) -> Option<String>| Values::Text(rows.iter().map(of).collect());
     let number = |of: &dyn Fn(&Row) -> Option<f64>| Values::Number(rows.iter().map(of).collect());

@@ -24,7 +24,7 @@ impl Progress for () {
     fn finished(&self, _: usize) {}
 }
 
-/// What a call of [`run()`] did.
+/// Outcome of a call of [`run()`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Runs of the sweep that the store had before.

@@ -1,4 +1,4 @@
-//! A sweep: a grid, what a store has of it, the batches that are missing, and the finished table.
+//! A sweep: a grid, its runs in a store, the missing batches, and the complete table.
 
 use crate::base::{Inputs, Resolver};
 use crate::batch::{Batch, BatchPoint, BatchScheme};
@@ -26,7 +26,7 @@ const BATCHES_PER_WORKER: usize = 4;
 const MANY_WORKERS: f64 = 150.0;
 /// Maximum number of runs in a batch.
 const MOST_RUNS: usize = 2_000;
-/// Rows of a part of the finished table.
+/// Rows of a part of the complete table.
 const CHUNK: usize = 4_096;
 
 /// A grid and the index of a store. All methods can be called while other threads add results.
@@ -40,7 +40,7 @@ pub struct Sweep {
     cost: fn(&Scenario) -> f64,
     /// Schemes that the backend cannot run.
     left_out: BTreeSet<String>,
-    /// How the backend differs from the scenarios.
+    /// Differences of the backend from the scenarios.
     assumptions: Vec<String>,
     /// Columns of the scalar results.
     metrics: Metrics,
@@ -52,7 +52,7 @@ pub struct Sweep {
 pub struct Survey {
     /// Points of the grid.
     pub points: usize,
-    /// Runs of the grid; with [`UntilCi`], those that are known to be needed.
+    /// Runs of the grid; with [`UntilCi`], as many as are known to be needed.
     pub runs: u64,
     /// Runs that the store does not have.
     pub missing: u64,
@@ -61,11 +61,11 @@ pub struct Survey {
 }
 
 impl Sweep {
-    /// A sweep over a grid on a backend, without results. Schemes that the backend cannot run are left out, which
-    /// [`Sweep::assumptions`] says. Resolves every point, so that a mistake is found before the first run.
+    /// A sweep over a grid on a backend, without results. Schemes that the backend cannot run are left out, and listed
+    /// in [`Sweep::assumptions`]. Resolves every point, so that a mistake is found before the first run.
     ///
     /// # Errors
-    /// A point is no valid scenario, or the backend can run it under none of its schemes.
+    /// A point is not a valid scenario, or the backend can run it under none of its schemes.
     pub fn new<B: Backend>(grid: Grid, backend: &B) -> Result<Sweep, SweepError>
     where
         B::Error: std::fmt::Display,
@@ -109,7 +109,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// How runs on the backend differ from the scenarios, in sentences.
+    /// Differences of runs on the backend from the scenarios, in sentences.
     pub fn assumptions(&self) -> &[String] {
         &self.assumptions
     }
@@ -143,7 +143,7 @@ impl Sweep {
         index.add(file, bytes.into(), metric, origin)
     }
 
-    /// Number of runs in the files added so far that other code made on the same backend; they do not count.
+    /// Number of runs in the files added so far that other code made on the same backend; they are ignored.
     pub fn foreign(&self) -> u64 {
         self.index().foreign
     }
@@ -152,7 +152,7 @@ impl Sweep {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts what is missing.
+    /// Counts the missing runs.
     ///
     /// # Errors
     /// A point is no valid scenario.
@@ -180,7 +180,7 @@ impl Sweep {
     }
 
     /// Batches of the missing runs, given their estimated cost in seconds and the number of workers. With [`UntilCi`],
-    /// further runs may be missing when these have been added: ask for batches until there are none.
+    /// further runs may be missing when these have been added: request batches until none is left.
     pub fn batches(&self, seconds: f64, workers: usize) -> Batches {
         let share = seconds / workers.saturating_mul(BATCHES_PER_WORKER).max(BATCHES) as f64;
         let most = MOST * (workers as f64 / MANY_WORKERS).max(1.0);
@@ -193,8 +193,8 @@ impl Sweep {
         }
     }
 
-    /// The finished table in the order of the grid, in parts; runs that are not in the store are left out. `read` returns
-    /// the content of a file that was added.
+    /// The complete table in the order of the grid, in parts; runs that are not in the store are left out. `read`
+    /// returns the content of a file that was added.
     pub fn rows<'a>(&'a self, read: Read<'a>) -> impl Iterator<Item = Result<Table, SweepError>> + 'a {
         let metrics = self.metrics.names().to_vec();
         Rows {
@@ -215,7 +215,7 @@ impl Sweep {
         RunId::new(&self.origin, &self.backend, fingerprint, scheme, seed, &self.grid.bins)
     }
 
-    /// Seeds that a scheme needs at a point, as far as the results so far tell.
+    /// Seeds that a scheme needs at a point, according to the results so far.
     fn wanted(&self, fingerprint: &str, scheme: &str) -> Vec<u64> {
         let mut seeds = self.grid.seeds.clone();
         let Some(rule) = &self.grid.until_ci else {
@@ -340,7 +340,7 @@ impl Batches {
     }
 }
 
-/// Adds a run to a batch, beside those of the same point and scheme.
+/// Adds a run to a batch, next to the runs of the same point and scheme.
 fn push(batch: &mut Batch, task: Task) {
     let Task { base, mut point, .. } = task;
     point.base = match batch.bases.iter().rposition(|known| *known == base) {
@@ -367,7 +367,7 @@ fn push(batch: &mut Batch, task: Task) {
     }
 }
 
-/// Reader of the finished table.
+/// Reader of the complete table.
 struct Rows<'a> {
     sweep: &'a Sweep,
     read: Read<'a>,

@@ -81,7 +81,7 @@ fn a_changed_grid_makes_only_what_is_new() {
     assert_eq!(finished(&grid("[0.5, 0.9]", 2), folder.path()).0, 8);
     assert_eq!(finished(&grid("[0.9, 0.7, 0.5]", 2), folder.path()).0, 4);
     assert_eq!(finished(&grid("[0.9]", 3), folder.path()).0, 2);
-    // The same scenario by other words: another axis with the value that it had anyway.
+    // An equal scenario in other words: another axis with the value that it already had.
     let same = grid("[0.9]", 3) + "profile = \"linux-7.2\"\nlink.down.delay = \"42ms\"\n";
     let (made, lines) = finished(&same, folder.path());
     assert_eq!(made, 0);
@@ -97,7 +97,7 @@ fn a_sample_fills_every_part_of_a_range() {
     assert_eq!(made, 20);
     let column = |name: &str| {
         let at = lines[0].split(',').position(|known| known == name).unwrap();
-        // The ranges of sizes have commas of their own.
+        // The ranges of sizes contain commas.
         let cells = lines[1..].iter().map(|line| line.replace("\"3,10,100\"", "x"));
         let values: Vec<f64> = cells.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect();
         values
@@ -144,7 +144,7 @@ fn seeds_are_added_where_the_interval_is_wide() {
     assert!(made > 8, "{made}");
     assert!(made <= 4 * 12);
     assert_eq!(lines.len() as u64, made + 1);
-    // In two steps, the second of which goes on with the results of the first.
+    // In two steps: the second continues with the results of the first.
     let first = finished(&grid(3), two.path());
     assert!(first.0 < made);
     let second = finished(&grid(12), two.path());
@@ -166,14 +166,14 @@ fn a_batch_is_a_pure_function_of_its_bytes() {
     assert_eq!(run(&bytes).unwrap(), results);
     assert_eq!(&results.runs[..4], b"PAR1");
     assert_eq!(results.connections, None);
-    // What another machine could get.
+    // Bytes that another machine could get.
     let text = String::from_utf8(bytes.clone()).unwrap();
     let other = text.replacen(env!("CARGO_PKG_VERSION"), "9.9.9", 1);
     let Err(BatchError::Version { made, here }) = run(other.as_bytes()) else {
         panic!("another version is refused");
     };
     assert!(made.contains("gentle 9.9.9") && here.contains(env!("CARGO_PKG_VERSION")));
-    // The same version, built from other sources.
+    // This version, built from other sources.
     let other = text.replacen(&Simulator.engine(), &"0".repeat(32), 1);
     let Err(BatchError::Version { made, .. }) = run(other.as_bytes()) else {
         panic!("another engine is refused");
@@ -225,7 +225,7 @@ fn connections_are_kept_beside_their_runs() {
             }
         }
     }
-    // Their mean is that of the run.
+    // Their mean equals the run's.
     let head: Vec<&str> = lines[0].split(',').collect();
     let mean = head.iter().position(|name| *name == "response_time_s.mean");
     for line in &lines[1..] {
@@ -361,13 +361,13 @@ fn a_backend_runs_what_it_can_under_its_own_name() {
     let newer = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Narrow("new")).unwrap();
     let outcome = run(&newer, &Narrow("new"), only(&store), &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made, newer.foreign()), (0, 2, 2));
-    // Its runs are not those of the simulator.
+    // Its runs differ from the simulator's.
     let simulated = Sweep::new(grid("[\"codel\"]", "[1, 2]"), &Simulator).unwrap();
     assert!(simulated.assumptions().is_empty());
     let outcome = run(&simulated, &Simulator, only(&store), &(), &never).unwrap();
     assert_eq!((outcome.found, outcome.made), (0, 2));
     let error = run_batch(&Simulator, &batch, narrow.inputs(), &never).unwrap_err();
-    assert!(error.to_string().contains("to run on narrow, and this worker has simulator"), "{error}");
+    assert!(error.to_string().contains("requires narrow, but this worker has simulator"), "{error}");
     let error = Sweep::new(grid("[\"pie\"]", "1"), &Narrow("old")).unwrap_err();
     assert_eq!(error.to_string(), "none of the schemes runs here");
     let failing = Sweep::new(grid(both, "[9]"), &Narrow("old")).unwrap();

@@ -214,7 +214,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends the segments that recovery asks for.
+    /// Sends the segments that recovery requests.
     #[inline(never)]
     fn resend(&mut self, now: Instant, resend: Resend, out: &mut impl Outbox) {
         match resend {
@@ -269,7 +269,7 @@ impl Endpoint {
         self.note_delivered(now, event.delivered, marks);
     }
 
-    /// Tells congestion control that `delivered` segments were delivered, and that `marked` were reported as marked.
+    /// Informs congestion control that `delivered` segments were delivered, and that `marked` were reported as marked.
     #[inline]
     fn note_delivered(&mut self, now: Instant, delivered: u32, marked: u32) {
         let tx = &mut self.tx;

@@ -95,7 +95,7 @@ mod tests {
         }
         assert_eq!(next(1, ms(50)), None);
         assert!(next(1, ms(50)).is_some());
-        // Another hole begins anew.
+        // Another hole starts over.
         assert_eq!(next(1449, ms(50)), None);
     }
 }

@@ -27,8 +27,8 @@ pub(crate) enum State {
 ///
 /// An end point performs no I/O and has no clock: every call takes the current time, and segments to send are appended
 /// to `out`. After every call the caller has to ask [`next_timer`](Endpoint::next_timer).
-// Fields in order of use, as in `Sender`: first those that arriving data touches, then those of acknowledgements, then
-// the rest.
+// Fields in order of use, as in `Sender`: first the fields that arriving data touches, then fields of acknowledgements,
+// then the rest.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Endpoint {
@@ -589,7 +589,7 @@ mod tests {
         }
     }
 
-    /// A sender fills the receive window and loses a segment. The acknowledgement of its retransmission has what is left of
+    /// A sender fills the receive window and loses a segment. The acknowledgement of its retransmission has the rest of
     /// the window, since all the data behind it is still to be read; reading gives a second one.
     #[test]
     fn reading_what_a_filled_gap_delivers_opens_the_window() {

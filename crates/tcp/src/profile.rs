@@ -81,7 +81,7 @@ knobs! {
     /// Autotuning of the receive window: starts at 64 KiB and grows with the data received per round trip, as in Linux
     /// (`tcp_rcv_space_adjust`, `tcp_grow_window`). The different rules of older Linux and of FreeBSD are not modelled.
     // sysctl_tcp_moderate_rcvbuf
-    window_tuning: bool in ANY, true, "the receive window grows with what arrives in a round trip";
+    window_tuning: bool in ANY, true, "the receive window grows with the data that arrives in a round trip";
 
     /// Initial RTO: timeout before any round-trip time is known (RFC 6298, rule 2.1).
     // TCP_TIMEOUT_INIT
@@ -98,7 +98,7 @@ knobs! {
     /// Added to every estimated timeout.
     rto_slop: Nanos in 0..=DAY, Nanos::ZERO, "added to every estimated timeout";
     /// Estimator of the timeout.
-    rto_estimator: RtoEstimator in ANY, RtoEstimator::Linux, "how the timeout follows from round-trip times";
+    rto_estimator: RtoEstimator in ANY, RtoEstimator::Linux, "calculation of the timeout from round-trip times";
     /// Clock granularity: timers are set to multiples of this.
     // CONFIG_HZ=1000
     timer_granularity: Nanos in 1_000..=10_000 * MS, Nanos::from_millis(1), "tick of the timers";
@@ -107,14 +107,14 @@ knobs! {
     /// takes 1.001 to 1.064 s at 1000 ticks per second, depending on the phase of the clock.
     timer_wheel: bool in ANY, true, "timers are late by up to an eighth, as Linux's timer wheel rounds them";
 
-    /// SYN retransmissions before the connection attempt fails, not counting those of `syn_linear_timeouts`.
+    /// SYN retransmissions before the connection attempt fails, not counting `syn_linear_timeouts`.
     // TCP_SYN_RETRIES
     syn_retries: u32 in 0..=1000, 6, "SYN retransmissions before the attempt fails, syn_linear_timeouts not counted";
     /// Number of repetitions of the initial SYN timeout before it doubles.
     // sysctl_tcp_syn_linear_timeouts
     syn_linear_timeouts: u32 in 0..=127, 4, "repetitions of the SYN's timeout before it doubles";
     /// Time after which the connection attempt fails regardless of the retries; 0: no limit.
-    connect_timeout: Nanos in 0..=DAY, Nanos::ZERO, "time after which the attempt fails whatever the retries; 0 for none";
+    connect_timeout: Nanos in 0..=DAY, Nanos::ZERO, "time until the attempt fails, whatever the retries; 0 for none";
     /// SYN/ACK retransmissions before the half-open connection is dropped.
     // TCP_SYNACK_RETRIES
     synack_retries: u32 in 0..=1000, 5, "SYN/ACK retransmissions before the half-open connection is dropped";
@@ -149,7 +149,7 @@ knobs! {
     hystart_plus: bool in ANY, false, "HyStart++ (RFC 9406) instead of HyStart, with any algorithm but BBR";
     /// Increment of the window per acknowledgement.
     // tcp_slow_start, tcp_cong_avoid_ai
-    growth: Growth in ANY, Growth::Acked, "what of an ACK makes the window grow: the segments it acknowledges, or that it came";
+    growth: Growth in ANY, Growth::Acked, "growth of the window by an ACK: the segments acknowledged, or one per ACK";
     /// Maximum number of segments by which one ACK raises the window in slow start (RFC 3465, `L`); 0: as many
     /// as it acknowledges.
     abc_limit: u32 in 0..=1000, 0, "segments by which one ACK may raise the window in slow start; 0 for no limit";
@@ -164,10 +164,10 @@ knobs! {
     pacing: bool in ANY, false, "data leaves at twice (slow start) or 1.2 times a window per round trip; BBR always paces";
     /// With pacing: segments leave in bursts of the size that Linux hands to the network card at once
     /// (`tcp_tso_autosize`), else one by one.
-    tso: bool in ANY, true, "with pacing: segments leave in bursts as Linux sizes them, not one by one";
+    tso: bool in ANY, true, "with pacing: segments leave in bursts of Linux's size, not one by one";
     /// Bursts of that size without pacing too: a sender waits for acknowledgements that let it send more at once
     /// (`tcp_tso_should_defer`), and the last segment of several has PSH (since 5.4), which is acknowledged at once.
-    tso_unpaced: bool in ANY, true, "segments leave in bursts as Linux sizes them without pacing too";
+    tso_unpaced: bool in ANY, true, "without pacing too, segments leave in bursts of Linux's size";
     /// Maximum number of segments sent per ACK; 0: no limit.
     max_burst: u32 in 0..=u64::MAX, 0, "new segments one ACK may release; 0 for no limit";
     /// At the end of recovery, limit the window to the segments in flight plus this number; 0: no limit.
@@ -193,16 +193,16 @@ knobs! {
     ecn_option_beacon: u32 in 0..=3, 3, "with ecn_option 1: AccECN options in a round trip at least";
     /// ECN-capable packets carry ECT(1), which queues treat as L4S (RFC 9331), instead of ECT(0). Not in Linux 7.2,
     /// whose DCTCP sends ECT(0).
-    // tcp_ca_ect_1_negotiation: no algorithm asks for it
-    ect1: bool in ANY, false, "ECN-capable packets carry ECT(1), as L4S has it, instead of ECT(0)";
+    // tcp_ca_ect_1_negotiation: no algorithm requests it
+    ect1: bool in ANY, false, "ECN-capable packets carry ECT(1), as in L4S, instead of ECT(0)";
 
     /// Number of duplicate ACKs, or of SACKed segments above a hole, that prove a loss (RFC 5681).
     // TCP_FASTRETRANS_THRESH
     dupthresh: u32 in 1..=1000, 3, "duplicate ACKs that prove a loss";
     /// Maximum to which observed reordering raises `dupthresh`; equal to `dupthresh`: fixed threshold.
-    max_reordering: u32 in 1..=100_000, 300, "how far observed reordering may raise dupthresh";
+    max_reordering: u32 in 1..=100_000, 300, "largest dupthresh that observed reordering may set";
     /// Rule that marks segments as lost, with RACK off.
-    loss_marking: LossMarking in ANY, LossMarking::Rfc6675, "which holes are lost, with rack off";
+    loss_marking: LossMarking in ANY, LossMarking::Rfc6675, "rule by which holes are lost, with rack off";
     /// Time-based loss detection: RACK (RFC 8985).
     // TCP_RACK_LOSS_DETECTION
     rack: bool in ANY, true, "time-based loss detection";
@@ -223,10 +223,10 @@ knobs! {
     /// Evidence on which reductions are undone.
     undo: Undo in ANY, Undo::EifelDsack, "evidence on which a reduction of the window is undone";
     /// A timeout discards all SACK information and goes back to the oldest segment.
-    rto_forgets_sack: bool in ANY, false, "a timeout forgets what was SACKed";
+    rto_forgets_sack: bool in ANY, false, "a timeout discards the SACK information";
 
     /// Policy for delayed acknowledgements.
-    ack_policy: AckPolicy in ANY, AckPolicy::Linux, "when acknowledgements are delayed";
+    ack_policy: AckPolicy in ANY, AckPolicy::Linux, "rule for delaying acknowledgements";
     /// Delay of an acknowledgement; the minimum with the Linux policy.
     // TCP_DELACK_MIN, TCP_ATO_MIN
     delack: Nanos in 0..=10_000 * MS, Nanos::from_millis(40), "delay of an acknowledgement; the shortest with policy linux";
@@ -283,7 +283,7 @@ impl Profile {
             "freebsd-9.3" => Ok(
                 "the end hosts of Braud, Heusse and Duda 2018: initial RTO 3 s, four segments to start with, NewReno",
             ),
-            "ns-2" => Ok("the agents of the simulator ns-2, as older papers have them"),
+            "ns-2" => Ok("the agents of the simulator ns-2, as used in older papers"),
             _ => Err(UnknownProfile { name: name.to_owned() }),
         }
     }

@@ -210,7 +210,7 @@ mod tests {
         let rest = acknowledge(&mut rate, &mut board, Instant::from_millis(1140), 8);
         assert_eq!(rest.delivered, Some((1, 10)));
         assert_eq!(rest.interval_us, Some(140_000));
-        // What was sent at 1100 ms began after two had been delivered.
+        // The segment sent at 1100 ms began after two had been delivered.
         let second = acknowledge(&mut rate, &mut board, Instant::from_millis(1210), 4);
         assert_eq!(second.delivered, Some((3, 12)));
         assert_eq!(second.interval_us, Some(110_000));

@@ -204,7 +204,7 @@ impl Receiver {
         self.out_of_order.is_none() && self.fin == u64::MAX
     }
 
-    /// Updates the timestamp to echo: that of the segment that advanced the left edge (RFC 7323, section 4.3).
+    /// Updates the timestamp to echo: the timestamp of the segment that advanced the left edge (RFC 7323, section 4.3).
     #[inline]
     pub(crate) fn note_timestamp(&mut self, value: u32) {
         if value.wrapping_sub(self.ts_recent) as i32 > 0 {

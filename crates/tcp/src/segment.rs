@@ -130,7 +130,7 @@ impl BitOrAssign for Options {
     }
 }
 
-/// Maximum number of SACK blocks beside timestamps (RFC 2018, section 3).
+/// Maximum number of SACK blocks together with timestamps (RFC 2018, section 3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// ECN field of the IP header, as the sender sets it (RFC 3168, section 5).
@@ -267,7 +267,7 @@ impl Segment {
 
     /// Adds the AccECN option.
     ///
-    /// A header with timestamps has room for one SACK block beside three counters, and for two beside two or one. The
+    /// A header with timestamps has space for one SACK block with three counters, and for two with two or one. The
     /// counters are kept where the other blocks would be, which keeps the segment small; blocks in excess are removed.
     pub fn set_accecn_option(&mut self, option: AccEcnOption) {
         let fields = option.fields.min(3);

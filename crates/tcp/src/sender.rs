@@ -326,7 +326,7 @@ impl Endpoint {
     }
 
     /// Sends the next new segment, if the peer's window has room for it. With `behind`, the segment leaves at once with a
-    /// full one before it, and is cut to what is left of the window unless a short one is outstanding
+    /// full one before it, and is cut to the rest of the window unless a short one is outstanding
     /// (`tcp_mss_split_point`, with Nagle's rule as in `tcp_minshall_check`).
     // Out of line: needed only at the end of the data written and of the peer's window.
     #[inline(never)]
@@ -426,7 +426,8 @@ impl Endpoint {
         let Some(&sent) = self.tx.board.get(index) else {
             return;
         };
-        // What pacing does not hold back, as after a timeout, bears the time at which it was due (`tcp_wstamp_ns`).
+        // Segments that pacing does not delay, as after a timeout, carry the time at which they were due
+        // (`tcp_wstamp_ns`).
         let due = match &self.tx.pacing {
             None => now,
             Some(pacing) => now + pacing.wait(now),
@@ -532,7 +533,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells congestion control that data was sent while nothing was in flight.
+    /// Informs congestion control that data was sent while nothing was in flight.
     pub(crate) fn start_transmission(&mut self, now: Instant) {
         self.with_flow(now, |congestion, flow| congestion.on_transmission(flow));
     }

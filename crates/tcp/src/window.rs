@@ -4,14 +4,14 @@
 //! window by two segments towards the room in the buffer (`tcp_grow_window`). Once per round trip the buffer is resized
 //! for the data read in it and a sender that doubles its rate (`tcp_rcv_space_adjust`: dynamic right-sizing). The
 //! application reads at once, so only out-of-order data stays in the buffer, and what a filled gap delivers until its
-//! acknowledgement has been sent. What is in the buffer is not offered (`tcp_space`); reading opens the window anew.
+//! acknowledgement has been sent. Data in the buffer reduces the window (`tcp_space`); reading opens it again.
 
 use crate::profile::Profile;
 use gentle_units::{Instant, Nanos};
 
 /// Initial buffer, bytes (`net.ipv4.tcp_rmem`, second value).
 const BUFFER: u32 = 131_072;
-/// Largest buffer that a socket may ask for, bytes (`net.core.rmem_max`).
+/// Largest buffer that a socket may request, bytes (`net.core.rmem_max`).
 const LARGEST_ASKED: u32 = 4 << 20;
 /// Bytes of window per 256 bytes of buffer before the memory use of segments is known (`TCP_DEFAULT_SCALING_RATIO`).
 const RATIO: u32 = 128;
@@ -234,7 +234,7 @@ impl ReceiveWindow {
         room > 0
     }
 
-    /// Room in the buffer beside out-of-order data that occupies `queued` bytes, in bytes of window (`tcp_space`).
+    /// Space in the buffer next to out-of-order data that occupies `queued` bytes, in bytes of window (`tcp_space`).
     fn room_beside(&self, queued: u64) -> u32 {
         let occupied = (queued * u64::from(self.ratio)) >> 8;
         u64::from(self.room).saturating_sub(occupied) as u32
@@ -286,7 +286,7 @@ pub fn linux_receive_buffer(window: u32) -> [u32; 2] {
 }
 
 /// Window scale for windows of up to `most` bytes: with it, 16 bits hold the size of the buffer that they need, or that
-/// of the largest that a socket may ask for (`tcp_select_initial_window`).
+/// of the largest that a socket may request (`tcp_select_initial_window`).
 fn scale(most: u32) -> u8 {
     let [_, largest] = linux_receive_buffer(most);
     (largest.max(LARGEST_ASKED).ilog2() - 15).min(14) as u8

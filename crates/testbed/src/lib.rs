@@ -8,8 +8,8 @@
 //! - [`machine`] boots a kernel, runs a [`Task`] in it and collects the results.
 //! - [`guest`] is the code that runs inside the machine. The guest runs the program that started the machine: the files
 //!   of the host are its root file system, read-only.
-//! - [`conformance`] sends the same packets through the qdiscs of the kernel and those of `gentle-aqm`, and compares
-//!   their decisions.
+//! - [`conformance`] sends the same packets through the qdiscs of the kernel and the qdiscs of `gentle-aqm`, and
+//!   compares their decisions.
 //! - [`experiment`] plans a run of a simulator scenario down to each command, [`traffic`] executes the plan on the
 //!   kernel, [`results`] computes the metrics that the simulator reports, and [`runs`] does all of this for many
 //!   schemes and seeds.

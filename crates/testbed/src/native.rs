@@ -15,12 +15,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum NativeError {
     /// Creating namespaces and qdiscs takes root.
-    #[error("network namespaces take root; use sudo, or leave --native out: the testbed's own kernel needs no rights")]
+    #[error("network namespaces need root; use sudo, or leave out --native: the testbed's kernel needs no privileges")]
     Root,
     /// The kernel was built without a queue discipline that the run needs.
     #[error(
-        "this computer's kernel has no {kind} (CONFIG_NET_SCH_{}); load or build the module sch_{kind}, or leave \
-         --native out: the testbed's own kernel has it. It failed at: {step}",
+        "this computer's kernel has no {kind} (CONFIG_NET_SCH_{}); load or build the module sch_{kind}, or leave out \
+         --native: the testbed's kernel has it. It failed at: {step}",
         kind.to_uppercase()
     )]
     MissingQdisc {

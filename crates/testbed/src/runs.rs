@@ -1,4 +1,4 @@
-//! The testbed as a backend of experiments: each run in a machine of its own, or on the host's kernel.
+//! The testbed as a backend of experiments: each run in a separate machine, or on the host's kernel.
 
 use crate::experiment::{ExperimentError, Namespaces, Planned, Rexmit, plan};
 use crate::machine::{Machine, MachineError};
@@ -147,7 +147,7 @@ impl Backend for Testbed {
         name
     }
 
-    /// Digest of the program's sources and, in virtual time, of those of the kernel and of its modules.
+    /// Digest of the program's sources and, in virtual time, of the kernel's and its modules' sources.
     fn engine(&self) -> String {
         let mut parts = vec![env!("GENTLE_ENGINE").to_owned()];
         if let Kernel::Machine(machine) = &self.kernel {

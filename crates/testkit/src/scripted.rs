@@ -99,7 +99,7 @@ impl Link {
     }
 }
 
-/// Decides on each segment, given its number among those of its sender, from 0.
+/// Decides on each segment, given its number among its sender's segments, from 0.
 type Script = Box<dyn FnMut(&Sent, usize) -> Fate>;
 
 /// End points of the connection.
@@ -211,7 +211,7 @@ pub struct Wire {
 
 impl Wire {
     /// Sends the initiator's SYN at time 0, over links without transmission time. `script` is called with each
-    /// segment and its number among those of its sender, from 0.
+    /// segment and its number among its sender's segments, from 0.
     pub fn new(
         initiator: Profile,
         responder: Profile,
@@ -284,7 +284,7 @@ impl Wire {
         &self.ends().initiator
     }
 
-    /// End point of the initiator, to be driven by hand: segments that it sends do not go over the wire.
+    /// End point of the initiator, to be driven manually: segments that it sends do not go over the wire.
     pub fn initiator_mut(&mut self) -> &mut Endpoint {
         let ends = self.events.connection_mut(PLACE);
         &mut ends.expect("the connection is never removed").initiator
@@ -336,7 +336,7 @@ impl Wire {
         self.act(Endpoint::close);
     }
 
-    /// Processes one event, not later than `until`; returns `false` if there is none.
+    /// Processes one event, not later than `until`; returns `false` without one.
     pub fn step(&mut self, until: Instant) -> bool {
         let Ok(happened) = self.events.step(until);
         happened

@@ -354,7 +354,7 @@ impl Tree {
                 }
             }
         }
-        // What somebody removed leaves gaps in numbers.
+        // Removed objects leave gaps in numbers.
         if draw.chance(10)
             && let Some(last) = self.commands.last().filter(|it| it.starts_with("tc filter add"))
         {
@@ -395,8 +395,8 @@ impl Tree {
 }
 
 /// Shell functions: `look` shows everything on `wan` without counters. The order of qdiscs and classes is that of a hash
-/// table and its history; a list of classes ends at the first that the kernel cannot show, so only those of qdiscs whose
-/// classes are created one by one are shown.
+/// table and its history; a list of classes ends at the first that the kernel cannot show, so only classes of qdiscs
+/// whose classes are created one by one are shown.
 const LOOK: &str = r#"
 look() {
     # The kernel takes filters apart a moment after they were deleted, and their actions are counted until then.
@@ -443,7 +443,7 @@ pub fn script(tree: &Tree) -> String {
     script
 }
 
-/// Reasons for a refusal that `docs/guides/router.md` has.
+/// Reasons for a refusal that `docs/reference/qdisc.md` has.
 const REASONS: [&str; 16] = [
     "size table",
     "rate estimator",
@@ -463,7 +463,7 @@ const REASONS: [&str; 16] = [
     "would not be restored",
 ];
 
-/// What a script printed between `=== NAME STATUS` lines.
+/// Output of a script between `=== NAME STATUS` lines.
 fn sections(printed: &str) -> Vec<(&str, &str, String)> {
     let mut sections: Vec<(&str, &str, String)> = Vec::new();
     for line in printed.lines() {

@@ -1,4 +1,4 @@
-//! Shell scripts in network and mount namespaces of their own.
+//! Shell scripts in separate network and mount namespaces.
 
 use std::path::Path;
 use std::process::{Command, Output};

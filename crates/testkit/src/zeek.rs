@@ -27,7 +27,7 @@ pub fn all() -> Vec<PathBuf> {
     found
 }
 
-/// Folder of the captures, unpacked beside the test's own binary by the first test that asks for it.
+/// Folder of the captures, unpacked next to the test's binary by the first test that needs it.
 pub fn folder() -> PathBuf {
     let archive = File::open(ARCHIVE).unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));
     let version = archive
@@ -41,7 +41,7 @@ pub fn folder() -> PathBuf {
     let binaries = binary.parent().expect("it is in a folder");
     let unpacked = binaries.join(format!("captures-{version}"));
     if !unpacked.exists() {
-        let new = tempfile::tempdir_in(binaries).expect("a folder beside the binary");
+        let new = tempfile::tempdir_in(binaries).expect("a folder next to the binary");
         tar::Archive::new(liblzma::read::XzDecoder::new(archive))
             .unpack(new.path())
             .unwrap_or_else(|error| panic!("{ARCHIVE}: {error}"));

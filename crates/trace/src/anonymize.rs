@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 
 /// Replaces addresses so that two with a common prefix of n bits still have one of n bits, and equal addresses stay
-/// equal (ipcrypt-pfx, draft-denis-ipcrypt). Reversible for whoever has the key.
+/// equal (ipcrypt-pfx, draft-denis-ipcrypt). Anyone with the key can reverse it.
 pub struct Anonymizer {
     addresses: IpcryptPfx,
     /// Key of [`Anonymizer::tag`].
@@ -43,7 +43,7 @@ impl Anonymizer {
     }
 
     /// Replacement of something that is only compared, such as a digest or a name, in hexadecimal: equal for equal texts with the
-    /// same key. Without the key, nobody can tell whether it is that of a given text.
+    /// same key. Without the key, nobody can check whether it belongs to a given text.
     pub(crate) fn tag(&self, text: &[u8]) -> String {
         hex(&self.digest(text)[..16])
     }
@@ -57,8 +57,8 @@ impl Anonymizer {
         Sha256::new().chain_update(self.tags).chain_update(text).finalize().into()
     }
 
-    /// Two hexadecimal digits that differ for all but one in 256 other keys: enough to tell records of different keys from each
-    /// other, too few to confirm a guess of the passphrase.
+    /// Two hexadecimal digits that differ for all but one in 256 other keys: enough to distinguish records of different
+    /// keys from each other, too few to confirm a guess of the passphrase.
     pub(crate) fn check_digits(&self) -> String {
         self.tag(b"")[..2].to_owned()
     }

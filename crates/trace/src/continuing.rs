@@ -1,6 +1,6 @@
 //! Captures that continue one another, recognised by their names.
 //!
-//! A connection that goes on from one file to the next is followed only if both are read as one trace. The names that
+//! A connection that continues from one file to the next is followed only if both are read as one trace. The names that
 //! capturing programs give to the files of one capture:
 //!
 //! - `dumpcap -b`: `NAME_00001_20260131120000.pcapng`, or `NAME_20260131120000_00001.pcapng`
@@ -56,7 +56,7 @@ pub fn runs(paths: &[PathBuf], continuing: Continuing) -> Vec<Vec<PathBuf>> {
     runs
 }
 
-/// What the names of the files of one capture have in common; `None` if the name is none that a capturing program gives
+/// Common part of the names of the files of one capture; `None` if the name is not one that a capturing program gives
 /// to one of several files.
 fn name_of_run(name: &str) -> Option<String> {
     let mut plain = name;

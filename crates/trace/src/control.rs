@@ -20,13 +20,13 @@ pub enum AnalysisError {
         files: String,
     },
     /// A row cannot be written.
-    #[error("connections cannot be written: {0}")]
+    #[error("cannot write connections: {0}")]
     Rows(io::Error),
     /// A capture was changed while it was analysed for a record.
     #[error("{0}: changed while it was read; analyse it again when the program that writes it has ended")]
     Changed(String),
     /// The analysis for a record was stopped.
-    #[error("stopped before the captures had been read to their ends")]
+    #[error("interrupted before the captures were read completely")]
     Stopped,
 }
 

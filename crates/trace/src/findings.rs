@@ -1,4 +1,4 @@
-//! What is known of a trace at its end: counts that add up with those of other traces, and their conversion to
+//! Findings of a trace at its end: counts that can be added to other traces' counts, and their conversion to
 //! [`Analysis`].
 
 use crate::anonymize::Anonymizer;
@@ -19,7 +19,7 @@ use gentle_units::Instant;
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
 
-/// What is known of one capture file.
+/// Findings of one capture file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileFacts {
@@ -129,15 +129,14 @@ fn numbered(index: u32) -> String {
     format!("interface {index}")
 }
 
-/// What is known of one trace or of several. All of it adds up exactly, in any order, as long as no memory limit is
-/// reached.
+/// Findings of one trace or of several. All counts add up exactly, in any order, as long as no memory limit is reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Findings {
     pub(crate) files: Vec<FileFacts>,
-    /// Interfaces by direction; empty unless directions are told apart by interface.
+    /// Interfaces by direction; empty unless directions are distinguished by interface.
     pub(crate) interfaces: Vec<Interface>,
-    /// Meters by direction; empty if directions are told apart by initiator.
+    /// Meters by direction; empty if directions are distinguished by initiator.
     pub(crate) meters: Vec<Meter>,
     pub(crate) timeline: TimelineCounts,
     pub(crate) others: OtherCounts,
@@ -150,7 +149,7 @@ pub(crate) struct Findings {
 /// More interfaces than directions can be told apart.
 pub(crate) struct TooManyInterfaces;
 
-/// What is shown of an analysis, beside what was found.
+/// Contents of an analysis in addition to the findings.
 pub(crate) struct Shown<'a> {
     pub(crate) options: &'a Options,
     pub(crate) interrupted: bool,
@@ -221,7 +220,7 @@ impl Findings {
         }
     }
 
-    /// Whether the parts, read from a record, fit each other and the rule by which directions are told apart.
+    /// Whether the parts, read from a record, fit each other and the rule by which directions are distinguished.
     pub(crate) fn fits(&self, by: DirectionBy) -> bool {
         let directions = match by {
             DirectionBy::Initiator => 2,
@@ -344,6 +343,7 @@ impl Findings {
             anonymized,
             findings: Vec::new(),
             verdict: Vec::new(),
+            next_steps: Vec::new(),
             warnings,
             captures: captures.map(|(file, outside)| file.capture(outside)).collect(),
             start_s: self.span().map(|(start, _)| start.as_secs_f64()),

@@ -11,7 +11,7 @@ pub(crate) struct FlowKey {
     /// Two IPv4 addresses, or the index of two IPv6 addresses in the list of their owner.
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
-    /// Hash of addresses and ports; 32 bits suffice to tell millions of connections apart.
+    /// Hash of addresses and ports; 32 bits suffice to distinguish millions of connections.
     pub(crate) hash: u32,
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn label(interface: &Interface) -> Option<&str> {
     interface.name.as_deref().or(interface.description.as_deref())
 }
 
-/// What is known of an interface of a file.
+/// Facts about an interface of a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InterfaceFacts {

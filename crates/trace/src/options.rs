@@ -41,7 +41,7 @@ pub struct Options {
     /// Whether to decapsulate tunnels.
     pub inner: bool,
     /// Interfaces of the captures whose packets are analysed, by name, description or number. Empty: all, but of the
-    /// interfaces at a simulated queue ([`QueueSide`](gentle_capture::QueueSide)) those of its entry.
+    /// interfaces at a simulated queue ([`QueueSide`](gentle_capture::QueueSide)) its entry interfaces.
     pub interfaces: Vec<String>,
     /// Rule by which directions are distinguished; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,

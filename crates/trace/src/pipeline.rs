@@ -94,13 +94,13 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What takes packets until it cannot go on.
+/// Consumer of packets, which may stop early.
 trait Taker: Sink {
     /// Whether more packets are of use.
     fn goes_on(&self) -> bool;
 }
 
-/// Passes packets on until the end of the captures, or until `control.stop` is set or `to` cannot go on.
+/// Passes packets on until the end of the captures, or until `control.stop` is set or `to` stops.
 fn read_all<T: Taker>(merge: &mut Merge, to: &mut T, control: &Control) -> Result<(), CaptureError> {
     let mut calls: u32 = 0;
     while to.goes_on() && merge.read(to)? {
@@ -248,7 +248,7 @@ fn count(
 }
 
 /// Passes closed connections to the filters. This takes as long as counting them, and the counting thread has most of
-/// its work left when the other threads are done; so filtering has a thread of its own.
+/// its work left when the other threads are done; so filtering has a separate thread.
 fn filter(to_filter: Receiver<Vec<ClosedConnection>>, filtered: Sender<Vec<ClosedConnection>>, filters: &mut Filters) {
     for mut closed in to_filter {
         for closed in closed.drain(..) {

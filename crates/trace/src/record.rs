@@ -158,7 +158,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Task for the captures at `paths`, which must be files. Reads them to tell their contents.
+    /// Task for the captures at `paths`, which must be files. Reads them to identify their contents.
     ///
     /// # Errors
     /// If a file cannot be read, or `stop` is set.
@@ -255,7 +255,7 @@ fn digest(path: &Path, stop: &AtomicBool) -> io::Result<TaskFile> {
     Ok(TaskFile { path: path.to_owned(), sha256: hex(&sha256.finalize()), metadata })
 }
 
-/// Start of an identity, enough to tell builds apart.
+/// Start of an identity, enough to distinguish builds.
 fn short(engine: &str) -> &str {
     engine.get(..8).unwrap_or(engine)
 }
@@ -300,7 +300,7 @@ pub enum RecordError {
         engine: String,
     },
     /// The parts of the record contradict each other.
-    #[error("its parts do not fit each other; expected a file that gentle analyze --record wrote, unchanged")]
+    #[error("its parts are inconsistent; expected a file that gentle analyze --record wrote, unchanged")]
     Inconsistent,
 }
 
@@ -400,7 +400,7 @@ pub enum MergeError {
     #[error("no records of analyses; expected files that gentle analyze --record wrote")]
     Empty,
     /// Two records were made with different options.
-    #[error("{first} and {second} do not belong together: they were made with different values of {option}")]
+    #[error("{first} and {second} cannot be merged: they were made with different values of {option}")]
     Different {
         /// Name of the first record.
         first: String,
@@ -423,17 +423,18 @@ pub enum MergeError {
     },
     /// The captures have too many interfaces.
     #[error(
-        "the captures have more than {INTERFACES} interfaces, and --direction interface tells no more apart; record them with another --direction"
+        "the captures have more than {INTERFACES} interfaces, the limit of --direction interface; record them with \
+         another --direction"
     )]
     Interfaces,
 }
 
-/// What an analysis made of records shows beside their sum.
+/// Contents of an analysis made of records, in addition to their sum.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Showing {
-    /// Capacity of the link, instead of that of the records.
+    /// Capacity of the link, instead of the records'.
     pub rate: Option<Rate>,
-    /// Length of each list of the parties with most losses, instead of that of the records.
+    /// Length of each list of the parties with most losses, instead of the records'.
     pub top: Option<usize>,
     /// Whether records are missing, because their job was stopped.
     pub interrupted: bool,
@@ -492,7 +493,7 @@ impl Merger {
             return Err(MergeError::Different { first: sum.first.clone(), second: name.to_owned(), option });
         }
         for (content, path) in record.contents() {
-            // The same content twice in one task is as in one analysis of both files.
+            // Identical content twice in one task counts twice, as in one analysis of both files.
             if let Some(first) = self.captures.get(content)
                 && first != name
             {

@@ -1,7 +1,7 @@
 //! Results of an analysis: the stable schema of `gentle analyze --json`, from which tables, CSV and the HTML page are
 //! made.
 //!
-//! `docs/reference/json-analysis.md` documents every field for users; change both together, and increase [`SCHEMA`] when the
+//! The comments on the fields are the documentation of the JSON (`docs/reference/json/analyze.md`). Increase [`SCHEMA`] when the
 //! meaning of a field changes. Fractions are 0 to 1, times are seconds, `None` (JSON `null`) means "no observation".
 //! Fields for text are empty until `gentle-report` puts the findings into words.
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
@@ -30,7 +30,7 @@ pub struct Analysis {
     pub version: u32,
     /// Version of gentle that made the analysis.
     pub gentle: String,
-    /// Whether the analysis was stopped early; it then covers the packets read so far.
+    /// Whether the analysis was interrupted; it then covers the packets read so far.
     pub interrupted: bool,
     /// Whether addresses were replaced (`--anonymize`).
     pub anonymized: bool,
@@ -38,6 +38,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Sentence for each of `findings`. Text.
     pub verdict: Vec<String>,
+    /// Advice for `findings`, and commands that show more. Text.
+    pub next_steps: Vec<String>,
     /// Reasons not to trust the figures, gravest first.
     pub warnings: Vec<TrustWarning>,
     /// Capture files.
@@ -163,7 +165,7 @@ pub enum TrustWarningKind {
     DroppedByCapture,
     /// Data that is not in the capture was acknowledged.
     MissingPackets,
-    /// Some packets have timestamps far from those of the others.
+    /// Some packets have timestamps far from the others.
     TimesApart,
     /// Packets are earlier than packets before them in the file.
     TimeRunsBackwards,
@@ -221,13 +223,13 @@ pub struct Handshakes {
     pub successes_with_duplicate_syn: u64,
     /// Failures with at least one duplicate SYN.
     pub failures_with_duplicate_syn: u64,
-    /// Attempts with a duplicate SYN at an interval that belongs to no standard backoff series.
+    /// Attempts with a duplicate SYN at an interval outside the standard backoff series.
     pub outside_standard_intervals: u64,
     /// SYNs of successful attempts, duplicates included, per success.
     pub syn_per_success: Option<f64>,
     /// Attempts per attempt with a duplicate SYN.
     pub attempts_per_duplicate: Option<f64>,
-    /// Copies made by the capture or a switch, not retransmissions. Those of SYNs and SYN/ACKs are included in
+    /// Copies made by the capture or a switch, not retransmissions. Copies of SYNs and SYN/ACKs are included in
     /// `duplicate_syn` and `duplicate_synack`; no probability, delay or histogram includes copies.
     pub capture_duplicates: CaptureDuplicates,
     /// Attempts with a retransmitted SYN or SYN/ACK, whatever the cause, without copies made by the capture.
@@ -308,7 +310,7 @@ pub struct Waiting {
     pub data_s: f64,
     /// `handshake_s` as a fraction of the sum of `handshake_s` and `data_s`.
     pub handshake_share: Option<f64>,
-    /// Time that attempts that were never completed waited, from the first SYN to the last.
+    /// Waiting time of attempts that never completed, from the first SYN to the last.
     pub failed_s: f64,
 }
 
@@ -613,7 +615,7 @@ pub struct Closes {
 /// Limits on memory and idle time, and their effects.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// Time without a packet after which a connection is forgotten, seconds.
+    /// Time without a packet after which a connection is evicted, seconds.
     pub idle_timeout_s: f64,
     /// Memory limit, bytes.
     pub memory_limit_bytes: u64,
@@ -627,9 +629,9 @@ pub struct Limits {
     /// Largest amount of memory held for records of closed connections, bytes.
     #[serde(skip)]
     pub peak_remembered_bytes: u64,
-    /// Number of connections forgotten because of the idle timeout, without those that had closed.
+    /// Number of connections evicted because of the idle timeout, without closed ones.
     pub retired_idle: u64,
-    /// Number of connections forgotten because of the memory limit.
+    /// Number of connections evicted because of the memory limit.
     pub retired_memory: u64,
     /// Number of connections that the SYN-flood filter decided before the end of the trace because of the memory limit.
     pub judged_early: u64,
@@ -654,7 +656,7 @@ pub struct Flows {
     pub other_way_bytes: u64,
     /// Number of flows whose connection was open at the end of the trace.
     pub open_at_end: u64,
-    /// Number of flows with the round-trip time of their own handshake.
+    /// Number of flows with the round-trip time of their handshake.
     pub rtt_own: u64,
     /// Number of flows with the median round-trip time of the flows to the same server.
     pub rtt_of_server: u64,
@@ -662,7 +664,7 @@ pub struct Flows {
     pub rtt_of_trace: u64,
     /// Number of flows without a round-trip time.
     pub rtt_unknown: u64,
-    /// Whether local prefixes tell the directions of the flows.
+    /// Whether local prefixes determine the directions of the flows.
     pub local: bool,
     /// Description of the numbers above, one sentence each. Text.
     pub in_words: Vec<String>,

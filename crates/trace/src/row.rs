@@ -40,7 +40,7 @@ pub enum Outcome {
     Succeeded,
     /// A later segment shows that the client went on, but the SYN/ACK was not captured.
     OneSided,
-    /// A SYN/ACK was seen, and the client did not go on.
+    /// A SYN/ACK was seen, and the client did not continue.
     HalfOpen,
     /// An RST answered the SYN.
     Refused,
@@ -84,7 +84,7 @@ pub struct Side {
     pub retransmissions: u64,
     /// Time waited for retransmissions, each from the previous transmission of the same bytes; overlaps count once.
     pub retransmission_delay: Nanos,
-    /// The same without regard to overlaps: the sum of spa-2018, section III.
+    /// This time without regard to overlaps: the sum of spa-2018, section III.
     pub retransmission_delay_sum: Nanos,
 }
 

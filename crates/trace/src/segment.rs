@@ -263,7 +263,7 @@ impl Batch {
         self.points[self.len - 1] = point;
     }
 
-    /// Capture points of the first segments; those of the others are 0.
+    /// Capture points of the first segments; 0 for the others.
     pub(crate) fn points(&self) -> &[u8] {
         &self.points
     }

@@ -1,4 +1,4 @@
-//! What a SYN may carry beyond the options of every handshake, and for which middleboxes drop it (Honda et al., "Is it
+//! Contents of a SYN beyond the options of every handshake, for which middleboxes may drop it (Honda et al., "Is it
 //! still possible to extend TCP?", IMC 2011; RFC 8684, 3.7; RFC 7413, 7.1; RFC 3168, 6.1.1.1).
 
 use gentle_wire::{Tcp, TcpFlags};
@@ -12,7 +12,7 @@ const FAST_OPEN: u8 = 34;
 pub(crate) struct SynExtras(u8);
 
 impl SynExtras {
-    /// Number of parts that are told apart.
+    /// Number of distinguished parts.
     pub(crate) const COUNT: usize = 4;
     /// Their names in results, by bit.
     pub(crate) const NAMES: [&'static str; SynExtras::COUNT] = ["mptcp", "fast-open", "data", "ecn"];
@@ -55,7 +55,7 @@ impl SynExtras {
         self.0 >> at & 1 != 0
     }
 
-    /// Whether there is none.
+    /// Whether the SYN has none of them.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -53,7 +53,7 @@ impl Default for Timestamps {
     }
 }
 
-/// Packets whose timestamps are far from those of the others.
+/// Packets whose timestamps are far from the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Outliers {
     pub(crate) packets: u64,

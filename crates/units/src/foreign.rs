@@ -26,8 +26,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// The same JSON with characters that could act on a terminal or disguise a name as escapes (`\u009b`): within strings, JSON leaves
-/// all but the first 32 as they are, and outside of strings there are none.
+/// JSON with characters that could act on a terminal or disguise a name replaced by escapes (`\u009b`): within strings,
+/// JSON leaves all but the first 32 as they are, and outside of strings there are none.
 pub fn visible_json(json: &str) -> String {
     let mut out = String::new();
     for c in json.chars() {
@@ -61,7 +61,8 @@ pub fn check_name(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a spreadsheet would take a field for a formula (OWASP, "CSV Injection"): it begins like one, goes on, and is no number.
+/// Whether a spreadsheet would take a field for a formula (OWASP, "CSV Injection"): it begins like one, continues, and
+/// is not a number.
 fn is_formula(text: &str) -> bool {
     text.len() > 1 && text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }

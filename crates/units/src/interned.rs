@@ -29,7 +29,7 @@ where
     Ok(entries.map(|(text, value)| (interned(&text), value)).collect())
 }
 
-/// A text that is kept for the life of the process, once however often it is asked for.
+/// A text that is kept for the life of the process, stored once for any number of requests.
 fn interned(text: &str) -> Name {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use crate::{Skip, Udp};
 /// Bytes of a header.
 const HEADER: usize = 8;
 
-/// Parses the datagram at the start of an IP payload, which is that of a whole packet or of its first fragment.
+/// Parses the datagram at the start of an IP payload, which is the payload of a whole packet or of its first fragment.
 #[inline]
 pub(crate) fn datagram(at: Captured<'_>, fragmented: bool) -> Result<Udp<'_>, Skip> {
     let h = at.peek::<8>()?;
@@ -38,8 +38,8 @@ impl Udp<'_> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = HEADER;
 
-    /// Writes the header and [`Udp::payload`], and returns the number of bytes written. The checksum is that of the
-    /// whole datagram of [`Udp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. Without
+    /// Writes the header and [`Udp::payload`], and returns the number of bytes written. The checksum covers the whole
+    /// datagram of [`Udp::payload_len`] bytes of payload, where bytes that are not in `payload` count as zeros. Without
     /// a pseudo-header there is no checksum, which IPv4 allows.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ enum {
 
 /* Hosts between which the link is divided equally. */
 enum gentle_hosts {
-	GENTLE_HOSTS_NONE,	/* they are not told apart */
+	GENTLE_HOSTS_NONE,	/* not distinguished */
 	GENTLE_HOSTS_SRC,	/* by source address */
 	GENTLE_HOSTS_DST,	/* by destination address */
 };

@@ -15,7 +15,7 @@ void step_disable(void);
 u64 step_taken(void);
 
 /*
- * Between these every instruction is counted, and a constant number of their own.
+ * Between these every instruction is counted, plus a constant number of theirs.
  *
  * The compiler may keep values below the stack pointer, where the flags would be pushed.
  */

@@ -4,9 +4,9 @@
  *
  *	echo N > /proc/gentle_nomem
  *
- * makes the Nth of a user's process from now on fail, and 0 none. Kernel threads,
- * which work whenever they like, do not count. Reading the file tells which
- * function has asked for the one that failed.
+ * makes the Nth of a user's process from now on fail, and 0 none. Kernel
+ * threads, which run at any time, do not count. Reading the file shows the
+ * function whose allocation failed.
  *
  * The first instructions of the kernel's function become a jump. User-mode Linux
  * is an ordinary process of its host, so that its text is made writable by the

@@ -17,7 +17,7 @@
 
 #define REPLAY_PORT		80
 
-/* CHOKe tells flows of IPv6 apart by the ports and half of the source address, so both differ. */
+/* CHOKe distinguishes flows of IPv6 by the ports and half of the source address, so both differ. */
 static __be16 client_port(const struct replay_request *request)
 {
 	return htons(1024 + request->flow % 50000);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Inputs of a qdisc of user-mode Linux: random numbers from a seed, for RED, PIE, CHOKe and CAKE, and hashes from the
- * schedule, those of flows for SFQ and those of hosts for CAKE.
+ * Inputs of a qdisc of user-mode Linux: random numbers from a seed, for RED,
+ * PIE, CHOKe and CAKE, and hashes from the schedule: of flows for SFQ and of
+ * hosts for CAKE.
  *
  * The qdiscs under test are the kernel's own, as built; their calls of the random generator are redirected to this file.
  * The first instructions of functions of the kernel become a jump. User-mode Linux is an ordinary process of its
@@ -63,7 +64,7 @@ static u64 xoshiro(void)
 	return result;
 }
 
-/* The rest of the kernel goes on getting numbers, of another sequence. */
+/* The rest of the kernel gets numbers of another sequence. */
 static u64 next(void)
 {
 	return asked_by_qdisc ? xoshiro() : splitmix(&others);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is written to and read from /proc/gentle_replay, all in the byte order of the machine, and what the files of
- * this module share.
+ * Data written to and read from /proc/gentle_replay, in the byte order of the
+ * machine, and declarations that the files of this module share.
  */
 #ifndef GENTLE_REPLAY_H
 #define GENTLE_REPLAY_H
@@ -42,7 +42,7 @@ struct replay_request {
 	__u8 tcp_options;	/* REPLAY_TIMESTAMPS, REPLAY_OTHER_OPTION */
 	__u8 sack_count;	/* SACK blocks of the TCP header, up to REPLAY_SACK_MAX */
 	__u32 number;		/* of the packet, for the events */
-	__u32 flow;		/* 24 bits; source address and port tell flows apart */
+	__u32 flow;		/* 24 bits; source address and port distinguish flows */
 	__u32 bytes;		/* of the whole frame, without a tag in skb->vlan_tci */
 	__u32 hash;		/* what skb_get_hash() and skb_get_hash_perturb() return for this packet */
 	__u32 truesize;		/* memory charged for it; 0: what it occupies */
@@ -82,9 +82,9 @@ u8 replay_packet_ds(const struct sk_buff *skb);
 int replay_redirect(void);
 void replay_restore(void);
 void replay_seed(u64 seed, u32 skip);
-/* Hashes of flows and hosts are those of @request, until the next one. */
+/* Hashes of flows and hosts come from @request, until the next one. */
 void replay_hashes(const struct replay_request *request);
-/* Between these two, the qdisc sees what it is given. */
+/* Between these two, the qdisc gets the given inputs. */
 void replay_enter(void);
 void replay_leave(void);
 

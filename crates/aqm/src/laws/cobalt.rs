@@ -1,5 +1,5 @@
-//! COBALT, the control law of `cake`: CoDel (RFC 8289), which acts on sojourn times, beside BLUE (Feng et al. 2002),
-//! which acts on overflow, in the arithmetic of Linux (`net/sched/sch_cake.c`), independent of the storage of packets.
+//! COBALT, the control law of `cake`: CoDel (RFC 8289), which acts on sojourn times, and BLUE (Feng et al. 2002), which
+//! acts on overflow, in the arithmetic of Linux (`net/sched/sch_cake.c`), independent of the storage of packets.
 //!
 //! CoDel marks or drops while a queue stays above its target. A flow that does not respond overflows the queue: BLUE
 //! then raises a probability with which packets are dropped, and lowers it when the queue has run empty.
@@ -94,7 +94,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// Notes that the queue was asked for a packet and had none (Linux: `cobalt_queue_empty`).
+    /// Notes a dequeue from the empty queue (Linux: `cobalt_queue_empty`).
     #[inline]
     pub(crate) fn on_empty(&mut self, now: Instant, params: &Params) {
         let now = nanos(now);
@@ -114,7 +114,7 @@ impl Cobalt {
     /// `cobalt_should_drop`).
     ///
     /// `bulk_flows` is the number of flows that share the link, or 0 if they need not be considered: the sojourn time
-    /// in which each of them sends two frames does not count as too long. `random` is asked for a number if BLUE is
+    /// in which each of them sends two frames does not count as too long. `random` is called for a number if BLUE is
     /// active.
     #[inline]
     pub(crate) fn on_dequeue<P: Packet>(

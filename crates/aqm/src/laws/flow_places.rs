@@ -19,7 +19,7 @@ struct Slot {
     tag: u16,
     /// Packets of other flows wait there as well: of those whose hash stands for the place.
     shared: bool,
-    /// Some of these are of other hosts than that of the place.
+    /// Some of these are of other hosts than the place's.
     mixed: bool,
 }
 

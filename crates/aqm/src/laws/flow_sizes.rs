@@ -1,4 +1,4 @@
-//! Sizes of the flows that a queue sees, and what they tell of the bytes that a flow has still to send.
+//! Sizes of the flows in a queue, and their evidence of the bytes that a flow still has to send.
 //!
 //! Serving the young first helps where a flow that has sent little is likely to end soon, and only there (Aalto and Ayesta,
 //! Queueing Systems 53, 2006): where sizes have a decreasing hazard rate. So the queue counts how many flows reach each level.
@@ -8,19 +8,19 @@
 
 use crate::laws::flow_ages::{LEVELS, QUANTUM, level};
 
-/// Levels of short flows: 12 kB. They are young until sizes tell otherwise.
+/// Levels of short flows: 12 kB. They are young until sizes show otherwise.
 pub(crate) const SHORT: usize = 4;
 
 /// Least part of the flows that reach a level of short flows to end in these levels: one in so many.
 const PART: u64 = 16;
 
-/// Flows below which sizes do not tell that short flows are none.
+/// Number of flows below which sizes are no evidence that short flows are missing.
 const ENOUGH: u32 = 64;
 
 /// By how many times more flows have to end in a level, for each byte, than later.
 const RATIO: u64 = 3;
 
-/// Flows that reach a level, below which it tells nothing.
+/// Number of flows that must reach a level before it is evidence.
 const FEWEST: u32 = 8;
 
 /// New flows after which the counts are halved.
@@ -150,7 +150,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let heavy = young((0..4000).map(|_| pareto(&mut rng, 0.9, 1500.0)));
         assert!(heavy >= 7, "{heavy}");
-        // The exponential distribution has no memory: age tells nothing.
+        // The exponential distribution has no memory: age is no evidence.
         let exponential = (0..4000).map(|_| {
             let u: f64 = rng.random_range(1e-9..1.0);
             (-40_000.0 * libm::log(u)) as u64 + 1

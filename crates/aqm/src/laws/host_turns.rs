@@ -31,7 +31,7 @@ pub(crate) struct HostTurns {
 }
 
 impl HostTurns {
-    /// The turns that the option [`OPTION`] asks for; `None`: all packets are treated as those of one host.
+    /// The turns requested by the option [`OPTION`]; `None`: all packets count as packets of one host.
     pub(crate) fn new(options: &Options, hash: FlowHash) -> Option<HostTurns> {
         let by_source = match options.choice(OPTION.name) {
             "src" => true,
@@ -41,7 +41,7 @@ impl HostTurns {
         Some(HostTurns { by_source, hash, tags: [0; HOSTS], drr: Drr::new(HOSTS as u32, QUANTUM) })
     }
 
-    /// The place of the host of `packet`. A host without a place gets one that no host uses or, if there is none in its set,
+    /// The place of the host of `packet`. A host without a place gets one that no host uses or, if its set has none,
     /// shares the one that its hash stands for. A shared place keeps the tag of the host that was there first.
     pub(crate) fn find<P: Packet>(&mut self, packet: &P) -> usize {
         let hosts = packet.hosts();

@@ -72,7 +72,7 @@ pub(crate) const BEFORE_5_1: OptionSpec = OptionSpec {
 };
 
 /// Options that `tc` does not have, with advice.
-pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(BEFORE_5_1.name, "it is how Linux was until 2019; leave it out")];
+pub(crate) const TC_REFUSED: &[(&str, &str)] = &[(BEFORE_5_1.name, "Linux behaved so until 2019; leave it out")];
 
 /// Words of `tc` that turn flags off.
 pub(crate) const TC_NEGATIONS: &[(&str, &str)] =
@@ -504,7 +504,7 @@ mod tests {
         assert!(*gaps.iter().max().unwrap() <= 171);
     }
 
-    /// Numbers worked out by hand from `net/sched/sch_pie.c` of Linux 3.18.
+    /// Numbers worked out manually from `net/sched/sch_pie.c` of Linux 3.18.
     #[test]
     fn before_5_1_the_law_was_another() {
         let params = Params::from(Config {

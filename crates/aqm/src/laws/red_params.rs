@@ -111,7 +111,7 @@ pub(crate) const TC_REFUSED: &[(&str, &str)] = &[
 /// arrives as 0 on x86, and the kernel then takes another probability (`red_set_parms`): 0.92 for thresholds that are
 /// 60,000 bytes apart.
 pub(crate) const TC_ALTERED: &[(&str, &str, &str)] =
-    &[(PROBABILITY.name, "1", "it overflows in tc, and the kernel takes another; give 0.999999")];
+    &[(PROBABILITY.name, "1", "it overflows in tc, and the kernel gets another value; give 0.999999")];
 
 /// Parameters of RED in fixed point. Queue lengths are in bytes or in packets, depending on the scheme.
 #[derive(Debug, Clone)]

@@ -28,7 +28,8 @@ pub(crate) const CEIL: OptionSpec = OptionSpec {
     name: "ceil",
     kind: RATES,
     default: None,
-    help: "a second limit, of a bucket of depth cburst; unless given the rate. A higher one has no effect: with one class there is no other to borrow from",
+    help: "a second limit, with a bucket of depth cburst; default: the rate. Higher values have no effect, because a \
+           single class cannot borrow",
 };
 
 /// Time that bytes take at a rate: a multiplication and a shift (Linux: `struct psched_ratecfg`), so that times are

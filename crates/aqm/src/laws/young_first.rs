@@ -1,11 +1,12 @@
 //! Deficit round robin in which young flows go first, for a bounded share of the link.
 //!
 //! FQ-CoDel lets a flow that begins to wait go first for one packet (RFC 8290, section 4.1). So does this, for any flow, and of
-//! these flows the young are served before the others. A young flow then goes on before all others as long as it is young, the
-//! youngest level first. What goes first takes time of the link from the flows that have to wait for it, and owes it to them: at
-//! most CoDel's interval at once, and no more than a share of the link in the long run. The older a level, the sooner it has to
-//! stop. Flows that may owe no more are treated as FQ-CoDel treats them. So flows in round robin are delayed by no more than
-//! that interval, and lose no more than that share, whatever arrives and whatever the rate.
+//! these flows the young are served before the others. A young flow is then served before all others as long as it is
+//! young, the youngest level first. What goes first takes time of the link from the flows that have to wait for it, and
+//! owes it to them: at most CoDel's interval at once, and no more than a share of the link in the long run. The older a
+//! level, the sooner it has to stop. Flows that may owe no more are treated as FQ-CoDel treats them. So flows in round
+//! robin are delayed by no more than that interval, and lose no more than that share, whatever arrives and whatever the
+//! rate.
 
 use crate::laws::flow_ages::{FlowAges, LEVELS, QUANTUM, left_in_level, level};
 use crate::laws::flow_sizes::SHORT;
@@ -14,7 +15,7 @@ use crate::laws::flow_sizes::SHORT;
 const CROWD: u32 = 64;
 
 /// Share of the link that young flows may take while others wait, in parts of 256: a thirteenth while only the levels of short
-/// flows are young, a third where sizes tell more.
+/// flows are young, a third where sizes are better evidence.
 const SHARE: i64 = 20;
 const WIDE_SHARE: i64 = 84;
 const WHOLE: i64 = 256;
@@ -26,8 +27,8 @@ const NEW: usize = 1;
 const OLD: usize = LEVELS + 1;
 const LISTS: usize = LEVELS + 2;
 
-/// Bits of the lists whose flows wait for those of `list`, which owe them that time: young flows in their first turn to all
-/// others, those of a level to the flows that are not young.
+/// Bits of the lists whose flows wait for the flows of `list`, which owe them that time: young flows in their first
+/// turn owe all others, flows of a level owe the flows that are not young.
 const fn passed(list: usize) -> u16 {
     match list {
         FIRST => !(1 << FIRST),

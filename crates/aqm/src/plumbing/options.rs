@@ -281,7 +281,7 @@ impl OptionSpec {
                 let list = List::parse(text).filter(|list| list.length == length);
                 let list = list.ok_or_else(|| {
                     format!(
-                        "'{text}' is no list of {length} whole numbers separated by commas; each is {least} to {most}"
+                        "'{text}' is not a list of {length} whole numbers separated by commas, each {least} to {most}"
                     )
                 })?;
                 let mut numbers = list.numbers().iter();

@@ -71,8 +71,8 @@ impl TcpHeader {
 }
 
 /// Priority that Linux gives a forwarded IPv4 packet with the codepoint `dscp` (`ip_forward`, `rt_tos2priority`). It reads
-/// the three bits of the DS field that were the type of service in RFC 1349: those of EF are "minimise delay" and
-/// "maximise throughput", those of CS6 are none.
+/// the three bits of the DS field that were the type of service in RFC 1349: EF has "minimise delay" and "maximise
+/// throughput", CS6 has none.
 pub fn priority_of(dscp: u8) -> u8 {
     // `TC_PRIO_BESTEFFORT`, `TC_PRIO_BULK`, `TC_PRIO_INTERACTIVE`, `TC_PRIO_INTERACTIVE_BULK` (linux/pkt_sched.h).
     const PRIORITIES: [u8; 4] = [0, 2, 6, 4];
@@ -89,7 +89,7 @@ pub trait Packet {
 
     /// Flow identifier: equal for packets of one direction of one 5-tuple, different for other flows.
     ///
-    /// It need not be uniformly distributed: queue disciplines hash it with a key of their own.
+    /// It need not be uniformly distributed: queue disciplines hash it with their own key.
     fn flow(&self) -> u64;
 
     /// Source and destination host. The default implementation assigns a separate pair of hosts to each flow.
@@ -104,7 +104,8 @@ pub trait Packet {
         0
     }
 
-    /// Sets the codepoint of [`Packet::dscp`] to 0. The default implementation does nothing, as there is none.
+    /// Sets the codepoint of [`Packet::dscp`] to 0. The default implementation does nothing, for packets without a
+    /// codepoint.
     fn clear_dscp(&mut self) {}
 
     /// Priority of the packet in a router, 0 to 15 (Linux: `skb->priority`). The default implementation derives it from

@@ -28,8 +28,8 @@ pub struct Scheme {
     pub check: fn(&Options) -> Result<(), String>,
     /// Named sets of options.
     pub presets: &'static [Preset],
-    /// Reasons for which the scheme drops packets, those of a child excluded. The first is reported for kernel drops that
-    /// no counter explains.
+    /// Reasons for which the scheme drops packets, without its child's. The first is reported for kernel drops that no
+    /// counter explains.
     pub drops: &'static [DropReason],
     /// Reasons for which the scheme marks packets; empty for a scheme without ECN and for a wrapper.
     pub marks: &'static [MarkReason],
@@ -39,8 +39,8 @@ pub struct Scheme {
     pub linux: Option<TcSyntax>,
     /// Differences from the kernel that a decision-by-decision comparison must allow for.
     pub conformance: Conformance,
-    /// Option sets, beside the defaults, from which property tests and fuzzing start. The first is also used when the
-    /// scheme is the child of a wrapper.
+    /// Option sets, in addition to the defaults, from which property tests and fuzzing start. The first is also used
+    /// when the scheme is the child of a wrapper.
     pub samples: &'static [&'static str],
 }
 
@@ -71,14 +71,14 @@ impl Scheme {
     }
 }
 
-/// A scheme that limits the rate of any scheme beneath it. In a specification, what follows `child=` is one of its own:
-/// `tbf rate=2mbit child=red burst=20`.
+/// A scheme that limits the rate of any scheme beneath it. In a specification, the text after `child=` is a complete
+/// specification: `tbf rate=2mbit child=red burst=20`.
 #[derive(Debug, Clone, Copy)]
 pub struct Shaper {
     /// The child that is built and deployed, for options of the shaper that change it. The error names the problem and
     /// the expected values.
     pub child: fn(&Options, &Spec) -> Result<Spec, String>,
-    /// True if the options are those of a class (`tc class`), of which there is one.
+    /// True if the options belong to a class (`tc class`), of which there is one.
     pub classful: bool,
 }
 
@@ -148,8 +148,8 @@ pub struct TcSyntax {
     /// Options with the words that `tc` has for them, where these are not the name of the option; empty if `tc` does not
     /// get the option.
     pub spelled: &'static [(&'static str, &'static str)],
-    /// True if the qdisc shapes by itself, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no shaper
-    /// above it.
+    /// True if the qdisc shapes without help, with the options `bandwidth`, `overhead`, `mpu` and `atm`: it needs no
+    /// shaper above it.
     pub shapes: bool,
     /// Parts that make the scheme where the qdisc is not enough or not there; `None`: there are none.
     pub stock: Option<StockParts>,
@@ -226,7 +226,7 @@ pub struct KernelQdisc {
 }
 
 impl KernelQdisc {
-    /// A qdisc of Linux without statistics of its own.
+    /// A qdisc of Linux without its own statistics.
     pub(crate) const fn of_linux(kind: &'static str) -> KernelQdisc {
         KernelQdisc {
             kind,
@@ -244,7 +244,7 @@ impl KernelQdisc {
         }
     }
 
-    /// A qdisc of gentle (`kernel/`) without statistics of its own.
+    /// A qdisc of gentle (`kernel/`) without its own statistics.
     pub(crate) const fn of_gentle(kind: &'static str) -> KernelQdisc {
         KernelQdisc { origin: Origin::Gentle, ..KernelQdisc::of_linux(kind) }
     }

@@ -66,7 +66,7 @@ impl Spec {
         self.scheme
     }
 
-    /// Options of the scheme itself, without those of its child.
+    /// Options of the scheme itself, without its child's.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -226,7 +226,7 @@ impl Spec {
             self.options.specs().iter().map(|option| format!("{} ({})", option.name, option.kind)).collect();
         if let Some(child) = &self.child {
             list.push("child (a scheme)".to_owned());
-            list.push(format!("and those of its child {}: {}", child.scheme.name, child.accepted()));
+            list.push(format!("and the options of its child {}: {}", child.scheme.name, child.accepted()));
         }
         if list.is_empty() {
             return "none".to_owned();
@@ -320,7 +320,7 @@ impl Spec {
         if let Some((flag, reason)) = flags.find(|(flag, _)| self.options.flag(flag)) {
             return Err(SpecError::Combination {
                 scheme: self.scheme.name.to_owned(),
-                problem: format!("{reason}; leave '{flag}' out here, only gentle qdisc takes it"),
+                problem: format!("{reason}; leave out '{flag}' here, only gentle qdisc accepts it"),
             });
         }
         self.child.as_ref().map_or(Ok(()), |child| child.check_simulated())

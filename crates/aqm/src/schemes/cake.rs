@@ -72,13 +72,14 @@ pub static SCHEME: Scheme = Scheme {
             name: "flowmode",
             kind: Kind::Keyword(isolation::WORDS),
             default: Some("triple-isolate"),
-            help: "whose packets share a queue, and the hosts between which bulk flows are fair",
+            help: "flows that share a queue, and hosts between which bulk flows are fair",
         },
         OptionSpec {
             name: "nat",
             kind: Kind::Flag,
             default: Some("off"),
-            help: "tell hosts apart by their addresses before translation; for gentle qdisc only, simulations have no NAT",
+            help: "distinguish hosts by their addresses before translation; only for gentle qdisc, because simulations \
+                   have no NAT",
         },
         OptionSpec {
             name: "wash",
@@ -115,7 +116,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "atm",
             kind: Kind::Keyword(CELLS),
             default: Some("noatm"),
-            help: "cells of the link, for the length of a packet on it",
+            help: "cells of the link, which determine the length of a packet on it",
         },
         OptionSpec {
             name: "overhead",
@@ -127,7 +128,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "vlan",
             kind: Kind::Keyword(&["ether-vlan"]),
             default: None,
-            help: "4 bytes of overhead more, for a VLAN tag",
+            help: "add 4 bytes of overhead for a VLAN tag",
         },
         OptionSpec {
             name: "mpu",
@@ -142,7 +143,7 @@ pub static SCHEME: Scheme = Scheme {
             help: "ingress: dropped packets count as sent, as behind a bottleneck that they have passed",
         },
     ],
-    unsimulated: &[("nat", "there is no NAT before the queue whose translations could be looked up")],
+    unsimulated: &[("nat", "there is no NAT in front of the queue to look up translations in")],
     presets: PRESETS,
     drops: &[DropReason::Aqm, DropReason::Overlimit, DropReason::AckFilter],
     marks: &[MarkReason::Aqm],
@@ -276,7 +277,7 @@ pub struct Config {
     pub rtt: Nanos,
     /// Division into tins.
     pub diffserv: Diffserv,
-    /// Whose packets share a queue, and which hosts share fairly.
+    /// Flows that share a queue, and hosts that share fairly.
     pub isolation: Isolation,
     /// Clear the codepoint of each packet once its tin is chosen.
     pub wash: bool,
@@ -345,7 +346,7 @@ struct FlowId {
 }
 
 impl FlowId {
-    /// Number of the queue among those of all tins.
+    /// Number of the queue among the queues of all tins.
     fn number(self) -> usize {
         self.tin * QUEUES + self.flow
     }

@@ -33,7 +33,7 @@ const MAX_WEIGHT: f64 = 8_388_607.0;
 /// The coupled dual queue with PI2.
 pub static SCHEME: Scheme = Scheme {
     name: "dualpi2",
-    summary: "a low-latency queue for L4S traffic, marked early, beside a queue for all other traffic",
+    summary: "a low-latency queue for L4S traffic, marked early, and a queue for all other traffic",
     source: "RFC 9332, Linux sch_dualpi2.c",
     options: &[
         OptionSpec {
@@ -46,7 +46,8 @@ pub static SCHEME: Scheme = Scheme {
             name: "memlimit",
             kind: Kind::Size(1, u32::MAX as u64),
             default: None,
-            help: "memory of all packets together, overhead included; unless given, that of two full frames for each packet of limit",
+            help: "memory of all packets together, overhead included; default: two full frames for each packet of \
+                   limit",
         },
         OptionSpec {
             name: "coupling_factor",
@@ -338,7 +339,8 @@ impl<P: Packet> DualPi2<P> {
         (self.rng.next_u64() >> 32) as u32 <= prob
     }
 
-    /// Decides about a packet by the base probability (Linux: `must_drop`). `backlog` is what is queued beside it, bytes.
+    /// Decides about a packet by the base probability (Linux: `must_drop`). `backlog` is the number of other bytes
+    /// queued.
     fn decide(&mut self, side: Side, packet: &P, backlog: u64) -> Verdict {
         if backlog < 2 * u64::from(MTU) {
             return Verdict::Pass;

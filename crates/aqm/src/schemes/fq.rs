@@ -79,7 +79,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "buckets",
             kind: Kind::Count(2, 1 << 18),
             default: Some("1024"),
-            help: "size of the hash table of flows, rounded up to a power of two; flows of one bucket are still told apart",
+            help: "size of the hash table of flows, rounded up to a power of two; flows of one bucket stay separate",
         },
         OptionSpec { name: "pacing", kind: Kind::Flag, default: Some("on"), help: "enforce maxrate" },
         OptionSpec {
@@ -98,7 +98,7 @@ pub static SCHEME: Scheme = Scheme {
             name: "orphan_mask",
             kind: Kind::Count(0, u32::MAX as u64),
             default: Some("1023"),
-            help: "bits of the hash by which flows of forwarded packets are told apart",
+            help: "bits of the hash that distinguishes flows of forwarded packets",
         },
         OptionSpec {
             name: "ce_threshold",
@@ -252,7 +252,7 @@ const NEVER: u64 = u64::MAX;
 /// Idle time after which a flow is forgotten, in jiffies (Linux: `FQ_GC_AGE`).
 const GC_AGE: u64 = 3_000;
 
-/// Packets in the queue for packets that find no flow waiting, beyond which arrivals are told apart by flow.
+/// Packets in the queue for packets that find no flow waiting, beyond which arrivals are distinguished by flow.
 const FAST_PATH_LIMIT: usize = 8;
 
 /// Longest delay of a flow after a packet (Linux clamps it since a socket may raise its rate).
@@ -534,7 +534,7 @@ fn jiffies(now: Instant) -> u64 {
     now.0 / 1_000_000
 }
 
-/// Time in jiffies with the lowest bit set, with which Linux tells it from an address.
+/// Time in jiffies with the lowest bit set, by which Linux distinguishes it from an address.
 fn odd_jiffies(now: Instant) -> u64 {
     jiffies(now) | 1
 }
@@ -564,7 +564,7 @@ impl<P: Packet + Send> Qdisc<P> for Fq<P> {
                 if jiffies(now) > age + delay {
                     flow.credit = flow.credit.max(i64::from(self.config.quantum));
                 }
-                // The list is that of the band of the flow's last packet.
+                // The list belongs to the band of the flow's last packet.
                 self.append(index, Age::New);
             }
             let flow = &mut self.flows[index as usize];

@@ -44,7 +44,8 @@ pub static SCHEME: Scheme = Scheme {
         OptionSpec { kind: Kind::Count(8, 32_768), help: "places for flows, in sets of eight", ..FLOWS },
         codel_law::TARGET,
         OptionSpec {
-            help: "time above target before the first drop: about a worst-case RTT; and what young flows may take at once from flows that wait",
+            help: "time above target before the first drop: about a worst-case RTT; also the service that young flows \
+                   may take at once from waiting flows",
             ..codel_law::INTERVAL
         },
         OptionSpec {
@@ -513,7 +514,7 @@ mod tests {
         }
     }
 
-    /// Frames that a long flow sends in ten seconds beside others, which `arrivals` offers.
+    /// Frames that a long flow sends in ten seconds while `arrivals` offers others.
     fn beside(scheme: &str, arrivals: impl Fn(u64) -> Vec<TestPacket>) -> u32 {
         let mut queue = build(scheme);
         run(&mut *queue, 0..2000, |_| frames(1, 2));
@@ -539,7 +540,7 @@ mod tests {
 
     #[test]
     fn flows_whose_packets_come_one_by_one_do_not_hold_back_another_one() {
-        // Two flows that are old, or young, alternate: the packet of one comes as that of the other leaves.
+        // Two flows that are old, or young, alternate: the packet of one comes as the packet of the other leaves.
         for old in [true, false] {
             for bytes in [100, 1000, 1492] {
                 let served = |scheme: &str| {

@@ -188,7 +188,7 @@ mod tests {
         let spec: Spec = "htb burst=3000 child=red limit=30000 burst=20".parse().unwrap();
         assert_eq!(spec.options().size("burst"), 3000);
         assert_eq!(spec.child().unwrap().options().count("burst"), 20);
-        // Without a child in the text, options that the shaper lacks are those of its default child.
+        // Without a child in the text, options that the shaper lacks belong to its default child.
         let spec: Spec = "htb limit=7 rate=1mbit".parse().unwrap();
         assert_eq!(spec.to_string(), "htb rate=1mbit child=pfifo limit=7");
     }

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Least attained service with a limit in bytes.
 pub static SCHEME: Scheme = Scheme {
     name: "las",
-    summary: "ideal, not deployable: packets of the flow that has sent least go first; a full queue drops those of the flow that has sent most",
+    summary: "ideal, not deployable: serves the flow that has sent least; a full queue drops from the flow that has \
+              sent most",
     source: "Rai, Urvoy-Keller and Biersack 2003",
     options: &[OptionSpec {
         name: "limit",

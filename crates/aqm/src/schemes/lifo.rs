@@ -12,7 +12,7 @@ use gentle_units::Instant;
 pub static SCHEME: Scheme = Scheme {
     name: "lifo",
     listed: false,
-    summary: "last in, first out; a full queue drops what arrives",
+    summary: "last in, first out; a full queue drops arrivals",
     source: "an example",
     options: &[OptionSpec {
         name: "limit",

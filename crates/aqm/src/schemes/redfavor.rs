@@ -166,7 +166,7 @@ impl<P: Packet> RedFavor<P> {
             && self.share.admit(packet.bytes(), waiting) == Admission::First
     }
 
-    /// Drops the last standard packet; false if there is none.
+    /// Drops the last standard packet; false without one.
     fn push_out(&mut self, signals: &mut Signals<P>) -> bool {
         match self.standard.pop_back() {
             Some(packet) => {

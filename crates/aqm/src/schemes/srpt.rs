@@ -1,6 +1,6 @@
 //! `srpt`: shortest remaining processing time (Schrage, "A proof of the optimality of the shortest remaining processing
 //! time discipline", Operations Research 1968), by packets as in pFabric (Alizadeh et al., SIGCOMM 2013). An ideal to
-//! compare with: senders tell the queue what they still have to send, which no router can know.
+//! compare with: senders report to the queue the bytes that they still have to send, which no router can know.
 //!
 //! The flow that has least left goes first, by what it said last, and sends its packets in order. A full queue drops the
 //! last packet of the flow that has most left. A packet without a known remainder (a datagram) is taken for the only one
@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Shortest remaining processing time with a limit in bytes.
 pub static SCHEME: Scheme = Scheme {
     name: "srpt",
-    summary: "ideal, not deployable: packets of the flow that has least left to send go first; a full queue drops those of the flow that has most left",
+    summary: "ideal, not deployable: serves the flow with least left to send; a full queue drops from the flow with \
+              most left to send",
     source: "Schrage 1968; pFabric: Alizadeh et al. 2013",
     options: &[OptionSpec {
         name: "limit",

@@ -27,7 +27,7 @@ pub static SCHEME: Scheme = Scheme {
             name: LATENCY,
             kind: Kind::Time(Nanos::from_micros(1), Nanos::from_secs(60)),
             default: None,
-            help: "sets the limit of child=bfifo: bytes at the rate for this time, and those of the bucket",
+            help: "sets the limit of child=bfifo: the bytes sent at the rate in this time, plus the bucket",
         },
     ],
     child: Some(&bfifo::SCHEME),
@@ -48,7 +48,7 @@ const LATENCY: &str = "latency";
 
 static QDISC: KernelQdisc = KernelQdisc { openwrt_package: Some("kmod-sched-core"), ..KernelQdisc::of_linux("tbf") };
 
-/// The child with the limit that `latency` asks for (iproute2: `q_tbf.c`).
+/// The child with the limit that follows from `latency` (iproute2: `q_tbf.c`).
 fn child(options: &Options, child: &Spec) -> Result<Spec, String> {
     const LIMIT: &str = "limit";
     let Some(latency) = options.given_time(LATENCY) else {
@@ -60,7 +60,7 @@ fn child(options: &Options, child: &Spec) -> Result<Spec, String> {
         );
     }
     let bytes = options.rate(RATE.name).bytes_in(latency) + options.size(BURST.name);
-    let problem = |_| format!("latency={latency} at this rate asks for a queue of {bytes} bytes; expected at most 1gb");
+    let problem = |_| format!("latency={latency} at this rate needs a queue of {bytes} bytes; expected at most 1gb");
     child.with(LIMIT, Value::Size(bytes)).map_err(problem)
 }
 

@@ -153,7 +153,7 @@ impl Checked {
         if let Some(limit) = (promises.priority).and_then(|priority| priority.protected_bytes) {
             for (packet, reason) in &dropped {
                 let syns: u64 = stored.values().filter(|p| p.flags.syn).map(|p| u64::from(p.bytes)).sum();
-                // A SYN that does not fit beside the queued SYNs may be dropped while data is queued.
+                // A SYN that exceeds the space for queued SYNs may be dropped while data is queued.
                 let too_long = *reason == DropReason::Tail && syns + u64::from(packet.bytes) > limit;
                 assert!(
                     !packet.flags.syn || too_long || stored.values().all(|p| p.flags.syn),
@@ -235,7 +235,7 @@ fn run(spec: &Spec, seed: u64, events: &[Event]) -> (Vec<(u32, Option<DropReason
             Event::Wait(span) => now += *span,
         }
     }
-    // Each packet that waits for its time is asked for once more then.
+    // Each packet that waits for its time is requested once more then.
     for _ in 0..=2 * checked.queue.len() {
         now = checked.dequeue(now).unwrap_or(now);
     }

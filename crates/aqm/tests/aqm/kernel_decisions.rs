@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The letters are the initials of the kernel's `enum qdisc_drop_reason`: overlimit, congested, flow_limit, maxflows;
-//! and `r` for packets that SFQ frees without a reason when it sorts them anew.
+//! and `r` for packets that SFQ frees without a reason when it re-sorts them.
 
 use crate::testing::TestPacket;
 use gentle_aqm::{DropReason, Ecn, Signals, Spec, registry};

@@ -206,5 +206,5 @@ fn the_readme_lists_every_scheme() {
         std::fs::write(&path, expected).unwrap();
         return;
     }
-    assert!(text == expected, "README.md: the table of schemes is out of date; UPDATE_DOCS=1 writes it anew");
+    assert!(text == expected, "README.md: the table of schemes is out of date; UPDATE_DOCS=1 regenerates it");
 }

@@ -1,4 +1,4 @@
-//! Decompression of captures, which are recognised by their first bytes, on a thread of its own.
+//! Decompression of captures, which are recognised by their first bytes, on a separate thread.
 //!
 //! The thread runs ahead of the framing by a few chunks, so that decompression and analysis overlap on two processors.
 //! Chunks arrive in the order of the file, so the result does not depend on timing. Several members in one file (gzip
@@ -64,7 +64,7 @@ impl Compression {
     pub(crate) fn of(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A zstd file may begin with a skippable frame, as those of pzstd do.
+            // A zstd file may begin with a skippable frame, as files of pzstd do.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
             [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Compression::Lz4,

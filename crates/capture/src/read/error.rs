@@ -20,7 +20,7 @@ pub enum CaptureError {
     NotACapture {
         /// File name.
         file: String,
-        /// Description of the file as far as its first bytes tell, and what to do about it.
+        /// Description of the file by its first bytes, and the remedy.
         found: String,
     },
     /// The file is damaged, and the reader is [strict](crate::read::CaptureReader::strict).

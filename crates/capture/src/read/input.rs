@@ -74,7 +74,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads the first bytes of a stream, and starts a decompressor if they are those of a compressed file. Without a
+    /// Reads the first bytes of a stream, and starts a decompressor if they identify a compressed file. Without a
     /// decompressor for it the input is the compressed file.
     pub(crate) fn open(mut from: Box<dyn Read + Send>) -> Result<Opened, io::Error> {
         let mut head = Vec::with_capacity(MAGIC);

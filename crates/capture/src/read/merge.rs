@@ -8,9 +8,9 @@ use std::collections::binary_heap::PeekMut;
 
 /// Merges captures by the time of their packets.
 ///
-/// Each step delivers the earliest of the captures' next packets; at equal times, that of the first capture. The order
-/// within a capture is kept: like `mergecap`, a capture whose packets are out of order delays the others. A single
-/// capture is passed through.
+/// Each step delivers the earliest of the captures' next packets; at equal times, the first capture's. The order within
+/// a capture is kept: like `mergecap`, a capture whose packets are out of order delays the others. A single capture is
+/// passed through.
 pub struct Merge {
     readers: Vec<CaptureReader>,
     /// Time of each capture's next packet, earliest first, without captures that have ended.

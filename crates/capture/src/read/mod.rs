@@ -49,7 +49,7 @@ pub struct Interface {
 pub struct Statistics {
     /// `isb_ifrecv`: packets received from the interface, those dropped included.
     pub received: Option<u64>,
-    /// `isb_ifdrop`: packets that the interface dropped for want of resources.
+    /// `isb_ifdrop`: packets that the interface dropped for lack of resources.
     pub dropped_by_interface: Option<u64>,
     /// `isb_filteraccept`: packets that the capture filter let through.
     pub accepted: Option<u64>,

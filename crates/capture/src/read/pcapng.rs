@@ -316,7 +316,7 @@ impl PcapNg {
         Options { clock: Clock::new(resolution, offset), malformed }
     }
 
-    /// Reads an interface statistics block. Counters are cumulative, so those of the last block count.
+    /// Reads an interface statistics block. Counters are cumulative, so the last block counts.
     fn statistics(&mut self, input: &mut Input, total: usize) -> Result<(), Box<Fault>> {
         const HEADER: usize = 20;
         check_length(input.offset(), total, HEADER + TRAILER, MAX_BLOCK)?;
@@ -379,7 +379,7 @@ impl PcapNg {
                 kind: WarningKind::NoTime,
                 offset: input.offset(),
                 expected: "packets with a time".into(),
-                found: "simple packets, which have none and are given that of the packet before".into(),
+                found: "simple packets, which have none and get the previous packet's".into(),
             })));
         }
         let Some(described) = self.section.first() else {
@@ -433,7 +433,7 @@ impl PcapNg {
         let offset = input.offset();
         input.take(total);
         let expected = match self.section.len() {
-            0 => "a packet of an interface described before it, of which there is none".into(),
+            0 => "a packet of an interface that was described before it, but none was".into(),
             n => format!("a packet of an interface from 0 to {}", n - 1),
         };
         Err(Box::new(Fault::Damage(Damage {

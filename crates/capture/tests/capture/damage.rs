@@ -181,7 +181,7 @@ fn damage_within_a_block_costs_that_block() {
             panic!("{warnings:?}");
         };
         assert_eq!((unknown.kind, unknown.offset, unknown.count), (WarningKind::UnknownInterface, 28, 3));
-        assert!(unknown.expected.contains("there is none"), "{unknown}");
+        assert!(unknown.expected.contains("but none was"), "{unknown}");
         assert_eq!((bad.kind, bad.offset, bad.count), (WarningKind::BadBlock, long as u64, 1));
         assert_eq!(bad.found, "one of 5 bytes");
         assert!(unknown.to_string().ends_with("(3 times; this is the first)"), "{unknown}");

@@ -20,15 +20,15 @@ const SEQ: usize = 38;
 
 const GAP: Nanos = Nanos::from_micros(1);
 
-/// Writes `count` SYNs to one server, from random addresses and ports, into the file that the options ask for; only the
-/// first has correct checksums.
+/// Writes `count` SYNs to one server, from random addresses and ports, into the file of the options; only the first has
+/// correct checksums.
 ///
 /// One frame is built and then changed in place, so that the generator is faster than what it is piped into.
 ///
 /// # Errors
 /// If `count` is more than 2^32, or the file cannot be written.
 pub fn generate_flood(count: u64, options: &Options) -> Result<()> {
-    ensure!(count <= 1 << 32, "there are only 2^32 sequence numbers to tell SYNs apart by");
+    ensure!(count <= 1 << 32, "only 2^32 sequence numbers can distinguish SYNs; expected at most that many");
     let mut capture = super::create(options)?;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let host = |address: [u8; 4], port| Host {

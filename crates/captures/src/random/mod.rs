@@ -53,7 +53,7 @@ type Output = BufWriter<Box<dyn Write>>;
 /// Connection, with what passed the vantage point of it.
 pub type Connection = connection::Connection<Seen>;
 
-/// Creates the file that the options ask for.
+/// Creates the file of the options.
 fn create(options: &Options) -> Result<Capture<Output>> {
     let path = &options.output;
     let output: Box<dyn Write> = if path.as_os_str() == "-" {
@@ -65,11 +65,11 @@ fn create(options: &Options) -> Result<Capture<Output>> {
     Ok(Capture::new(output, options.format, options.snaplen, options.vlan)?)
 }
 
-/// Writes the capture that the options ask for, and calls `over` with every connection that is over. Memory follows the
-/// connections alive.
+/// Writes the capture of the options, and calls `over` with every finished connection. Memory follows the connections
+/// alive.
 ///
 /// # Errors
-/// If the options ask for more packets than the connections can have, or for fewer; if the file cannot be written.
+/// If the options have more packets than the connections can have, or fewer; if the file cannot be written.
 pub fn generate(options: &Options, over: &mut dyn FnMut(&Connection)) -> Result<Truth> {
     let capture = create(options)?;
     let traffic = Traffic::new(options)?;

@@ -1,4 +1,4 @@
-//! Sizes of connections: heavy-tailed, with a sum that gives the number of packets asked for.
+//! Sizes of connections: heavy-tailed, with a sum that gives the requested number of packets.
 
 use anyhow::{Result, ensure};
 use rand::SeedableRng;
@@ -58,7 +58,7 @@ impl Sizes {
         let least = total(1.0);
         ensure!(
             packets as f64 >= least,
-            "{connections} connections have at least {least:.0} packets: ask for more packets or fewer connections"
+            "{connections} connections have at least {least:.0} packets: choose more packets or fewer connections"
         );
         let (mut low, mut high) = (1.0_f64, 1e9);
         while high / low > 1.001 {

@@ -9,8 +9,8 @@ use gentle_tcp::Profile;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Adds a completer to an argument that is a scheme, a scenario, a knob or a network device; clap completes paths and fixed
-/// lists itself.
+/// Adds a completer to arguments for schemes, scenarios, knobs and network devices. clap itself completes paths and
+/// fixed lists.
 pub(super) fn with_completer(arg: Arg) -> Arg {
     let names = arg.get_value_names().unwrap_or_default();
     let [name] = names else {

@@ -10,7 +10,7 @@ Examples:
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct LabArgs {
-    /// Port on 127.0.0.1; 0: any that is free
+    /// Port on 127.0.0.1; 0: any free port
     #[arg(long, value_name = "PORT", default_value = "8087")]
     pub(crate) port: u16,
 

@@ -13,7 +13,7 @@ Examples:
   gentle model --rtt 30ms --loss 1% --rto 1s --backoff linux --initial-window 10 --segments-per-ack 2
   gentle model --segments 1,3,10,30 --html model.html";
 
-/// Times that the model is asked about: up to an hour.
+/// Maximum of all times: an hour.
 const LONGEST: Nanos = Nanos::from_secs(3_600);
 const MAX_SEGMENTS: u32 = 1_000_000_000;
 
@@ -56,7 +56,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole(1..=MAX_SEGMENTS))]
     pub(crate) segments: Vec<u32>,
 
-    /// Print JSON instead of a table (fields: docs/concepts/model.md)
+    /// Print JSON instead of a table (fields: docs/reference/json.md)
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -72,9 +72,9 @@ pub(crate) struct ModelArgs {
 /// Names of forms of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormName {
-    /// Slow start ends at the mean largest window, and FIN takes a round trip (spa-2018, section IV)
+    /// Slow start ends at the mean largest window; FIN adds a round trip (spa-2018, section IV)
     Published,
-    /// Slow start ends with the first loss, late losses take a timeout, and FIN rides on the data
+    /// Slow start ends with the first loss; late losses cost a timeout; FIN comes with the data
     FirstLoss,
 }
 
@@ -83,9 +83,9 @@ pub(crate) enum FormName {
 pub(crate) enum BackoffName {
     /// The wait doubles after each SYN, up to six retransmissions (RFC 6298)
     Doubling,
-    /// Linux since 6.5: four retransmissions after the initial RTO each, then six with doubled waits
+    /// Linux since 6.5: four retransmissions at intervals of the initial RTO, then six with doubling waits
     Linux,
-    /// The formula of spa-2018: every wait is the initial RTO, without an end
+    /// The formula of spa-2018: every wait is the initial RTO, without a limit on retransmissions
     Published,
 }
 

@@ -10,8 +10,8 @@ use gentle_units::Rate;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-A queue scheme only has an effect where the queue builds up. On a home router that is the modem for upstream traffic
-and the provider's equipment for downstream traffic: --rate shapes to a lower rate, which makes this machine the
+A queue scheme only has an effect where the queue builds up. With a home router, upstream traffic queues in the modem
+and downstream traffic in the provider's equipment: --rate shapes to a lower rate, which makes this machine the
 bottleneck. Set it to about 95 % of the link's upstream rate, or with --ingress 90 % of its downstream rate, and check
 with gentle qdisc show that packets queue here.
 
@@ -34,13 +34,13 @@ pub(crate) struct QdiscArgs {
 pub(crate) enum QdiscCommand {
     /// Print the tc commands that are equivalent to gentle qdisc apply
     Plan(SetupArgs),
-    /// Set up a scheme on a device, completely or not at all
+    /// Set up a scheme on a device (all or nothing)
     ///
-    /// Replaces an earlier setup by gentle, and changes nothing if that is the same. Requires CAP_NET_ADMIN only.
+    /// Replaces an earlier setup by gentle; an identical setup is left as it is. Requires only CAP_NET_ADMIN.
     Apply(ApplyArgs),
     /// Show the queues of a device with their counters
     Show(ShowArgs),
-    /// Remove the setup by gentle from a device, and restore the qdiscs from before it
+    /// Remove gentle's setup from a device and restore the previous qdiscs
     Remove(RemoveArgs),
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct SetupArgs {
     #[arg(long)]
     pub(crate) ingress: bool,
 
-    /// Shape to this rate, slightly below that of the link, so that packets queue on this machine
+    /// Shape to this rate, slightly below the link's, so that packets queue on this machine
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
@@ -66,7 +66,8 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "QDISC", requires = "rate", value_parser = shaper())]
     pub(crate) shaper: Option<ShaperKind>,
 
-    /// Framing overhead of the link in bytes per packet, beyond what the device counts; below 0 if it counts too much
+    /// Framing overhead of the link in bytes per packet, in addition to the bytes that the device counts; negative if
+    /// it counts too many
     #[arg(long, value_name = "BYTES", requires = "rate", default_value = "0", value_parser = whole::<i16>(-64..=256))]
     pub(crate) overhead: i16,
 
@@ -78,8 +79,8 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "KIND", requires = "rate", default_value = "ethernet", value_parser = linklayer())]
     pub(crate) linklayer: LinkLayer,
 
-    /// Implementation of spa, gsp and redfavor: gentle's kernel modules (native) or qdiscs of the stock kernel; auto:
-    /// modules if available
+    /// Implementation of gentle, spa, gsp and redfavor: gentle's kernel modules (native) or qdiscs of the stock kernel
+    /// (stock; not for gsp and redfavor); auto: modules if available
     #[arg(long, value_name = "PARTS", default_value = "auto", value_parser = ["auto", "native", "stock"])]
     pub(crate) backing: String,
 }
@@ -123,7 +124,7 @@ pub(crate) struct RemoveArgs {
     #[arg(long)]
     pub(crate) ingress: bool,
 
-    /// Give up the qdiscs from before the setup, if they cannot be restored; the device gets its default qdisc
+    /// If the previous qdiscs cannot be restored, give the device its default qdisc
     #[arg(long)]
     pub(crate) discard: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) const ALL: &str = "all";
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ReproduceArgs {
-    /// Paper to reproduce, or all; without it, papers and their figures are listed
+    /// Paper to reproduce, or all [default: list papers and their figures]
     #[arg(value_name = "PAPER", value_parser = papers(), hide_possible_values = true)]
     pub(crate) paper: Option<String>,
 
@@ -31,16 +31,16 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "ITEM")]
     pub(crate) items: Vec<String>,
 
-    /// Make fewer and shorter runs, and leave the assumptions out: everything in a minute on two cores
+    /// Make fewer and shorter runs, and skip the assumptions: everything in a minute on two cores
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Run on a Linux kernel in virtual time as well, where a figure provides for it (see gentle testbed build)
+    /// Also run on a Linux kernel in virtual time, for figures that support it (see gentle testbed build)
     #[cfg(target_os = "linux")]
     #[arg(long)]
     pub(crate) kernel: bool,
 
-    /// List what the sentences of the paper state and which items cover each, and run nothing
+    /// List the statements of the paper and the items that cover each; run nothing
     #[arg(long, requires = "paper", conflicts_with_all = ["items", "quick", "html", "figures", "store"])]
     pub(crate) coverage: bool,
 
@@ -52,7 +52,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Print JSON instead of tables, one line per paper (fields: docs/guides/papers.md)
+    /// Print JSON instead of tables, one line per paper (fields: docs/reference/json.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
@@ -64,7 +64,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) figures: Option<PathBuf>,
 
-    /// Directory that keeps all simulated runs; those that it has are not made again
+    /// Directory that stores all simulated runs; stored runs are reused
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub(crate) store: Option<PathBuf>,
 }

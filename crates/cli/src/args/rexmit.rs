@@ -11,22 +11,22 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   gentle rexmit -c                        SYNs of this host, with a delay learned for each network
-  gentle rexmit -c --dry-run              the same without sending; reports the time it would have saved
+  gentle rexmit -c --dry-run              the same, but sends nothing and reports the time it would have saved
   gentle rexmit -c -s --edge -i wan0      on a router, SYNs and SYN/ACKs in both directions
   gentle rexmit -d 200 -r 3 -c -p 80      the syn_optimizer call of Damjanovic et al. 2009, section 4
   gentle rexmit kernel install -c -d 200  SYNs of this host, retransmitted by the kernel itself
   gentle rexmit kernel remove
   gentle rexmit status
 
-Options without a command are those of gentle rexmit wire. It runs until Ctrl-C or SIGTERM and changes nothing on the
-system. It needs CAP_NET_RAW to start; once its socket is open it drops all capabilities and root, and restricts itself
-to its own files.
+Without a command, gentle rexmit runs gentle rexmit wire. It runs until Ctrl-C or SIGTERM and changes nothing on the
+system. It needs CAP_NET_RAW to start; once its socket is open it drops all capabilities and root, and restricts
+itself to its own files.
 
 Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 failure, 2 usage error.";
 
 const KERNEL_HELP: &str = "\
 A BPF program attached to a control group sets the initial RTO of TCP. It stays until it is removed or the system
-reboots. Installing it needs CAP_BPF and CAP_NET_ADMIN. The number of retransmissions is that of
+reboots. Installing it needs CAP_BPF and CAP_NET_ADMIN. The number of retransmissions stays as set in
 net.ipv4.tcp_syn_retries and net.ipv4.tcp_synack_retries.";
 
 #[derive(Debug, ClapArgs)]
@@ -97,7 +97,7 @@ pub(crate) struct RexmitKernelInstallArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RexmitKernelStatusArgs {
-    /// Print JSON instead of tables (fields: docs/guides/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/reference/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -135,7 +135,7 @@ pub(crate) struct HandshakeArgs {
     pub(crate) except: Vec<IpNet>,
 }
 
-/// Delay before a retransmission. Bounds that are not given are those of [`Timing::LEARNED`].
+/// Delay before a retransmission. Bounds default to [`Timing::LEARNED`].
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Delay")]
 pub(crate) struct DelayArgs {
@@ -159,7 +159,7 @@ pub(crate) struct DelayArgs {
     #[arg(long)]
     pub(crate) edge: bool,
 
-    /// File of learned delays: the wire engine reads and updates it, the kernel engine takes its delays from it
+    /// File of learned delays: the wire engine reads and updates it, the kernel engine only reads it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) learned: Option<PathBuf>,
 }
@@ -185,7 +185,7 @@ pub(crate) struct LimitArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Place and output")]
 pub(crate) struct PlaceArgs {
-    /// Network device on which the packets leave [default: that of the default route]
+    /// Network device on which the packets leave [default: the device of the default route]
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
@@ -213,11 +213,12 @@ pub(crate) struct RexmitStatusArgs {
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
-    /// Print JSON instead of tables (fields: docs/guides/rexmit.md)
+    /// Print JSON instead of tables (fields: docs/reference/rexmit.md)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Directory given to the engines with --run-dir [default: /run/gentle-rexmit, and those of the systemd units]
+    /// Directory given to the engines with --run-dir [default: /run/gentle-rexmit, and the directories of the systemd
+    /// units]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) run_dir: Option<PathBuf>,
 }
@@ -238,13 +239,13 @@ fn milliseconds(text: &str) -> Result<Nanos, String> {
     Ok(time)
 }
 
-/// Options that are keys of the settings file now.
+/// Former options that are now keys of the settings file.
 const MOVED: [&str; 9] = ["backoff", "jitter", "age", "duplicate", "budget", "share", "give-up", "table", "stack-rto"];
 
-/// Rejects options that earlier versions had; the error says where they went.
+/// Rejects options of earlier versions; the error names the key that replaces each.
 pub(super) fn with_moved_options(command: Command) -> Command {
     let moved = |name| {
-        let sentence = format!("it is a key of the file of --settings now: {name} (docs/reference/rexmit.md)");
+        let sentence = format!("now the key {name} of the --settings file (docs/reference/rexmit.md)");
         Arg::new(name).long(name).hide(true).value_parser(move |_: &str| Err::<String, _>(sentence.clone()))
     };
     command.args(MOVED.map(moved)).mut_subcommand("wire", |wire| wire.args(MOVED.map(moved)))

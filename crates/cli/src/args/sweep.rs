@@ -1,4 +1,4 @@
-//! Options of `gentle sweep`, which `gentle testbed sweep` has as well.
+//! Options of `gentle sweep` and `gentle testbed sweep`.
 
 use super::MAX_THREADS;
 use super::values::whole;
@@ -24,14 +24,14 @@ A grid:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SweepArgs {
-    /// Grid of scenarios, schemes and seeds (docs/guides/sweeps.md)
+    /// Grid of scenarios, schemes and seeds (docs/reference/sweeps.md)
     #[arg(value_name = "GRID.toml", value_hint = ValueHint::FilePath)]
     pub(crate) grid: PathBuf,
 
-    /// Directory of the results; runs that it has are not made again
+    /// Directory of the results; stored runs are reused
     ///
-    /// A sweep that was stopped goes on where it was, and a changed grid adds only what is new. Several sweeps may write
-    /// to one directory at once.
+    /// The same command resumes an interrupted sweep, and a changed grid runs only the new points. Several sweeps may
+    /// write to one directory at once.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) store: PathBuf,
 
@@ -43,15 +43,15 @@ pub(crate) struct SweepArgs {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Print JSON instead of a table (fields: docs/guides/sweeps.md)
+    /// Print JSON instead of a table (fields: docs/reference/json.md)
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Write the finished table as CSV: one row per run, in the order of the grid
+    /// Write the complete table as CSV: one row per run, in the order of the grid
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Write the finished table as Parquet
+    /// Write the complete table as Parquet
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) parquet: Option<PathBuf>,
 }

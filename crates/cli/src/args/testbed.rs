@@ -29,7 +29,7 @@ Examples:
   gentle testbed exec -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root cake; tc -s qdisc show dev d0'
   gentle testbed exec --modules kernel -- sh -c 'ip link add d0 type dummy; tc qdisc add dev d0 root spa; tc -s qdisc show'
 
-Exit code: that of the program in the machine.";
+Exit code: the code of the program in the machine.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -67,7 +67,7 @@ pub(crate) struct TestbedArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
-    /// Build the Linux kernel that the testbed runs, unless it is in the cache
+    /// Build the testbed's Linux kernel, unless it is in the cache
     Build(BuildArgs),
     /// Run a program as root in a new virtual machine
     Exec(ExecArgs),
@@ -79,9 +79,9 @@ pub(crate) enum TestbedCommand {
     Sweep(TestbedSweepArgs),
     /// Run the same connections in the simulator and on a Linux kernel, and print the difference
     Check(CheckArgs),
-    /// Replay captures through qdiscs of the kernel and gentle's own, and compare the decision on every packet
+    /// Replay captures through the kernel's qdiscs and through gentle's, and compare the decision on every packet
     Decisions(DecisionsArgs),
-    /// Internal: stages of a machine, on the host and inside
+    /// Internal: stages of a machine, on the host and in the guest
     #[command(hide = true)]
     Guest(GuestArgs),
 }
@@ -118,7 +118,7 @@ pub(crate) struct ExecArgs {
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) argv: Vec<String>,
 
-    /// Seed of the kernel's random numbers: the same seed in virtual time repeats a run in every detail [default: random]
+    /// Seed of the kernel's random numbers: in virtual time, the same seed repeats a run exactly [default: random]
     #[arg(long, value_name = "N", overrides_with = "seed")]
     pub(crate) seed: Option<u64>,
 
@@ -132,7 +132,7 @@ pub(crate) struct TestbedRunArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// Run on this computer's own kernel, in network namespaces and real time; needs root
+    /// Run on this computer's kernel, in network namespaces and real time; needs root
     #[arg(long, conflicts_with_all = ["debug", "memory", "modules", "real_time", "time_limit", "threads"])]
     pub(crate) native: bool,
 
@@ -236,12 +236,12 @@ pub(crate) struct CheckArgs {
 pub(crate) struct DecisionsArgs {
     /// Captures in pcap or pcapng, plain or compressed, each replayed separately; - for standard input
     ///
-    /// All IP packets of a capture, of both directions, arrive at one link at their times of capture; pauses of more than
+    /// All IP packets of a capture, in both directions, arrive at one link at their capture times; pauses longer than
     /// ten seconds are cut to ten.
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Rate of the link [default: half the mean rate of the capture, so that a queue builds up, at most 2.4mbit]
+    /// Rate of the link [default: half the mean rate of the capture, at most 2.4mbit, so that a queue builds up]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
 
@@ -272,7 +272,7 @@ pub(crate) struct DecisionsArgs {
     pub(crate) machine: MachineArgs,
 }
 
-/// Software on the end hosts beside TCP.
+/// Software on the end hosts in addition to TCP.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostArgs {
     /// Run gentle rexmit on both hosts: an engine, wire or kernel, and optionally its delay, such as wire=200ms
@@ -280,7 +280,7 @@ pub(crate) struct HostArgs {
     pub(crate) rexmit: Option<Rexmit>,
 }
 
-/// Observations of a run to keep beside its results.
+/// Observations of a run to keep in addition to its results.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct KeepArgs {
     /// Keep the observations of each run in a subdirectory: packets before and after the router's queues (entry.pcapng,
@@ -293,8 +293,8 @@ pub(crate) struct KeepArgs {
 /// Implementation of the schemes that Linux does not have.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PartsArgs {
-    /// Implementation of spa, syn_prio, syn_fin_prio, gsp and redfavor: gentle's kernel modules (native) or qdiscs of the
-    /// stock kernel (not gsp and redfavor); auto: modules if their source is found
+    /// Implementation of gentle, spa, syn_prio, syn_fin_prio, gsp and redfavor: gentle's kernel modules (native) or
+    /// qdiscs of the stock kernel (stock; not for gsp and redfavor); auto: modules if their source is found
     #[arg(long, value_name = "PARTS", default_value = "auto", value_parser = ["auto", "native", "stock"])]
     pub(crate) backing: String,
 }

@@ -43,7 +43,7 @@ pub(super) fn time(text: &str, range: RangeInclusive<Nanos>) -> Result<Nanos, St
     Ok(time)
 }
 
-/// Reads a time of so many seconds; a number without a unit is in seconds.
+/// Reads a time in `range` of seconds; a number without a unit is in seconds.
 #[cfg(target_os = "linux")]
 pub(super) fn seconds(text: &str, range: RangeInclusive<u64>) -> Result<Duration, String> {
     let (least, most) = range.into_inner();

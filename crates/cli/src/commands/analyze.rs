@@ -185,7 +185,7 @@ impl Job<'_> {
         (analyses, outcome)
     }
 
-    /// Analyses all captures as one trace. Errors of output files are returned beside the analysis.
+    /// Analyses all captures as one trace. Errors of output files are returned along with the analysis.
     fn all(
         &self,
         mut table: Option<Table>,
@@ -225,7 +225,7 @@ impl Job<'_> {
     fn exit_code(&self, analyses: &[Analysis], outcome: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
         let stopped = self.is_stopped();
         if stopped && analyses.is_empty() {
-            print_error("stopped before anything had been read; no files were written");
+            print_error("interrupted before anything was read; no files were written");
         }
         outcome.map(|()| if stopped { interrupt::exit_code() } else { ExitCode::SUCCESS })
     }

@@ -21,11 +21,12 @@ pub(crate) struct Captures<'a>(Vec<(&'a Spec, PathBuf)>);
 pub(crate) struct OpenCaptures<'a>(Vec<(&'a Spec, OutputFile)>);
 
 impl<'a> Captures<'a> {
-    /// Captures that the job asks for; none without `--pcap`.
+    /// Captures of the job; none without `--pcap`.
     pub(crate) fn of(job: &'a Job<'_>) -> Result<Captures<'a>, Usage> {
         if job.plan.schemes.len() > 1 && job.pcap.is_some_and(is_stdout) {
             return Err(Usage(format!(
-                "--pcap writes one capture per scheme, and standard output cannot take {}; name a file, or a single --scheme",
+                "--pcap writes one capture per scheme, and standard output cannot hold {}; name a file, or a single \
+                 --scheme",
                 job.plan.schemes.len()
             )));
         }
@@ -62,7 +63,7 @@ impl OpenCaptures<'_> {
                 // A partial capture could be taken for a complete one, so it is discarded.
                 Err(CaptureError::Stopped) => {
                     progress.suspend(|| {
-                        print_error(&format!("{}: not written, because the run was stopped", file.name()));
+                        print_error(&format!("{}: not written, because the run was interrupted", file.name()));
                     });
                     Ok(())
                 }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         _ => match from_captures(args, &stop)? {
             Some(scenario) => (scenario, args.from.clone()),
             None => {
-                print_error("stopped while the capture was read; nothing was compared");
+                print_error("interrupted while reading the capture; nothing was compared");
                 return Ok(interrupt::exit_code());
             }
         },

@@ -1,4 +1,4 @@
-//! The command `gentle lab`: serves the page in `lab/dist` from inside the program, to this machine alone.
+//! The command `gentle lab`: serves the page in `lab/dist` from inside the program, to this machine only.
 
 use crate::args::LabArgs;
 use crate::interrupt;
@@ -25,17 +25,18 @@ const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; 
 /// Connections served at a time.
 const CONNECTIONS: usize = 64;
 
-/// Longest wait for the next bytes of a request, or for a reader of the answer. A connection that it ends gets an error, which a browser
-/// takes for the answer to the next request if it had opened the connection in advance: Chromium closes such ones after 10 s.
+/// Longest wait for the next bytes of a request, or for a reader of the answer. A connection that it ends gets an
+/// error. A browser that opened the connection in advance would take this error for the answer to its next request;
+/// Chromium closes such connections after 10 s.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Names of this machine in the header Host. A page of another origin whose name leads here has another one.
+/// Names of this machine in the header Host. Requests from a page of another origin carry another name.
 const NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Keeps pages of other origins from embedding the files.
 const RESOURCE_POLICY: &str = "cross-origin-resource-policy";
 
-/// How often it is looked whether Ctrl-C was pressed.
+/// Interval at which the flag of Ctrl-C is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
@@ -51,19 +52,19 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
     if !args.no_open
         && let Err(error) = webbrowser::open(&address)
     {
-        warn(&format!("no browser could be opened ({error}); open {address} in one"));
+        warn(&format!("cannot open a browser ({error}); open {address} yourself"));
     }
     while !stop.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
     }
-    // Ending it is what Ctrl-C is for here.
+    // Ctrl-C is the normal way to end this command.
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves the page on `port`, or for 0 on one that is free; gives the port.
+/// Serves the page on `port`, or for 0 on any free port; returns the port.
 fn listen(port: u16) -> anyhow::Result<u16> {
-    // The server does not tell which port it got, so a free one is looked for first. Another program may take it
-    // in between; then the next one is tried.
+    // The server does not report which port it got, so a free one is chosen first. If another program binds it in
+    // between, the next one is tried.
     let tries = if port == 0 { 8 } else { 1 };
     let mut outcome = try_to_listen(port);
     for _ in 1..tries {
@@ -84,7 +85,7 @@ fn try_to_listen(port: u16) -> anyhow::Result<u16> {
         .with_max_concurrent_connections(CONNECTIONS)
         .with_global_timeout(TIMEOUT);
     server.bind((Ipv4Addr::LOCALHOST, port)).spawn().with_context(|| {
-        format!("127.0.0.1:{port} cannot be listened on; choose another port, such as --port 0 for any that is free")
+        format!("cannot listen on 127.0.0.1:{port}; choose another port, such as --port 0 for any free one")
     })?;
     Ok(port)
 }
@@ -99,7 +100,7 @@ fn answer(request: &Request<Body>, port: u16) -> Response<Body> {
     }
     let path = request.uri().path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
-    // The folder has a hidden file that is no part of the page.
+    // The folder has a hidden file that is not part of the page.
     match Page::get(path).filter(|_| !path.starts_with('.')) {
         Some(file) => serve(path, file),
         None => status(StatusCode::NOT_FOUND),

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     drop(claims);
     let html = OutputFile::create_if(args.html.as_deref())?;
 
-    // The names of records are those of their tasks. If the memory limit is reached, the order matters.
+    // Records have the names of their tasks. If the memory limit is reached, the order matters.
     files.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
     let mut merger = Merger::default();
     for path in &files {

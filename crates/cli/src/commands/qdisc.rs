@@ -36,7 +36,7 @@ pub(crate) fn run(args: &QdiscArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Setup and backing for the arguments, and why stock parts replace a module, if they do.
+/// Setup and backing for the arguments, and the reason if stock parts replace a module.
 fn setup(args: &SetupArgs, (link, present): (Link, Present)) -> (Setup, Backing, Option<String>) {
     let mut missing = None;
     let shaper = args.rate.map(|rate| Shaper {
@@ -100,7 +100,7 @@ fn print_plan(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what a user should know about a plan that was executed. What `gentle qdisc plan` prints in detail takes one line.
+/// Prints the remarks about an executed plan, in one line for those that `gentle qdisc plan` prints in detail.
 fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
     let differences: Vec<&str> = missing.into_iter().chain(plan.differences.iter().map(String::as_str)).collect();
     match differences.as_slice() {
@@ -109,7 +109,8 @@ fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
         several => {
             let scheme = args.scheme.scheme().name;
             warn(&format!(
-                "{scheme} is made of stock parts, which differ from gentle's kernel module; gentle qdisc plan with the same arguments lists {} remarks",
+                "{scheme} is made of stock parts, which differ from gentle's kernel module; gentle qdisc plan with the \
+                 same arguments lists the differences ({} remarks)",
                 several.len()
             ));
         }
@@ -119,7 +120,7 @@ fn notes(args: &SetupArgs, plan: &Plan, missing: Option<&str>) {
     }
 }
 
-/// The directory of the saved state. A command that waits for another one says so.
+/// The directory of the saved state. A command that waits for another one reports it.
 fn state_dir() -> StateDir {
     StateDir::new(STATE).on_wait(|lock, holder| {
         let holder = holder.map_or("another process".to_owned(), |pid| format!("process {pid}"));
@@ -136,9 +137,7 @@ fn apply_setup(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         Applied::Changed { plan, recovered, record_error } => {
             notes(&args.setup, &plan, missing.as_deref());
             if recovered {
-                warn(&format!(
-                    "an earlier change of {dev} was interrupted; the qdiscs from before it were restored first"
-                ));
+                warn(&format!("an earlier change of {dev} was interrupted; the previous qdiscs were restored first"));
             }
             if let Some(error) = record_error {
                 let then = match setup.direction {

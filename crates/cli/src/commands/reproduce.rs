@@ -74,13 +74,13 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
         runs::tell(&records.finish()?);
     }
     if stop.load(Ordering::Relaxed) {
-        print_error("stopped; what was complete by then is shown");
+        print_error("interrupted; only complete items are shown");
         return Ok(interrupt::exit_code());
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Papers with what is asked of each.
+/// Papers with the requested items of each.
 fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selection)>, Usage> {
     if name == ALL_PAPERS {
         if let Some(item) = items.first() {
@@ -89,7 +89,7 @@ fn selected(name: &str, items: &[String]) -> Result<Vec<(&'static Paper, Selecti
         let papers = PAPERS.iter();
         return Ok(papers.map(|paper| (paper, Selection::all(paper))).collect());
     }
-    let paper = Paper::by_name(name).expect("the parser of arguments takes names of papers only");
+    let paper = Paper::by_name(name).expect("the argument parser accepts only names of papers");
     let selection = Selection::named(paper, items).map_err(|error| Usage(error.to_string()))?;
     Ok(vec![(paper, selection)])
 }
@@ -101,11 +101,11 @@ fn list() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sentences of the papers with what covers them.
+/// Sentences of the papers with the items that cover them.
 fn coverage(args: &ReproduceArgs, papers: &[(&Paper, Selection)]) -> anyhow::Result<ExitCode> {
     let found: Vec<Coverage> = papers.iter().filter_map(|(paper, _)| Coverage::of(paper)).collect();
     if found.is_empty() {
-        return Err(Usage(format!("'{}' is no published text; expected a paper", papers[0].0.name)).into());
+        return Err(Usage(format!("'{}' is not a published text; expected a paper", papers[0].0.name)).into());
     }
     let terminal = Terminal::of_stdout();
     for coverage in &found {
@@ -151,7 +151,7 @@ fn write_file(directory: &Path, name: &str, bytes: &[u8]) -> anyhow::Result<()> 
     file.commit()
 }
 
-/// Testbed with gentle's modules, if the user asked for it.
+/// Testbed with gentle's modules, if requested.
 #[cfg(target_os = "linux")]
 fn kernel(args: &ReproduceArgs, stop: &AtomicBool) -> anyhow::Result<Option<gentle_testbed::runs::Testbed>> {
     match args.kernel {

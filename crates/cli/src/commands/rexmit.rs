@@ -25,8 +25,8 @@ use std::process::ExitCode;
 /// Longest file of learned paths, bytes. One of 16,384 paths ([`Config::paths`]) has less than 4 MB.
 const MAX_LEARNED: usize = 8 << 20;
 
-/// Unprivileged user that exists on every system. Other services may run as this user too, so the engine owns no file that
-/// anybody relies on, except those of `--learned` and `--metrics`.
+/// Unprivileged user that exists on every system. Other services may run as this user too, so the engine owns no
+/// important files except `--learned` and `--metrics`.
 const UNPRIVILEGED: &str = "nobody";
 
 pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &RexmitArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Checks that the two output files are distinct regular files: both are rewritten while others may read them. A link would lead
-/// out of the directories to which the engine confines itself.
+/// Checks that the two output files are distinct regular files: both are rewritten while others may read them. A link
+/// could lead out of the directories to which the engine confines itself.
 fn check_files(args: &RexmitWireArgs) -> Result<(), Usage> {
     let mut claims = FileClaims::default();
     if args.place.log_json {
@@ -80,7 +80,7 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
         Confinement { account, directories: files.into_iter().flatten().map(|path| directory(path)).collect() };
     let run_dir = &args.place.run_dir;
     let mut engine = wire::Engine::open(&interface, config, run_dir, seed, confinement)?;
-    // The file may be another user's, so it is read without privileges.
+    // The file may belong to another user, so it is read without privileges.
     engine.restore(learned(args.delay.learned.as_deref())?);
     // Threads started from here on are confined, too.
     let stop = interrupt::flag()?;
@@ -94,12 +94,14 @@ fn watch(args: &RexmitWireArgs) -> anyhow::Result<ExitCode> {
     let confined = engine.confined();
     if !confined.files {
         warn(
-            "this kernel has no Landlock, or it is disabled, so the engine can reach all files that its user can; boot with landlock in the list lsm= (Linux 5.13 or later)",
+            "this kernel has no Landlock, or it is disabled, so the engine can reach all files that its user can; boot \
+             with landlock in the list lsm= (Linux 5.13 or later)",
         );
     }
     if !confined.calls {
         warn(
-            "this system has no seccomp filters, so the engine can make any system call; use a kernel with CONFIG_SECCOMP_FILTER",
+            "this system has no seccomp filters, so the engine can make any system call; use a kernel with \
+             CONFIG_SECCOMP_FILTER",
         );
     }
     log.started(&interface);

@@ -45,11 +45,11 @@ where
     let found = records.map(Records::finish).transpose();
     let Executed { mut comparison, parts_are_missing } = executed?;
     if parts_are_missing {
-        print_error("stopped before every part had run alone; the harm to the others is shown");
+        print_error("interrupted before all solo runs finished; harm is shown for the finished parts");
     }
     comparison.command = Some(command());
 
-    // Printed at once: an error with a file must not lose the computed results.
+    // Printed first: an error with a file must not lose the computed results.
     let mut outcome = match shown {
         true => show(output.json, job.table, &comparison),
         false => Ok(()),
@@ -61,7 +61,7 @@ where
     });
     let found = found.map_err(Into::into);
     if comparison.results.is_empty() {
-        print_error("stopped before the first run had finished; no files were written");
+        print_error("interrupted before the first run finished; no files were written");
         return outcome.and(found).map(|()| interrupt::exit_code());
     }
     outcome = outcome.and(write_csv(csv, &comparison));
@@ -74,7 +74,7 @@ where
 /// Reports runs that were taken from a store, and records that are damaged.
 pub(crate) fn tell(found: &Found) {
     if let Some(place) = &found.damaged {
-        warn(&format!("{place}: no record of this run, or damaged; such runs were made again"));
+        warn(&format!("{place}: damaged, or not the record of this run; such runs were made again"));
     }
     if found.found > 0 {
         note(&format!(

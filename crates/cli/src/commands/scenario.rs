@@ -27,7 +27,7 @@ pub(crate) fn load(traffic: &Traffic) -> anyhow::Result<(Scenario, Vec<PathBuf>)
     })
 }
 
-/// Built-in scenario, with the hosts that its file names.
+/// Built-in scenario, with the hosts of its file.
 ///
 /// # Panics
 /// If no built-in scenario has this name.
@@ -59,7 +59,7 @@ fn read_flows(path: &Path) -> anyhow::Result<Scenario> {
     Ok(Scenario::from_flows(&name, &text)?)
 }
 
-/// Sets the TCP profile of all hosts to that of a current Linux.
+/// Sets the TCP profile of all hosts to a current Linux.
 pub(crate) fn with_current_hosts(mut scenario: Scenario) -> anyhow::Result<Scenario> {
     scenario.set_profile(CURRENT_HOSTS)?;
     Ok(scenario)

@@ -45,8 +45,8 @@ fn as_text(scheme: &Scheme, width: Option<usize>) -> String {
             "child".to_owned(),
             child.name.to_owned(),
             match scheme.shaper {
-                Some(_) => "inner scheme, any; what follows belongs to it".to_owned(),
-                None => "inner scheme, any that stores packets itself; its options are accepted too".to_owned(),
+                Some(_) => "any inner scheme; all options after it belong to it".to_owned(),
+                None => "any inner scheme that stores packets itself; its options are accepted too".to_owned(),
             },
         ]);
     }

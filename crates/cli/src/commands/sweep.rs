@@ -1,4 +1,4 @@
-//! The command `gentle sweep`, and what `gentle testbed sweep` has in common with it.
+//! The command `gentle sweep`, and the parts that `gentle testbed sweep` shares with it.
 
 use super::runs;
 use crate::args::SweepArgs;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     sweep(args, read, &Simulator, &stop)
 }
 
-/// Makes the missing runs of a grid on a backend, and writes the finished table.
+/// Makes the missing runs of a grid on a backend, and writes the complete table.
 pub(super) fn sweep<B: Backend>(
     args: &SweepArgs,
     read: Read,
@@ -64,7 +64,7 @@ where
     let outcome = outcome?;
     if sweep.foreign() > 0 {
         note(&format!(
-            "{}: {} made by another build of gentle, which do not count",
+            "{}: ignored {} made by another build of gentle",
             args.store.display(),
             text::plural(sweep.foreign(), "run", "runs")
         ));
@@ -88,7 +88,7 @@ where
     }
     if outcome.interrupted {
         print_error(&format!(
-            "stopped; {} are in {}: the same command goes on from there",
+            "interrupted: {} are in {}; run the same command again to resume",
             text::plural(summary.runs, "run", "runs"),
             args.store.display()
         ));
@@ -100,7 +100,7 @@ where
 /// A grid with its files.
 pub(super) struct Read {
     pub(super) grid: Grid,
-    /// The grid's own file and those that it names.
+    /// The grid file and the files that it names.
     files: Vec<PathBuf>,
 }
 
@@ -117,7 +117,7 @@ impl Read {
         };
         let name = path.display().to_string();
         if path.is_dir() {
-            bail!("{name}: is a directory; expected a grid (docs/guides/sweeps.md)");
+            bail!("{name}: is a directory; expected a grid (docs/reference/sweeps.md)");
         }
         let text = read_text(path, MAX_GRID).with_context(|| format!("{name}: cannot be read"))?;
         let grid = Grid::from_toml(&name, &text, &beside)?;
@@ -177,7 +177,8 @@ fn table(summary: &Summary, store: &Path) -> String {
         false => format!("\n{}\n", summary.assumptions.join("\n")),
     };
     format!(
-        "{}\n\n{} at {}: {} found in {}, {} made. Mean response times, mean queue delay and lost\nSYNs and SYN/ACKs: mean over all points and seeds (lowest to highest run). --csv and --parquet write every run.\n{assumptions}",
+        "{}\n\n{} at {}: {} found in {}, {} made. Mean response times, mean queue delay and lost\nSYNs and SYN/ACKs: \
+         mean over all points and seeds (lowest to highest run). --csv and --parquet write every run.\n{assumptions}",
         table.trim_fmt(),
         text::plural(summary.runs, "run", "runs"),
         text::plural(summary.points, "point", "points"),

@@ -47,7 +47,7 @@ pub(crate) fn open(path: &Path, strict: bool, stop: &Arc<AtomicBool>) -> anyhow:
 }
 
 /// Allows the process as many open files as the system does, since captures that are read as one trace are all open at
-/// the same time. Where that fails, a capture too many is an error of its own.
+/// the same time. If raising the limit fails, opening a capture too many is a separate error.
 #[cfg(target_os = "linux")]
 pub(super) fn allow_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 }
 
 /// Under attack, downloads get from `gentle` what they get from `fq_codel`, which is nothing in a flood of new flows; where
-/// hosts are told apart, their host has nearly a third of the link.
+/// hosts are distinguished, their host has nearly a third of the link.
 #[test]
 fn downloads_under_attack_have_their_hosts_share() {
     let attacks = folder().join("attacks");
@@ -44,7 +44,7 @@ fn run(args: &[&str]) -> Command {
     command
 }
 
-/// All experiments of the page, with short runs: each has its tables, and a run that was stopped goes on.
+/// All experiments of the page, with short runs: each has its tables, and an interrupted run resumes.
 #[test]
 fn every_table_is_made_by_one_command() {
     let temporary = TempDir::new().unwrap();

@@ -109,7 +109,7 @@ fn differences_are_those_of_each_seed() {
     let mean = pairs.iter().sum::<f64>() / 4.0;
     let told = &other["paired"][HEADLINE];
     assert!((told["difference"].as_f64().unwrap() - mean).abs() < 1e-12);
-    // t(0.975, 3) = 3.182446, from a table of Student's t; widened as docs/reference/columns.md says.
+    // t(0.975, 3) = 3.182446, from a table of Student's t; widened as docs/concepts/statistics.md says.
     let variance = pairs.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 3.0;
     let half = (1.0 + 4.319_94 / 4.0) * 3.182_446 * (variance / 4.0).sqrt();
     assert!((told["ci95"].as_f64().unwrap() - half).abs() < 1e-5 * half);

@@ -141,7 +141,7 @@ fn a_scenario_runs_alone_and_under_other_schemes() {
     fs::write(&scenario, SCENARIO).unwrap();
     let alone = stdout(&mut gentle(&["sim", text(&scenario)]));
     assert!(alone.contains("pfifo limit=50"), "{alone}");
-    // The file lists no schemes, so those of the built-in scenarios are compared, with buffers for its rate.
+    // The file lists no schemes, so the schemes of the built-in scenarios are compared, with buffers for its rate.
     let table = stdout(&mut gentle(&["compare", "--seeds=1", "--traffic", text(&scenario)]));
     for scheme in ["pfifo limit=208", "fq_codel target=20ms", "syn_fin_prio", "spa"] {
         assert!(table.contains(scheme), "{scheme}: {table}");

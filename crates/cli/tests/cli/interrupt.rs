@@ -151,7 +151,7 @@ fn a_capture_that_was_stopped_is_not_kept() {
     let output = interrupt(child);
     assert_eq!(output.status.code(), Some(130));
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert!(complaint.contains("out.pcapng: not written, because the run was stopped"), "{complaint}");
+    assert!(complaint.contains("out.pcapng: not written, because the run was interrupted"), "{complaint}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-/// Conditions like those of spa-2018, Fig. 3.
+/// Conditions as in spa-2018, Fig. 3.
 const PUBLISHED: [&str; 6] =
     ["model", "--rtt=100ms", "--loss=0.02", "--syn-loss=4%", "--rto=1s,3s", "--backoff=published"];
 

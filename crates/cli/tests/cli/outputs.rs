@@ -211,7 +211,7 @@ fn standard_output_takes_one() {
         assert!(complaint.contains("would both print"), "{complaint}");
     }
     let complaint = stderr(brief(&["--pcap=-"]).current_dir(folder.path()), 2);
-    assert!(complaint.contains("one capture per scheme, and standard output cannot take 2"), "{complaint}");
+    assert!(complaint.contains("one capture per scheme, and standard output cannot hold 2"), "{complaint}");
 }
 
 #[test]

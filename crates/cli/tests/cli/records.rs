@@ -212,7 +212,7 @@ fn captures_that_continue_one_another_are_one_trace() {
     let apart = counts(&[&["--record", text(&at("b")), "--continue=none"], &parts[..]].concat());
     // Captures without packets are equal, and count once.
     assert!(names(&at("b")).len() > 4);
-    // Each by itself, a connection that goes on counts in several.
+    // Read separately, a connection that continues counts in several captures.
     assert_ne!(apart["closes"], expected["closes"]);
 }
 
@@ -248,7 +248,7 @@ fn a_job_that_was_stopped_goes_on_and_two_at_once_lose_nothing() {
     assert!(before.iter().all(|name| name.ends_with(".json.zst")), "{before:?}");
     assert_eq!(partial["captures"].as_array().unwrap().len(), before.len());
     let said = String::from_utf8(stopped.stderr).unwrap();
-    assert!(said.contains(&format!("stopped: {} of 60 tasks are in", before.len())), "{said}");
+    assert!(said.contains(&format!("interrupted: {} of 60 tasks are in", before.len())), "{said}");
 
     let mut reversed = paths.clone();
     reversed.reverse();

@@ -31,7 +31,7 @@ fn coverage_lists_what_a_paper_states() {
     let output = gentle(&["reproduce", "model", "--coverage"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("'model' is no published text"), "{said}");
+    assert!(said.contains("'model' is not a published text"), "{said}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn stored_runs_are_not_made_again() {
     assert!(found.contains(&format!("{runs} of {runs} runs were in the store")), "{found}");
     let marked = records.join(&before[0]);
     let record = fs::read_to_string(&marked).unwrap();
-    // One that cannot be read is made again, and the user is told.
+    // A damaged record is made again, with a warning.
     fs::write(&marked, &record[..record.len() / 2]).unwrap();
     let warned = gentle(&args).assert().success().get_output().clone();
     assert_eq!(String::from_utf8(warned.stdout).unwrap(), first);

@@ -122,7 +122,7 @@ fn runs_are_those_of_a_comparison() {
     }
 }
 
-/// A call and lookups beside connections.
+/// A call and lookups in addition to connections.
 const HOUSEHOLD: &str = r#"
 duration = "10s"
 [link.down]
@@ -303,7 +303,7 @@ fn what_had_finished_is_kept() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("the same command goes on from there"), "{said}");
+    assert!(said.contains("run the same command again to resume"), "{said}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["interrupted"], true);
     let made = json["made"].as_u64().unwrap();
@@ -353,14 +353,15 @@ fn mistakes_get_a_sentence() {
         ("sedes = 1", "unknown key 'sedes' (did you mean 'seeds'?)"),
         (
             "traffic = \"shrot\"",
-            "'shrot' is no scenario; expected real, real-reverse, short, 10m, home-evening, office, calls, rrul, a scenario file",
+            "'shrot' is not a scenario; expected real, real-reverse, short, 10m, home-evening, office, calls, rrul, a \
+             scenario file",
         ),
         ("schemes = [\"cdel\"]", "did you mean 'codel'"),
         ("[axes]\nrate = { from = \"1mbit\", to = \"2ms\", steps = 2 }", "expected the same unit"),
         ("[axes]\nrate = { from = 1, to = 2 }", "missing 'steps'"),
         ("[axes]\nrate = [\"1mbit\", \"fast\"]\nload = 0.5", "grid.toml:2:8: rate: 'fast'"),
         ("[axes]\nlink.dwon.rate = \"1mbit\"", "unknown key 'dwon' in link (did you mean 'down'?)"),
-        ("schemes = [\"codel\"]\n[axes]\nscheme.limt = 5\n", "no scheme takes this option"),
+        ("schemes = [\"codel\"]\n[axes]\nscheme.limt = 5\n", "no scheme can vary this option"),
         ("[axes]\nworkload.3.gap = \"5ms\"\n", "no element 3; expected 0 to 0"),
         ("[axes]\nseed = [1, 2]\n", "'seed' is a column of the results"),
         ("until_ci = 0.1\nmetric = \"loss\"", "no metric 'loss'"),

@@ -1,15 +1,18 @@
 //! Documentation in sync with the program: the tables of options and knobs, and the numbers in pages ([`printed`]).
 //!
-//! `make docs` rewrites them; the surrounding prose is kept.
+//! `make docs` rewrites them; the surrounding prose is kept, and follows the rules of [`language`].
 
+mod language;
 #[cfg(unix)]
 mod printed;
+mod schema;
 
 use gentle_aqm::{Scheme, registry};
 use gentle_experiment::Scenario;
 use gentle_experiment::measure::{Judged, Metric};
 use gentle_experiment::results::{ApplicationResult, GroupLinkResult, GroupResult, SchemeResult};
 use gentle_report::Column;
+use gentle_report::connections::COLUMNS;
 use gentle_tcp::Profile;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -82,6 +85,11 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Whether pages are written instead of compared.
+fn updates() -> bool {
+    std::env::var_os("UPDATE_DOCS").is_some()
+}
+
 const END: &str = "\n<!-- end -->";
 
 fn begin(name: &str) -> String {
@@ -102,7 +110,7 @@ fn check(file: &str, name: &str, expected: &str) {
     let text = std::fs::read_to_string(&path).unwrap();
     let written =
         with_table(&text, name, expected).unwrap_or_else(|| panic!("docs/{file} has no table of {name}; {HOW}"));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if updates() {
         std::fs::write(&path, written).unwrap();
         return;
     }
@@ -133,7 +141,7 @@ fn every_scheme_is_in_the_book_with_its_options() {
     let page = std::fs::read_to_string(&path).unwrap();
     let listed: Vec<&Scheme> = registry::listed().collect();
     let written = page_on_schemes(&page, &listed);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if updates() {
         std::fs::write(&path, written).unwrap();
         return;
     }
@@ -144,8 +152,8 @@ fn every_scheme_is_in_the_book_with_its_options() {
 fn every_column_is_explained() {
     let compared = gentle_report::compare::columns();
     let analyzed = gentle_report::analyze::columns();
-    check("columns.md", "columns", &columns("###", &compared));
-    check("analyze.md", "columns", &columns("####", &analyzed));
+    check("reference/columns.md", "columns", &columns("###", &compared));
+    check("reference/analysis.md", "columns", &columns("####", &analyzed));
     for (title, columns) in compared.into_iter().chain(analyzed) {
         for Column { head, meaning } in columns {
             assert!(meaning.len() > 10, "{title}: {head}: {meaning}");
@@ -172,7 +180,7 @@ fn described(root: &serde_json::Value, path: &str) -> String {
 fn metrics<T: schemars::JsonSchema>(title: &str, metrics: &[Metric]) -> String {
     let schema = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = schema.into_root_schema_for::<T>().to_value();
-    let mut table = format!("#### {title}\n\n| name | better | meaning |\n| --- | --- | --- |\n");
+    let mut table = format!("### {title}\n\n| name | better | meaning |\n| --- | --- | --- |\n");
     for Metric { name, number, .. } in metrics.iter().filter(|metric| metric.number.listed) {
         let better = match number.judged {
             Judged::Lower => "lower",
@@ -193,7 +201,17 @@ fn every_metric_is_in_the_book() {
         metrics::<GroupLinkResult>("Of a group on a link (`groups.0.links.down.…`)", &GroupLinkResult::metrics()),
         metrics::<ApplicationResult>("Of an application (`applications.0.…`)", &ApplicationResult::metrics()),
     ];
-    check("json.md", "metrics", tables.join("\n").trim_end());
+    check("reference/json.md", "metrics", tables.join("\n").trim_end());
+}
+
+#[test]
+fn every_column_of_connections_is_in_the_book() {
+    let rows = COLUMNS.iter().map(|column| format!("\n| `{}` | {} |", column.name, cell(column.about)));
+    check(
+        "reference/connections.md",
+        "connections",
+        &format!("| column | meaning |\n| --- | --- |{}", rows.collect::<String>()),
+    );
 }
 
 #[test]
@@ -212,8 +230,8 @@ fn a_new_scheme_gets_a_section() {
 
 #[test]
 fn every_profile_is_in_the_book_with_its_knobs() {
-    check("tcp-profiles.md", "profiles", &profiles());
-    check("tcp-profiles.md", "knobs", &knobs());
+    check("reference/tcp-profiles.md", "profiles", &profiles());
+    check("reference/tcp-profiles.md", "knobs", &knobs());
 }
 
 /// Paths of the tree in the text of a page: in backquotes, without spaces, and below a folder of the top.
@@ -238,17 +256,23 @@ fn files_that_engineers_are_sent_to_exist() {
 
 #[test]
 fn the_contents_name_every_page() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let index = std::fs::read_to_string(docs.join("index.md")).unwrap();
-    for entry in std::fs::read_dir(docs).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "index.md" {
-            assert!(index.contains(&format!("({name})")), "{name}");
-        }
+    let index = std::fs::read_to_string(root().join("docs/index.md")).unwrap();
+    for page in language::manual() {
+        let name = page.strip_prefix("docs/").unwrap_or_default();
+        assert!(name.is_empty() || name == "index.md" || index.contains(&format!("({name})")), "{name}");
     }
 }
 
-/// The scenario of docs/guides/rexmit.md has the connections and links of `real`, in two groups.
+/// The guide for new schemes shows the file of the example.
+#[test]
+fn the_guide_shows_the_example_of_a_scheme() {
+    let guide = include_str!("../../../../docs/guides/write-a-scheme.md");
+    let example = include_str!("../../../aqm/src/schemes/lifo.rs");
+    let shown = guide.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of Rust");
+    assert!(example.contains(shown.trim_end()), "docs/guides/write-a-scheme.md differs from lifo.rs");
+}
+
+/// The scenario of docs/research/rexmit.md has the connections and links of `real`, in two groups.
 #[test]
 fn the_example_of_two_groups_is_a_scenario() {
     let text = include_str!("../../../../docs/guides/few.toml");

@@ -1,9 +1,10 @@
 //! Output of the program in pages of the documentation.
 //!
 //! There are two forms. A *block* is the output of a command: a code block after a marker that names the command. A *page of claims*
-//! is generated for each paper from `docs/templates/claims.md`. `make docs` rewrites both, `make test-all` compares both. Blocks of `gentle testbed`
+//! is generated for each paper from `claims.md.j2`. `make docs` rewrites both, `make test-all` compares both. Blocks of `gentle testbed`
 //! take hours on a real kernel: they are compared and written only by `make docs-kernel`, which also sets DOCS_KERNEL=1.
 
+use super::{root, updates};
 use gentle_papers::published::{Claim, Target};
 use gentle_papers::{Coverage, PAPERS, Paper, Verdict};
 use minijinja::syntax::SyntaxConfig;
@@ -14,16 +15,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value as Json, json};
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn updates() -> bool {
-    std::env::var_os("UPDATE_DOCS").is_some()
-}
 
 /// Width of the terminal shown in pages: about the width of a code block in a browser without a scroll bar.
 const COLUMNS: u16 = 107;
@@ -31,7 +24,7 @@ const COLUMNS: u16 = 107;
 /// Standard output of the program, run in the root of the repository.
 fn printed(arguments: &[String]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gentle"));
-    let output = command.args(arguments).current_dir(repository()).output().unwrap();
+    let output = command.args(arguments).current_dir(root()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "gentle {arguments:?}: {said}");
     String::from_utf8(output.stdout).unwrap()
@@ -91,8 +84,16 @@ fn with_blocks(name: &str, page: &str, new: impl Fn(&[String]) -> Option<String>
 }
 
 /// Pages with blocks.
-const PAGES: [&str; 6] =
-    ["README.md", "docs/concepts/users.md", "docs/concepts/gentle.md", "docs/research/kernel-proof.md", "docs/concepts/model.md", "docs/guides/rexmit.md"];
+const PAGES: [&str; 8] = [
+    "README.md",
+    "docs/concepts/gentle.md",
+    "docs/concepts/model.md",
+    "docs/concepts/users.md",
+    "docs/getting-started/first-capture.md",
+    "docs/getting-started/first-comparison.md",
+    "docs/guides/slow-connects.md",
+    "docs/research/rexmit.md",
+];
 
 #[test]
 fn pages_show_what_the_program_prints_now() {
@@ -100,9 +101,9 @@ fn pages_show_what_the_program_prints_now() {
     let folder = tempfile::TempDir::new().unwrap();
     let example = folder.path().join("example.pcap");
     printed(&["analyze", "--example", "-w", example.to_str().unwrap()].map(str::to_owned));
-    std::os::unix::fs::symlink(repository().join("docs"), folder.path().join("docs")).unwrap();
+    std::os::unix::fs::symlink(root().join("docs"), folder.path().join("docs")).unwrap();
     for name in PAGES {
-        let path = repository().join(name);
+        let path = root().join(name);
         let page = std::fs::read_to_string(&path).unwrap();
         let kernel = std::env::var_os("DOCS_KERNEL").is_some();
         let made = with_blocks(name, &page, |arguments| {
@@ -112,10 +113,50 @@ fn pages_show_what_the_program_prints_now() {
         compare(name, &path, &page, &made);
     }
     // A page without its marker would not be checked.
-    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    for command in ["compare -->", "analyze --example -->", "compare --from example.pcap "] {
-        assert!(readme.contains(&format!("<!-- from: gentle {command}")));
+    for name in PAGES {
+        assert!(std::fs::read_to_string(root().join(name)).unwrap().contains(MARKER), "{name}");
     }
+}
+
+/// Head of the generated reference of commands.
+const COMMANDS: &str = "# Commands
+
+Every command of gentle with its options, as `gentle COMMAND -h` prints them. `gentle COMMAND --help` and the manual pages
+(`gentle man DIRECTORY`) explain them in full. [Output, packets, exit codes, quantities](output.md) has the conventions of all
+commands.
+";
+
+/// Subcommands of a command, as its help lists them.
+fn subcommands(help: &str) -> Vec<String> {
+    let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // Descriptions that wrap are further to the right.
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// Section of a command, followed by its subcommands.
+fn section(command: &[String], folder: &Path) -> String {
+    let help = shown(&[command, &["-h".to_owned()]].concat(), folder);
+    let name = command.join(" ");
+    let level = "#".repeat(1 + command.len());
+    let mut text = format!("\n{level} gentle {name}\n\n{FENCE}{help}```\n");
+    for subcommand in subcommands(&help) {
+        text += &section(&[command, &[subcommand]].concat(), folder);
+    }
+    text
+}
+
+#[test]
+fn the_reference_has_every_command_with_its_options() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let commands = subcommands(&shown(&["--help".to_owned()], folder.path()));
+    assert!(commands.len() > 10, "{commands:?}");
+    let made = commands.iter().fold(COMMANDS.to_owned(), |text, name| text + &section(&[name.clone()], folder.path()));
+    let path = root().join("docs/reference/cli.md");
+    let page = std::fs::read_to_string(&path).unwrap_or_default();
+    compare("docs/reference/cli.md", &path, &page, &made);
 }
 
 fn compare(name: &str, path: &Path, page: &str, made: &str) {
@@ -131,15 +172,14 @@ fn compare(name: &str, path: &Path, page: &str, made: &str) {
 #[test]
 #[ignore = "make test-all"]
 fn full_size_claims_in_pages_are_those_of_the_program() {
-    let docs = repository().join("docs");
-    let template = std::fs::read_to_string(docs.join("templates/claims.md")).unwrap();
+    let docs = root().join("docs/research");
     for paper in PAPERS {
         let Some(coverage) = Coverage::of(paper) else {
             continue;
         };
         let name = paper.name;
         let claims = reproduced(paper, &coverage);
-        let made = rendered(&template, claims).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        let made = rendered(include_str!("claims.md.j2"), claims).unwrap_or_else(|error| panic!("{name}: {error:#}"));
         let path = docs.join(format!("claims/{name}.md"));
         let page = std::fs::read_to_string(&path).unwrap_or_default();
         compare(name, &path, &page, &made);
@@ -285,7 +325,7 @@ impl OnKernel {
     }
 
     fn read_from(name: &str, traffic: &str) -> OnKernel {
-        let path = repository().join("crates/sim/tests/kernel").join(name);
+        let path = root().join("crates/sim/tests/kernel").join(name);
         let text = std::fs::read_to_string(path).unwrap();
         let rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect());
         let rows: Vec<Vec<String>> = rows.collect();
@@ -400,7 +440,7 @@ fn claims_on_kernel() -> String {
 
 #[test]
 fn the_claims_on_the_kernel_are_those_of_the_measurements() {
-    super::check("kernel-proof.md", "claims", &claims_on_kernel());
+    super::check("research/kernel-proof.md", "claims", &claims_on_kernel());
 }
 
 /// Table III of spa-2018, on the kernel and simulated.
@@ -429,5 +469,5 @@ fn table_3() -> String {
 
 #[test]
 fn table_3_on_kernel_and_simulator_is_as_measured() {
-    super::check("kernel-proof.md", "table 3", &table_3());
+    super::check("research/kernel-proof.md", "table 3", &table_3());
 }

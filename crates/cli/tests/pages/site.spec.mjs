@@ -1,5 +1,5 @@
 // The site that site/build makes, from a plain file server under a path.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, findings, folder, test as base } from "./open.mjs";
 import { serve } from "./serve.mjs";
@@ -7,7 +7,10 @@ import { serve } from "./serve.mjs";
 const SITE = folder;
 
 /** Every page but the lab, which lab.spec.mjs tests. */
-const pages = readdirSync(SITE, { recursive: true }).filter((file) => file.endsWith(".html") && !file.startsWith("lab/"));
+const all = readdirSync(SITE, { recursive: true }).filter((file) => file.endsWith(".html") && !file.startsWith("lab/"));
+/** Earlier addresses, which lead elsewhere at once. */
+const moved = all.filter((file) => readFileSync(path.join(SITE, file), "utf8").includes('http-equiv="refresh"'));
+const pages = all.filter((file) => !moved.includes(file));
 
 /** A test with `open(page)`; the page then may say nothing on the console and load nothing from outside of the site. */
 const test = base.extend({
@@ -32,8 +35,17 @@ const test = base.extend({
 });
 
 test("all parts of the site are there", () => {
-  for (const page of ["index.html", "README.html", "docs/analyze.html", "docs/papers/spa-2018.html", "notebooks/compare.html", "reproduce/index.html", "search.html"]) {
+  for (const page of ["index.html", "README.html", "docs/reference/analysis.html", "docs/research/papers/spa-2018.html", "notebooks/compare.html", "reproduce/index.html", "search.html"]) {
     expect(pages).toContain(page);
+  }
+});
+
+test("earlier addresses lead to the pages", async ({ page, open }) => {
+  expect(moved).toContain("docs/analyze.html");
+  for (const old of moved) {
+    await open(old);
+    await page.waitForURL((url) => !url.pathname.endsWith(old));
+    await expect(page.locator("h1").first()).not.toHaveText("Moved");
   }
 });
 
@@ -70,7 +82,7 @@ async function search(page, words) {
 }
 
 test("a search finds a page", async ({ page, open }) => {
-  await open("docs/papers/gsp-2015.html");
+  await open("docs/research/papers/gsp-2015.html");
   await search(page, "synchronization");
   await expect(page.locator("h1")).toBeVisible();
 });
@@ -85,7 +97,7 @@ test("the lab and the papers are a click away", async ({ page, open }) => {
   await open("index.html");
   await page.getByRole("main").getByRole("link", { name: "The lab" }).click();
   await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
-  await open("docs/reproduce.html");
+  await open("docs/guides/papers.html");
   await page.getByRole("link", { name: "The result" }).click();
   await expect(page.getByRole("link", { name: /Virtue of Gentleness/ }).first()).toBeVisible();
 });

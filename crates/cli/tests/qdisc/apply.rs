@@ -141,7 +141,7 @@ fn a_module_that_is_missing_is_named() {
     assert!(output.status.success(), "{text}");
     for part in [
         "this kernel has no sch_redfavor",
-        "--backing stock or auto does without it",
+        "--backing stock or auto does not need it",
         "spa is set up without gentle's kernel module: this kernel has no sch_spa",
         "5a1: prio bands 2",
     ] {

@@ -98,7 +98,7 @@ fn a_process_killed_at_any_moment_loses_nothing() {
                     "$@" >/dev/null
                     set -- gentle qdisc remove wan
                 fi
-                # The programs that it has started go on.
+                # The programs that it has started continue.
                 { timeout --foreground --signal=KILL 0.$ms "$@" || killed=$((killed + 1)); } >/dev/null 2>&1
                 gentle qdisc remove wan >/dev/null
                 look | diff /run/before - || { echo "$before, killed after $ms ms"; exit 1; }

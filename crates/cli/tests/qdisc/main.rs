@@ -1,5 +1,5 @@
-//! Command `gentle qdisc` on real devices. Each test has a network namespace of its own, which requires root; without
-//! root, or if the kernel lacks a queue, a test says so and is skipped.
+//! Command `gentle qdisc` on real devices. Each test has its own network namespace, which requires root; without root,
+//! or if the kernel lacks a queue, a test says so and is skipped.
 #![cfg(target_os = "linux")]
 
 mod apply;

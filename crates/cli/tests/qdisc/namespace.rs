@@ -1,4 +1,4 @@
-//! Network namespace with a pair of devices and a `/run` of its own.
+//! Network namespace with a pair of devices and its own `/run`.
 
 use gentle_testkit::unshare;
 use std::path::Path;

@@ -28,7 +28,7 @@ fn dry_run_is_plan_and_cake_is_its_own_shaper() {
     assert_eq!((code, stdout.as_str()), (0, "tc qdisc replace dev x0 root handle 5a1: cake bandwidth 20mbit nat\n"));
     let (code, _, stderr) = gentle(&["qdisc", "plan", "x0", "spa", "--rate", "20mbit", "--shaper", "cake"]);
     assert_eq!(code, 1);
-    assert!(stderr.contains("takes no other"), "{stderr}");
+    assert!(stderr.contains("accepts no other"), "{stderr}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::namespace::stdout;
 
-/// `wan` with a setup in both directions, and its peer in a network namespace of its own, from which it is pinged.
+/// `wan` with a setup in both directions, and its peer in a separate network namespace, from which it is pinged.
 const SET_UP: &str = r#"
 ip link add name x type ifb 2>/dev/null || { echo no ifb; exit 0; }
 ip link del x
@@ -120,7 +120,7 @@ fn a_new_device_of_the_old_name_is_another_one() {
     assert!(text.starts_with("wan: nothing to remove\n"), "{text}");
     let (before, after) = text.split_once("--\n").expect("a line");
     assert!(!before.contains("ingress"), "{text}");
-    assert!(after.contains("in-wan, which is the name of that of w0, since w0 was renamed"), "{text}");
+    assert!(after.contains("in-wan, which w0 still uses since it was renamed"), "{text}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_setup_whose_intermediate_device_was_deleted_is_removed() {
     assert!(text.contains("wan: ingress removed\n"), "{text}");
 }
 
-/// Commands that somebody ran by hand name no interface index.
+/// Commands run manually name no interface index.
 #[test]
 fn a_setup_made_from_a_plan_is_recognised() {
     let Some(text) = after(

@@ -405,7 +405,7 @@ fn an_option_that_would_do_nothing_is_refused() {
     ]
     .map(|option| (format!("{kernel} {option}"), "unexpected argument"));
     let others = [
-        ("-d 200 --learned a", "--learned has one for each"),
+        ("-d 200 --learned a", "--learned one for each"),
         ("--max 1s", "--max bounds learned delays"),
         ("--edge", "--edge bounds learned delays"),
         ("-d 200 --initial 800", "cannot be used with"),
@@ -417,8 +417,8 @@ fn an_option_that_would_do_nothing_is_refused() {
         ("wire -c -d 200 --min 20", "with --delay it has an effect only together with --edge"),
         ("kernel remove -p 80", "unexpected argument"),
         ("-c kernel status", "cannot be used with"),
-        ("-c --budget 1000", "it is a key of the file of --settings now: budget"),
-        ("wire -c --stack-rto 1s", "it is a key of the file of --settings now: stack-rto"),
+        ("-c --budget 1000", "now the key budget of the --settings file"),
+        ("wire -c --stack-rto 1s", "now the key stack-rto of the --settings file"),
     ]
     .map(|(args, part)| (args.to_owned(), part));
     for (args, part) in wires.into_iter().chain(others).chain(rest) {

@@ -1,4 +1,4 @@
-//! A case: a folder of its own, in which the command runs within limits.
+//! A case: a separate folder, in which the command runs within limits.
 
 use std::cell::{Cell, RefCell};
 use std::os::unix::process::ExitStatusExt;
@@ -115,8 +115,8 @@ impl Case {
         Ok(ran)
     }
 
-    /// Output of a shell script of the case in a network and mount namespace of its own, with the program as `$GENTLE`. `None`,
-    /// with a message, if the system permits no namespaces.
+    /// Output of a shell script of the case in a separate network and mount namespace, with the program as `$GENTLE`.
+    /// `None`, with a message, if the system permits no namespaces.
     pub(crate) fn in_namespace(&self, script: &str) -> Option<String> {
         let inside = format!("mount -t tmpfs none /run; mount -t sysfs none /sys; sh -e {script}");
         let line = format!("GENTLE=gentle unshare --net --mount sh -ec '{inside}'");

@@ -31,7 +31,7 @@ const SHRINKING: Duration = Duration::from_secs(120);
 /// Number of findings of one invariant that are made smaller. A search may find thousands of one cause.
 const SHRUNK: usize = 3;
 
-/// Program to test: that of GENTLE_SEARCH_PROGRAM, or the one that cargo built for this test.
+/// Program to test: GENTLE_SEARCH_PROGRAM, or the one that cargo built for this test.
 fn program() -> PathBuf {
     let given = std::env::var_os("GENTLE_SEARCH_PROGRAM");
     let path = given.map_or_else(|| env!("CARGO_BIN_EXE_gentle").into(), PathBuf::from);
@@ -102,7 +102,7 @@ impl Search {
         let _ = std::fs::remove_dir_all(&work);
     }
 
-    /// Replaces the files of a finding by those of a simpler case.
+    /// Replaces the files of a finding by the files of a simpler case.
     fn shrink(&self, kind: &Kind, name: &str, finding: &Finding, choices: &[u64]) {
         let work = self.folder.join(format!("work-{name}"));
         let deadline = Instant::now() + SHRINKING;
@@ -129,7 +129,7 @@ impl Search {
     }
 }
 
-/// Makes the files of a case those of a finding: all or none, as a search may be interrupted.
+/// Copies the files of a case to a finding: all or none, as a search may be interrupted.
 fn keep(work: &Path, found: &Path, case: &Case, text: &str) {
     case.write("commands.sh", case.script());
     case.write("finding.txt", text);
@@ -177,7 +177,7 @@ pub(crate) fn try_full_size() {
     assert!(findings.is_empty(), "{}", findings.join("\n\n"));
 }
 
-/// Tries fresh seeds for GENTLE_SEARCH_SECONDS, of all kinds in turn or of that of GENTLE_SEARCH_KIND.
+/// Tries fresh seeds for GENTLE_SEARCH_SECONDS, of all kinds in turn or of the kind GENTLE_SEARCH_KIND.
 pub(crate) fn search() {
     let seconds = number("GENTLE_SEARCH_SECONDS").expect("GENTLE_SEARCH_SECONDS, as make search sets it");
     let wanted = std::env::var("GENTLE_SEARCH_KIND").unwrap_or_default();

@@ -27,7 +27,7 @@ struct Truth {
     begun: BTreeSet<Vec<u8>>,
     accepted: BTreeSet<Vec<u8>>,
     lost: BTreeSet<Vec<u8>>,
-    /// SYNs and SYN/ACKs sent, and dropped; without those of floods.
+    /// SYNs and SYN/ACKs sent, and dropped; without floods.
     sent: [u64; 2],
     dropped: [u64; 2],
     handshakes: BTreeMap<Vec<u8>, Handshake>,
@@ -218,7 +218,7 @@ fn analysed(draw: &mut Draw, case: &Case) -> Checked {
             || format!("{what}: {:?}, expected {expected}", handshakes.pointer(path)),
         )?;
     }
-    // After a repetition, the analysis measures what it can tell apart by later packets.
+    // After a repetition, the analysis measures only copies that later packets distinguish.
     if truth.sent[0] == begun && truth.sent[1] == truth.accepted.len() as u64 {
         let (mean, count) = truth.mean_handshake().unzip();
         let times = &handshakes["rtt_s"]["both"];
@@ -287,7 +287,7 @@ fn replayed(draw: &mut Draw, case: &Case) -> Checked {
          delay = \"{delay}us\"\nqdisc = \"pfifo limit=10000\"\n[[workload]]\nkind = \"replay\"\nfile = \"flows.csv\"\n",
         us + 1,
     ));
-    // A queue that loses nothing: the analysis of losses is that of the other loop.
+    // A queue that loses nothing: the other loop analyses losses.
     let own = run(
         case,
         &["compare", "--traffic=scenario.toml", "--scheme=pfifo limit=100000", "--seeds=1", "--pcap=run.pcapng"],

@@ -2,7 +2,7 @@
 //!
 //! Each kind of case has a module. A case draws its input at random ([`gentle_testkit::draw`]), runs the command on it within limits of
 //! time and memory ([`case`]) and checks invariants. `make test` tries fixed seeds, `make test-all` more of them, and
-//! `make search` fresh ones for as long as it is told; what is found is made smaller and written to a folder ([`driver`]).
+//! `make search` fresh ones for the given time; findings are made smaller and written to a folder ([`driver`]).
 
 #![expect(clippy::disallowed_methods, reason = "what tests compute is no result")]
 #![cfg(target_os = "linux")]

@@ -64,7 +64,7 @@ fn idle(draw: &mut Draw, case: &Case) -> Checked {
         _ => ("video_call", format!("calls = 3\n{start}")),
     };
     let idle = format!("kind = \"{kind}\"\n{rest}");
-    // Workloads of one kind are told apart by their other keys, so that one more may take the place of another.
+    // Workloads of one kind differ only by their other keys, so an added one may take the place of another.
     let same = format!("kind = \"{kind}\"");
     if scenario.workloads.iter().any(|text| text.contains(&same)) {
         return Ok(());
@@ -75,7 +75,7 @@ fn idle(draw: &mut Draw, case: &Case) -> Checked {
     let mut without = run(case, "scenario.toml", &scheme, &[])?;
     let mut with = run(case, "with-idle.toml", &scheme, &[])?;
     for result in [&mut without, &mut with] {
-        // The idle application has a row of its own.
+        // The idle application has a separate row.
         let others = array(&result["applications"]).iter();
         let others = others.filter(|row| row["application"] != *kind).cloned();
         result["applications"] = others.collect();
@@ -124,7 +124,8 @@ fn permuted(draw: &mut Draw, case: &Case) -> Checked {
             }
             let mut list = String::from("start_s,bytes,rtt_s,direction,initiator\n");
             for _ in 0..draw.range(1, 15) {
-                // Nanoseconds, so that no two packets are sent at one time: their order would be that of the workloads.
+                // Nanoseconds, so that no two packets are sent at one time: their order would be the order of the
+                // workloads.
                 let start = draw.below(us * 1000) as f64 / 1e9;
                 let rtt = (delays[0] + delays[1]) as f64 / 1e6 + draw.range(1, 50_000_000) as f64 / 1e9;
                 let bytes = draw.magnitude(1, 300_000);
@@ -169,7 +170,7 @@ const TIMES: [(&str, u64); 7] = [
 ];
 
 /// Half the rate and twice all other times, in packets and timers, double all times and change no count. A link of 8 Mb/s
-/// sends a byte in a microsecond, so that nothing is rounded; the agents are ns-2's, which have no time of their own.
+/// sends a byte in a microsecond, so that nothing is rounded; the agents are ns-2's, which have no clock.
 fn scaled(draw: &mut Draw, case: &Case) -> Checked {
     let scheme =
         draw.pick(&["pfifo limit=30", "bfifo limit=30000b", "pfifo_fast", "las", "srpt", "syn_prio child=pfifo"]);
@@ -233,7 +234,7 @@ fn scaled(draw: &mut Draw, case: &Case) -> Checked {
 }
 
 /// Schemes with a queue for each flow. Hashing lets flows share one in a few of many: the number of queues is much greater
-/// than that of flows.
+/// than the number of flows.
 const FAIR: [&str; 5] = ["fq_codel flows=32768", "gentle flows=32768", "fq", "fq_pie flows=32768", "sfq divisor=65536"];
 
 /// Schemes with one queue.

@@ -194,7 +194,7 @@ fn connections(result: &Value) -> Checked {
 fn percentiles(times: &Value) -> Checked {
     let values: Vec<f64> = ["/p50", "/p95", "/p99"].iter().filter_map(|path| number(times, path)).collect();
     holds("percentiles ascend", values.is_sorted(), || times.to_string())?;
-    // The mean is that of the seeds' means, percentiles are over all seeds.
+    // The mean is the mean of the seeds' means; percentiles are over all seeds.
     let of_one_seed = times["ci95"].is_null();
     match (number(times, "/mean"), values.first()) {
         (Some(mean), Some(median)) if of_one_seed => {

@@ -177,7 +177,7 @@ fn flow_queues_on_links_that_are_often_idle_give_the_simulators_jitter() {
     if kernel().is_none() {
         return;
     }
-    // A flow that was emptied when the link asked for more begins anew; one that was not keeps the rest of its deficit.
+    // A flow that was empty when the link requested a packet starts with a new deficit; others keep the rest of theirs.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sparse.toml");
     let scenario = r#"

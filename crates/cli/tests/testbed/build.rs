@@ -70,5 +70,5 @@ fn the_guests_side_is_not_for_people() {
     assert_eq!(output.status.code(), Some(1));
     assert!(complaint(&output).contains("the first process of a machine"), "{output:?}");
     let output = gentle(&folder, &["guest"]);
-    assert!(complaint(&output).contains("the testbed's own use"), "{output:?}");
+    assert!(complaint(&output).contains("internal to the testbed"), "{output:?}");
 }

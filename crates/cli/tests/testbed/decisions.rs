@@ -1,4 +1,4 @@
-//! Equivalence of the kernel's queues and those of gentle-aqm: with the same packets, every packet sent, marked or
+//! Equivalence of the kernel's queues and the queues of gentle-aqm: with the same packets, every packet sent, marked or
 //! dropped has to be the same.
 //!
 //! GENTLE_DECISIONS=N draws N schedules of each pattern for each scheme instead of one.
@@ -256,8 +256,8 @@ fn red_and_choke() {
     );
 }
 
-/// Since the flags have an attribute of their own (Linux 5.7), `tc` sets `adaptive` only there, but `red_change` of
-/// Linux reads it from the old place: the adaptation timer is never started.
+/// Since the flags have a separate attribute (Linux 5.7), `tc` sets `adaptive` only there, but `red_change` of Linux
+/// reads it from the old place: the adaptation timer is never started.
 #[test]
 fn adaptive_red_that_tc_sets_up_does_not_adapt() {
     let Some(kernel) = kernel() else { return };
@@ -659,7 +659,7 @@ fn the_command_tells_programs_what_differs() {
     assert_eq!(difference["path"], "netns/data.client.pcap");
     let step = difference["step"].as_u64().unwrap();
     let text = difference["text"].as_str().unwrap();
-    assert!(text.starts_with(&format!("step {step} was decided in two ways")), "{text}");
+    assert!(text.starts_with(&format!("decisions differ at step {step}")), "{text}");
     assert!(codel["calls"].as_u64() > choke["calls"].as_u64(), "{found}");
 }
 
@@ -668,7 +668,7 @@ fn the_command_wants_packets() {
     let output = command(&["formats/empty.pcap"]);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("formats/empty.pcap: no IP packet in it"), "{said}");
+    assert!(said.contains("formats/empty.pcap: contains no IP packet"), "{said}");
 }
 
 /// Every packet of a capture that is left out is counted.

@@ -47,7 +47,7 @@ fn full_size_lone_dialogues_take_as_long_as_in_the_simulator() {
     }
 }
 
-/// Users of every kind beside a long-lived connection that fills the link.
+/// Users of every kind together with a long-lived connection that fills the link.
 fn loaded() -> String {
     format!(
         "duration = \"120s\"\nwarmup = \"10s\"\n{}\
@@ -70,7 +70,7 @@ fn full_size_users_of_a_full_link_wait_as_long_as_in_the_simulator() {
     let mut differences = Vec::new();
     // With a full FIFO, which of two packets that arrive together is dropped decides over a timeout: these limits are
     // three standard deviations of the difference of two means of three seeds, over nine seeds of the simulator. The
-    // median time to connect has thirty: their mean is 79.5 ms, as is that of nine seeds of the kernel.
+    // median time to connect has thirty: their mean is 79.5 ms, as over nine seeds of the kernel.
     for (scheme, pages, connect, ssh, on_off) in [(0, 0.03, 0.01, 0.03, 0.03), (1, 0.11, 0.10, 0.05, 0.28)] {
         for (application, metric, tolerance) in [
             (0, "transactions", 0.03),
@@ -103,8 +103,8 @@ fn full_size_codepoints_choose_tins_and_bands_as_in_the_simulator() {
     if kernel().is_none() {
         return;
     }
-    // Typists with the codepoint of the first band, downloads with that of the tin of bulk, and as many without, beside
-    // a full link.
+    // Typists with the codepoint of the first band, downloads with the codepoint of the bulk tin, and as many without,
+    // on a full link.
     let ssh = "kind = \"ssh\"\nsessions = 2";
     let on_off = "kind = \"on_off\"\nusers = 2\noff = \"1s\"\nsize = { segments = 40 }";
     let text = format!(

@@ -3,8 +3,8 @@
 use crate::kernel::kernel;
 use crate::run::{both, number};
 
-/// A call, three who read pages, and a group of short connections, beside a stream that overloads the link for two
-/// seconds.
+/// A call, three who read pages, and a group of short connections, together with a stream that overloads the link for
+/// two seconds.
 const SCENARIO: &str = r#"
 duration = "30s"
 [hosts]

@@ -73,5 +73,5 @@ fn it_says_that_it_takes_root() {
     let output = command.args(RUN).arg("--native").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("take root; use sudo, or leave --native out"), "{said}");
+    assert!(said.contains("need root; use sudo, or leave out --native"), "{said}");
 }

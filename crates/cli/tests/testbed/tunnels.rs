@@ -3,7 +3,7 @@
 use crate::kernel::kernel;
 use crate::run::{both, number};
 
-/// Downloads within a tunnel and beside it, and applications in tunnels of their own.
+/// Downloads inside and outside a tunnel, and applications in separate tunnels.
 const SHARED: &str = r#"
 duration = "20s"
 warmup = "5s"
@@ -47,7 +47,7 @@ fn a_tunnel_is_one_flow_to_flow_queues_and_not_to_others() {
     }
     let arguments = ["--seeds=1", "--scheme=fq_codel", "--scheme=codel ecn"];
     let [measured, simulated] = both(SHARED, &arguments);
-    // Four flows with 1/20 of what is left of the link each and four with 4/20; eight with 1/8.
+    // Four flows with 1/20 of the rest of the link each and four with 4/20; eight with 1/8.
     for (result, expected) in [(0, 400.0 / 544.0), (1, 1.0)] {
         for of in [&measured, &simulated] {
             let index = number(of, &format!("/results/{result}/jain_index"));

@@ -145,7 +145,7 @@ impl TcMessage {
         Attribute::all(self.attribute(tca::OPTIONS).unwrap_or_default())
     }
 
-    /// Number of the chain of a filter or chain; 0 if there is none.
+    /// Number of the chain of a filter or chain; 0 without one.
     pub(crate) fn chain(&self) -> u32 {
         let number = self.attribute(tca::CHAIN).and_then(|n| n.first_chunk());
         number.map_or(0, |n| u32::from_ne_bytes(*n))

@@ -34,11 +34,11 @@ pub(crate) fn namespace() -> Namespace {
 }
 
 fn cookie() -> io::Result<u64> {
-    // The namespace of a socket is that of the process at the time of the call.
+    // A socket has the namespace of the process at the time of the call.
     let socket = Socket::new(NETLINK_ROUTE)?;
     let mut cookie = 0u64;
     let mut length = size_of::<u64>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes at the pointer, which is that of a number of this size, and the
+    // SAFETY: the kernel writes at most `length` bytes at the pointer, which points to a number of this size, and the
     // descriptor is open as long as the socket.
     let outcome = unsafe {
         libc::getsockopt(

@@ -53,7 +53,7 @@ impl Netlink {
         let list = self.dump(object.new_type() + 2, &query.to_bytes(), object.name())?;
         list.iter()
             .map(|bytes| TcMessage::parse(bytes).ok_or(NetlinkError::Malformed("struct tcmsg")))
-            // Kernels before 4.20 send the filters of every device. Those of a shared block have no device.
+            // Kernels before 4.20 send the filters of every device. Filters of a shared block have no device.
             .filter(|message| match message {
                 Ok(message) => [query.ifindex, OF_BLOCK].contains(&message.ifindex),
                 Err(_) => true,
@@ -77,7 +77,7 @@ impl Netlink {
         self.answer(object.name(), &mut Vec::new())
     }
 
-    /// Reads the answer to a request with `NLM_F_ACK` up to its acknowledgement, which may be a datagram of its own.
+    /// Reads the answer to a request with `NLM_F_ACK` up to its acknowledgement, which may be a separate datagram.
     fn answer(&mut self, what: &'static str, list: &mut Vec<Vec<u8>>) -> Result<(), NetlinkError> {
         while !self.receive(what, list)?.last {}
         Ok(())

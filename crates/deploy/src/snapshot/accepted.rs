@@ -14,7 +14,7 @@ pub(super) fn of(object: Object, dumped: &TcMessage) -> TcMessage {
             u32_tables::leave_to_the_kernel(&mut settings);
             actions::flag_options_as_nested(&mut settings);
         }
-        // A class has the kind of its qdisc, but options of its own.
+        // A class has the kind of its qdisc, but different options.
         Object::Class | Object::Chain => {}
     }
     settings
@@ -61,7 +61,7 @@ const SFQ_LIMIT: Range<usize> = 8..12;
 const SFQ_FLOWS: Range<usize> = 16..20;
 
 /// Sets the limit of `sfq` to 0, which stands for its default, if it is below the number of flows: `sfq_change` lowers that
-/// number to a limit that it is given.
+/// number to a given limit.
 fn sfq_limit(options: &mut [u8]) {
     let word = |range: Range<usize>| {
         let bytes = options.get(range)?.try_into().ok()?;

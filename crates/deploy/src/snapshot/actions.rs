@@ -47,7 +47,7 @@ impl Dumped {
         Attribute::all(find(&self.attributes, STATS).unwrap_or_default())
     }
 
-    /// Number of the action among those of its kind in the network namespace; `None` if the kind is unknown.
+    /// Number of the action among the actions of its kind in the network namespace; `None` if the kind is unknown.
     pub(super) fn index(&self) -> Option<u32> {
         self.word(INDEX)
     }
@@ -102,7 +102,7 @@ pub(super) fn flag_options_as_nested(filter: &mut TcMessage) {
     });
 }
 
-/// Changes the indices of the actions; those of unknown kinds stay.
+/// Changes the indices of the actions, except actions of unknown kinds.
 pub(super) fn renumber(filter: &mut TcMessage, number: impl Fn(&str, u32) -> u32) {
     change_parameters(filter, |known, parameters| {
         if let Some(index) = parameters.first_chunk_mut() {

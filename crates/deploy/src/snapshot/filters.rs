@@ -44,7 +44,7 @@ impl Filters {
         let filters = netlink.list(Object::Filter, &query)?;
         let (set, preferences) = filters.into_iter().partition(|filter| filter.attribute(tca::OPTIONS).is_some());
         let chains = match netlink.list(Object::Chain, &query) {
-            // Linux before 4.19 has no chains of their own.
+            // Linux before 4.19 has no separate chains.
             Err(NetlinkError::Refused { .. }) => Vec::new(),
             chains => chains?,
         };

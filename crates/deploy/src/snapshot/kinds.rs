@@ -59,7 +59,7 @@ const WITHOUT_QUEUE: [&str; 2] = ["ingress", CLSACT];
 /// Qdisc whose filters see incoming and outgoing packets.
 pub(super) const CLSACT: &str = "clsact";
 
-/// Qdiscs whose classes are created one by one; those of others come with the qdisc.
+/// Qdiscs whose classes are created one by one; other qdiscs bring their classes.
 pub(super) const WITH_OWN_CLASSES: [&str; 4] = ["htb", "hfsc", "drr", "qfq"];
 
 /// Whether a qdisc of this kind can be restored from its dump.

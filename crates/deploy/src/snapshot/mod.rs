@@ -204,8 +204,7 @@ impl Snapshot {
         comparable
     }
 
-    /// Snapshot for comparison with the same objects on another device. The numbers of actions are those of the network
-    /// namespace.
+    /// Snapshot for comparison with the same objects on another device. Actions have numbers of the network namespace.
     fn exact(&self) -> Snapshot {
         let mut objects = self.objects.clone();
         for (object, message) in &mut objects {

@@ -91,7 +91,7 @@ fn cake_keeps_its_options_beside_its_rate() {
     }
     let twice = planned("cake bandwidth=5mbit", own).unwrap_err();
     assert!(matches!(twice, PlanError::ShapedTwice { option: "bandwidth", .. }), "{twice}");
-    // Beneath another shaper, it needs no rate of its own.
+    // Beneath another shaper, it needs no rate.
     let text = planned("cake", Some((ShaperKind::Htb, "20mbit"))).unwrap();
     assert!(text.contains("htb") && text.contains(" cake\n"), "{text}");
 }

@@ -155,7 +155,7 @@ pub struct DatagramFlow {
     pub workload: usize,
     /// Link that carries the server's datagrams; the client's use the other one.
     pub direction: Direction,
-    /// Round-trip time in addition to that of the links.
+    /// Round-trip time in addition to the links' delays.
     #[serde(rename = "extra_rtt_ns")]
     pub extra_rtt: Nanos,
     /// Application.
@@ -253,7 +253,7 @@ mod tests {
                 from = Some(to);
             } else if let Some(side) = timers.iter().position(|at| *at == now) {
                 ends[side].on_timer(now, &mut out, &mut record);
-                assert!(ends[side].next_at() > now, "an end that does not get on");
+                assert!(ends[side].next_at() > now, "an endpoint that makes no progress");
                 acted = now;
                 from = Some(side);
             } else {

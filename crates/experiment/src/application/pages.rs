@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 
 /// Pages: first the document, then all objects at once.
 ///
-/// The defaults are those of the desktop pages in HTTP Archive's Web Almanac 2024, chapter "Page Weight"
+/// The defaults describe the desktop pages in HTTP Archive's Web Almanac 2024, chapter "Page Weight"
 /// (almanac.httparchive.org/en/2024/page-weight; crawl of October 2024): 71 requests in the median and 176 in the 90th
 /// percentile, one of which is the document, of 18 KB. The median page weighs 2,652 KB; the distribution of single
 /// objects is not published. Median and 90th percentile here, five times apart, have the mean that makes the 70 objects

@@ -12,7 +12,7 @@ use gentle_units::{Instant, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Pings as Flent's tests have them beside TCP: one each 200 ms (flent's `--step-size`), as long as those of ping(8).
+/// Pings as in Flent's tests, in addition to TCP: one each 200 ms (flent's `--step-size`), with the length of ping(8).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ping {
     /// Interval of the pings.

@@ -82,7 +82,7 @@ impl Playout {
         }
     }
 
-    /// Plays or conceals what is left of the call.
+    /// Plays or conceals the rest of the call.
     pub(super) fn finish(&mut self, record: &mut ApplicationRecord) {
         while let Some(sent) = self.speech.at(self.next) {
             self.play(sent, record);

@@ -26,7 +26,7 @@ const FEEDBACK_INTERVAL: Nanos = Nanos::from_secs(1);
 pub struct VideoCall {
     /// Frames per second.
     pub fps: u32,
-    /// Interval of key frames; those that the receiver asks for come in addition.
+    /// Interval of key frames; key frames requested by the receiver come in addition.
     pub key_interval: Nanos,
     /// Size of a key frame as a multiple of the mean size of frames.
     pub key_size: f64,

@@ -145,7 +145,7 @@ impl VideoReceiver {
         last.and_then(|last| self.frames.at(last)).unwrap_or_default()
     }
 
-    /// Whether a frame is complete but cannot be shown, since one before it is missing, and no key frame was asked for
+    /// Whether a frame is complete but cannot be shown, since an earlier one is missing, and no key frame was requested
     /// a short time ago.
     fn needs_key(&self, now: Instant) -> bool {
         let asked = |last: Instant| now.saturating_since(last) < KEY_REQUEST_INTERVAL;
@@ -246,7 +246,7 @@ mod tests {
             watched.frame(frame, MS(30), frame == 0);
         }
         watched.number += 1;
-        // Frame 100 is lost. The next one cannot be shown, and a key frame is asked for, once.
+        // Frame 100 is lost. The next one cannot be shown, and a key frame is requested once.
         assert!(watched.frame(101, MS(30), false));
         assert!(watched.receiver.report(AT(3_400), false).key);
         for frame in 102..106 {

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 const LONGEST_PACKET: u32 = 1200;
 /// Interval at which the pacer sends a group of packets (draft-ietf-rmcat-gcc-02, section 2: burst_time).
 const PACING_INTERVAL: Nanos = Nanos::from_millis(5);
-/// Rate of the pacer as a multiple of that of the encoder (WebRTC: `kDefaultPaceMultiplier`).
+/// Rate of the pacer as a multiple of the encoder's (WebRTC: `kDefaultPaceMultiplier`).
 const PACING_GAIN: f64 = 2.5;
-/// Shortest time between key frames that the receiver asks for (WebRTC: `kMinKeyFrameRequestIntervalMs`).
+/// Shortest time between key frames requested by the receiver (WebRTC: `kMinKeyFrameRequestIntervalMs`).
 pub(super) const KEY_REQUEST_INTERVAL: Nanos = Nanos::from_millis(300);
 
 /// Encoder and pacer of one end.

@@ -1,7 +1,7 @@
 //! Random numbers: the streams of a run, and the distributions drawn from them.
 //!
-//! Logarithms and powers are those of the crate `libm`, which are the same on every machine; those of the standard library
-//! are the platform's and differ in the last bit. That is why these distributions are not `rand_distr`'s.
+//! Logarithms and powers come from the crate `libm` and are the same on every machine; the standard library's are the
+//! platform's and differ in the last bit. That is why these distributions are not `rand_distr`'s.
 
 mod streams;
 mod zipf;

@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 /// Stream of random numbers.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// Random streams of a run, independent of each other and of those of other seeds: the state of a stream is the SHA-256 of
-/// seed and name.
+/// Random streams of a run, independent of each other and of the streams of other seeds: the state of a stream is the
+/// SHA-256 of seed and name.
 ///
-/// The name of a workload is its kind, its group and its direction, and a number that tells equally named ones apart, in the
-/// order of their descriptions. So its random numbers depend neither on its place in the scenario nor on other workloads
-/// with other names, and stay the same when its parameters change.
+/// The name of a workload is its kind, its group and its direction, and a number that distinguishes workloads of equal
+/// names, in the order of their descriptions. So its random numbers depend neither on its place in the scenario nor on
+/// other workloads with other names, and stay the same when its parameters change.
 pub struct Streams {
     seed: u64,
     workloads: Vec<String>,

@@ -12,7 +12,8 @@ use rand::{Rng, RngExt};
 pub struct Zipf {
     exponent: f64,
     max: f64,
-    /// Areas between which is drawn: up to 1½ less that of the value 1, so that this one is never rejected, and up to max + ½.
+    /// Areas between which draws fall: up to 1½ less the area of the value 1, so that this value is never rejected, and
+    /// up to max + ½.
     from: f64,
     to: f64,
 }

@@ -62,7 +62,7 @@ impl GroupResult {
 }
 
 results! {
-    /// Retransmissions. The probabilities and sums are those of Braud, Heusse and Duda 2018.
+    /// Retransmissions. The probabilities and sums are as in Braud, Heusse and Duda 2018.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
     pub struct Retransmission of Tally {
         /// Retransmitted packets as a fraction of all packets with SYN, FIN or data.

@@ -131,7 +131,7 @@ pub struct Metric {
 pub struct Measured {
     /// The number; `None`: no observation.
     pub value: Option<f64>,
-    /// Half-width of the interval; `None`: there is none.
+    /// Half-width of the interval, if any.
     pub ci95: Option<f64>,
     /// Whether the number is a sample statistic, which has an interval unless all seeds gave the same value.
     pub sampled: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) applications: &'a [Application],
 }
 
-/// Result of the scheme `spec` over `runs`, which are in order of seeds; `parts` are those of the scenario.
+/// Result of the scheme `spec` over `runs`, which are in order of seeds; `parts` are the scenario's.
 pub(crate) fn scheme_result(spec: &Spec, parts: Parts<'_>, runs: &[RunRecord]) -> SchemeResult {
     let unlisted = !spec.scheme().listed;
     let seen = seen(runs, parts.groups.len());
@@ -143,8 +143,8 @@ fn name_of_range(range: usize) -> String {
 }
 
 impl RunRecord {
-    /// Names of the scalar results of a run with `ranges` ranges of connection sizes, without those of applications:
-    /// paths in the JSON of a scheme's result, in a fixed order.
+    /// Names of the scalar results of a run with `ranges` ranges of connection sizes, without applications: paths in
+    /// the JSON of a scheme's result, in a fixed order.
     pub fn metric_names(ranges: usize) -> impl Iterator<Item = String> {
         (0..ranges).map(name_of_range).chain(scalars(of_scheme(), false).map(|metric| metric.name))
     }

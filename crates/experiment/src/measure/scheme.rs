@@ -133,7 +133,7 @@ results! {
         /// Results of each application; empty without applications.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         applications: Vec<ApplicationResult>;
-        /// Harm that the rest of the traffic does to each application and each group; empty unless it was asked for.
+        /// Harm that the rest of the traffic does to each application and each group; empty unless requested.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         harm: Vec<Harm>;
         /// Curves for plots.
@@ -146,7 +146,8 @@ results! {
 }
 
 impl SchemeResult {
-    /// Numbers of a scheme in reading order, which is that of the JSON, except that the losses on each link stand with the others.
+    /// Numbers of a scheme in reading order: the order of the JSON, except that the losses on each link stand with the
+    /// other losses.
     pub fn metrics() -> Vec<Metric> {
         let of_links = |metric: &Metric| metric.name.starts_with("links.") && metric.name.contains(".loss.");
         let (losses, mut all): (Vec<Metric>, Vec<Metric>) = metrics(Self::ENTRIES).into_iter().partition(of_links);

@@ -25,7 +25,7 @@ pub(crate) enum Entry {
     All(&'static str, &'static [Entry]),
 }
 
-/// The number at `path` in `entries`; an error of the compiler, if it is the value of a constant and there is none.
+/// The number at `path` in `entries`. If it is missing, evaluation in a constant is a compiler error.
 pub(crate) const fn number(entries: &'static [Entry], path: &str) -> &'static Number {
     let mut index = 0;
     while index < entries.len() {
@@ -47,7 +47,7 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
     index == a.len() && index == b.len()
 }
 
-/// The numbers of `entries`, with those of the blocks below.
+/// The numbers of `entries` and of the blocks below.
 pub(super) fn metrics(entries: &'static [Entry]) -> Vec<Metric> {
     fn add(entries: &'static [Entry], before: &str, all: &mut Vec<Metric>) {
         for entry in entries {
@@ -64,7 +64,7 @@ pub(super) fn metrics(entries: &'static [Entry]) -> Vec<Metric> {
 
 /// Results in which numbers are found by their paths in the JSON.
 pub(crate) trait Numbers {
-    /// The number at `path`; `None`: there is none.
+    /// The number at `path`, if any.
     fn at(&self, _path: &str) -> Option<Measured> {
         None
     }
@@ -171,7 +171,7 @@ macro_rules! results {
                 )*
             ];
 
-            /// The number at `path` in the JSON of this result; `None`: there is none.
+            /// The number at `path` in the JSON of this result, if any.
             pub fn at(&self, path: &str) -> Option<$crate::measure::Measured> {
                 $crate::measure::table::Numbers::at(self, path)
             }

@@ -51,8 +51,8 @@ impl ApplicationRecord {
         self.datagrams += 1;
     }
 
-    /// Counts a datagram that arrived, with the time since it was sent, the difference to that of the datagram of the
-    /// flow that arrived before, and its payload.
+    /// Counts a datagram that arrived, with the time since it was sent, the difference to the time of the datagram of
+    /// the flow that arrived before, and its payload.
     pub fn arrived(&mut self, delay: Nanos, before: Option<Nanos>, bytes: u64) {
         self.arrived += 1;
         self.bytes += bytes;

@@ -2,10 +2,10 @@
 
 use gentle_aqm::DropReason;
 
-/// Name of random loss on the link, used beside the names of [`DropReason`].
+/// Name of random loss on the link, in addition to the names of [`DropReason`].
 pub const LOSS: &str = "loss";
 
-/// Names of the reasons for losses: those of the queue, then random loss on the link.
+/// Names of the reasons for losses: the queue's, then random loss on the link.
 pub(crate) const REASONS: [&str; DropReason::ALL.len() + 1] = {
     let mut reasons = [LOSS; DropReason::ALL.len() + 1];
     let mut i = 0;

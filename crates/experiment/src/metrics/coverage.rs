@@ -1,4 +1,4 @@
-//! How often the 95 % intervals contain the number that they are for, with the few seeds that users have. `docs/reference/columns.md`
+//! How often the 95 % intervals contain the number that they are for, with the few seeds that users have. `docs/concepts/statistics.md`
 //! has the results.
 //!
 //! `tests/data/seeds.csv` has the mean response times of 120 runs. Such means are skewed: most runs are alike, and a few have a
@@ -111,7 +111,7 @@ fn of_distribution(seeds: usize, values: &impl Distribution<f64>, mean: f64, run
 }
 
 /// The last two are heavier than the means of any runs seen. No interval from five values covers 95 % of them: those that have
-/// none of the rare large values do not tell that there are any.
+/// none of the rare large values do not show that such values exist.
 #[test]
 fn intervals_of_distributions_cover_what_the_manual_says() {
     let normal = Normal::new(0.0, 1.0).unwrap();

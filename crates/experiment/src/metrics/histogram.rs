@@ -8,7 +8,7 @@ const BITS: u32 = 46;
 const LONGEST_NS: u64 = 36_000_000_000_000;
 
 /// A bucket is as wide as 2^b ns; times from 2^(10+b) to 2^(11+b) ns are in 1024 buckets of that width, shorter ones each
-/// in a bucket of its own: three significant digits, as in HdrHistogram.
+/// in a separate bucket: three significant digits, as in HdrHistogram.
 const DIGITS: u32 = 10;
 const BUCKETS: usize = (BITS as usize - DIGITS as usize + 1) << DIGITS;
 
@@ -63,7 +63,7 @@ impl TimeHistogram {
         self.max = self.max.max(time);
     }
 
-    /// Adds the times of `other`, in which recording has ended. Recording goes on here.
+    /// Adds the times of `other`, in which recording has ended. Recording continues here.
     pub(crate) fn add(&mut self, other: &TimeHistogram) {
         debug_assert!(other.counts.is_empty(), "compact() has to be called first");
         for (value, count) in &other.buckets {

@@ -114,7 +114,7 @@ pub struct RunRecord {
     /// Sojourn times in the queue under test over time.
     pub(crate) timeline: Timeline,
     /// Connections of known size one by one, in the order in which they started, if
-    /// [`RunSpec::keep_connections`](crate::RunSpec::keep_connections) asks for them. Not serialised.
+    /// [`RunSpec::keep_connections`](crate::RunSpec::keep_connections) is set. Not serialised.
     #[serde(skip)]
     pub connections: Vec<ConnectionRecord>,
 }

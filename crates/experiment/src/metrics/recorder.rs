@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     /// Counts a packet that left the queue of `direction` at `at` with the sojourn time `delay`. To be called for every
-    /// packet in order of time, including those of the warm-up.
+    /// packet in order of time, including the warm-up's.
     #[inline]
     pub fn left(&mut self, at: Instant, direction: Direction, delay: Nanos) {
         if direction == Direction::Down {
@@ -121,7 +121,7 @@ impl Recorder {
         at >= self.record.from && at < self.record.to
     }
 
-    /// Begins to count packets with payload by group, which the backend has to tell of each packet.
+    /// Begins to count packets with payload by group. The backend must then pass the group of each packet.
     pub fn count_groups(&mut self) {
         self.record.group_links = vec![Default::default(); self.record.groups.len()];
     }

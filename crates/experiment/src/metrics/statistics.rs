@@ -8,7 +8,7 @@ use crate::results::Mean;
 
 /// Skewness of the means of runs, as far as it is allowed for: that of an exponential distribution. Mean response times in 120
 /// runs of `real` over 100 s have a skewness of up to 1.5, differences of two schemes of up to 1.8; over 1,000 s, where a backlog
-/// can last, of 2 to 4. `docs/reference/columns.md` has the coverage that follows.
+/// can last, of 2 to 4. `docs/concepts/statistics.md` has the coverage that follows.
 const SKEWNESS: f64 = 2.0;
 
 /// Factor by which the quantiles of Student's t have to grow for the mean of `n` values with [`SKEWNESS`], so that a two-sided
@@ -77,8 +77,8 @@ pub(crate) fn half_width(n: usize, confidence: f64) -> f64 {
 }
 
 /// Ratio of the mean of `a` to that of `b` over the seeds for which both have a value, with the half-width of its 95 %
-/// confidence interval: that of the mean of `a` − ratio × `b`, in units of the mean of `b` (Fieller's problem, linearised).
-/// Empty if the mean of `b` is zero or there is no such seed.
+/// confidence interval: the interval of the mean of `a` − ratio × `b`, in units of the mean of `b` (Fieller's problem,
+/// linearised). Empty if the mean of `b` is zero or there is no such seed.
 pub(crate) fn ratio(a: &[Option<f64>], b: &[Option<f64>]) -> Mean {
     let pairs = a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -269,7 +269,7 @@ mod tests {
             prop_assert!((moved.mean - mean).abs() <= 1e-9);
         }
 
-        /// Adjusted values keep the order, are at least the p-values, and at most those of Bonferroni's method.
+        /// Adjusted values keep the order, are at least the p-values, and at most Bonferroni's values.
         #[test]
         fn holm_lies_between_none_and_bonferroni(p in proptest::collection::vec(0.0..1.0, 0..20)) {
             let adjusted = holm(&p);

@@ -21,7 +21,7 @@ impl Scenario {
         self.numbered_applications().0
     }
 
-    /// Names of the scalar results of a run with `ranges` ranges of connection sizes, in a fixed order. Those of
+    /// Names of the scalar results of a run with `ranges` ranges of connection sizes, in a fixed order. Results of
     /// applications begin with the name of the application: `voice.delay_s.p99`.
     pub fn metric_names(&self, ranges: usize) -> Vec<String> {
         let applications = self.applications().into_iter();

@@ -12,7 +12,7 @@ const MOST_PACKETS: u64 = 1_000;
 const MOST_BYTES: u64 = MOST_PACKETS * 1_500;
 
 impl Scenario {
-    /// Default schemes of a comparison: those of the scenario or, if it has none, those of `real` with limits scaled to
+    /// Default schemes of a comparison: the scenario's or, if it has none, the schemes of `real` with limits scaled to
     /// the link rate.
     pub fn schemes_to_compare(&self) -> Vec<Spec> {
         if !self.schemes.is_empty() {
@@ -39,7 +39,8 @@ impl Scenario {
         }
         if let Some(factor) = factor(before[0], down) {
             self.assumptions.push(format!(
-                "Buffer limits, unless given with a scheme, are those for {} times {factor:.1}, so that a full buffer takes the same time to drain; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
+                "Buffer limits that are not given with a scheme are scaled from {} by {factor:.1}, so that a full \
+                 buffer drains in the same time; at most {MOST_PACKETS} packets or {MOST_BYTES} bytes.",
                 before[0]
             ));
         }

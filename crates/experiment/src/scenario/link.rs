@@ -108,7 +108,7 @@ pub(super) fn link(
         None => section.require("rate", "\"10mbit\"")?.rate()?,
         Some(trace) => {
             if let Some(item) = section.take("rate").as_ref().or(changes_item.as_ref()) {
-                return Err(item.error("the trace has the rate; expected trace or rate, not both"));
+                return Err(item.error("a trace sets the rate; expected trace or rate, not both"));
             }
             trace.mean_rate()
         }
@@ -138,7 +138,7 @@ pub(super) fn link(
     let as_down = item.as_ref().is_some_and(is_as_down);
     let qdisc = match item {
         Some(item) if as_down && direction == Direction::Down => {
-            return Err(item.error("only the queue of [link.up] can be as down; expected a scheme"));
+            return Err(item.error("only [link.up] can have the queue 'as down'; expected a scheme"));
         }
         Some(item) if !as_down => spec(&item)?,
         _ => "pfifo limit=50".parse().expect("a valid spec"),
@@ -156,9 +156,7 @@ pub(super) fn link(
     };
     let reorder = match section.take("reorder") {
         Some(item) if delay == Nanos::ZERO => {
-            return Err(
-                item.error("without a delay, no packet is under way that could be overtaken; expected delay as well")
-            );
+            return Err(item.error("packets can overtake others only on a link with a delay; expected delay as well"));
         }
         Some(item) => item.real(0.0..=1.0)?,
         None => 0.0,
@@ -214,7 +212,7 @@ fn changes(item: Option<Item<'_>>) -> Result<Vec<(Nanos, Rate)>, ScenarioError> 
         let at_item = section.require("at", "\"30s\"")?;
         let at = at_item.time()?;
         if list.last().is_some_and(|(last, _)| *last >= at) {
-            return Err(at_item.error("expected a later time than that of the change before"));
+            return Err(at_item.error("expected a later time than the previous change"));
         }
         let rate = section.require("rate", "\"10mbit\"")?.rate()?;
         section.finish()?;

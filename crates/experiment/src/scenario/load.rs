@@ -161,7 +161,7 @@ mod tests {
         // Means of rounded-up exponentials: 4.52 pages of 3.53 objects. All sessions end in time.
         let expected = 40.0 * 4.52 * 3.53 * 1514.0 * 8.0 / 100.0 / 1e6;
         assert!((web / expected - 1.0).abs() < 0.15, "{web} {expected}");
-        // 10^9 pages per second without end, which a file may not ask for: only the start is counted.
+        // 10^9 pages per second without end, which a file cannot request: only the start is counted.
         let mut endless = one_workload(
             "kind = \"web\"\nsessions = 1\nsession_gap = \"1ns\"\npages = 1\npage_gap = \"1ns\"\nobjects = 1\nobject_gap = \"1ns\"\nsize = { segments = 1 }",
         );

@@ -30,7 +30,7 @@ pub enum TraceError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// A time is before that of the line above.
+    /// A time is before the time in the line above.
     #[error("line {line}: {time} is before {before} of the line above; expected times in order")]
     Order {
         /// Number of the line, from 1.
@@ -44,7 +44,7 @@ pub enum TraceError {
     #[error("expected a trace of Mahimahi: a time in milliseconds per line, the last of them above 0")]
     Empty,
     /// The trace has too many lines.
-    #[error("the trace has more than {LONGEST} lines; expected fewer: it begins again after its end")]
+    #[error("the trace has more than {LONGEST} lines; expected fewer: a trace repeats after its end")]
     TooLong,
 }
 

@@ -159,8 +159,8 @@ pub struct PacketTimes {
 }
 
 impl PacketTimes {
-    /// Times from `first` on and before `end`. `jitter` is [`ConstantRate::jitter`]; `seed` is that of the intervals
-    /// ([`ConstantRate::draw`]).
+    /// Times from `first` on and before `end`. `jitter` is [`ConstantRate::jitter`]; `seed` is the seed of the
+    /// intervals ([`ConstantRate::draw`]).
     pub fn new(rate: Rate, bytes: u32, jitter: f64, first: Instant, end: Instant, seed: u64) -> PacketTimes {
         PacketTimes {
             rate,
@@ -180,7 +180,7 @@ impl PacketTimes {
         (self.next < self.end).then_some(self.next)
     }
 
-    /// Goes on to the packet after the next one.
+    /// Skips to the packet after the next one.
     pub fn advance(&mut self) {
         self.number += 1;
         if self.jitter > 0.0 {

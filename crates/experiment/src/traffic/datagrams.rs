@@ -26,7 +26,7 @@ impl Datagrams {
         names: Application::NAMES,
         consists: Consists::Datagrams,
         refused: &[
-            ("initiator", "datagrams have no connection to open; the client sends first"),
+            ("initiator", "datagram workloads have no connection to open, and the client sends first; remove this key"),
             WITHOUT_CONNECTIONS[0],
             WITHOUT_CONNECTIONS[1],
         ],

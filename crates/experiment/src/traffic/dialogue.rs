@@ -11,7 +11,7 @@ impl Dialogue {
     pub(super) const FACTS: Facts = Facts {
         names: Script::NAMES,
         consists: Consists::Users,
-        refused: &[("initiator", "a user connects, always; leave it out")],
+        refused: &[("initiator", "users always open the connection; remove this key")],
         initiator: Initiator::Receiver,
         read: Self::read_traffic,
         ..Facts::PLAIN

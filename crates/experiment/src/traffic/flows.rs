@@ -8,7 +8,7 @@ use gentle_units::{Nanos, suggestion};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 
-/// A listed connection. Properties that are not listed are those of the workload.
+/// A listed connection. Properties that are not listed have the workload's values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Flow {
     /// Time since the start of the run.
@@ -81,7 +81,7 @@ fn columns(header: &Line<'_>) -> Result<[Option<usize>; COLUMNS.len()], Scenario
     let mut columns = [None; COLUMNS.len()];
     if !header.record.is_empty() && !header.record.iter().any(|name| COLUMNS.contains(&name)) {
         // Not quoted: a scenario of somebody else may name any file.
-        let problem = "none of the columns is known; expected a header start_s,bytes and one line per flow";
+        let problem = "no known column; expected a header start_s,bytes and one line per flow";
         return Err(header.error(0, problem.to_owned()));
     }
     for (index, name) in header.record.iter().enumerate() {
@@ -247,7 +247,7 @@ mod tests {
         for (text, part) in [
             ("start_s\n1\n", "f.csv:1:1: missing column 'bytes'"),
             ("start_s,bytes,color\n", "f.csv:1:15: unknown column 'color'"),
-            ("root:*:20228:0\n", "f.csv:1:1: none of the columns is known; expected a header start_s,bytes"),
+            ("root:*:20228:0\n", "f.csv:1:1: no known column; expected a header start_s,bytes"),
             ("start_s,byte\n", "f.csv:1:9: unknown column 'byte' (did you mean 'bytes'?)"),
             ("start_s,bytes, bytes\n", "f.csv:1:16: duplicate column 'bytes'"),
             ("start_s,bytes\n", "the list has no flows"),

@@ -91,7 +91,7 @@ pub enum Span {
     Until(Instant),
 }
 
-/// Start of a connection. `None`: the property is that of the workload; a round-trip time is drawn from its range.
+/// Start of a connection. `None`: the property has the workload's value; a round-trip time is drawn from its range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) at: Instant,
@@ -123,7 +123,7 @@ pub(crate) struct Facts {
     pub(crate) refused: &'static [(&'static str, &'static str)],
     /// End that opens connections unless the workload names one.
     pub(crate) initiator: Initiator,
-    /// Whether its rate changes with the load that is asked for.
+    /// Whether its rate changes with the requested load.
     pub(crate) scales: bool,
     /// Whether it may offer data to both links.
     pub(crate) both_ways: bool,
@@ -147,9 +147,11 @@ impl Facts {
     };
 }
 
-/// Refused keys of packets that belong to no connection.
-const WITHOUT_CONNECTIONS: [(&str, &str); 2] =
-    [("tcp", "these packets belong to no connection"), ("initiator_tcp", "these packets belong to no connection")];
+/// Rejected keys of packets that belong to no connection.
+const WITHOUT_CONNECTIONS: [(&str, &str); 2] = [
+    ("tcp", "these packets belong to no connection; remove this key"),
+    ("initiator_tcp", "these packets belong to no connection; remove this key"),
+];
 
 /// A kind of traffic with its parameters. `Display` describes it in one line.
 pub(crate) trait Kind: fmt::Display {
@@ -177,7 +179,7 @@ pub(crate) trait Kind: fmt::Display {
         None
     }
 
-    /// Multiplies the rate by `factor`, up to that of the access links, if it [scales](Facts::scales).
+    /// Multiplies the rate by `factor`, up to the rate of the access links, if it [scales](Facts::scales).
     fn scale(&mut self, _factor: f64, _fastest: Option<Rate>) {}
 
     /// Rate of its packets, if it consists of packets at a constant rate.

@@ -16,7 +16,7 @@ impl SynFlood {
         names: &["syn_flood"],
         consists: Consists::Flood,
         refused: &[
-            ("tunnel", "the SYNs of a flood come from many hosts, and enter no tunnel"),
+            ("tunnel", "the SYNs of a flood come from many hosts and cannot use a tunnel; remove this key"),
             WITHOUT_CONNECTIONS[0],
             WITHOUT_CONNECTIONS[1],
         ],

@@ -18,7 +18,7 @@ pub struct Arrival {
     pub direction: Direction,
     /// End that connects.
     pub initiator: Initiator,
-    /// Round-trip time in addition to that of the links.
+    /// Round-trip time in addition to the links' delays.
     pub extra_rtt: Nanos,
     /// Index of the workload in the scenario.
     pub workload: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Arrivals {
     pace: Pace,
 }
 
-/// Relation between the times that a source draws and those of the run: `at = run + (drawn - at drawn) * stretch`.
+/// Relation between the times that a source draws and the times of the run: `at = run + (drawn - at drawn) * stretch`.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     run: Instant,

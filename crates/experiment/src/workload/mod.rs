@@ -47,7 +47,7 @@ pub struct Workload {
     /// access links, the hosts 0.
     pub host: Option<u32>,
     /// Number of the tunnel that carries all its packets, 1 to 255: to queues on the way, all packets of a tunnel in one
-    /// direction are one UDP flow between two hosts, as those of a VPN are. 0: no tunnel.
+    /// direction are one UDP flow between two hosts, as with a VPN. 0: no tunnel.
     pub tunnel: u8,
 }
 

@@ -11,7 +11,7 @@ pub struct Schedule {
     workloads: Vec<Arrivals>,
     /// The next connection of each workload.
     upcoming: Vec<Option<Arrival>>,
-    /// The earliest start in `upcoming`; [`Instant::NEVER`] if there is none.
+    /// The earliest start in `upcoming`; else [`Instant::NEVER`].
     next_at: Instant,
 }
 

@@ -25,7 +25,7 @@ fn calls(names: &[&str]) -> Scenario {
     Scenario::from_toml("test", &text, &no_files).unwrap()
 }
 
-/// The run of a seed with calls of these names, made by hand from a run of the simulator.
+/// The run of a seed with calls of these names, adapted from a run of the simulator.
 fn run(names: &[&str], seed: u64) -> RunRecord {
     let mut record: serde_json::Value = serde_json::from_str(VERSION_3).unwrap();
     record["seed"] = seed.into();

@@ -273,7 +273,7 @@ fn the_keys_of_dialogues_are_checked() {
         (with("document = { median = 8, p90 = 9, p99 = 10 }"), [place, "unknown key 'p99'"]),
         (with("request = 19"), [place, "20 to 65535"]),
         (with("service = 3"), [place, "a time in quotes"]),
-        (with("initiator = \"sender\""), [place, "a user connects"]),
+        (with("initiator = \"sender\""), [place, "users always open the connection"]),
         (with("gap = \"1s\""), [place, "unknown key 'gap'"]),
         (with("dscp = \"gold\""), [place, "\"ef\""]),
         (with("dscp = \"AF11\""), [place, "did you mean 'af11'"]),
@@ -323,7 +323,7 @@ fn only_the_reverse_link_can_have_the_queue_of_the_other() {
     refused(
         "qdisc = \"codel target=5ms\"",
         "qdisc = \"as down\"",
-        &["x.toml:11:9", "only the queue of [link.up] can be as down"],
+        &["x.toml:11:9", "only [link.up] can have the queue"],
     );
     let text = GOOD.replace("[[workload]]", "qdisc = \"as down\"\n[[workload]]");
     assert!(read(&text).unwrap().links[1].as_down);

@@ -147,7 +147,7 @@ pub(super) const ALL: &[Variants] = &[
 /// Rate of the servers' links, bits per second (section IV.A).
 const HOSTS: u64 = 10_000_000_000;
 
-/// Puts each scheme beneath a token bucket with the rate of the link, which gets that of the servers' links.
+/// Puts each scheme beneath a token bucket with the rate of the link; the link gets the rate of the servers' links.
 fn shape(setup: &mut Setup) {
     let link = &mut setup.scenario.links[Direction::Down.index()];
     let shaped = link.rate.bits_per_second();

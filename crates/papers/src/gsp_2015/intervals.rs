@@ -7,7 +7,7 @@ use gentle_units::{Instant, Nanos};
 /// Distance of the intervals that are kept.
 const STEP: Nanos = Nanos::from_millis(10);
 
-/// The interval over a run. It depends on the arrivals and on the queue alone, so no scheme has to tell it.
+/// The interval over a run. It depends only on the arrivals and on the queue, so no scheme has to report it.
 #[derive(Debug, Clone)]
 pub(super) struct Intervals {
     /// Threshold, bytes.

@@ -197,7 +197,7 @@ pub(super) fn flows_at_overflows(run: &Watch) -> Option<f64> {
 }
 
 /// Mean length of the queue at the end of an interval, divided by that at its begin, of intervals that begin within a tenth
-/// of the threshold; `None`: there is none.
+/// of the threshold, if any.
 fn growth_in_intervals(run: &Watch) -> Option<f64> {
     let (_, to) = run.span();
     let early = run.measured_drops().filter(|drop| !drop.overflow);

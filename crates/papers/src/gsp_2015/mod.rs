@@ -108,8 +108,8 @@ fn over_time(measured: Measured, watch: &Watch, title: &str, from: f64, to: f64)
     measured.chart(queue).chart(used)
 }
 
-/// The schemes of `setup` on the kernel testbed and in the simulator, if the user asked for it. The hosts are a current
-/// Linux in both, and the run lasts `duration` seconds, of which the first quarter is left out.
+/// The schemes of `setup` on the kernel testbed and in the simulator, if requested. The hosts are a current Linux in
+/// both, and the run lasts `duration` seconds, of which the first quarter is left out.
 fn beside_the_kernel(lab: &Lab<'_>, measured: Measured, setup: Setup, duration: u64) -> Result<Measured, Failure> {
     let mut setup = setup;
     setup.set_profile("linux-7.2");

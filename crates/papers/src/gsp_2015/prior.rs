@@ -12,7 +12,7 @@ use gentle_units::Nanos;
 const RED: &str = "RED";
 const CODEL: &str = "CoDel";
 const PIE: &str = "PIE";
-/// Numbers of flows, as far apart as those of Fig. 10.
+/// Numbers of flows, as far apart as in Fig. 10.
 const MANY: u32 = 100;
 const FEW: u32 = 4;
 

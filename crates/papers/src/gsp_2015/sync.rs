@@ -28,7 +28,7 @@ pub(super) fn tail_drop(lab: &Lab<'_>) -> Result<Measured, Failure> {
 pub(super) fn basic(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let scheme = "gsp mode=basic threshold=125000b limit=1000000 limit_bytes=300000";
     let mut setup = scenario!("fig7").scheme(GSP, scheme);
-    // Variants tell the figures apart by the name.
+    // Variants identify the figures by the name.
     setup.scenario.name = "fig8".to_owned();
     let runs = Runs::watch(lab, &setup, &lab.seeds(10, 2))?;
     let measured = over_time(Measured::new(), runs.first(GSP), "basic GSP, 10 flows", 40.0, 50.0);
@@ -140,7 +140,7 @@ impl Phases {
     }
 }
 
-/// Mean queueing delay of the second half of the run, divided by that of the first.
+/// Mean queueing delay of the second half of the run, divided by the first half's.
 pub(super) fn drift(run: &Watch) -> Option<f64> {
     let (from, to) = run.span();
     let middle = f64::midpoint(from, to);

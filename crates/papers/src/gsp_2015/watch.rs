@@ -195,7 +195,7 @@ impl Watch {
         self.between(from, to).map(|(at, slice)| (at, slice.backlog as f64))
     }
 
-    /// Bytes per second that left the queue from `from` to `to` seconds: those of datagrams, and all others.
+    /// Bytes per second that left the queue from `from` to `to` seconds: of datagrams, and of all others.
     pub(super) fn rates_sent(&self, from: f64, to: f64) -> (f64, f64) {
         let (mut datagrams, mut others) = (0, 0);
         for (_, slice) in self.between(from, to) {
@@ -526,7 +526,7 @@ mod tests {
     #[test]
     fn utilization_counts_the_rate_of_the_time() {
         let mut watch = watch(&[]);
-        // 10 kB fill ten milliseconds of the first second, 1 kB those of the second one.
+        // 10 kB fill ten milliseconds of the first second, 1 kB ten of the second one.
         for (index, slice) in watch.slices.iter_mut().enumerate() {
             slice.sent = if index < 100 { 10_000 } else { 1_000 };
         }

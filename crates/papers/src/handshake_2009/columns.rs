@@ -19,7 +19,7 @@ pub(super) struct Column {
     /// Name in claims.
     id: &'static str,
     name: &'static str,
-    /// Places of the captures: sections 3.1 to 3.3; the paper does not give that of the company proxy.
+    /// Places of the captures: sections 3.1 to 3.3; the paper does not give the company proxy's.
     places: &'static [Place],
     tries: u64,
     successful: u64,

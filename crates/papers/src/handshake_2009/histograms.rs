@@ -40,7 +40,7 @@ const BINS: [(u64, &str); 12] = [
 const WIDTH: f64 = 0.2;
 const CHART_END: f64 = 22.0;
 
-/// Interval up to which duplicates are a peak of their own: section 3.1.
+/// Interval up to which duplicates form a separate peak: section 3.1.
 const SHORT: f64 = 0.3;
 
 /// Tolerance of a standard interval: relative, and seconds.
@@ -135,7 +135,7 @@ impl Half {
     fn faults(&self) -> Faults {
         let column = Column::of(self.column).map(Column::faults);
         Faults {
-            // Copies are those of a group.
+            // Copies come from a group.
             copied: 0.0,
             groups: GROUPS,
             ..column.unwrap_or_default()
@@ -527,7 +527,7 @@ mod tests {
     fn a_peak_has_more_duplicates_than_its_neighbours() {
         let captures = captures(&[8.8, 8.95, 9.0, 9.05, 9.21, 12.0, 12.2, 11.8]);
         assert_eq!(captures.peak(9.0).value, Some(60.0));
-        // Five duplicates tell little.
+        // Five duplicates show little.
         assert!(captures.peak(9.0).ci95.is_some_and(|half| half > 30.0));
         assert_eq!(captures.peak(12.0).value.map(f64::round), Some(33.0));
         assert_eq!(captures.peak(3.0).value, None);

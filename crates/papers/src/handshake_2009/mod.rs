@@ -1,7 +1,7 @@
 //! `handshake-2009`: D. Damjanovic, P. Gschwandtner, M. Welzl, "Why Is This Web Page Coming Up so Slow? Investigating
 //! the Loss of SYN Packets", IFIP Networking 2009.
 //!
-//! The authors' own captures are not public; those of LBNL/ICSI are, but this project has no copy. The paper's
+//! The authors' captures are not public; the captures of LBNL/ICSI are, but this project has no copy. The paper's
 //! definitions are applied to generated captures (`gentle-captures`), of which the truth is known.
 
 mod columns;

@@ -33,7 +33,7 @@ struct Case {
     /// Published times without and with the tool, seconds.
     published: [f64; 2],
     /// Times without the tool, and with it (`gentle rexmit wire`), on Linux 7.2 with an initial RTO of 3 s, seconds:
-    /// `docs/guides/rexmit.md`.
+    /// `docs/concepts/rexmit.md`.
     kernel: [f64; 2],
 }
 
@@ -286,10 +286,10 @@ pub(super) fn table3(lab: &Lab<'_>) -> Result<Measured, Failure> {
 mod tests {
     use super::*;
 
-    /// The measured times are those of `docs/guides/rexmit.md`.
+    /// The measured times appear in `docs/concepts/rexmit.md`.
     #[test]
     fn measured_times_are_those_of_the_documentation() {
-        let text = include_str!("../../../../docs/guides/rexmit.md");
+        let text = include_str!("../../../../docs/concepts/rexmit.md");
         let rows: Vec<Vec<&str>> = text
             .lines()
             .filter(|line| line.starts_with("| ") && line.contains(" → "))

@@ -125,7 +125,7 @@ fn table(stack: &Stack, simulated: &[Simulated]) -> Table {
 }
 
 /// Error of the model in percent of the simulated response time, without its sign: mean over the sizes of a range and
-/// the losses of the claims. The confidence interval is that of the jackknife over seeds, since the error is not a mean
+/// the losses of the claims. The confidence interval comes from the jackknife over seeds, since the error is not a mean
 /// of the seeds' errors.
 fn error(stack: &Stack, simulated: &[Simulated], form: Form, (from, to): (u64, u64)) -> Estimate {
     // Predicted response time, and the simulated one of each seed.

@@ -4,7 +4,7 @@ use crate::{Cell, Estimate, Failure, Lab, Results, Setup, Table};
 use gentle_experiment::{Direction, LinkChange, Scenario};
 use gentle_units::{Nanos, Rate};
 
-/// Role and scheme. Limits are those of 2.4 Mb/s and grow with the rate.
+/// Role and scheme. Limits are for 2.4 Mb/s and grow with the rate.
 pub(super) const SCHEMES: [(&str, &str); 9] = [
     ("pFIFO", "pfifo limit=50"),
     ("CoDel", "codel"),
@@ -38,7 +38,7 @@ pub(super) fn setup(lab: &Lab<'_>, name: &str, rate: usize, schemes: &[(&'static
     scenario.set_profile("linux-7.2").expect("the profile is built in");
     let from = scenario.link(Direction::Down).rate;
     scenario.schemes = schemes.iter().map(|(_, spec)| spec.parse().expect("the scheme is valid")).collect();
-    // Limits of packets and bytes are those of 2.4 Mb/s, also where the traffic has another rate.
+    // Limits of packets and bytes are for 2.4 Mb/s, even if the traffic has another rate.
     let least = Rate::from_bits_per_second(RATES[0].1).expect("rates are above zero");
     scenario.set_rate(Direction::Down, least);
     scenario.set_rate(Direction::Up, up(&scenario, from, least));

@@ -1,4 +1,4 @@
-//! What the four papers left open, answered in the simulator.
+//! Open questions of the four papers, answered in the simulator.
 
 mod cases;
 mod factors;

@@ -60,7 +60,7 @@ const QUANTITIES: &[(&str, Quantity)] = &[
     }),
 ];
 
-/// Another set-up than that of the figures: its name, and the change.
+/// Another set-up than the figures': its name, and the change.
 type Changed = (&'static str, fn(&mut Setup, quick: bool));
 
 const SETUPS: &[Changed] = &[

@@ -202,7 +202,7 @@ pub(super) fn dropped_positions(lab: &Lab<'_>) -> Result<Measured, Failure> {
 pub(super) fn long_flows(lab: &Lab<'_>) -> Result<Measured, Failure> {
     let setup = setup(lab);
     let watched = lab.watch::<Flows>(&setup, &seeds(lab))?;
-    let (from, to) = (setup.scenario.workloads[0].rtt).expect("long-lived flows have times of their own");
+    let (from, to) = (setup.scenario.workloads[0].rtt).expect("long-lived flows have separate times");
     let flows = setup.scenario.long_flows(gentle_experiment::Direction::Down);
     let step = (to - from).as_secs_f64() / (flows - 1) as f64;
     let labels = (0..flows).map(|flow| {

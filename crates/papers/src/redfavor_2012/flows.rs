@@ -1,4 +1,4 @@
-//! What happens to each flow, for what run records do not hold.
+//! Events of each flow, for quantities that run records do not have.
 
 use crate::Observation;
 use gentle_aqm::Packet as _;
@@ -8,7 +8,7 @@ use gentle_tcp::{Flags, Seq};
 use gentle_units::{Instant, Rate};
 
 /// Counts of the link under test and the fate of each flow, after the warm-up. SYNs are all packets with that flag, also
-/// SYN/ACKs and those of a flood; the paper calls the others standard packets.
+/// SYN/ACKs and the SYNs of a flood; the paper calls the others standard packets.
 #[derive(Debug)]
 pub(super) struct Flows {
     warmup: Instant,

@@ -1,4 +1,4 @@
-//! Statements of the text about lost SYNs, SYNs in the queue, and other traffic than that of the figures.
+//! Statements of the text about lost SYNs, SYNs in the queue, and other traffic than in the figures.
 
 use super::compared::{self, by_size, penalty, runs};
 use super::figures::peak;

@@ -56,7 +56,7 @@ pub(super) fn drops(lab: &Lab<'_>) -> Result<Measured, Failure> {
     Ok(result.claims(compared).table(table).table(totals()))
 }
 
-/// What the published numbers of Tables II and III imply together.
+/// Implications of the published numbers of Tables II and III together.
 fn totals() -> Table {
     let mut table = Table::new(
         "What the paper's Tables II and III imply: packets in all, and their mean size at the published bandwidth use",

@@ -59,9 +59,9 @@ pub(super) const ALL: &[Variants] = &[
     },
     Variants {
         id: "pie-defaults",
-        base: "those of Linux 3.18",
+        base: "as in Linux 3.18",
         values: &[
-            Variant::new("those of a current Linux", |setup| setup.replace(PIE, "pie")),
+            Variant::new("as in a current Linux", |setup| setup.replace(PIE, "pie")),
             Variant::new("its options, the law of a current Linux", |setup| {
                 setup.replace(PIE, "pie target=20ms tupdate=30ms dq_rate_estimator=on");
             }),
@@ -96,7 +96,7 @@ pub(super) const ALL: &[Variants] = &[
     },
     Variants {
         id: "short-load",
-        base: "85 %: the link is used to 90 %",
+        base: "85 %: link utilisation 90 %",
         values: &[
             Variant::new("80 %", |setup| short_load(setup, 0.80)),
             Variant::new("90 %", |setup| short_load(setup, 0.90)),
@@ -134,7 +134,7 @@ pub(super) const ALL: &[Variants] = &[
             Variant::new("receive window of 32 kB", |setup| {
                 setup.set_knob("receive_window", "32kb");
             }),
-            Variant::new("FIN in a packet of its own", |setup| {
+            Variant::new("FIN in a separate packet", |setup| {
                 setup.set_knob("fin_on_data", "false");
             }),
         ],

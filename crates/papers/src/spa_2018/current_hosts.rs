@@ -1,4 +1,4 @@
-//! What a current TCP stack changes: the testbed with Linux 7.2 at both ends, simulated and on a kernel.
+//! Effect of a current TCP stack: the testbed with Linux 7.2 at both ends, simulated and on a kernel.
 
 use super::comparison::comparisons;
 use super::figures::{BINS, by_size, panels};
@@ -20,7 +20,7 @@ fn run(lab: &Lab<'_>, traffic: &Traffic) -> Result<Results, Failure> {
     lab.compare_with_bins(traffic.of_today(lab), &lab.seeds(4, 2), &BINS)
 }
 
-/// Panels and curves of the simulator, and the kernel beside it if it is asked for.
+/// Panels and curves of the simulator, and of the kernel if requested.
 fn figure(lab: &Lab<'_>, traffic: &Traffic, results: &Results, seconds_on_kernel: u64) -> Result<Measured, Failure> {
     let measured = panels(results).chart(by_size(results, &SELECTION));
     let beside = on_kernel(lab, traffic, seconds_on_kernel)?;
@@ -59,7 +59,7 @@ pub(super) fn ten_megabit(lab: &Lab<'_>) -> Result<Measured, Failure> {
 const ON_KERNEL: [&str; 11] =
     [PACKET_FIFO, BYTE_FIFO, RED, REDFAVOR, CODEL, FQ_CODEL, FQ_CODEL_20, PIE, SFQ, SPA, SPA_SYN_ONLY];
 
-/// Kernel and simulator with the same connections of `seconds`; `None` if the kernel is not asked for.
+/// Kernel and simulator with the same connections of `seconds`; `None` if the kernel is not requested.
 fn on_kernel(lab: &Lab<'_>, traffic: &Traffic, seconds: u64) -> Result<Option<Table>, Failure> {
     let mut setup = traffic.of_today(lab);
     setup.scenario.set_duration(Nanos::from_secs(seconds));

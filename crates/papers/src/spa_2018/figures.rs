@@ -9,7 +9,7 @@ use crate::measured::Measured;
 use crate::results::Results;
 use crate::table::{Cell, Table};
 
-/// Upper ends of the ranges of sizes: those of the claims (3, 5 to 7, 10, 100), divided for curves.
+/// Upper ends of the ranges of sizes: from the claims (3, 5 to 7, 10, 100), divided for curves.
 pub(super) const BINS: [u64; 17] = [1, 2, 3, 4, 5, 6, 7, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 6_000, 12_000];
 
 fn bars(results: &Results, id: &str, title: &str, label: &str, unit: &str) -> Bars {

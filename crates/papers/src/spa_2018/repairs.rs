@@ -44,7 +44,7 @@ pub(super) struct Repair {
     pub(super) wait: Nanos,
 }
 
-/// Packets offered to the queue under test, and those of them that were lost.
+/// Packets offered to the queue under test, and lost ones among them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fate {
     pub(super) offered: u64,

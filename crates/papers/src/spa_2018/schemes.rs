@@ -45,7 +45,7 @@ pub(super) const WITHOUT_PROTECTION: &[&str] = &[PACKET_FIFO, RED, ARED, CODEL, 
 pub(super) const PUBLISHED_SPA: &str = "spa fin=priority maxlen=0 share=100";
 
 /// PIE of Linux 3.18, the paper's router (`net/sched/sch_pie.c`): its law, a target of 20 ms and an update every 30 ms. RED, SFQ,
-/// CoDel and FQ-CoDel of that version decide as those of today do, as far as these set-ups reach.
+/// CoDel and FQ-CoDel of that version decide like today's in these set-ups.
 const PIE_OF_LINUX_3_18: &str = "pie before_5_1 target=20ms tupdate=30ms";
 
 const COMMON: &[(&str, &str)] = &[

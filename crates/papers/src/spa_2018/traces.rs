@@ -1,7 +1,8 @@
 //! Section III, the trace analysis: Figs. 1 and 2.
 //!
 //! The captures are not at hand, and what was lost in them is not known. The quantities are measured in generated
-//! captures with the published rates of loss instead, of which the truth is known. Those of CAIDA have one direction each.
+//! captures with the published rates of loss instead, of which the truth is known. CAIDA's captures have one direction
+//! each.
 
 use crate::captures::analyze;
 use crate::chart::{Axis, Chart};
@@ -19,7 +20,7 @@ use gentle_trace::row::{Outcome, Row};
 use gentle_units::{Instant, Nanos};
 use std::ops::Range;
 
-/// Length of the captures: those of CAIDA come in pieces of a minute.
+/// Length of the captures: CAIDA's come in pieces of a minute.
 const LENGTH: Instant = Instant::from_secs(60);
 
 /// Loss of packets in the five captures, by direction.
@@ -257,7 +258,7 @@ fn covered(captures: &[Capture], covers: impl Fn(&Capture) -> bool) -> Cell {
     Cell::number(100.0 * number as f64 / captures.len() as f64, 0)
 }
 
-/// Estimates beside the truth, by capture.
+/// Estimates and the truth, by capture.
 fn truth(captures: &[Capture]) -> Table {
     let seeds = captures.len() / LOSSES.len() / 2;
     let columns = [

@@ -5,9 +5,9 @@
 >>> comparison.schemes
 ['pfifo limit=50', 'spa']
 
-Results of runs are tables that Polars, pandas, DuckDB and pyarrow take without a copy:
+Results of runs are tables that Polars, pandas, DuckDB and pyarrow read without a copy:
 ``polars.DataFrame(comparison)``. Times are in seconds, rates in bits per second, and losses are fractions, unless a
-name says otherwise. Quantities that are given as text have a unit: ``"2.4mbit"``, ``"20ms"``.
+name says otherwise. Quantities given as text have a unit: ``"2.4mbit"``, ``"20ms"``.
 """
 
 from gentle import testbed

@@ -1,4 +1,4 @@
-"""Kinds of arguments: a value of another kind raises `gentle.InvalidInput` that names the argument."""
+"""Kinds of arguments: a value of another kind raises `gentle.InvalidInput`, which names the argument."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from gentle import _core
 
 Kind = tuple[Callable[[Any], bool], str]
-"""Whether a value is of the kind, and what is expected."""
+"""Test for values of the kind, and its description for messages."""
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, of whatever library."""
+    """Whether a value is a number, of any library."""
     return not isinstance(value, bool | str | bytes) and hasattr(value, "__float__") and not hasattr(value, "__len__")
 
 

@@ -10,23 +10,23 @@ from gentle.testbed import Machines
 __version__: str
 
 class Error(Exception):
-    """A failure, such as a capture that is damaged; `InvalidInput` is one as well."""
+    """A failure, such as a damaged capture; `InvalidInput` is a subclass."""
 
 class InvalidInput(Error, ValueError):  # noqa: N818
-    """An argument, scheme or scenario that is not valid."""
+    """An invalid argument, scheme or scenario."""
 
 class Table:
-    """A table of results, which Polars, pandas, DuckDB and pyarrow take without a copy (Arrow PyCapsule interface).
+    """A table of results, which Polars, pandas, DuckDB and pyarrow read without a copy (Arrow PyCapsule interface).
 
     ``polars.DataFrame(table)``, ``pyarrow.table(table)``.
     """
 
     @staticmethod
     def from_pydict(columns: Mapping[str, Sequence[object]]) -> Table:
-        """Make a table of lists by name."""
+        """Make a table from lists by name."""
     @staticmethod
     def from_columns(columns: Sequence[tuple[str, str, Sequence[object]]]) -> Table:
-        """Make a table of what `columns` returned."""
+        """Make a table from the result of `columns`."""
     def columns(self) -> list[tuple[str, str, list[Any]]]:
         """Return name, Arrow type and values of each column; times are nanoseconds since 1970."""
     @property
@@ -85,16 +85,16 @@ class Packet:
         """Length of the IP packet, bytes."""
     @property
     def payload(self) -> int:
-        """TCP payload, bytes; of a datagram its length."""
+        """TCP payload, bytes; for a datagram its length."""
     @property
     def flow(self) -> int:
         """Number of the flow: of one direction of a connection, or of a sender of datagrams."""
     @property
     def source(self) -> int:
-        """Number of the host that sends it."""
+        """Number of the sending host."""
     @property
     def destination(self) -> int:
-        """Number of the host that it is for."""
+        """Number of the receiving host."""
     @property
     def syn(self) -> bool:
         """Whether it is a SYN or SYN/ACK."""
@@ -124,8 +124,8 @@ class Packet:
     def drop(self, reason: str = "tail") -> None:
         """Drop it, on arrival or later.
 
-        ``reason`` is one of those in results: ``"tail"``, ``"early"``, ``"aqm"``, ``"push-out"``, ``"overlimit"``,
-        ``"ack-filter"``.
+        ``reason`` is one of the reasons in results: ``"tail"``, ``"early"``, ``"aqm"``, ``"push-out"``,
+        ``"overlimit"``, ``"ack-filter"``.
         """
     def __setattr__(self, name: str, value: Any) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
@@ -161,6 +161,22 @@ def compare(
     store: Store | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison: ...
+def missing_runs(
+    scenario: Scenario,
+    schemes: Sequence[str | CustomQueue],
+    seeds: Sequence[int],
+    bins: Sequence[int],
+    harm: bool = False,
+    store: Store | None = None,
+    machines: Machines | None = None,
+) -> list[bytes]: ...
+def make_run(
+    task: bytes,
+    scenario: Scenario,
+    bins: Sequence[int],
+    stop: Stop | None = None,
+    machines: Machines | None = None,
+) -> tuple[str, bytes]: ...
 def testbed_build(
     source: PathLike[str] | None = None, progress: Callable[[float], object] | None = None
 ) -> tuple[str, str]: ...
@@ -292,6 +308,7 @@ def run_batch(
     stop: Stop | None = None,
     machines: Machines | None = None,
 ) -> tuple[bytes, bytes | None]: ...
+def batch_name(batch: bytes) -> str: ...
 def split_batch(batch: bytes) -> list[tuple[str, bytes, int]]: ...
 def describe_batch(batch: bytes) -> str: ...
 def only_best(schemes: Sequence[Sequence[float]], higher: bool) -> int | None: ...

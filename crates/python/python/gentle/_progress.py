@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Report = Callable[[float], object]
-"""Callable that is given the completed fraction, 0 to 1."""
+"""Callable that receives the completed fraction, 0 to 1."""
 
 
 @contextmanager
 def reported(progress: Report | bool | None, title: str) -> Iterator[Report | None]:
     """Yield the callable that shows progress, or ``None``.
 
-    ``None`` shows a bar in notebooks and terminals if tqdm is installed; ``True`` and ``False`` decide.
+    ``None`` shows a bar in notebooks and terminals if tqdm is installed; ``True`` and ``False`` override this.
     """
     if callable(progress):
         yield progress

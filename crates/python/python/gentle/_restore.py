@@ -1,4 +1,4 @@
-"""Results as they were kept by `pickle` or `copy`."""
+"""Results restored by `pickle` and `copy`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(columns: Sequence[tuple[str, str, list[Any]]]) -> _core.Table:
 
 
 def scenario(kind: str, arguments: tuple[Any, ...]) -> _core.Scenario:
-    """Return a valid scenario, made as it was before."""
+    """Return the scenario that these arguments made before."""
     if kind == "changed":
         before, changes = arguments
         return before.changed(**changes)  # type: ignore[no-any-return]

@@ -36,37 +36,37 @@ def analyze(
     ----------
     paths
         Captures (pcap or pcapng, compressed or not), analysed as one trace in time order. With ``executor`` or
-        ``store``, each is a task, and the results are added up.
+        ``store``, each capture is a separate task, and the results are merged.
     connections
-        Whether to keep a row per connection for `Analysis.connections`, some 300 bytes each; by default, without
-        ``executor`` and ``store``. With these, a directory or URL for a Parquet file per task, which DuckDB, Polars and
-        Dask read as one table.
+        Whether to keep a row per connection for `Analysis.connections`, some 300 bytes each; the default without
+        ``executor`` and ``store``. With them, a directory or URL for a Parquet file per task; DuckDB, Polars and Dask
+        read these files as one table.
     local
         Prefixes on the local side of the link, such as ``"192.0.2.0/24"``.
     interfaces
-        Names or numbers of the interfaces of a pcapng file whose packets are analysed; by default all, and of a capture
-        by ``--pcap`` those of the queues' entries.
+        Names or numbers of the interfaces of a pcapng file to analyse; by default all, or the entry interfaces of a
+        capture written by ``--pcap``.
     rate
         Capacity of the link, for its utilisation.
     inner
-        Whether to look into tunnels.
+        Whether to analyse the packets inside tunnels.
     strict
         Whether a damaged capture is an error; by default it is read as far as possible.
     memory_limit
-        Memory for connections, bytes; of each task.
+        Memory for the connections of each task, bytes.
     executor
-        What runs the tasks, as in `gentle.sweep`. Workers open the captures under the names given.
+        Executor of the tasks, as in `gentle.sweep`. Workers open the captures under the given names.
     store
-        A directory or URL for the records of tasks, those of ``gentle analyze --record``: a job that was stopped goes
-        on, and ``gentle merge`` adds records of several up.
+        A directory or URL for one record per task, as written by ``gentle analyze --record``: the same call resumes an
+        interrupted job, and ``gentle merge`` combines the records of several jobs.
     continuing
-        Which captures are parts of one, and one task: ``"name"``, those that dumpcap and tcpdump name so;
-        ``"directory"``; ``"all"``; ``"none"``.
+        Which captures are parts of one trace, and therefore one task: ``"name"``, files named like the parts of one
+        capture by dumpcap or tcpdump; ``"directory"``; ``"all"``; ``"none"``.
     errors
-        With ``executor`` or ``store``, what to do about captures that cannot be read when all others have been:
-        ``"raise"`` an error that names them, or ``"warn"`` and return the analysis of the others.
+        With ``executor`` or ``store``, the reaction to unreadable captures after all others are done: ``"raise"`` an
+        error that names them, or ``"warn"`` and return the analysis of the others.
     progress
-        Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
+        Callable that receives the completed fraction, or whether to show a bar; by default in notebooks and terminals.
     """
     _check(paths)
     _arguments.check(
@@ -92,8 +92,8 @@ def analyze(
     if executor is None and store is None:
         if is_place:
             raise _core.InvalidInput(
-                "connections: a directory gets a file for each task of an executor or a store; "
-                "expected True or False, or executor or store as well"
+                "connections: a directory receives a file for each task of an executor or a store; "
+                "expected True or False, or an executor or a store as well"
             )
         with reported(progress, "reading captures") as report:
             made = _core.analyze(_paths(paths), connections=connections is not False, progress=report, **options)
@@ -123,9 +123,9 @@ def replay(
     strict: bool = False,
     progress: Report | bool | None = None,
 ) -> _core.Scenario:
-    """Make the scenario in which the connections of captures start again, for `gentle.compare` with a ``rate``.
+    """Make the scenario that replays the connections of captures, for `gentle.compare` with a ``rate``.
 
-    It is that of ``gentle compare --from``. What was inferred from the captures is among its ``assumptions``.
+    It equals the scenario of ``gentle compare --from``. Its ``assumptions`` include inferences from the captures.
 
     Parameters
     ----------
@@ -157,19 +157,19 @@ def _paths(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[s
 
 
 class Analysis:
-    """Results of an analysis. It is the table of connections for Arrow libraries."""
+    """Results of an analysis. Arrow libraries read it as the table of connections."""
 
     def __init__(self, core: _core.Analysis) -> None:
         self._core = core
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """All results, as ``gentle analyze --json`` prints them (``docs/reference/json-analysis.md``)."""
+        """All results, as ``gentle analyze --json`` prints them (``docs/reference/json.md``)."""
         return dict(json.loads(self._core.json()))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` returned, or ``gentle analyze --json`` of this version printed: no connections."""
+        """Read the JSON of `to_json`, or of ``gentle analyze --json`` of this version; without connections."""
         return cls(_core.Analysis.from_json(text))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -180,17 +180,17 @@ class Analysis:
         return (_restore.analysis, (self.to_json(), connections))
 
     def to_json(self) -> str:
-        """Return all results as JSON: what ``gentle analyze --json`` prints."""
+        """Return all results as JSON, like ``gentle analyze --json``."""
         return self._core.json()
 
     @cached_property
     def connections(self) -> _core.Table:
-        """A row per connection; ``docs/reference/json-analysis.md`` describes the columns."""
+        """A row per connection; ``docs/reference/connections.md`` describes the columns."""
         return self._core.connections()
 
     @property
     def warnings(self) -> list[str]:
-        """What may mislead: in the results, then in each capture."""
+        """Warnings about misleading results, then about each capture."""
         of_captures = [text for capture in self.data["captures"] for text in capture["warnings"]]
         return [*(warning["sentence"] for warning in self.data["warnings"]), *of_captures]
 

@@ -1,4 +1,4 @@
-"""Captures by the thousand: a task for each, on any executor."""
+"""Analysis of many captures: a task for each, on any executor."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ RECORD = ".json.zst"
 
 
 def record(task: bytes, known: frozenset[str], stop: _core.Stop | None) -> tuple[str, tuple[bytes, bytes] | None]:
-    """Analyse the captures of a task: what workers do."""
+    """Analyse the captures of a task, on a worker."""
     return _core.record_captures(task, known, stop)
 
 
 @dataclass(frozen=True)
 class Captures:
-    """Captures that are analysed as one: their position among all, and what a worker is sent."""
+    """Captures that are analysed as one: their position among all, and the bytes sent to a worker."""
 
     position: int
     content: bytes
@@ -38,16 +38,14 @@ class Captures:
 
 
 def _others(done: int, has_store: bool) -> list[str]:
-    """Return what became of the other tasks, for a message."""
+    """Return the outcome of the other tasks, for a message."""
     match done:
         case 0:
             return []
         case _ if has_store:
-            return [
-                f"The records of the others ({done}) are in the store; errors='warn' leaves out what cannot be read."
-            ]
+            return [f"The records of the others ({done}) are in the store; errors='warn' skips unreadable captures."]
         case _:
-            return [f"The others ({done}) could be read; errors='warn' leaves out what cannot be."]
+            return [f"The others ({done}) could be read; errors='warn' skips unreadable captures."]
 
 
 def analyze(
@@ -61,7 +59,7 @@ def analyze(
     report: Report | None,
     **options: Any,
 ) -> _core.Analysis:
-    """Analyse each capture, or each run of captures that continue one another, by itself, and add the results up."""
+    """Analyse each capture, or each run of captures that continue one another, separately, and merge the results."""
     payloads = _core.capture_tasks(paths, continuing=continuing, connections=connections is not None, **options)
     records = opened(store, "", RECORD)
     known = {name.removesuffix(RECORD) for name in records.names()}
@@ -86,7 +84,7 @@ def analyze(
         if made is not None and sent.position < firsts.get(task, len(payloads)):
             firsts[task] = sent.position
             content, table = made
-            # The table first: a record says that all of its task is there.
+            # The table first: a record means that its whole task is complete.
             if tables is not None:
                 tables.put(_table(task), table)
             records.put(task + RECORD, content)
@@ -94,7 +92,7 @@ def analyze(
         progressed()
 
     def failed(sent: Captures, error: Exception) -> None:
-        # Errors of one capture; any other error would come for all of them.
+        # Errors of one capture; any other error would recur for all of them.
         if not isinstance(error, _core.Error):
             raise error
         problems[sent.position] = str(error)
@@ -118,5 +116,5 @@ def analyze(
 
 
 def _table(task: str) -> str:
-    """Return the name of the table of a task, in a directory named as Hive names those of a partition."""
+    """Return the name of the table of a task, in a directory named like a Hive partition."""
     return f"task={task}/connections.parquet"

@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from gentle import _arguments, _core
+from gentle import _arguments, _core, _runs
 from gentle._progress import Report, reported
 from gentle.queue import Scheme, prepared
 from gentle.scenario import resolved
@@ -39,6 +39,7 @@ def compare(
     reference: str | None = None,
     harm: bool = False,
     threads: int | None = None,
+    executor: Any = None,
     store: str | PathLike[str] | Store | None = None,
     progress: Report | bool | None = None,
 ) -> Comparison:
@@ -48,11 +49,11 @@ def compare(
     ----------
     traffic
         Name of a built-in scenario, a scenario file, a `Scenario`, a mapping with its keys, a flow list (``.csv``), or
-        a table of flows (a DataFrame with ``start_s`` and ``bytes``). Hosts of built-in scenarios and flows are those
-        of a current Linux unless ``profile`` says otherwise, as in ``gentle compare``.
+        a table of flows (a DataFrame with ``start_s`` and ``bytes``). Hosts of built-in scenarios and flows run a
+        current Linux unless ``profile`` is given, as in ``gentle compare``.
     schemes
         Schemes with their options, such as ``"codel target=20ms"``, and queues in Python (`CustomQueue`, or a class);
-        by default those of the scenario.
+        by default the schemes of the scenario.
     rate, up_rate
         Rate of the link under test and of the reverse link, such as ``"20mbit"``. Arrivals and buffers scale with it.
     load
@@ -68,15 +69,19 @@ def compare(
     reference
         Scheme that the others are compared with; by default the first.
     harm
-        Whether each application and each group also runs alone, for `Comparison.harm`: how much the rest of the
-        traffic harms it (``docs/concepts/users.md``). Each of them costs as many runs as the comparison.
+        Whether to run each application and each group alone as well, for `Comparison.harm`: how much the rest of the
+        traffic harms it (``docs/concepts/users.md``). Each of them adds as many runs as the comparison has.
     threads
-        Number of threads; by default one per core. Results do not depend on it.
+        Number of threads; by default one per core. It does not affect results.
+    executor
+        A ``concurrent.futures`` executor, a ``dask.distributed`` client, the module ``ray``, or an object with the
+        methods of `gentle.executors.Executor` that makes the runs; by default threads of this process do. It does not
+        affect results.
     store
-        A directory, or a URL that fsspec opens, that keeps all runs, as ``gentle compare --store`` does. Those that it
-        has are not made again, so that a comparison that was stopped goes on. Stores are combined by copying files.
+        A directory, or a URL that fsspec opens, that stores all runs, as ``gentle compare --store`` does. Stored runs
+        are reused, so the same call resumes an interrupted comparison. Copy files to combine stores.
     progress
-        Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
+        Callable that receives the completed fraction, or whether to show a bar; by default in notebooks and terminals.
 
     Examples
     --------
@@ -84,11 +89,11 @@ def compare(
     >>> comparison.result("spa")["loss"]["syn"]
     0.0
 
-    >>> # A call beside a transfer that fills the queue: is most of its delay the other's doing?
+    >>> # A call together with a transfer that fills the queue: does the transfer cause most of its delay?
     >>> link = {"down": {"rate": "5mbit", "delay": "20ms"}, "up": {"rate": "1mbit", "delay": "20ms"}}
     >>> call_and_backup = {"duration": "20s", "link": link, "workload": [{"kind": "voice"}, {"kind": "long"}]}
-    >>> beside = compare(call_and_backup, ["pfifo limit=100", "fq_codel"], seeds=2, harm=True)
-    >>> [beside.result(scheme)["harm"][0]["harm"]["mean"] > 0.5 for scheme in beside.schemes]
+    >>> mixed = compare(call_and_backup, ["pfifo limit=100", "fq_codel"], seeds=2, harm=True)
+    >>> [mixed.result(scheme)["harm"][0]["harm"]["mean"] > 0.5 for scheme in mixed.schemes]
     [True, False]
     """
     _arguments.check(
@@ -105,30 +110,33 @@ def compare(
     )
     scenario = resolved(traffic, rate=rate, up_rate=up_rate, load=load, duration=duration, profile=profile, tcp=tcp)
     check_parts(scenario, harm)
+    queues, numbers, sizes, kept = prepared(schemes), seed_list(seeds), list(bins), records(store)
     with reported(progress, f"comparing under {scenario.name}") as report:
-        made = _core.compare(
-            scenario,
-            prepared(schemes),
-            seed_list(seeds),
-            list(bins),
-            reference,
-            harm,
-            threads,
-            records(store),
-            report,
-        )
+        if executor is not None:
+            check_executor(executor, threads)
+            kept = _runs.made(scenario, queues, numbers, sizes, harm, kept, executor, report)
+            report = None
+        made = _core.compare(scenario, queues, numbers, sizes, reference, harm, threads, kept, report)
     return Comparison(made)
 
 
+def check_executor(executor: Any, threads: int | None) -> None:
+    """Reject both an executor and a number of threads, and a number as an executor."""
+    if threads is not None:
+        raise _core.InvalidInput("threads: they are of this process; expected either threads or executor")
+    if isinstance(executor, int):
+        raise _core.InvalidInput(f"executor: {executor!r} is a number; expected an executor, or threads={executor!r}")
+
+
 def check_parts(scenario: _core.Scenario, harm: bool) -> None:
-    """Warn if harm is asked for and the scenario has nothing that can be harmed."""
+    """Warn if harm is requested and the scenario has no parts to harm."""
     if harm and not scenario.parts:
         text = "harm: the scenario has neither applications nor groups, so there is no part to run alone"
         warnings.warn(text, stacklevel=3)
 
 
 def seed_list(seeds: Any) -> list[int]:
-    """Return the seeds that a number of them, or a list, stands for."""
+    """Return the seeds for a number of seeds, or for a list."""
     if seeds is None:
         raise _core.InvalidInput("seeds: expected a number of seeds, or a list of seeds")
     _arguments.check(seeds=seeds)
@@ -142,7 +150,7 @@ def seed_list(seeds: Any) -> list[int]:
 class Comparison:
     """Results of a comparison.
 
-    It is a table with a row per scheme and seed for Arrow libraries: ``polars.DataFrame(comparison)``.
+    Arrow libraries read it as a table with a row per scheme and seed: ``polars.DataFrame(comparison)``.
     """
 
     def __init__(self, core: _core.Comparison) -> None:
@@ -155,14 +163,14 @@ class Comparison:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` returned, or ``gentle compare --json`` of this version printed."""
+        """Read the JSON of `to_json`, or of ``gentle compare --json`` of this version."""
         return cls(_core.Comparison.from_json(text))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Comparison.from_json, (self.to_json(),))
 
     def to_json(self) -> str:
-        """Return all results as JSON: what ``gentle compare --json`` prints, with ``null`` for its ``command``."""
+        """Return all results as JSON, like ``gentle compare --json``, with ``null`` for its ``command``."""
         return self._core.json()
 
     @cached_property
@@ -179,15 +187,15 @@ class Comparison:
     def harm(self) -> _core.Table:
         """A row per scheme, application or group, number and seed, with ``harm=True``; else empty.
 
-        Harm is the fraction of a delay that the others cause, or of a rate that they take away: 0, none, to 1; negative
-        if the part does better with the others. ``number`` says what it is measured by (``"delay_s.p99"``); ``kind`` is
-        missing for groups of connections.
+        Harm is the share of a delay that the others cause, or the share of a rate that they take: from 0 (none) to 1,
+        and negative if the part does better with the others. ``number`` names the measure (``"delay_s.p99"``); ``kind``
+        is missing for groups of connections.
         """
         return self._core.harm()
 
     @property
     def schemes(self) -> list[str]:
-        """Labels of the schemes, in the order asked for."""
+        """Labels of the schemes, in the order of the call."""
         return [result["label"] for result in self.data["results"]]
 
     @property
@@ -196,7 +204,7 @@ class Comparison:
         return list(self.data["seeds"])
 
     def result(self, scheme: str) -> dict[str, Any]:
-        """Return the results of a scheme, by its label, or its name if no other has it."""
+        """Return the results of a scheme, by its label, or by its name if only one scheme has it."""
         results = self.data["results"]
         found = [result for result in results if result["label"] == scheme]
         found = found or [result for result in results if result["scheme"] == scheme]

@@ -1,7 +1,7 @@
 """Executors of sweeps and analyses: threads of this process, pools of processes, Dask, Ray.
 
-Scheduling is theirs. A bounded number of tasks is with an executor at a time, so that the memory of the client does not
-grow with their number, and results are used as they arrive.
+The executors schedule. The client submits a bounded number of tasks at a time, so that its memory does not grow with
+the number of tasks, and uses results as they arrive.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ ATTEMPTS = 8
 """Number of times that a task may be lost before the call fails."""
 
 DEATHS = 8
-"""Number of workers that may die while they have the same task before it is given up."""
+"""Number of workers that may die with the same task before it is abandoned."""
 
 DEATHS_OF_A_BATCH = 2
-"""Number of workers that may die while they have the same task before it is split or, if it cannot be, tried alone."""
+"""Number of workers that may die with the same task before it is split or, if it cannot be split, tried alone."""
 
 GIVEN_UP = 8
-"""Number of tasks that may be given up before the call fails without trying the rest."""
+"""Number of abandoned tasks after which the call fails without trying the rest."""
 
 Work = Callable[[bytes, Any, "_core.Stop | None"], Any]
-"""Done with a task, and what all tasks share, on workers: a callable that pickles. The flag, if any, stops it."""
+"""Work on a task and the inputs that all tasks share, on workers: a picklable callable. The flag, if any, stops it."""
 
 
 class LostError(Exception):
-    """A task has no result, and the work did not raise: its worker died, or the scheduler was restarted.
+    """A task was lost without an exception of its work: its worker died, or the scheduler was restarted.
 
-    ``deaths`` is the number of workers that died while they had it, as far as the executor knows.
+    ``deaths`` is the number of workers that died with it, as far as the executor knows.
     """
 
     def __init__(self, problem: str, deaths: int = 0) -> None:
@@ -53,22 +53,22 @@ class LostError(Exception):
 
 
 class Task(Protocol):
-    """What one call of the work is given."""
+    """Input of one call of the work."""
 
     @property
     def content(self) -> bytes:
-        """What a worker is sent."""
+        """Bytes sent to a worker."""
 
     def __str__(self) -> str:
-        """Return what the task is, for messages."""
+        """Return a description for messages."""
 
     def parts(self) -> Sequence[Task]:
-        """Return smaller tasks that do the same together; none if it cannot be split."""
+        """Return smaller tasks that together do the same; an empty list if it cannot be split."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the work returned, or raised: as a value, so that an executor's own exceptions are told from it."""
+    """Result or exception of the work, as a value: exceptions of the executor itself stay distinct."""
 
     result: Any = None
     error: Exception | None = None
@@ -93,7 +93,7 @@ class Attempted:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an exception that pickles; where it was raised is a note, because tracebacks do not."""
+    """Return a picklable exception; its traceback becomes a note, because tracebacks cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -104,30 +104,30 @@ def _portable(error: Exception) -> Exception:
 
 
 class Executor(Protocol):
-    """What is asked of an executor. Futures are any hashable objects."""
+    """Interface of an executor. Futures are any hashable objects."""
 
     def slots(self) -> int:
-        """Return the number of tasks to keep submitted: some more than there are workers."""
+        """Return the number of tasks to keep submitted: a few more than workers."""
 
     def share(self, inputs: Any) -> Any:
-        """Send what all tasks need to the workers, once; the result is given to `submit`."""
+        """Send the common inputs of all tasks to the workers, once; `submit` receives the result."""
 
     def submit(self, work: Work, task: bytes, shared: Any) -> Any:
         """Return a future for ``work(task, shared, None)`` on a worker, which does not raise. May raise `LostError`."""
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
-        """Wait for some of the futures, for a second at most, and return those that have ended."""
+        """Wait for some of the futures, for a second at most, and return the completed futures."""
 
     def result(self, future: Any) -> Any:
-        """Return the result of a future that has ended. May raise `LostError`."""
+        """Return the result of a completed future. May raise `LostError`."""
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Give up futures."""
+        """Cancel futures."""
 
 
 @dataclass
 class _Flight:
-    """A task, and what has happened to it."""
+    """A task and its history."""
 
     task: Any
     losses: int = 0
@@ -144,10 +144,10 @@ def drive(
 ) -> None:
     """Do ``work`` for each of the ``tasks``.
 
-    ``ended`` is given each task and its result. Tasks whose worker dies are submitted again; if it dies again, in
-    parts. ``failed`` is given tasks whose work raised, and the exception; by default it is raised. Tasks that killed
-    every worker which had them are given up: what they are is raised at the end. A worker may have several tasks
-    when it dies, so those that cannot be split are tried alone before they are given up.
+    ``ended`` receives each task and its result. Tasks whose worker dies are submitted again; after another death, in
+    parts. ``failed`` receives tasks whose work raised, and the exception; by default it is raised. Tasks that killed
+    every worker are abandoned: an error at the end lists them. A worker may have several tasks when it dies, so tasks
+    that cannot be split are tried alone before they are abandoned.
     """
     attempted = Attempted(work)
     following = iter(tasks)
@@ -178,10 +178,10 @@ def drive(
         if flight.deaths >= DEATHS_OF_A_BATCH and (parts := flight.task.parts()):
             waiting.extend(map(_Flight, parts))
         elif flight.deaths >= DEATHS:
-            given_up.append(f"{flight.task}: {flight.deaths} workers died while they had it")
+            given_up.append(f"{flight.task}: {flight.deaths} workers died running it")
         elif flight.losses >= ATTEMPTS:
             raise _core.Error(
-                f"{flight.task}: the task was lost {flight.losses} times; {IN_THE_STORE}: the same call resumes there"
+                f"{flight.task}: the task was lost {flight.losses} times; {IN_THE_STORE}; repeat the call to resume"
             ) from error
         elif flight.deaths >= DEATHS_OF_A_BATCH:
             suspects.append(flight)
@@ -223,15 +223,15 @@ def drive(
             executor.cancel(list(flying))
 
 
-IN_THE_STORE = "complete results are in the store, if there is one"
+IN_THE_STORE = "complete results are in the store, if one is used"
 
 
 def _give_up(tasks: list[str]) -> NoReturn:
     raise _core.Error(
         "\n".join(
             [
-                f"{'1 task' if len(tasks) == 1 else f'{len(tasks)} tasks'} killed every worker, perhaps for want of "
-                f"memory; {IN_THE_STORE}",
+                f"{'1 task' if len(tasks) == 1 else f'{len(tasks)} tasks'} killed every worker, perhaps by running out "
+                f"of memory; {IN_THE_STORE}",
                 *tasks,
             ]
         )
@@ -244,7 +244,7 @@ def cores() -> int:
 
 
 class Threads:
-    """Threads of this process. Runs hold no lock of the interpreter, so they use all cores without being copied."""
+    """Threads of this process. Runs release the interpreter's lock, so they use all cores without copying anything."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or cores()
@@ -256,7 +256,7 @@ class Threads:
         return 2 * self.threads
 
     def share(self, inputs: Any) -> Any:
-        """Return the inputs: threads share them anyway."""
+        """Return the inputs, which threads share anyway."""
         return inputs
 
     def submit(self, work: Work, task: bytes, shared: Any) -> concurrent.futures.Future[Any]:
@@ -264,15 +264,15 @@ class Threads:
         return self._pool.submit(work, task, shared, self._stop)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
-        """Return futures that have ended."""
+        """Return completed futures."""
         return concurrent.futures.wait(futures, TICK, FIRST_COMPLETED).done
 
     def result(self, future: concurrent.futures.Future[Any]) -> Any:
-        """Return the result of a future that has ended."""
+        """Return the result of a completed future."""
         return future.result()
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Stop the tasks under way."""
+        """Stop the running tasks."""
         self._stop.set()
         for future in futures:
             future.cancel()
@@ -285,7 +285,7 @@ class Pool:
     def __init__(self, pool: concurrent.futures.Executor) -> None:
         self._pool = pool
         self._workers = getattr(pool, "_max_workers", None) or cores()
-        # Threads read the flag; to a process, it would be another one.
+        # Threads read the flag; a process would get a copy.
         self._stop = _core.Stop() if isinstance(pool, concurrent.futures.ThreadPoolExecutor) else None
 
     def slots(self) -> int:
@@ -293,7 +293,7 @@ class Pool:
         return 2 * self._workers + 2
 
     def share(self, inputs: Any) -> Any:
-        """Return the inputs: these executors have nothing to keep them in, so they go with each task."""
+        """Return the inputs: these executors cannot store them, so each task carries them."""
         return inputs
 
     def submit(self, work: Work, task: bytes, shared: Any) -> concurrent.futures.Future[Any]:
@@ -304,11 +304,11 @@ class Pool:
             raise broken() from error
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
-        """Return futures that have ended."""
+        """Return completed futures."""
         return concurrent.futures.wait(futures, TICK, FIRST_COMPLETED).done
 
     def result(self, future: concurrent.futures.Future[Any]) -> Any:
-        """Return the result of a future that has ended."""
+        """Return the result of a completed future."""
         try:
             return future.result()
         except concurrent.futures.BrokenExecutor as error:
@@ -317,7 +317,7 @@ class Pool:
             raise LostError("cancelled") from error
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Give up futures that have not begun; threads also stop those under way."""
+        """Cancel futures that have not begun; threads also stop running ones."""
         if self._stop is not None:
             self._stop.set()
         for future in futures:
@@ -325,10 +325,10 @@ class Pool:
 
 
 def broken() -> _core.Error:
-    """Return the error of a pool that lost a worker, after which it takes no more work."""
+    """Return the error of a pool that lost a worker, and therefore accepts no more work."""
     return _core.Error(
-        f"a worker process of the executor died, after which it takes no more work; {IN_THE_STORE}: the same call with "
-        "a new executor goes on from there"
+        f"a worker process of the executor died, so it accepts no more work; {IN_THE_STORE}; repeat the call with a "
+        "new executor to resume"
     )
 
 
@@ -348,7 +348,7 @@ class Dask:
         """Return the number of tasks to keep submitted: two for each thread of the cluster, and some more."""
         if time.monotonic() - self._counted > 1.0:
             self._counted = time.monotonic()
-            # Where the scheduler is away, `submit` waits for it.
+            # If the scheduler is unreachable, `submit` waits for it.
             with suppress(OSError, TimeoutError):
                 self._slots = 2 * sum(self._client.nthreads().values()) + 2
         return self._slots
@@ -385,13 +385,13 @@ class Dask:
             if time.monotonic() > until or self._client.status == "closed":
                 address = self._client.scheduler.address if self._client.scheduler else "unknown"
                 raise _core.Error(
-                    f"the Dask scheduler at {address} does not answer; {IN_THE_STORE}: the same call goes on from "
-                    "there when it runs"
+                    f"the Dask scheduler at {address} does not answer; {IN_THE_STORE}; repeat the call when it runs "
+                    "again to resume"
                 ) from problem
             time.sleep(TICK)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
-        """Return futures that have ended."""
+        """Return completed futures."""
         from distributed import wait
         from distributed.client import FutureCancelledError
 
@@ -402,11 +402,11 @@ class Dask:
         except TimeoutError:
             return []
         except (concurrent.futures.CancelledError, FutureCancelledError):
-            # A restarted scheduler does not know earlier futures: they have no results.
+            # A restarted scheduler has lost earlier futures: they have no results.
             return [future for future in futures if future.status in {"cancelled", "lost"}]
 
     def result(self, future: Any) -> Any:
-        """Return the result of a future that has ended."""
+        """Return the result of a completed future."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError
@@ -425,7 +425,7 @@ class Dask:
             raise LostError(str(error)) from error
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Give up futures."""
+        """Cancel futures."""
         self._client.cancel(list(futures), force=True)
 
 
@@ -451,12 +451,12 @@ class Ray:
             def function(task: bytes, shared: Any) -> Any:
                 return work(task, shared, None)
 
-            # Without Ray's own retries, each death of a worker is seen.
+            # Without Ray's retries, each death of a worker is visible.
             self._remote[work] = self._ray.remote(max_retries=0)(function)
         return self._remote[work].remote(task, shared)
 
     def as_completed(self, futures: Collection[Any]) -> Collection[Any]:
-        """Return references whose results are there."""
+        """Return completed references."""
         return list(self._ray.wait(list(futures), num_returns=1, timeout=TICK)[0])
 
     def result(self, future: Any) -> Any:
@@ -472,14 +472,14 @@ class Ray:
             raise LostError(str(error)) from error
 
     def cancel(self, futures: Collection[Any]) -> None:
-        """Give up references."""
+        """Cancel references."""
         for future in futures:
             self._ray.cancel(future, force=True)
 
 
 @contextmanager
 def using(executor: Any) -> Iterator[Executor]:
-    """Return any of the known executors as an `Executor`, for a while; the threads made for it end with it."""
+    """Yield any of the known executors as an `Executor`; threads created for it end with the context."""
     workers = adapted(executor)
     try:
         yield workers
@@ -504,7 +504,7 @@ def adapted(executor: Any) -> Executor:
         if not isinstance(executor, bool) and (threads := operator.index(executor)) > 0:
             return Threads(threads)
     raise _core.InvalidInput(
-        f"executor: {executor!r} is none; expected None, a number of threads of 1 or more, a concurrent.futures "
-        "executor, a dask.distributed Client, the module ray, or an object with the methods of "
+        f"executor: {executor!r} is not an executor; expected None, a number of threads of 1 or more, a "
+        "concurrent.futures executor, a dask.distributed Client, the module ray, or an object with the methods of "
         "gentle.executors.Executor"
     )

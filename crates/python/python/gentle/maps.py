@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 MOST_CELLS = 50_000_000
-"""Maximum size of a labelled array: a sample of many axes fills few of its cells."""
+"""Maximum size of a labelled array: a sample over many axes fills few of its cells."""
 
 
 def dataset(columns: Mapping[str, Sequence[Any]], axes: Sequence[str], metrics: Sequence[str]) -> Dataset:
@@ -63,16 +63,16 @@ def by_scheme(columns: Mapping[str, Sequence[Any]], metrics: Sequence[str]) -> d
 
 
 def _axes_of(array: DataArray, x: str | None, y: str | None) -> tuple[str, str]:
-    """Return the axes of a map: those asked for, else the two with most values."""
+    """Return the axes of a map: as requested, else the two with most values."""
     varied = [str(name) for name in array.dims if name not in {"scheme", "seed"}]
     for name in (x, y):
         if name is not None and name not in varied:
-            raise _core.InvalidInput(f"'{name}' has not several values; expected one of: {', '.join(varied)}")
+            raise _core.InvalidInput(f"no axis '{name}' with several values; expected one of: {', '.join(varied)}")
     others = sorted((name for name in varied if name not in {x, y}), key=lambda name: -array.sizes[name])
     x = x or (others.pop(0) if others else None)
     y = y or (others.pop(0) if others else None)
     if x is None or y is None or x == y:
-        raise _core.InvalidInput("a map needs two axes with several values; expected a grid with two")
+        raise _core.InvalidInput("a map needs two axes with several values; expected a grid with at least two")
     return x, y
 
 
@@ -103,7 +103,7 @@ def heat(data: Dataset, metric: str, x: str | None, y: str | None) -> Figure:
 
 
 def _ticks(panel: Axes, array: DataArray, x: str, y: str) -> None:
-    """Label the cells: levels are at equal distances, whatever their values."""
+    """Label the cells: levels are equidistant, whatever their values."""
     for name, ticks, label in ((x, panel.set_xticks, panel.set_xlabel), (y, panel.set_yticks, panel.set_ylabel)):
         levels = array.coords[name].values
         step = -(-len(levels) // 8)
@@ -129,9 +129,9 @@ NONE, MISSING = -1, -2
 def winners(data: Dataset, metric: str, *, higher: bool = False) -> DataArray:
     """Return the index of the best scheme over all axes but ``scheme`` and ``seed``.
 
-    The rules are those of comparisons: a scheme is best if its mean is lower by more than 1 %, and tests of the seeds'
-    log ratios find every other one worse, corrected for their number; `NONE` where no scheme is, and `MISSING` without
-    runs.
+    As in comparisons, a scheme is best if its mean is lower by more than 1 %, and tests of the seeds' log ratios find
+    every other one worse, corrected for the number of tests. Cells are `NONE` without a best scheme, and `MISSING`
+    without runs.
     """
     import numpy as np
     from xarray import DataArray

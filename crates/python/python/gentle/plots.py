@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gentle.prediction import Prediction
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-"""Colours that people with any colour vision tell apart (Okabe and Ito 2008)."""
+"""Colours that people with any colour vision can distinguish (Okabe and Ito 2008)."""
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -24,15 +24,15 @@ def model(
     initial_window: float = 1,
     segments_per_ack: float = 1,
 ) -> Prediction:
-    """Predict response times in closed form, and what a lost SYN adds to them (``docs/concepts/model.md``).
+    """Predict response times in closed form, and the delay that a lost SYN adds (``docs/concepts/model.md``).
 
     Parameters
     ----------
     rtt
         Round-trip time in seconds, queueing included.
     loss, syn_loss
-        Probability that a data packet is lost, and that an attempt of the handshake fails; by default SYN and SYN/ACK
-        are lost like other packets.
+        Probability that a data packet is lost, and that an attempt of the handshake fails; by default a SYN or SYN/ACK
+        is lost like other packets.
     rto
         Initial RTOs in seconds.
     segments
@@ -66,7 +66,7 @@ def model(
 
 
 class Prediction:
-    """Predicted response times. It is a table with a row per initial RTO and size for Arrow libraries."""
+    """Predicted response times. Arrow libraries read it as a table with a row per initial RTO and size."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -75,12 +75,12 @@ class Prediction:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` returned."""
+        """Read the JSON of `to_json`."""
         _core.prediction_text(text)
         return cls(text)
 
     def to_json(self) -> str:
-        """Return all results as JSON: what ``gentle model --json`` prints, with ``null`` for its ``command``."""
+        """Return all results as JSON, like ``gentle model --json``, with ``null`` for its ``command``."""
         return self._text
 
     @cached_property

@@ -12,26 +12,26 @@ from gentle._core import Packet
 
 
 class Queue(Protocol):
-    """A queue discipline in Python: what the class that is given to `gentle.compare` has to have.
+    """A queue discipline in Python: the methods of a class for `gentle.compare`.
 
-    Each run makes a queue of its own. A class whose ``__init__`` has a parameter ``seed`` is given one for its random
-    decisions, the same for the same seed of `gentle.compare`. Times are in seconds since the beginning of the run.
+    Each run makes a new queue. If ``__init__`` has a parameter ``seed``, it receives a seed for random decisions, which
+    depends only on the seed of the run. Times are in seconds since the beginning of the run.
     """
 
     def enqueue(self, packet: Packet, now: float) -> None:
-        """Keep a packet that arrives, or drop it with ``packet.drop(reason)``; packets that wait can be dropped too."""
+        """Keep an arriving packet, or drop it with ``packet.drop(reason)``; waiting packets can be dropped too."""
 
     def dequeue(self, now: float) -> Packet | float | None:
-        """Return the packet to send next, ``None`` if none waits, or the time before which none may leave."""
+        """Return the next packet to send, ``None`` if none waits, or the earliest time at which one may leave."""
 
 
 @dataclass(frozen=True)
 class CustomQueue:
     """A queue discipline in Python with its name, for `gentle.compare`.
 
-    It runs in the simulator, so that an idea can be tried in minutes. It is slow: a run of ``real`` with a FIFO of ten
-    lines takes two to three times the processor time of ``pfifo``, and runs with queues in Python share one core. An
-    exception in it ends the comparison, and is raised there.
+    It runs in the simulator, and is slow: a run of ``real`` with a FIFO of ten lines needs two to three times the
+    processor time of ``pfifo``, and runs with queues in Python share one core. An exception in it ends the comparison,
+    which raises it again.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class CustomQueue:
 
 
 Scheme = str | CustomQueue | Callable[..., Queue]
-"""What `gentle.compare` takes for a scheme."""
+"""Scheme for `gentle.compare`."""
 
 
 def prepared(schemes: Iterable[Scheme] | None) -> list[str | _core.CustomQueue]:
-    """Return schemes as the compiled module takes them."""
+    """Return schemes in the form of the compiled module."""
     if schemes is None:
         return []
     if isinstance(schemes, str | CustomQueue) or inspect.isclass(schemes) or not isinstance(schemes, Iterable):
@@ -91,20 +91,19 @@ def _prepared(scheme: Any) -> str | _core.CustomQueue:
         name = getattr(scheme, "name", None) or getattr(scheme, "__name__", None)
         if not callable(scheme):
             raise _core.InvalidInput(
-                f"schemes: {scheme!r} is none; expected a text such as 'codel target=20ms', a class with enqueue and "
-                "dequeue, or a gentle.CustomQueue"
+                f"schemes: {scheme!r} is not a scheme; expected a text such as 'codel target=20ms', a class with "
+                "enqueue and dequeue, or a gentle.CustomQueue"
             )
         if not isinstance(name, str):
             raise _core.InvalidInput(
-                f"schemes: {scheme!r} has no name; expected gentle.CustomQueue(name, make) for what is neither a class "
-                "nor a function"
+                f"schemes: {scheme!r} has no name; expected a class, a function or a gentle.CustomQueue(name, make)"
             )
         scheme = CustomQueue(name, scheme)
     make = scheme.make
     if not isinstance(scheme.name, str):
-        raise _core.InvalidInput(f"schemes: {scheme.name!r} is no name; expected a text")
+        raise _core.InvalidInput(f"schemes: {scheme.name!r} is not a name; expected a text")
     if not callable(make):
-        raise _core.InvalidInput(f"schemes: {scheme.name}: {make!r} cannot be called; expected a class or a function")
+        raise _core.InvalidInput(f"schemes: {scheme.name}: {make!r} is not callable; expected a class or a function")
     if inspect.isclass(make) and (missing := [name for name in ("enqueue", "dequeue") if not hasattr(make, name)]):
         raise _core.InvalidInput(
             f"schemes: {make.__name__} has no {' and no '.join(missing)}; expected a class with enqueue and dequeue"

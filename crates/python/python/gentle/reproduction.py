@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def papers() -> list[str]:
-    """Return the names of the papers that `reproduce` knows."""
+    """Return the names of the papers for `reproduce`."""
     return _core.papers()
 
 
@@ -27,7 +27,7 @@ def reproduce(
     store: str | PathLike[str] | Store | None = None,
     progress: Report | bool | None = None,
 ) -> Reproduction:
-    """Recompute figures, tables and claims of a paper, and compare them with what was published.
+    """Recompute figures, tables and claims of a paper, and compare them with the published results.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def reproduce(
     quick
         Whether to make fewer and shorter runs.
     store
-        As in `gentle.compare`: keeps the simulated runs.
+        As in `gentle.compare`: stores the simulated runs.
     progress
-        Callable that is given the completed fraction of the runs asked for so far, or whether to show a bar.
+        Callable that receives the completed fraction of the runs requested so far, or whether to show a bar.
 
     Examples
     --------
@@ -55,20 +55,20 @@ def reproduce(
 
 
 class Reproduction:
-    """A paper, reproduced. It is a table with a row per claim for Arrow libraries."""
+    """A reproduced paper. Arrow libraries read it as a table with a row per claim."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self.data: dict[str, Any] = json.loads(text)
-        """All results, as ``gentle reproduce --json`` prints them (``docs/guides/papers.md``)."""
+        """All results, as ``gentle reproduce --json`` prints them (``docs/reference/json.md``)."""
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` returned, or ``gentle reproduce --json`` of this version printed."""
+        """Read the JSON of `to_json`, or of ``gentle reproduce --json`` of this version."""
         return cls(text)
 
     def to_json(self) -> str:
-        """Return all results as JSON: what ``gentle reproduce --json`` prints."""
+        """Return all results as JSON, like ``gentle reproduce --json``."""
         return self._text
 
     @property

@@ -20,7 +20,7 @@ CURRENT_HOSTS = "linux-7.2"
 
 
 class Section(MutableMapping[str, Any]):
-    """A table of a scenario. Keys are attributes as well: ``scenario.link.down.rate``."""
+    """A table of a scenario. Keys are also attributes: ``scenario.link.down.rate``."""
 
     __slots__ = ("_data", "_defaults")
 
@@ -44,7 +44,7 @@ class Section(MutableMapping[str, Any]):
         return len(self._data)
 
     def __getattr__(self, key: str) -> Any:
-        if key.startswith("_"):  # no key of a scenario; asked for before there is data
+        if key.startswith("_"):  # not a key of a scenario; looked up before there is data
             raise AttributeError(key)
         if key in self._data:
             return self[key]
@@ -71,7 +71,7 @@ class Section(MutableMapping[str, Any]):
 
 
 class Items(MutableSequence[Any]):
-    """A list of tables of a scenario: what is changed here is changed there."""
+    """A list of tables of a scenario; changes apply to the scenario."""
 
     __slots__ = ("_data",)
 
@@ -138,9 +138,9 @@ def _plain(value: Any) -> Any:
 class Scenario(Section):
     """A scenario that can be read, changed and compared.
 
-    It is made from the name of a built-in scenario, a scenario file, or a mapping with the keys of one
-    (``docs/reference/scenarios.md``). Every key is an attribute; knobs of the hosts' TCP that are not set read as the profile
-    has them.
+    It is made from the name of a built-in scenario, a scenario file, or a mapping with the keys of a scenario file
+    (``docs/reference/scenarios.md``). Every key is an attribute. Unset knobs of the hosts' TCP have the profile's
+    values.
 
     >>> scenario = Scenario("real")
     >>> scenario.link.down.rate
@@ -154,7 +154,7 @@ class Scenario(Section):
     >>> scenario.check().name
     'real'
 
-    A mistake raises `gentle.InvalidInput` with the sentence that the command has:
+    A mistake raises `gentle.InvalidInput` with the error message of the command:
 
     >>> scenario.link.down.rate = "ten"
     >>> scenario.check()
@@ -181,7 +181,7 @@ class Scenario(Section):
                 except OSError as error:
                     known = "" if path.suffix == ".toml" else f"; expected a scenario file, or one of {_known()}"
                     raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}{known}") from error
-                # Parsed for its errors, which name lines of the file.
+                # Parsed for errors that name lines of the file.
                 _core.Scenario.from_toml(str(path), text, path.parent)
                 data = tomllib.loads(text)
                 name = name or path.stem
@@ -209,7 +209,7 @@ class Scenario(Section):
         self._data["hosts"] = _plain(value)
 
     def copy(self) -> Scenario:
-        """Return a copy that can be changed on its own."""
+        """Return an independent copy."""
         copied = Scenario(self._data, self._name)
         object.__setattr__(copied, "_folder", self._folder)
         return copied
@@ -247,8 +247,8 @@ FLOW_COLUMNS = ("start_s", "bytes", "rtt_s", "direction", "initiator")
 def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
     """Return the scenario that replays a table of flows: a DataFrame, an Arrow table, or a mapping of lists.
 
-    Columns are those of a flow list (``docs/reference/scenarios.md``): ``start_s`` and ``bytes``, and optionally ``rtt_s``,
-    ``direction`` and ``initiator``.
+    Columns are as in a flow list (``docs/reference/scenarios.md``): ``start_s`` and ``bytes``, and optionally
+    ``rtt_s``, ``direction`` and ``initiator``.
     """
     columns = table_columns(flows)
     if missing := [key for key in ("start_s", "bytes") if key not in columns]:
@@ -256,7 +256,7 @@ def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
     names = [key for key in FLOW_COLUMNS if key in columns] + [key for key in columns if key not in FLOW_COLUMNS]
     for key in names:
         if isinstance(columns[key], str | bytes) or not hasattr(columns[key], "__len__"):
-            raise _core.InvalidInput(f"{name}: {key}: {columns[key]!r} is no column; expected a list")
+            raise _core.InvalidInput(f"{name}: {key}: {columns[key]!r} is not a column; expected a list")
     lengths = {key: len(columns[key]) for key in names}
     if len(set(lengths.values())) > 1:
         raise _core.InvalidInput(f"{name}: expected columns of the same length, not {lengths}")
@@ -268,17 +268,17 @@ def from_flows(flows: Any, name: str = "flows") -> _core.Scenario:
 
 
 def _cells(name: str, key: str, values: Sequence[Any]) -> list[Any]:
-    """Return the values of a column as a flow list has them."""
+    """Return the values of a column in the form of a flow list."""
     cells = ["" if _is_missing(value) else value for value in values]
     for row, cell in enumerate(cells):
         if hasattr(cell, "isoformat") or hasattr(cell, "total_seconds"):
             raise _core.InvalidInput(
-                f"{name}: row {row}: {key}: {cell} is no number of seconds; subtract the first start and take the "
+                f"{name}: row {row}: {key}: {cell} is not a number of seconds; subtract the first start and take the "
                 "seconds: (start - start.min()) / timedelta(seconds=1)"
             )
     if key != "bytes":
         return cells
-    # A column with gaps, or of a table that had some, is one of floats.
+    # Columns with gaps have floats.
     return [int(cell) if hasattr(cell, "is_integer") and cell.is_integer() else cell for cell in cells]
 
 
@@ -300,7 +300,7 @@ def table_columns(table: Any) -> Mapping[str, Sequence[Any]]:
     except TypeError:  # a Series has methods of these names too
         pass
     kind = type(table).__name__
-    raise _core.InvalidInput(f"{kind} is no table; expected a DataFrame, an Arrow table or a mapping of lists")
+    raise _core.InvalidInput(f"{kind} is not a table; expected a DataFrame, an Arrow table or a mapping of lists")
 
 
 def _is_missing(cell: Any) -> bool:
@@ -320,7 +320,7 @@ def _fraction(load: str) -> float:
 
 
 def resolved(traffic: Any, **changes: Any) -> _core.Scenario:
-    """Return the valid scenario that ``traffic`` describes, with the changes that are not ``None``."""
+    """Return the valid scenario of ``traffic``, with the changes that are not ``None``."""
     builtin = isinstance(traffic, str) and traffic in _core.builtin_names()
     match traffic:
         case _core.Scenario():

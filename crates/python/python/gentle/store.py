@@ -14,7 +14,7 @@ from gentle import _core
 
 
 class Store(Protocol):
-    """A set of files, each written whole and never changed."""
+    """A set of files, each written atomically and never changed."""
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
@@ -23,25 +23,25 @@ class Store(Protocol):
         """Return the content of a file."""
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file whole, or not at all."""
+        """Write a file atomically."""
 
 
 @contextmanager
 def naming(place: str) -> Iterator[None]:
-    """Raise what goes wrong with a file as `gentle.Error` that names the file."""
+    """Raise errors with a file as a `gentle.Error` that names the file."""
     try:
         yield
     except _core.Error:
         raise
     except Exception as error:
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-        # fsspec's exception has the path only.
+        # fsspec's exception has only the path.
         problem = "No such file or directory" if problem in place else problem
         raise _core.Error(f"{place}: {problem}") from error
 
 
 def save(path: str | PathLike[str], content: bytes) -> None:
-    """Write a file whole, or not at all."""
+    """Write a file atomically."""
     path = Path(path)
     part = path.with_name(f".{path.name}.part")
     with naming(str(path)):
@@ -53,7 +53,7 @@ def save(path: str | PathLike[str], content: bytes) -> None:
 
 
 class Folder:
-    """The files with an ending in a directory: ``DIR/runs/*.parquet``, as ``gentle sweep --store DIR`` has them."""
+    """The files with an extension in a directory: ``DIR/runs/*.parquet``, as for ``gentle sweep --store DIR``."""
 
     def __init__(self, directory: str | PathLike[str], below: str = "runs", ending: str = ".parquet") -> None:
         self.ending = ending
@@ -63,7 +63,7 @@ class Folder:
 
     @property
     def place(self) -> str:
-        """What the names of files begin with in messages."""
+        """Prefix of the names of files in messages."""
         return f"{self.folder}/"
 
     def names(self) -> list[str]:
@@ -79,7 +79,7 @@ class Folder:
             return path.read_bytes()
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file whole: under another name first, on the disk before it gets its own."""
+        """Write a file atomically: under another name, synchronised to disk, then renamed."""
         target = self.folder / name
         with naming(str(target)):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,11 +96,11 @@ class Folder:
 
 
 OBJECTS = {"abfs", "abfss", "adl", "az", "gcs", "gs", "memory", "oci", "oss", "r2", "s3", "s3a"}
-"""Protocols of object stores, whose files appear when they are complete."""
+"""Protocols of object stores, where files appear only when complete."""
 
 
 class Remote:
-    """The files with an ending at a URL that fsspec opens: ``s3://bucket/sweep``."""
+    """The files with an extension at a URL that fsspec opens: ``s3://bucket/sweep``."""
 
     def __init__(
         self, url: str, options: dict[str, Any] | None = None, below: str = "runs", ending: str = ".parquet"
@@ -108,7 +108,7 @@ class Remote:
         try:
             import fsspec  # type: ignore[import-untyped]
         except ImportError as error:
-            message = f"{url}: a store that is no directory needs fsspec; pip install fsspec"
+            message = f"{url}: a store that is not a directory needs fsspec; pip install fsspec"
             raise _core.InvalidInput(message) from error
         self.place = f"{url.rstrip('/')}/{below}".rstrip("/") + "/"
         self.ending = ending
@@ -117,7 +117,7 @@ class Remote:
             self.folder = f"{root.rstrip('/')}/{below}".rstrip("/")
             protocols = self.files.protocol
             self.is_of_objects = bool(OBJECTS & ({protocols} if isinstance(protocols, str) else set(protocols)))
-            # Object stores have no directories: making one would make the bucket.
+            # Object stores have no directories: creating one would create the bucket.
             if not self.is_of_objects:
                 self.files.makedirs(self.folder, exist_ok=True)
 
@@ -130,7 +130,7 @@ class Remote:
         return sorted(name for name in names if name.endswith(self.ending) and not name.split("/")[-1].startswith("."))
 
     def _found(self) -> list[str]:
-        """Return the paths of all files. A bucket that does not exist is an error, unlike a folder within it."""
+        """Return the paths of all files. A missing bucket is an error; a missing folder is not."""
         try:
             return list(self.files.find(self.folder))
         except FileNotFoundError as error:
@@ -144,7 +144,7 @@ class Remote:
             return bytes(self.files.cat_file(f"{self.folder}/{name}"))
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file whole: object stores do so, elsewhere it is written under another name first."""
+        """Write a file atomically: object stores do so; elsewhere it is written under another name first."""
         target = f"{self.folder}/{name}"
         with naming(self.place + name):
             if self.is_of_objects:
@@ -166,7 +166,7 @@ class Temporary(Folder):
 
 
 def opened(store: str | PathLike[str] | Store | None, below: str = "runs", ending: str = ".parquet") -> Store:
-    """Return the store that ``store`` names; ``None`` is one for as long as its results are used."""
+    """Return the store named ``store``; for ``None``, one that lives as long as its results."""
     match store:
         case None:
             return Temporary(below, ending)
@@ -178,22 +178,22 @@ def opened(store: str | PathLike[str] | Store | None, below: str = "runs", endin
             return store  # type: ignore[return-value]
         case _:
             raise _core.InvalidInput(
-                f"store: {store!r} is none; expected a directory, a URL such as s3://bucket/sweep, or an object with "
-                "the methods of gentle.store.Store"
+                f"store: {store!r} is not a store; expected a directory, a URL such as s3://bucket/sweep, or an object "
+                "with the methods of gentle.store.Store"
             )
 
 
 def records(store: str | PathLike[str] | Store | None) -> Store | None:
-    """Return the store of the records of runs that ``store`` names; ``None`` if runs are not kept."""
+    """Return the store of the records of runs named ``store``; ``None`` if runs are not stored."""
     return None if store is None else opened(store, "records", ".json")
 
 
 AT_A_TIME = 64
-"""Number of files of a remote store that are fetched at a time: each answer takes tens of milliseconds."""
+"""Number of files fetched at a time from a remote store: each answer takes tens of milliseconds."""
 
 
 def contents(store: Store, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of files; those of a remote store are fetched many at a time."""
+    """Yield the names and contents of files; a remote store is read many files at a time."""
     if not isinstance(store, Remote):
         yield from ((name, store.get(name)) for name in names)
         return
@@ -205,5 +205,5 @@ def contents(store: Store, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def place(store: Store) -> str:
-    """Return what the names of files begin with in messages."""
+    """Return the prefix of the names of files in messages."""
     return str(getattr(store, "place", ""))

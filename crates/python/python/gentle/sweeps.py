@@ -16,7 +16,7 @@ from gentle import _arguments, _core, _restore, executors, maps, testbed
 from gentle._progress import Report, reported
 from gentle.comparison import HEADLINE
 from gentle.scenario import Scenario, table_columns
-from gentle.store import Store, Temporary, contents, opened, place, save
+from gentle.store import Remote, Store, Temporary, contents, opened, place, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,36 +39,37 @@ def sweep(
     backend: str | testbed.Machines = "simulator",
     progress: Report | bool | None = None,
 ) -> Sweep:
-    """Run a grid of scenarios, schemes and seeds. The result does not depend on the executor, or on workers that die.
+    """Run a grid of scenarios, schemes and seeds. The executor and the deaths of workers do not affect the result.
 
     Parameters
     ----------
     grid
-        A grid file (``docs/guides/sweeps.md``); a mapping with its keys; a mapping of axes, such as
-        ``{"rate": ["1mbit", "10mbit"], "load": {"from": 0.5, "to": 1.2, "steps": 8}}``; or an iterable, or a function
-        that returns one, of the points themselves: scenarios, or pairs of a scenario and its coordinates. A DataFrame
-        is a design: a point for each row, and an axis for each column.
+        A grid file (``docs/reference/sweeps.md``); a mapping with its keys; a mapping of axes, such as
+        ``{"rate": ["1mbit", "10mbit"], "load": {"from": 0.5, "to": 1.2, "steps": 8}}``; or an iterable of points (or a
+        function that returns one): scenarios, or pairs of a scenario and its coordinates. A DataFrame gives a point per
+        row and an axis per column.
     schemes, seeds, traffic, bins
-        Replace what the grid says: schemes, the number of seeds or the seeds, the base scenario, and the upper ends of
-        the ranges of connection sizes in segments.
+        Override the grid: schemes, the number of seeds or the seeds, the base scenario, and the upper ends of the
+        ranges of connection sizes in segments.
     executor
-        ``None``, or a number of threads: threads of this process, which hold no lock of the interpreter, so that there
-        are no processes to start and nothing to copy. A ``concurrent.futures`` executor, a ``dask.distributed``
-        client, the module ``ray``, or an object with the methods of `gentle.executors.Executor`.
+        ``None`` or a number for threads of this process, which release the interpreter's lock: no processes are
+        started, and nothing is copied. Also a ``concurrent.futures`` executor, a ``dask.distributed`` client, the
+        module ``ray``, or an object with the methods of `gentle.executors.Executor`.
     store
-        A directory, or a URL that fsspec opens, for the results. Runs that it has are not made again, so a sweep that
-        was stopped goes on, and a changed grid adds what is new. By default they are kept as long as the result is.
+        A directory, or a URL that fsspec opens, for the results. Stored runs are reused, so the same call resumes an
+        interrupted sweep, and a changed grid runs only the new points. By default results are stored as long as the
+        returned object exists.
     until_ci, metric, max_seeds
         Add seeds to each scheme at each point until the half-width of the 95 % confidence interval of the mean of
         ``metric`` is below this fraction of the mean, or there are ``max_seeds``.
     connections
-        Also keep the connections of each run one by one, in ``connections/*.parquet`` of the store, which then has to
-        be a directory or a URL.
+        Also store a row per connection of each run, in ``connections/*.parquet`` of the store, which must then be a
+        directory or a URL.
     backend
-        ``"simulator"``; ``"testbed"`` for Linux in virtual time, a machine for each run (`gentle.testbed`); or
+        ``"simulator"``; ``"testbed"`` for Linux in virtual time, one machine per run (`gentle.testbed`); or
         `gentle.testbed.Machines` with other settings. Every worker needs the kernel: `gentle.testbed.build`.
     progress
-        Callable that is given the completed fraction, or whether to show a bar; by default where somebody watches.
+        Callable that receives the completed fraction, or whether to show a bar; by default in notebooks and terminals.
 
     Examples
     --------
@@ -100,20 +101,23 @@ def sweep(
     for name, content in contents(results, names):
         plan.add(at + name, content)
     if foreign := plan.foreign():
-        warnings.warn(
-            f"{foreign} runs in the store were made by another build of gentle and do not count", stacklevel=2
-        )
+        warnings.warn(f"ignored {foreign} runs in the store that another build of gentle made", stacklevel=2)
+
+    # Workers reach an object store as the client does, and many write at a time. A directory may be the client's alone.
+    is_shared = isinstance(results, Remote) and results.is_of_objects
+    shared = Shared(plan.inputs, machines, results if is_shared else None, details if is_shared else None)
 
     def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
         runs, connections = made
-        # First, so that runs which are there have their connections.
-        if details is not None and connections is not None:
-            details.put(name, connections)
-        results.put(name, runs)
+        if not is_shared:
+            # First, so that stored runs have their connections.
+            if details is not None and connections is not None:
+                details.put(name, connections)
+            results.put(name, runs)
         plan.add(at + name, runs)
 
     with reported(progress, "sweep") as report, executors.using(executor) as workers:
-        _make(plan, keep, machines, workers, report)
+        _make(plan, keep, shared, workers, report)
     return Sweep(plan, results)
 
 
@@ -122,11 +126,11 @@ def _check(schemes: Any, seeds: Any, bins: Any, until_ci: Any, metric: Any, max_
     if schemes is None:
         return
     if isinstance(schemes, str) or not isinstance(schemes, Iterable):
-        raise _core.InvalidInput(f"schemes: {schemes!r} is no list; expected a list of texts")
+        raise _core.InvalidInput(f"schemes: {schemes!r} is not a list; expected a list of texts")
     for scheme in schemes:
         if not isinstance(scheme, str):
             raise _core.InvalidInput(
-                f"schemes: {scheme!r} is no text; queues in Python run in gentle.compare only, not in sweeps"
+                f"schemes: {scheme!r} is not a text; queues in Python run only in gentle.compare, not in sweeps"
             )
 
 
@@ -135,7 +139,7 @@ def _details(store: str | PathLike[str] | Store | None, plan: _core.SweepPlan) -
     if not plan.connections:
         return None
     if not isinstance(store, str | PathLike):
-        raise _core.InvalidInput("connections: they are kept in the store only; expected store, a directory or a URL")
+        raise _core.InvalidInput("connections: written only to a store; expected store, a directory or a URL")
     return opened(store, "connections")
 
 
@@ -150,12 +154,13 @@ def machines_of(backend: str | testbed.Machines) -> testbed.Machines | None:
             return backend
         case _:
             raise _core.InvalidInput(
-                f'backend: {backend!r} is none; expected "simulator", "testbed" or gentle.testbed.Machines(...)'
+                f'backend: {backend!r} is not a backend; expected "simulator", "testbed" or '
+                "gentle.testbed.Machines(...)"
             )
 
 
 def planned(grid: Any, given: dict[str, Any], machines: testbed.Machines | None) -> _core.SweepPlan:
-    """Return the plan of a grid, with the keys that are given instead of its own."""
+    """Return the plan of a grid; given keys override the grid's."""
     match grid:
         case str() | PathLike() if not given:
             path = Path(grid)
@@ -165,7 +170,7 @@ def planned(grid: Any, given: dict[str, Any], machines: testbed.Machines | None)
 
             path = Path(grid)
             text = _text(path)
-            # Read for its errors, which name lines of the file.
+            # Read for errors that name lines of the file.
             _core.SweepPlan.from_toml(str(path), text, path.parent)
             return _from_keys(tomllib.loads(text) | given, machines, str(path), path.parent)
         case Mapping():
@@ -209,7 +214,7 @@ def _point(point: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON takes."""
+    """Return a value that JSON can express."""
     match value:
         case Scenario():
             return value.to_dict()
@@ -220,7 +225,7 @@ def _plain(value: Any) -> Any:
         case Mapping():
             if none := [key for key, item in value.items() if item is None]:
                 raise _core.InvalidInput(
-                    f"grid: {none[0]}: None is no value; expected texts, numbers, lists and mappings"
+                    f"grid: {none[0]}: None is not a value; expected texts, numbers, lists and mappings"
                 )
             return {str(key): _plain(item) for key, item in value.items()}
         case range() | list() | tuple() | set() | frozenset():
@@ -236,7 +241,9 @@ def _plain(value: Any) -> Any:
 def _number(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
-    raise _core.InvalidInput(f"grid: {type(value).__name__} is no value; expected texts, numbers, lists and mappings")
+    raise _core.InvalidInput(
+        f"grid: {type(value).__name__} is not a value; expected texts, numbers, lists and mappings"
+    )
 
 
 def _text(path: Path) -> str:
@@ -246,22 +253,34 @@ def _text(path: Path) -> str:
         raise _core.InvalidInput(f"{path}: cannot be read: {error.strerror}; expected a grid file") from error
 
 
-def simulate(batch: bytes, inputs: Mapping[str, str], stop: _core.Stop | None) -> tuple[bytes, bytes | None]:
-    """Make the runs of a batch and return Parquet files of runs and connections: what workers do."""
-    return _core.run_batch(batch, dict(inputs), stop)
+@dataclass(frozen=True)
+class Shared:
+    """The part of a sweep that all its batches share."""
+
+    inputs: Mapping[str, str]
+    machines: testbed.Machines | None
+    runs: Store | None
+    """Store into which workers write runs; ``None`` if the client does."""
+    connections: Store | None
+    """Store into which workers write connections; ``None`` if the client does."""
 
 
-def measure(
-    batch: bytes, shared: tuple[Mapping[str, str], testbed.Machines], stop: _core.Stop | None
-) -> tuple[bytes, bytes | None]:
-    """Make the runs of a batch on the testbed: what workers do."""
-    inputs, machines = shared
-    return _core.run_batch(batch, dict(inputs), stop, machines)
+def make(batch: bytes, shared: Shared, stop: _core.Stop | None) -> tuple[bytes, bytes | None]:
+    """Make the runs of a batch, on a worker, and return Parquet files of runs and, unless written, of connections."""
+    runs, connections = _core.run_batch(batch, dict(shared.inputs), stop, shared.machines)
+    if shared.runs is None:
+        return runs, connections
+    name = _core.batch_name(batch)
+    # First, so that stored runs have their connections.
+    if shared.connections is not None and connections is not None:
+        shared.connections.put(name, connections)
+    shared.runs.put(name, runs)
+    return runs, None
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of runs: the name of its file of results, what a worker is sent, and the number of runs."""
+    """A batch of runs: the name of its file of results, the bytes sent to a worker, and the number of runs."""
 
     name: str
     content: bytes
@@ -271,20 +290,18 @@ class Batch:
         return _core.describe_batch(self.content)
 
     def parts(self) -> list[Batch]:
-        """Return each run as a batch; none if there is one only."""
+        """Return each run as a batch; an empty list for a single run."""
         return [Batch(*part) for part in _core.split_batch(self.content)] if self.runs > 1 else []
 
 
 def _make(
     plan: _core.SweepPlan,
     keep: Callable[[str, tuple[bytes, bytes | None]], None],
-    machines: testbed.Machines | None,
+    shared: Shared,
     executor: executors.Executor,
     report: Report | None,
 ) -> None:
-    """Make the missing runs on an executor; ``keep`` is given the results of each batch."""
-    work: executors.Work = simulate if machines is None else measure
-    shared = plan.inputs if machines is None else (plan.inputs, machines)
+    """Make the missing runs on an executor; ``keep`` receives the results of each batch."""
     while True:
         _, total, missing, seconds = plan.survey()
         if not missing:
@@ -303,13 +320,13 @@ def _make(
             if report:
                 report(done / total)
 
-        executors.drive(executor, work, shared, tasks(), ended)
+        executors.drive(executor, make, shared, tasks(), ended)
 
 
 class Sweep:
     """Results of a sweep: a table with a row per run, in the order of the grid.
 
-    It is a table for Arrow libraries: ``polars.DataFrame(sweep)``. The columns are described in ``docs/guides/sweeps.md``.
+    Arrow libraries read it as a table: ``polars.DataFrame(sweep)``. ``docs/reference/sweeps.md`` describes the columns.
     """
 
     def __init__(self, plan: _core.SweepPlan, store: Store) -> None:
@@ -323,7 +340,7 @@ class Sweep:
         return (_restore.sweep, (self._plan.source(), store))
 
     def _read(self, name: str) -> bytes:
-        """Return the content of a file of the store, by its place."""
+        """Return the content of a file of the store, by its full name."""
         return self._store.get(name.removeprefix(place(self._store)))
 
     @cached_property
@@ -333,7 +350,7 @@ class Sweep:
 
     @property
     def assumptions(self) -> list[str]:
-        """How runs on the testbed differ from the scenarios, in sentences."""
+        """Differences of runs on the testbed from the scenarios, in sentences."""
         return self._plan.assumptions
 
     @property
@@ -367,11 +384,11 @@ class Sweep:
     def plot_best(
         self, metric: str = HEADLINE, x: str | None = None, y: str | None = None, *, higher: bool = False
     ) -> Figure:
-        """Draw which scheme is best at each point: lowest in ``metric``, or highest.
+        """Draw the best scheme at each point: lowest in ``metric``, or highest.
 
-        The rules are those of comparisons: a scheme is best where its mean leads by more than 1 %, and tests of the
-        seeds' log ratios find every other scheme worse, corrected for their number. Elsewhere the map shows that none
-        is. With axes besides ``x`` and ``y``, there is a map for each of their values.
+        As in comparisons, a scheme is best where its mean leads by more than 1 %, and tests of the seeds' log ratios
+        find every other scheme worse, corrected for the number of tests. Elsewhere the map shows that no difference is
+        significant. Further axes besides ``x`` and ``y`` give a map for each of their values.
         """
         return maps.best(self.to_xarray([metric]), metric, x, y, higher=higher)
 
@@ -421,4 +438,4 @@ class Sweep:
 
 
 SHOWN = (HEADLINE, "response_time_s.mean", "queue_delay_s.mean", "loss.handshake")
-"""Metrics that a notebook shows: means over all runs of a scheme."""
+"""Metrics in a notebook's table: means over all runs of a scheme."""

@@ -28,6 +28,7 @@ struct Article {
     title: String,
     population: String,
     verdict: Vec<String>,
+    next_steps: Vec<String>,
     notes: Vec<String>,
     first: Vec<Section>,
     /// Sections placed side by side if there is room.
@@ -47,6 +48,7 @@ impl Article {
             title: plain(&paths(&analysis.captures)),
             population: population(analysis),
             verdict: sentences(&analysis.verdict),
+            next_steps: sentences(&analysis.next_steps),
             notes: sentences(&notes(analysis)),
             first,
             narrow,

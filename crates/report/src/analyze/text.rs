@@ -1,4 +1,4 @@
-//! Text for a terminal: tables first, then the verdict, which stays visible above the prompt.
+//! Text for a terminal: the headline, next steps, the tables, and the rest of the verdict.
 
 use super::section::{Block, Cell, Table};
 use super::sections::{brief, notes, sections};
@@ -18,7 +18,7 @@ pub enum Detail {
     Full,
 }
 
-/// Formats the analyses one after the other, each with its verdict last.
+/// Formats the analyses one after the other, each with its headline and next steps first.
 ///
 /// `width` is that of the terminal, in columns: paragraphs wrap, and columns that do not fit in a table follow below
 /// it; `None` wraps nothing. With `color`, headings are highlighted.
@@ -42,8 +42,21 @@ pub(super) fn paths(captures: &[Capture]) -> String {
     }
 }
 
+/// Sentences of the verdict that come first.
+const HEADLINE: usize = 2;
+
 fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     let width = sheet.width;
+    let (headline, rest) = analysis.verdict.split_at(HEADLINE.min(analysis.verdict.len()));
+    if !headline.is_empty() {
+        if !sheet.text.is_empty() {
+            sheet.text.push('\n');
+        }
+        sheet.text += &paragraph("", &headline.join(" "), width);
+    }
+    for step in &analysis.next_steps {
+        sheet.text += &paragraph("Next:", step, width);
+    }
     let sections = match detail {
         Detail::Brief => brief(analysis),
         Detail::Full => sections(analysis),
@@ -85,9 +98,9 @@ fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     for note in notes {
         sheet.text += &paragraph("Note:", &note, width);
     }
-    if !analysis.verdict.is_empty() {
+    if !rest.is_empty() {
         sheet.text.push('\n');
-        sheet.text += &paragraph("", &analysis.verdict.join(" "), width);
+        sheet.text += &paragraph("", &rest.join(" "), width);
     }
 }
 

@@ -4,6 +4,7 @@ use super::applications::applications;
 use super::columns::near;
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
+use gentle_aqm::registry;
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
@@ -11,6 +12,11 @@ const NAMED: usize = 5;
 
 /// Conclusions and caveats. Texts from the user are not escaped.
 pub(crate) struct Conclusions {
+    /// The first sentences of all, for readers who stop there.
+    pub(crate) headline: Vec<String>,
+    /// What to do next, with a command.
+    pub(crate) next_step: Option<String>,
+    /// The other sentences.
     pub(crate) verdict: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
@@ -22,7 +28,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
         let applications = applications(comparison).into_iter();
         applications.filter_map(|application| application.sentence)
     };
-    let verdict = match results.as_slice() {
+    let mut headline = match results.as_slice() {
         [] => vec!["No run has finished, so there are no results.".to_owned()],
         _ if !measured_anything(comparison) => vec![nothing_started(comparison)],
         [only] => {
@@ -46,7 +52,34 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
                 .collect()
         }
     };
-    Conclusions { verdict, notes: notes(comparison) }
+    let verdict = headline.split_off(HEADLINES.min(headline.len()));
+    Conclusions { headline, next_step: next_step(comparison), verdict, notes: notes(comparison) }
+}
+
+/// Number of sentences in a headline.
+const HEADLINES: usize = 2;
+
+/// What a reader does next: sets the best scheme up, if it is better than the reference and Linux can have it, or makes more
+/// runs where chance may have decided.
+fn next_step(comparison: &Comparison) -> Option<String> {
+    let results = &comparison.results;
+    let of = |r: &SchemeResult| r.paired.get(HEADLINE).copied().unwrap_or_default();
+    let best = lowest(results.iter().filter(|r| of(r).best), |r| r.response_time_by_size.first()?.mean_s);
+    match best {
+        Some((best, _)) if of(best).verdict == Some(Verdict::Better) => {
+            let scheme = registry::listed().find(|scheme| scheme.name == best.scheme)?;
+            scheme.linux?;
+            let label = if best.label.contains(' ') { format!("'{}'", best.label) } else { best.label.clone() };
+            Some(format!(
+                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router."
+            ))
+        }
+        _ if results.iter().any(|r| of(r).undecided) => {
+            let more = 4 * comparison.seeds.len();
+            Some(format!("--seeds {more} halves the intervals, which may tell the schemes apart."))
+        }
+        _ => None,
+    }
 }
 
 /// Sentences on a single scheme, without comparison.
@@ -95,9 +128,9 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let best = labels(&|paired| paired.best);
     let mut sentences = vec![match mean(reference) {
         Some(mean) => {
-            format!("With {}, the reference, a transfer of {sizes} takes {} on average.", reference.label, time(mean))
+            format!("Connections of {sizes} take {} on average with {}, the reference.", time(mean), reference.label)
         }
-        None => format!("With {}, the reference, no transfer of {sizes} completes.", reference.label),
+        None => format!("No connection of {sizes} completes with {}, the reference.", reference.label),
     }];
     if let Some((leader, least)) = leader {
         sentences.push(leading(comparison, reference, (leader, least), &best));
@@ -124,13 +157,17 @@ fn leading(
     (leader, least): (&SchemeResult, f64),
     best: &[String],
 ) -> String {
-    let number = comparison.results.len();
+    let ranked = comparison.ranked(HEADLINE).iter().filter(|ranked| **ranked).count();
+    let schemes = match comparison.results.len() {
+        all if all == ranked => format!("{all} schemes"),
+        all => format!("the {ranked} of {all} schemes that can be ranked"),
+    };
     let least = time(least);
     if best.is_empty() {
         let chance = none_is_best(comparison);
         return match std::ptr::eq(leader, reference) {
-            true => format!("None of {number} schemes has a lower mean{chance}."),
-            false => format!("The lowest mean of {number} schemes is {least}, with {}{chance}.", leader.label),
+            true => format!("None of {schemes} has a lower mean{chance}."),
+            false => format!("The lowest mean of {schemes} is {least}, with {}{chance}.", leader.label),
         };
     }
     let paired = leader.paired.get(HEADLINE).copied().unwrap_or_default();
@@ -139,8 +176,8 @@ fn leading(
     let factor = factor.and_then(|ratio| factor_of(ratio, paired.factor_ci95));
     let factor = factor.map_or(String::new(), |factor| format!(": {factor} times as fast"));
     let mut sentence = match std::ptr::eq(leader, reference) {
-        true => format!("{} is the best of {number} schemes", leader.label),
-        false => format!("With {}, the best of {number} schemes, it takes {least}{factor}", leader.label),
+        true => format!("{} is the best of {schemes}", leader.label),
+        false => format!("With {}, the best of {schemes}, they take {least}{factor}", leader.label),
     };
     let others: Vec<String> = (best.iter()).filter(|label| **label != leader.label).cloned().collect();
     if !others.is_empty() {
@@ -288,7 +325,8 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
         [one] => format!("{one} drops none"),
         several => format!("{} drop none", named(several)),
     };
-    let of_reference = lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference));
+    let of_reference =
+        lost(reference).filter(|&lost| lost > 0.0 && !std::ptr::eq(worst, reference) && !std::ptr::eq(best, reference));
     let of_reference = of_reference.map_or(String::new(), |lost| format!(", {} {}", reference.label, percent(lost)));
     Some(format!(
         "Of the packets that open a connection (SYN, SYN/ACK), {fewest}; {} drops the most ({}){of_reference}.",

@@ -19,6 +19,7 @@ struct Page<'a> {
     title: &'a str,
     population: String,
     verdict: Vec<String>,
+    next_step: Option<String>,
     notes: Vec<String>,
     /// Leading chart; `None` for a single scheme.
     headline: Option<Headline>,
@@ -79,7 +80,8 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
         origin: Provenance::new(origin, &comparison.gentle),
         title: &comparison.scenario.title,
         population: population(comparison),
-        verdict: conclusions.verdict.iter().map(|s| unbroken(s)).collect(),
+        verdict: conclusions.headline.iter().chain(&conclusions.verdict).map(|s| unbroken(s)).collect(),
+        next_step: conclusions.next_step.as_deref().map(unbroken),
         notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
         headline: headline(comparison).filter(|_| connections),
         connections,

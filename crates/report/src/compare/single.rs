@@ -3,7 +3,7 @@
 use super::applications::applications;
 use super::experiment::measured_anything;
 use super::groups::is_shown;
-use super::table::{head, sentences};
+use super::table::{head, headline, sentences};
 use crate::format::{NONE, Quantity, Scale, count, percent, plural, rate, sizes, time};
 use crate::terminal::Sheet;
 use gentle_experiment::results::{
@@ -15,7 +15,11 @@ use std::collections::BTreeMap;
 ///
 /// Long lines wrap to `width`. With `color`, headings are highlighted.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = head(comparison, width);
+    let mut text = headline(comparison, width);
+    let head = head(comparison, width);
+    if !head.is_empty() {
+        text += &format!("\n{head}");
+    }
     let results = comparison.results.iter().filter(|_| measured_anything(comparison));
     for result in results {
         if !text.is_empty() {

@@ -12,15 +12,16 @@ use comfy_table::{Attribute, Cell, Color, Table};
 use gentle_experiment::measure::Measured;
 use gentle_experiment::results::Comparison;
 
-/// Formats the comparison as a table with one row per scheme, preceded by a description of the experiment and followed
-/// by the conclusions in sentences.
+/// Formats the comparison: the headline, a description of the experiment, a table with one row per scheme, and the other
+/// conclusions in sentences.
 ///
 /// `width` is that of the terminal, in columns: table columns are dropped, the least important first, until the table
 /// fits; `None` keeps all. With `color`, the best values of a column are highlighted.
 pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = head(comparison, width);
-    if !text.is_empty() {
-        text.push('\n');
+    let mut text = headline(comparison, width);
+    let head = head(comparison, width);
+    if !head.is_empty() {
+        text += &format!("\n{head}\n");
     }
     if measured_anything(comparison) {
         let Rows { table, missing, legend } = rows(comparison, metrics(comparison), width, color);
@@ -52,7 +53,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
             text.push('\n');
         }
     }
-    text + &sentences(comparison, width)
+    (text + &sentences(comparison, width)).trim_end().to_owned() + "\n"
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
@@ -80,7 +81,17 @@ pub(crate) fn head(comparison: &Comparison, width: Option<usize>) -> String {
     text
 }
 
-/// Conclusions, then caveats; empty paragraphs are omitted.
+/// The first conclusions, and what to do next.
+pub(crate) fn headline(comparison: &Comparison, width: Option<usize>) -> String {
+    let conclusions = conclusions(comparison);
+    let mut text = paragraph("", &conclusions.headline.join(" "), width);
+    if let Some(step) = &conclusions.next_step {
+        text += &paragraph("Next:", step, width);
+    }
+    text
+}
+
+/// The other conclusions, then caveats; empty paragraphs are omitted.
 pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
     let conclusions = conclusions(comparison);
     let mut text = String::new();

@@ -1,9 +1,9 @@
 //! Kernel engine: sets the initial RTO of this host's own connections inside the kernel.
 //!
-//! No packets are captured or copied. A BPF program on a control group answers when TCP asks for the initial RTO of a
-//! SYN or a SYN/ACK, which is otherwise one second (`TCP_TIMEOUT_INIT`, RFC 6298 section 2.1). The rest is up to TCP: a
-//! SYN is repeated `net.ipv4.tcp_syn_linear_timeouts` times (4) at equal intervals, then at intervals that double; a
-//! SYN/ACK at intervals that double from the beginning. The kernel has no lower bound except its tick.
+//! No packets are captured or copied. A BPF program on a control group supplies TCP with the initial RTO of a SYN or a
+//! SYN/ACK, which is otherwise one second (`TCP_TIMEOUT_INIT`, RFC 6298 section 2.1). The rest is up to TCP: a SYN is
+//! repeated `net.ipv4.tcp_syn_linear_timeouts` times (4) at equal intervals, then at intervals that double; a SYN/ACK
+//! at intervals that double from the beginning. The kernel has no lower bound except its tick.
 //!
 //! [`install`] pins the program in the BPF file system, where it outlives the command (but not a reboot); a second call
 //! replaces the program of the first. [`status`] lists what is installed, [`remove`] removes it. [`attach`] pins

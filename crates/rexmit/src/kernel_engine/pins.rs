@@ -126,7 +126,7 @@ impl Pinned {
         read().map_err(|error| problem(&path, error))
     }
 
-    /// Entry in force; `None` if there is none: the control group of the pins was removed and its number reused, or an
+    /// Entry in force, if any; `None` means that the control group of the pins was removed and its number reused, or an
     /// earlier version attached the program itself.
     pub(super) fn entry(&self) -> Result<Option<Entry>, KernelError> {
         if !self.in_force()? {

@@ -19,7 +19,7 @@ pub struct Settings {
     pub syn_ack: bool,
     /// Server ports; empty: all.
     pub ports: Vec<RangeInclusive<u16>>,
-    /// Remote networks with a treatment of their own; the longest prefix decides. At most [`Settings::MAX_NETWORKS`].
+    /// Remote networks with a separate treatment; the longest prefix decides. At most [`Settings::MAX_NETWORKS`].
     pub networks: Vec<Network>,
     /// Treatment of remote addresses in none of these networks.
     pub others: Treatment,

@@ -21,7 +21,7 @@ enum AnsweredPacket {
     Original,
     /// Retransmission by the stack, sent at this time.
     StackRetransmission(Instant),
-    /// Original packet, copy or retransmission: nothing tells which.
+    /// Original packet, copy or retransmission: nothing shows which.
     Ambiguous,
 }
 
@@ -192,7 +192,7 @@ impl Retransmitter {
                     return;
                 }
                 // Answers are spaced as packet and copies were; the wait adds the time of the first answer for a path
-                // that varies. After its RTO the remote end may retransmit by itself.
+                // that varies. After its RTO the remote end may retransmit on its own.
                 let apart = handshake.last.saturating_since(first);
                 let wait = Nanos(apart.0.saturating_add(now.saturating_since(first).0));
                 let due = now + wait.min(self.config.stack_rto);

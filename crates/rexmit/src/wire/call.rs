@@ -56,8 +56,8 @@ pub(super) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32>
 }
 
 /// Selects whether sent packets bypass the device's queue discipline. The bypass also skips the filters of clsact,
-/// which the kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c), but not those of nftables
-/// (`packet_xmit`, net/packet/af_packet.c).
+/// which the kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c), but not the rules of
+/// nftables (`packet_xmit`, net/packet/af_packet.c).
 pub(super) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
     let on = libc::c_int::from(bypass);
     set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)

@@ -43,7 +43,7 @@ impl Clock {
         self.unix + Nanos(self.started.elapsed().as_nanos() as u64)
     }
 
-    /// Compares both clocks. Packet timestamps are those of the system clock, which may be set at any time.
+    /// Compares both clocks. Packet timestamps come from the system clock, which may be set at any time.
     pub(super) fn compare(&mut self) -> Comparison {
         let mut read = (self.now(), system());
         // Read again if the process was held up between the two clocks.

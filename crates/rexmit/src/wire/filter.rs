@@ -1,14 +1,14 @@
 //! Filter program that the kernel runs on every packet of the interface, so that only handshakes reach user space.
 //!
 //! Classic BPF (Documentation/networking/filter.rst), assembled here because ports and roles are known only at run
-//! time, and because libpcap's compiler supports neither TCP flags after_range IPv6 nor the direction of a packet. The
-//! filter accepts:
+//! time, and because libpcap's compiler supports neither TCP flags behind IPv6 headers nor the direction of a packet.
+//! The filter accepts:
 //!
 //! - outgoing: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
 //! - incoming: SYN/ACKs (client side), ACKs without data or with PSH (server side), resets, ICMP errors.
 //!
 //! The filter is stateless, so the ACK that ends a handshake looks like any other. Segments of bulk data, which are
-//! most of what a server receives, carry data and no PSH and are rejected. A download causes thousands of outgoing
+//! most packets that a server receives, carry data and no PSH and are rejected. A download causes thousands of outgoing
 //! ACKs, which are of interest only while a handshake waits: the program is replaced when one begins.
 
 use crate::select::Selection;

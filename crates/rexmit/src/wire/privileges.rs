@@ -111,8 +111,7 @@ mod tests {
     use std::io::ErrorKind;
     use std::process::Command;
 
-    /// Runs in a thread of its own, which alone is confined; as any user, and as root with another account to switch
-    /// to.
+    /// Runs in a separate thread, which alone is confined; as any user, and as root with another account to switch to.
     #[test]
     fn what_is_not_needed_is_gone_for_good() {
         let directory = tempfile::TempDir::new().expect("a directory");
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_user_that_is_not_there_is_said_to_be() {
-        let error = Account::named("no-such-user").expect_err("there is none");
+        let error = Account::named("no-such-user").expect_err("no such user");
         assert!(error.to_string().contains("no-such-user"), "{error}");
     }
 }

@@ -120,8 +120,8 @@ impl PacketSocket {
         Ok(())
     }
 
-    /// Receives at most [`BATCH`] packets; returns their number. The time of each is that of the kernel,
-    /// `CLOCK_REALTIME` when it passed the device.
+    /// Receives at most [`BATCH`] packets; returns their number. The time of each is the kernel's, `CLOCK_REALTIME`
+    /// when it passed the device.
     pub(super) fn receive(&mut self, mut handle: impl FnMut(Received<'_>)) -> Result<usize, nix::Error> {
         let space = cmsg_space!(libc::tpacket_auxdata, u32, libc::timespec);
         let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(space));

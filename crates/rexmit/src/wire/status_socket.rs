@@ -21,8 +21,8 @@ const PEER_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest answer that is read, bytes. One of 16,384 paths ([`crate::Config::paths`]) has less than 4 MB.
 const MAX_ANSWER: usize = 8 << 20;
 
-/// Bytes per system call. Linux splits a longer write into several packets, and waits anew for each (`unix_stream_sendmsg`,
-/// net/unix/af_unix.c).
+/// Bytes per system call. Linux splits a longer write into several packets, and waits again for each
+/// (`unix_stream_sendmsg`, net/unix/af_unix.c).
 const CHUNK: usize = 1 << 14;
 
 /// Maximum number of clients waiting for an answer; further ones get none.
@@ -201,7 +201,7 @@ fn query(path: &Path) -> io::Result<Status> {
             Ok(0) => break,
             Ok(n) if answer.len() + n > MAX_ANSWER => {
                 return Err(io::Error::other(format!(
-                    "the answer is longer than {MAX_ANSWER} bytes, so it is not that of an engine"
+                    "the answer is longer than {MAX_ANSWER} bytes, so it does not come from an engine"
                 )));
             }
             Ok(n) => answer.extend_from_slice(&chunk[..n]),
@@ -234,9 +234,7 @@ fn connected(path: &Path) -> io::Result<UnixStream> {
     let owner = fs::metadata(directory)?.uid();
     match [0, geteuid().as_raw(), owner].contains(&peer) {
         true => Ok(stream),
-        false => {
-            Err(io::Error::other(format!("the socket is that of user {peer}, and the directory that of user {owner}")))
-        }
+        false => Err(io::Error::other(format!("the socket belongs to user {peer}, and the directory to user {owner}"))),
     }
 }
 

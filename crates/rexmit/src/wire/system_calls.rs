@@ -1,5 +1,5 @@
-//! System calls of a running engine. All others are refused with seccomp: those of files that Landlock leaves to it, of its open
-//! sockets, of memory, and of threads. None opens a socket, starts a program or a process, or changes privileges.
+//! System calls of a running engine: on files that Landlock permits, on its open sockets, on memory, and on threads.
+//! Seccomp rejects all others. None of them opens a socket, starts a program or a process, or changes privileges.
 
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,

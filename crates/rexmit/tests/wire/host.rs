@@ -49,7 +49,7 @@ impl Host {
         result.recv().expect("the job has not failed")
     }
 
-    /// Starts a closure on a thread of its own in the host's namespace.
+    /// Starts a closure on a separate thread in the host's namespace.
     pub(crate) fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
         // A new thread inherits the namespace of its parent.
         self.run(|| thread::spawn(job))

@@ -1,5 +1,5 @@
 //! Wire engine between real hosts: network namespaces on one machine, joined by a router that drops selected packets.
-//! The tests need root, ip and nft; without them each test says so and is skipped. Times are those of the real clock,
+//! The tests need root, ip and nft; without them each test reports it and is skipped. Times come from the real clock,
 //! so their upper bounds are generous.
 
 #![cfg(target_os = "linux")]

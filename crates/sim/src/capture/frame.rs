@@ -35,7 +35,7 @@ const NETS: u32 = 256 - FURTHER_NETS as u32;
 const PORTS: u32 = 60_000;
 const FIRST_PORT: u32 = 1_024;
 
-/// Longest IPv4 packet, bytes. A scenario may ask for longer segments; the capture shows this much of them.
+/// Longest IPv4 packet, bytes. A scenario may have longer segments; the capture shows this much of them.
 pub(super) const LONGEST_IP_PACKET: u32 = u16::MAX as u32;
 
 /// Replaces `out` by the Ethernet, IP and TCP or UDP headers of `packet`, whose IP packet is `ip_bytes`

@@ -1,7 +1,7 @@
 //! Capture of a run, for Wireshark: the packets at the bottleneck's entries and exits as pcapng.
 //!
 //! Each direction has an interface for each [`QueueSide`]; the packets of `drop` have the reason and the sojourn time in
-//! a comment. Time 0 of the file is the start of the run. Frames are cut after their headers; the checksums are those of
+//! a comment. Time 0 of the file is the start of the run. Frames are cut after their headers; the checksums are as for
 //! a payload of zeros. [`frame`] has the addresses.
 
 mod frame;
@@ -22,7 +22,7 @@ pub enum CaptureError {
     #[error("the capture could not be written")]
     Write(#[source] io::Error),
     /// The run was stopped.
-    #[error("the run was stopped before its end")]
+    #[error("the run was interrupted before its end")]
     Stopped,
 }
 

@@ -1,4 +1,4 @@
-//! Access links: each host's packets cross a link of its own, in order, before they reach the bottleneck.
+//! Access links: each host's packets cross a separate link, in order, before they reach the bottleneck.
 
 use super::transmitter::Transmitter;
 use gentle_experiment::Direction;

@@ -24,7 +24,7 @@ impl<T: Tap> Simulation<T> {
     }
 
     /// Sets the rate of the link of `direction` from the next packet on, and removes later changes of the rate and a
-    /// recording that the rate followed. The capacity of the link in the record stays that of the scenario.
+    /// recording that the rate followed. The capacity of the link in the record stays the scenario's.
     pub fn set_rate(&mut self, direction: Direction, rate: Rate) {
         self.links[direction.index()].set_rate(rate);
     }

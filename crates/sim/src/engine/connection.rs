@@ -153,7 +153,7 @@ impl Connection {
         self.closed[usize::from(responder)]
     }
 
-    /// Closes a connection that would go on forever.
+    /// Closes a connection that would continue forever.
     pub(crate) fn stop(&mut self, now: Instant, out: &mut impl Outbox) {
         self.stopped = true;
         self.close(now, !self.initiator_sends, out);

@@ -9,7 +9,7 @@ use gentle_units::{Instant, Nanos};
 /// one more for its server.
 pub(crate) struct Datagrams {
     flows: Vec<Flow>,
-    /// Packets have the number of their flow plus this one, so that it differs from those of constant-rate sources.
+    /// Packets have the number of their flow plus this one, so that it differs from constant-rate sources'.
     first_serial: u32,
     /// Datagrams of the end that acted last, and the number of them that have been taken.
     out: Vec<Datagram>,

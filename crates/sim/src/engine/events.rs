@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Event of a [`Simulation`](super::Simulation).
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The packet reaches its end host. The place of its connection stands beside it, so that either is fetched from
+    /// The packet reaches its end host. The place of its connection is stored with it, so that either is fetched from
     /// memory without waiting for the other.
     Deliver(u32, Box<Packet>),
     /// A timer of the connection at this place, of its initiator (`false`) or its responder (`true`).
@@ -28,8 +28,8 @@ pub(crate) enum Event {
 /// Event queue of a [`Simulation`](super::Simulation).
 pub(crate) type Events = EventQueue<Event>;
 
-/// Queue of events by time. Events at the same time come out by rank, and those of the same rank in the order in which they
-/// were planned.
+/// Queue of events by time. Events at the same time come out by rank, and events of the same rank in the order in which
+/// they were planned.
 ///
 /// Almost every event of a network simulation is a packet that arrives after a link's delay, so the near future is a
 /// ring of buckets, each one tick wide: planning is an index and a link, and finding the next event a look at a bit
@@ -206,7 +206,7 @@ impl<E> EventQueue<E> {
         self.near_bucket = self.bucket(self.near_at.0 >> self.shift);
     }
 
-    /// Puts a node into its bucket, behind those of the same time and rank.
+    /// Puts a node into its bucket, behind nodes of the same time and rank.
     #[inline(always)]
     fn plan_near(&mut self, at: Instant, rank: u32, bucket: usize, place: u32) {
         if at < self.near_at {

@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// A queue discipline of the simulator's packets.
 pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
 
-/// The transmitter takes a packet out of the queue when it begins to send it, as a device without a ring of its own
-/// would; the packet then travels `delay`. If the rate follows a recording, it begins at an opportunity, as Mahimahi's
-/// `LinkQueue::rationalize` (`src/frontend/link_queue.cc`) takes a packet out of its queue: until then, the packet counts
-/// in the queue's length and sojourn time.
+/// The transmitter takes a packet out of the queue when it begins to send it, as a device without its own ring would;
+/// the packet then travels `delay`. If the rate follows a recording, it begins at an opportunity, as Mahimahi's
+/// `LinkQueue::rationalize` (`src/frontend/link_queue.cc`) takes a packet out of its queue: until then, the packet
+/// counts in the queue's length and sojourn time.
 pub(crate) struct Link {
     pub(crate) qdisc: Queue,
     transmitter: Transmitter,
@@ -147,7 +147,7 @@ impl Link {
         self.disturbance.as_mut().is_some_and(|link| link.loses())
     }
 
-    /// When a packet that has just been sent arrives, with an extra delay of its own.
+    /// Arrival time of a packet that has just been sent, with its extra delay.
     #[inline]
     pub(crate) fn arrival(&mut self, now: Instant, packet: &Packet) -> Instant {
         let extra = packet.extra_delay;

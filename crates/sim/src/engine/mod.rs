@@ -5,9 +5,9 @@
 //!  hosts ◄── delay ── loss ── [rate | queue] ◄── access ──  hosts      Direction::Up
 //! ```
 //!
-//! Time is integer nanoseconds and jumps from event to event. What comes in order by itself is kept beside the calendar
-//! of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up. Where nobody
-//! sees the order, hosts and links take turns for as long as the links' delay, not event by event.
+//! Time is integer nanoseconds and jumps from event to event. Events that come in order anyway are kept outside the
+//! calendar of events: a link's next departure, the packets on its wire, the next connection, the end of the warm-up.
+//! Where nobody sees the order, hosts and links take turns for as long as the links' delay, not event by event.
 
 mod access;
 mod cbr_source;

@@ -261,7 +261,7 @@ impl gentle_aqm::Packet for Packet {
 
     #[inline]
     fn flow(&self) -> u64 {
-        // Tunnels, UDP flows and the packets of a flood, each a flow of its own, are numbered apart from connections.
+        // Tunnels, UDP flows and the packets of a flood, each a separate flow, are numbered apart from connections.
         if self.tunnel != 0 {
             return TUNNELS << 33 | u64::from(self.tunnel) << 1 | self.direction as u64;
         }
@@ -273,7 +273,7 @@ impl gentle_aqm::Packet for Packet {
     }
 
     /// Both ends of a connection have the same number, each on its side of the bottleneck. The two ends of a tunnel are
-    /// hosts of their own, and each SYN of a flood has a source of its own.
+    /// separate hosts, and each SYN of a flood has a separate source.
     #[inline]
     fn hosts(&self) -> Hosts {
         let host = match self.tunnel {

@@ -172,7 +172,8 @@ impl<T: Tap> Simulation<T> {
         simulation
     }
 
-    /// Runs to the end. `poll_cancel` is called every now and then with the time reached; it returns whether to go on.
+    /// Runs to the end. `poll_cancel` is called every now and then with the time reached; it returns whether to
+    /// continue.
     ///
     /// # Errors
     /// `poll_cancel` returned false.
@@ -251,7 +252,7 @@ impl<T: Tap> Simulation<T> {
         }
         debug_assert!(next >= self.now, "time ran back");
         self.now = next;
-        // What is due at the same time happens in this order, so that it is the same in every run.
+        // Simultaneous events happen in this order, so that it is the same in every run.
         if next == self.next_on_links() {
             self.link_event();
         } else if next == self.next_entry() {
@@ -322,7 +323,7 @@ impl<T: Tap> Simulation<T> {
     /// Whether nothing is left to happen.
     #[inline]
     fn is_over(&self) -> bool {
-        // Datagrams go on until nothing is left to happen.
+        // Datagrams continue until no event is left.
         self.marks.is_empty() && self.connections.is_empty() && self.datagrams.is_empty()
     }
 
@@ -635,7 +636,7 @@ impl<T: Tap> Simulation<T> {
         self.follow(place, responder);
     }
 
-    /// The host of a connection of a workload. Without hosts of its own, connections take all hosts in turn.
+    /// The host of a connection of a workload. Connections without their own hosts take all hosts in turn.
     fn host_of(&self, workload: usize, number: u32) -> u16 {
         let in_turn = || {
             let access = self.access.as_ref();
@@ -831,7 +832,7 @@ impl<T: Tap> Simulation<T> {
     }
 }
 
-/// What has to be known of a connection after one of its end points did something.
+/// State of a connection after an action of one of its end points.
 struct Turn {
     path: Path,
     /// Which way the end point's packets go.

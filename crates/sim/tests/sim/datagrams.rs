@@ -98,7 +98,7 @@ fn counts_add_up_under_every_scheme_on_an_overloaded_link() {
             let loss = application.loss.mean.unwrap();
             assert!((0.0..1.0).contains(&loss), "{name:?}: {loss}");
             assert!(application.useless.mean.unwrap() >= loss, "{name:?}");
-            // What is sent regardless of answers does not depend on the queue.
+            // Datagrams sent regardless of answers do not depend on the queue.
             if ["voice", "game"].contains(&application.application.as_str()) {
                 assert_eq!(application.datagrams, first.datagrams, "{name:?}");
             }

@@ -73,7 +73,7 @@ stop = "20s"
     assert_eq!(result.retransmission.packet_probability, None);
 }
 
-/// A longer `--duration` extends flows and datagrams without an end of their own.
+/// A longer `--duration` extends flows and datagrams without a fixed end.
 #[test]
 fn long_flows_and_datagrams_follow_the_duration() {
     for kind in ["kind = \"long\"", "kind = \"udp\"\nrate = \"2mbit\""] {

@@ -12,7 +12,7 @@ rate = \"2mbit\"
 delay = \"20ms\"
 ";
 
-/// Short connections of one group beside those of another.
+/// Short connections of one group together with another group's.
 const GROUPS: &str = "
 [[workload]]
 kind = \"poisson\"
@@ -126,7 +126,7 @@ fn a_reverse_link_can_have_the_scheme_under_test() {
     };
     let [mut both, mut one] = [&as_down, &named].map(|scenario| run(scenario, "pfifo limit=400"));
     assert_eq!(both.scenario.up.qdisc, "the scheme under test");
-    // The same queues give the same bytes, whoever names them.
+    // The same queues give the same bytes, whether flags or files name them.
     one.scenario = both.scenario.clone();
     let bytes = |comparison: &_| serde_json::to_string(comparison).unwrap();
     assert_eq!(bytes(&both), bytes(&one));

@@ -140,7 +140,7 @@ fn the_simulated_means_are_those_on_file() {
     }
     assert!(
         std::fs::read_to_string(&path).unwrap_or_default() == text,
-        "tests/kernel/simulated.csv is out of date; UPDATE_DOCS=1 writes it anew"
+        "tests/kernel/simulated.csv is out of date; UPDATE_DOCS=1 regenerates it"
     );
 }
 
@@ -167,8 +167,8 @@ fn means_agree(traffic: &str, over_all: f64, short: f64) {
     all_within(short, &shortest);
 }
 
-/// On the kernel itself the means change by up to 2 %, and those of short connections by 4 %, if every start is shifted
-/// by up to a millisecond.
+/// On the kernel itself the means change by up to 2 %, and the means of short connections by 4 %, if every start is
+/// shifted by up to a millisecond.
 #[test]
 fn real_traffic_has_the_kernels_response_times() {
     means_agree("real", 0.08, 0.14);

@@ -71,7 +71,8 @@ fn losses_come_in_bursts() {
         all.iter().filter(|yes| **yes).count() as f64 / all.len() as f64
     };
     near(share(&mut lost.iter().copied()), model.mean(), 0.15);
-    // A packet after a lost one is lost if the state was bad and is still, or turned bad: by hand from the model.
+    // A packet after a lost one is lost if the state was bad and is still, or turned bad: computed manually from the
+    // model.
     let bad = model.p / (model.p + model.r);
     let both = bad * model.bad * ((1.0 - model.r) * model.bad + model.r * model.good)
         + (1.0 - bad) * model.good * ((1.0 - model.p) * model.good + model.p * model.bad);

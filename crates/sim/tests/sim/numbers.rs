@@ -106,7 +106,7 @@ fn directions_are_measured_separately() {
                 [[workload]]\nkind = \"long\"\nflows = 2\n[[workload]]\nkind = \"long\"\nflows = 2\ndirection = \"up\"\n";
     let result = result(text, "", "fq_codel");
     let [down, up] = [&result.links.down, &result.links.up];
-    // A flow of 5 Mb/s beside one of 50 is fair to those of its own direction.
+    // A flow of 5 Mb/s next to one of 50 is fair to the flows of its own direction.
     assert!(down.jain_index.unwrap() > 0.99 && up.jain_index.unwrap() > 0.98);
     assert_eq!(result.jain_index, down.jain_index);
     assert_eq!(result.long_goodput_bps, down.long_goodput_bps);
@@ -118,7 +118,7 @@ fn directions_are_measured_separately() {
     }
 }
 
-/// What a tap counts of packets with payload on the link under test, by a number that tells groups apart.
+/// Counts of a tap for packets with payload on the link under test, by a number that identifies groups.
 struct Counted {
     kind: fn(&Packet) -> usize,
     window: std::ops::Range<Instant>,
@@ -235,7 +235,7 @@ fn groups_of_long_flows_have_what_a_tap_counts() {
     }
 }
 
-/// A light source beside a heavy one of the same host (sch_cake issue 145).
+/// A light source and a heavy one of the same host (sch_cake issue 145).
 #[test]
 fn groups_of_datagrams_have_what_a_tap_counts() {
     let text = format!(
@@ -368,7 +368,7 @@ proptest! {
             // A packet that is under way when the rate falls leaves at the old rate.
             let carried = used * capacity + 8.0 * 1_514.0 / 10.0;
             if let Some(goodput) = link.long_goodput_bps.mean {
-                // What was sent before the end of the warm-up arrives after it.
+                // Packets sent before the end of the warm-up arrive after it.
                 let fastest = 1e3 * rate.max(later) as f64 * (delay as f64 / 1e3) + 8.0 * 1_504.0 * 400.0;
                 let under_way = fastest / (20.0 - warmup as f64);
                 prop_assert!(goodput <= carried + under_way, "{} {}", goodput, carried);

@@ -1,4 +1,4 @@
-//! Who loses packets of a full queue does not depend on the phases of sources (Floyd and Jacobson 1991).
+//! Losses at a full queue do not depend on the phases of sources (Floyd and Jacobson 1991).
 
 use gentle_experiment::{Scenario, Settings};
 use gentle_sim::compare;

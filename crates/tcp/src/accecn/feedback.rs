@@ -1,4 +1,4 @@
-//! What the sender of data learns from an acknowledgement: how many packets were marked.
+//! Feedback in an acknowledgement to the sender of data: the number of marked packets.
 
 use super::{ACE_MASK, ACE_OFFSET, AccEcn, OPTION_OFFSETS, OPTION_RECEIVE, Seen};
 use crate::segment::AccEcnOption;
@@ -12,7 +12,7 @@ const AGGREGATED: u32 = 4 << MEAN_SHIFT;
 /// Bytes after which it is too late to trust counters seen for the first time: they may have wrapped.
 const TOO_LATE: u64 = (1 << 23) - 1;
 
-/// What an acknowledgement delivered.
+/// Data that an acknowledgement delivered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Delivery {
     pub(super) segments: u32,
@@ -24,7 +24,7 @@ pub(super) struct Delivery {
 }
 
 impl AccEcn {
-    /// Updates the bytes that the peer reports after `bytes` more were delivered; returns whether they tell how many
+    /// Updates the bytes that the peer reports after `bytes` more were delivered; returns whether they show how many
     /// were marked (`tcp_accecn_process_option`). `sent`: bytes sent so far.
     pub(super) fn take_option(&mut self, option: Option<AccEcnOption>, bytes: u32, sent: u64) -> bool {
         if self.failed & OPTION_RECEIVE != 0 {
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(state.mean_acked, 0xffff);
     }
 
-    /// Counters of 24 bits are continued beyond their wrap, and only while one of them grows do they tell for certain.
+    /// Counters of 24 bits are continued beyond their wrap, and they are certain only while one of them grows.
     #[test]
     fn counters_of_bytes_wrap_and_may_contradict_each_other() {
         let mut state = AccEcn::new(Field::Not);

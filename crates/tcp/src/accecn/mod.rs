@@ -82,7 +82,7 @@ impl Field {
     }
 }
 
-/// What has been seen of the peer's option (`saw_accecn_opt`).
+/// State of the peer's option (`saw_accecn_opt`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Seen {
     Nothing,
@@ -292,8 +292,8 @@ impl AccEcn {
             }
     }
 
-    /// Number of counters that fit beside `blocks` SACK blocks and timestamps, and SACK blocks that then remain; `None`
-    /// if those that are needed do not fit (`tcp_options_fit_accecn`).
+    /// Number of counters that fit next to `blocks` SACK blocks and timestamps, and SACK blocks that then remain;
+    /// `None` if those that are needed do not fit (`tcp_options_fit_accecn`).
     fn fit(&self, blocks: u8) -> Option<(u8, u8)> {
         match (blocks, self.needed_fields) {
             (0 | 1, _) => Some((3, blocks)),

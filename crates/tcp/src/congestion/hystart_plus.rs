@@ -1,5 +1,5 @@
 //! HyStart++: RFC 9406. Growing delay slows slow start down, for as long as it takes to find out whether the path is
-//! full; then slow start goes on, or congestion avoidance begins.
+//! full; then slow start continues, or congestion avoidance begins.
 
 use super::{Progress, Window};
 use crate::profile::Profile;

@@ -1,4 +1,4 @@
-//! Pairs of end points over a scripted wire, and their times against those of kernels.
+//! Pairs of end points over a scripted wire, and their times against kernels'.
 
 mod accecn;
 mod handshake;

@@ -80,7 +80,7 @@ fn dctcp_sends_every_packet_ecn_capable() {
         fields
     };
     assert_eq!(fields(&[]), [Ect::Zero], "as Linux does");
-    assert_eq!(fields(&[("ect1", "on")]), [Ect::One], "as L4S asks for");
+    assert_eq!(fields(&[("ect1", "on")]), [Ect::One], "as L4S requires");
 }
 
 /// A host that does not need ECN declines it on a SYN that is ECN-capable (RFC 3168, section 6.1.1).

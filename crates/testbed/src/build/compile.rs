@@ -33,7 +33,7 @@ pub(super) fn configure(
     process::run(make(tree).arg("olddefconfig"), stop, &mut |_| {})?;
     let text = fs::read_to_string(&config).map_err(|error| BuildError::file(&config, error))?;
     for option in refused(flavour, &text) {
-        observer.note(&format!("this kernel does not take {option}; what needs it will not work"));
+        observer.note(&format!("this kernel has no {option}; features that need it will fail"));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Downloads the kernel source package with apt and dpkg, without root and without changing their state.
 //!
-//! Mirror and keys are those of the host's own Debian sources; only the suite differs.
+//! Mirror and keys come from the host's Debian sources; only the suite differs.
 
 use super::{BuildError, NoSource, process, tools};
 use std::fs;

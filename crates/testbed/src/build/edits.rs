@@ -26,7 +26,7 @@ const EDITS: [Edit; 3] = [
         to: "config HZ\n\tint\n\tdefault 1000\n",
         without: "timers that are as fine as the simulator's",
     },
-    // The host's random numbers seed those of the kernel, once at boot and once a minute. Those of a seed (splitmix64,
+    // The host's random numbers seed the kernel's, once at boot and once a minute. The numbers of a seed (splitmix64,
     // Steele et al., OOPSLA 2014) let a run be repeated.
     Edit {
         file: "arch/um/os-Linux/util.c",
@@ -74,7 +74,7 @@ pub(super) fn apply(tree: &Path, observer: &dyn Observer) -> Result<(), BuildErr
         let changed = text.replacen(edit.from, edit.to, 1);
         if changed == text {
             let Edit { file, without, .. } = edit;
-            observer.note(&format!("{file} of this kernel is not as expected; its machines lack {without}"));
+            observer.note(&format!("unexpected contents of {file} in this kernel; its machines lack {without}"));
             continue;
         }
         fs::write(&path, changed).map_err(|error| BuildError::file(&path, error))?;

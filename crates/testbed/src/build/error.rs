@@ -12,10 +12,10 @@ pub enum BuildError {
     #[error("no place for the cache: neither XDG_CACHE_HOME nor HOME names a directory")]
     NoCache,
     /// The testbed's kernel does not run on this processor.
-    #[error("the testbed's kernel runs on x86-64 only; this computer is {0}")]
+    #[error("the testbed's kernel runs only on x86-64; this computer is {0}")]
     Processor(&'static str),
     /// Programs that the kernel build needs are missing.
-    #[error("to build a kernel, please install: {} (Debian's names of packages)", .0.join(" "))]
+    #[error("to build a kernel, please install: {} (names of Debian's packages)", .0.join(" "))]
     Tools(Vec<&'static str>),
     /// No kernel source was found.
     #[error(
@@ -60,7 +60,7 @@ pub enum BuildError {
         tail: String,
     },
     /// The caller stopped the build.
-    #[error("the build was stopped; nothing was kept")]
+    #[error("the build was interrupted; nothing was kept")]
     Stopped,
 }
 
@@ -121,7 +121,7 @@ pub enum SourceProblem {
         version: String,
     },
     /// The version cannot be part of a file name.
-    #[error("its version has a slash in it")]
+    #[error("its version contains a slash")]
     SlashInVersion,
     /// The file name has no known ending.
     #[error("expected a directory, or an archive whose name ends in .tar, .tar.xz or .tar.gz")]

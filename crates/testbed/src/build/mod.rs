@@ -2,7 +2,7 @@
 //!
 //! A kernel is built once for each version and configuration: its source is unpacked into the cache, configured,
 //! compiled, and stripped to what module builds need. Only then is it renamed into place, so an entry of the cache is
-//! always complete. If several processes ask for a kernel at the same time, one builds and the others wait.
+//! always complete. If several processes need a kernel at the same time, one builds it and the others wait.
 
 mod cache;
 mod compile;
@@ -46,7 +46,7 @@ pub struct Kernel {
     pub tree: PathBuf,
 }
 
-/// Kernel that a caller asks for.
+/// Kernel that a caller requests.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Configuration.

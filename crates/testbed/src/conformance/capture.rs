@@ -43,7 +43,7 @@ impl CaptureArrivals {
     /// Adds the next frame of the capture, with its time, link type, captured bytes and length on the wire.
     ///
     /// Skips and counts a frame without a usable IP packet. A pause of more than ten seconds becomes one of ten; a time
-    /// before that of the previous packet becomes that time.
+    /// before the previous packet's becomes that time.
     pub fn push(&mut self, time: Instant, link: LinkType, frame: &[u8], original_len: u32) {
         let offer = dissect(link, frame, original_len, Tunnels::Outer).ok().and_then(|packet| self.offer(&packet));
         let Some(offer) = offer else {
@@ -126,7 +126,7 @@ impl CaptureArrivals {
 }
 
 fn acknowledgment(tcp: &Tcp<'_>) -> Acknowledgment {
-    // Other options stand for those of a SYN.
+    // Other options stand for a SYN's.
     let other_option = tcp.mss().is_some() || tcp.window_scale().is_some();
     let mut found =
         Acknowledgment { number: tcp.ack, timestamps: tcp.timestamps(), other_option, ..Acknowledgment::default() };

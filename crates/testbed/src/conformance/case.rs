@@ -39,9 +39,9 @@ impl Case {
 
     /// Case of `arrivals` at a link of `rate`.
     ///
-    /// The link asks its queue for a packet whenever it has sent the previous one, and when it is idle and a packet
-    /// arrives, until the queue is empty. These times depend on what the queue does; they are those of the model, and
-    /// the kernel's queue is asked at the same times.
+    /// The link dequeues a packet whenever it has sent the previous one, and when it is idle and a packet arrives,
+    /// until the queue is empty. These times depend on the queue; they come from the model, and the kernel's queue is
+    /// asked at the same times.
     pub fn over_link(spec: &Spec, seed: u64, arrivals: &[Arrival], rate: Rate) -> Case {
         let schedule = link::schedule(arrivals, rate, &model_of(spec), seed);
         Case::new(spec, seed, schedule)

@@ -68,11 +68,11 @@ pub(super) fn compare(schedule: &Schedule, kernel: &[Outcome], model: &[Outcome]
     Ok(tally)
 }
 
-/// Text of a difference: the outcomes of the kernel up to `step`, and that of the model.
+/// Text of a difference: the outcomes of the kernel up to `step`, and the model's outcome.
 fn describe(schedule: &Schedule, kernel: &[Outcome], model: &Outcome, step: usize) -> String {
     let first = step.saturating_sub(BEFORE);
     let mut number = schedule.steps[..first].iter().filter(|step| matches!(step.call, Call::Enqueue(_))).count();
-    let mut text = format!("step {step} was decided in two ways; it and those before:\n");
+    let mut text = format!("decisions differ at step {step}; context:\n");
     for (at, outcome) in kernel.iter().enumerate().take(step + 1).skip(first) {
         let call = match schedule.steps[at].call {
             Call::Enqueue(offer) => {

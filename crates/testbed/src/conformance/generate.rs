@@ -276,7 +276,7 @@ impl Fields {
         }
         if rng.random_bool(0.3) {
             found.sack_count = rng.random_range(1..=2);
-            // Few different blocks, so that those of one segment often cover those of another; some are DSACKs.
+            // Few different blocks, so that blocks of one segment often cover blocks of another; some are DSACKs.
             let first = last.wrapping_add(rng.random_range(0..5) * 1000).wrapping_sub(500);
             for (number, block) in (0..).zip(&mut found.sack) {
                 let left = (first / 4000 * 4000).wrapping_add(number * 8000);

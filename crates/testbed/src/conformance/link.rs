@@ -1,4 +1,4 @@
-//! A link that determines when its queue is asked for a packet.
+//! A link that determines the times at which its queue is dequeued.
 
 use super::capture::Arrival;
 use super::clock;
@@ -35,7 +35,7 @@ struct Link<'a> {
     rate: Rate,
     /// Whether the link is sending a packet.
     busy: bool,
-    /// Time at which the link asks its queue next, unless it is idle and a packet arrives earlier.
+    /// Time at which the link dequeues next, unless it is idle and a packet arrives earlier.
     asks_at: Option<Instant>,
     steps: Vec<Step>,
 }

@@ -1,4 +1,4 @@
-//! Comparison of the kernel's queues with those of `gentle-aqm`, decision by decision.
+//! Comparison of the kernel's queues with `gentle-aqm`'s, decision by decision.
 //!
 //! One [`Schedule`] of arrivals and departures, drawn at random ([`generate`]) or made of a capture
 //! ([`CaptureArrivals`]), goes through both: through the qdisc that `tc` set up on a device in the machine, fed by the

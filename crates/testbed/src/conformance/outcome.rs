@@ -20,7 +20,7 @@ pub(super) struct Outcome {
     /// The packet that left.
     pub(super) sent: Option<Sent>,
     /// Numbers of the packets dropped since the previous call, in ascending order: packets dropped in a batch have no
-    /// order of their own.
+    /// order.
     pub(super) dropped: Vec<u32>,
     /// Packets in the queue after the call.
     pub(super) len: usize,

@@ -173,7 +173,7 @@ pub enum EventError {
     #[error("{0} bytes of events; expected a multiple of {EVENT}")]
     Length(usize),
     /// An event is of an unknown kind.
-    #[error("event {event}: unknown kind {kind}; module and program do not belong together")]
+    #[error("event {event}: unknown kind {kind}; the module was built for another version of gentle")]
     Kind {
         /// Index of the event.
         event: usize,

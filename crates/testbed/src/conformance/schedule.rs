@@ -38,7 +38,7 @@ pub struct Step {
 pub enum Call {
     /// A packet arrives.
     Enqueue(Offer),
-    /// The link asks for a packet.
+    /// The link requests a packet.
     Dequeue,
     /// A shaper peeks at the next packet before it dequeues it; to `gentle-aqm`, this equals [`Call::Dequeue`].
     PeekDequeue,
@@ -57,10 +57,10 @@ pub struct Offer {
     pub ecn: Ecn,
     /// Differentiated services codepoint, 0 to 63.
     pub dscp: u8,
-    /// Numbers of the source host and of the destination host. The packet's addresses are those of its flow; schemes
-    /// that tell hosts apart get hashes of these numbers.
+    /// Numbers of the source host and of the destination host. The packet's addresses belong to its flow; schemes that
+    /// distinguish hosts get hashes of these numbers.
     pub hosts: [u32; 2],
-    /// What a TCP segment acknowledges.
+    /// Acknowledgement of a TCP segment.
     pub acknowledgment: Acknowledgment,
 }
 
@@ -75,7 +75,7 @@ pub struct Acknowledgment {
     pub sack: [(u32, u32); Acknowledgment::MAX_SACK],
     /// Number of valid SACK blocks.
     pub sack_count: u8,
-    /// Whether the header has another option, of 4 bytes; beside timestamps and three SACK blocks there is no room.
+    /// Whether the header has another option, of 4 bytes; next to timestamps and three SACK blocks there is no space.
     pub other_option: bool,
 }
 

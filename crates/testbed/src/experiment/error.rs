@@ -10,11 +10,12 @@ pub enum ExperimentError {
     #[error(transparent)]
     Queue(#[from] PlanError),
     /// The scenario has access links; each host would need its own link.
-    #[error("[access]: the testbed has no access links; leave the section out, or use gentle sim")]
+    #[error("[access]: the testbed has no access links; leave out the section, or use gentle sim")]
     Access,
     /// The rate of a link follows a recording, which no qdisc of Linux does.
     #[error(
-        "[link.{link}] trace: no qdisc of Linux delivers packets by a recording; leave it out and set rate with changes, or use gentle sim"
+        "[link.{link}] trace: no qdisc of Linux delivers packets by a trace; leave it out and set rate with changes, \
+         or use gentle sim"
     )]
     Trace {
         /// `down` or `up`.
@@ -49,7 +50,8 @@ pub enum ExperimentError {
     },
     /// There are more flows of datagrams than ports for them.
     #[error(
-        "the applications have {flows} flows of datagrams, each with a port of its own; expected at most {most}: fewer calls or players"
+        "the applications have {flows} flows of datagrams, each with a separate port; expected at most {most}: fewer \
+         calls or players"
     )]
     Datagrams {
         /// Number of flows.

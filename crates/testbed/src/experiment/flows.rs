@@ -100,12 +100,12 @@ pub struct CbrFlow {
 }
 
 impl CbrFlow {
-    /// Payload of a datagram, bytes. In a tunnel, the datagram that carries it has the length asked for.
+    /// Payload of a datagram, bytes. In a tunnel, the datagram that carries it has the requested length.
     pub fn payload(&self) -> u32 {
         self.ip_bytes.saturating_sub(datagram_headers(self.tunnel))
     }
 
-    /// Source port of datagrams, by which captured ones are told apart.
+    /// Source port of datagrams, which identifies captured ones.
     pub fn port(&self) -> u16 {
         FIRST_CBR_PORT.saturating_add(u16::try_from(self.workload).unwrap_or(u16::MAX))
     }
@@ -119,14 +119,15 @@ impl CbrFlow {
     }
 }
 
-/// First port of datagram flows: below those of connections, `net.ipv4.ip_local_port_range`.
+/// First port of datagram flows: below the ports of connections, `net.ipv4.ip_local_port_range`.
 const FIRST_DATAGRAM_PORT: u16 = 1_024;
 /// Maximum number of datagram flows: as many as there are ports.
 const MOST_DATAGRAM_FLOWS: usize = 8_000;
-/// First source port of datagrams at a constant rate: above those of datagram flows, below those of connections.
+/// First source port of datagrams at a constant rate: above the ports of datagram flows, below the ports of
+/// connections.
 const FIRST_CBR_PORT: u16 = FIRST_DATAGRAM_PORT + MOST_DATAGRAM_FLOWS as u16;
 
-/// A flow of datagrams of an application, which has a port of its own on both hosts.
+/// A flow of datagrams of an application, with a separate port on both hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatagramSocket {
     /// Flow, with its application.
@@ -150,7 +151,8 @@ impl DatagramSocket {
         self.flow.direction_of(end) == Direction::Down
     }
 
-    /// Headers of each datagram on the links, bytes: IPv4 and UDP and, in a tunnel, those of the datagram that carries it.
+    /// Headers of each datagram on the links, bytes: IPv4 and UDP and, in a tunnel, the headers of the datagram that
+    /// carries it.
     pub fn headers(&self) -> u32 {
         datagram_headers(self.tunnel)
     }
@@ -240,7 +242,7 @@ impl RttClasses {
     }
 }
 
-/// What sends in a run.
+/// Senders of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sources {
     /// Connections and users, in order of their start.
@@ -284,7 +286,7 @@ pub(super) fn plan(scenario: &Scenario, seed: u64, classes: &RttClasses) -> Resu
             user: None,
         }
     };
-    // A user is there from the start and connects when it wants to.
+    // A user exists from the start and connects at its own time.
     let user = |(number, plan): (u32, &UserPlan)| {
         let workload = &scenario.workloads[plan.workload];
         Flow {
@@ -446,7 +448,7 @@ mod tests {
         }
         assert!(flows[0].class < flows[1].class && flows[1].class < flows[2].class);
         assert_eq!((flows[3].user, flows[3].dscp), (None, 8));
-        // What the machine reads is what was planned.
+        // The machine reads the plan unchanged.
         let text = serde_json::to_string(&users).unwrap();
         assert_eq!(serde_json::from_str::<Vec<UserPlan>>(&text).unwrap(), users);
     }

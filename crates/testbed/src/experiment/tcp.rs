@@ -10,7 +10,7 @@ const KERNEL: &str = "linux-7.2";
 pub(super) struct Settings {
     /// Parameters of a namespace below `/proc/sys/net`, with their values.
     pub(super) sysctls: Vec<(&'static str, String)>,
-    /// Congestion control that network namespaces may use only if the kernel is told so.
+    /// Congestion control that network namespaces may use only if the kernel allows it.
     pub(super) restricted: Option<String>,
     /// Parameters of the whole kernel: file and value.
     pub(super) parameters: Vec<(&'static str, String)>,
@@ -39,7 +39,7 @@ enum Interface {
 const INTERFACES: &[(&str, Interface)] = &[
     ("mss", Interface::Planned),
     ("receive_window", Interface::Planned),
-    // What Linux does anyway.
+    // Fixed behaviour of Linux.
     ("exact_ato", Interface::Planned),
     ("sack_compression", Interface::Planned),
     ("tso_unpaced", Interface::Planned),

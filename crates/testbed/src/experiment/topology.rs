@@ -4,9 +4,9 @@
 //! paid for, exactly when a link of that rate would begin to transmit it. The netem wire behind it adds the
 //! transmission time of the packet and the propagation delay.
 //!
-//! A link that has sent a packet asks its queue for the next one even if there is none, and flow queues take flows off
-//! their lists then. htb asks no class without packets. Therefore the class has two bands: the queue, and one with a
-//! packet that is never sent.
+//! A link that has sent a packet requests the next one from its queue even if the queue is empty, and flow queues take
+//! flows off their lists then. htb does not dequeue classes without packets. Therefore the class has two bands: the
+//! queue, and one with a packet that is never sent.
 
 use super::namespaces::{ROUTER_DOWN, ROUTER_UP};
 use super::tcp::{Settings, receive_buffer};

@@ -4,16 +4,16 @@
 //!  client ── up ═══ router ═══ down ── server
 //! ```
 //!
-//! Two gateways are the ends of a tunnel, as those of a VPN that runs in user space (OpenVPN, wireguard-go): one in the
+//! Two gateways are the ends of a tunnel, like the ends of a VPN in user space (OpenVPN, wireguard-go): one in the
 //! namespace `up`, one in `down`. Each reads packets of the hosts from a TUN device, sends them to the other as UDP
 //! datagrams, and writes what it receives to the device. To the queues between the gateways, all packets of a tunnel in
-//! one direction are one flow. Tunnels of the kernel (IPIP, GRE, FOU) would not do: flow queues look into the first two,
-//! and a packet keeps the hash of its socket in each (`l4_hash`, include/linux/skbuff.h).
+//! one direction are one flow. Tunnels of the kernel (IPIP, GRE, FOU) would not do: flow queues look into the first
+//! two, and a packet keeps the hash of its socket in each (`l4_hash`, include/linux/skbuff.h).
 //!
 //! The gateways are between the queues and the wires, where netem finds the addresses of the hosts. A wire therefore
-//! adds the transmission time of the packet in the tunnel, 28 bytes less than that of the datagram which carries it.
+//! adds the transmission time of the packet in the tunnel, 28 bytes less than the datagram which carries it.
 //!
-//! Workloads in a tunnel have server addresses of their own, by which both hosts and both gateways route their packets.
+//! Workloads in a tunnel have separate server addresses, by which both hosts and both gateways route their packets.
 
 use super::step::Step;
 use super::topology::{CLIENTS, host_of, ip, server_address};
@@ -59,7 +59,7 @@ impl Gateway {
     /// Both gateways of a tunnel.
     pub const BOTH: [Gateway; 2] = [Gateway::Up, Gateway::Down];
 
-    /// Address of the gateway: two hosts of its own for each tunnel.
+    /// Address of the gateway: two separate hosts for each tunnel.
     pub fn address(self, tunnel: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, GATEWAYS[self as usize], tunnel, 1)
     }
@@ -86,8 +86,8 @@ impl Gateway {
     }
 }
 
-/// Headers of a datagram on the links, bytes: IPv4 and UDP and, in a tunnel, those of the datagram that carries it. A
-/// `tunnel` of 0 is none.
+/// Headers of a datagram on the links, bytes: IPv4 and UDP and, in a tunnel, the headers of the datagram that carries
+/// it. A `tunnel` of 0 is none.
 pub(super) fn datagram_headers(tunnel: u8) -> u32 {
     match tunnel {
         0 => UDP_HEADERS,

@@ -71,7 +71,7 @@ fn remove_devices(environment: &[(&str, &str)]) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Unloads a module. One that is still in use stays loaded, and the console says so.
+/// Unloads a module. One that is still in use stays loaded, and the console reports it.
 fn remove_module(file: &str) {
     let name = file.trim_end_matches(".ko").replace('-', "_");
     let Ok(name) = CString::new(name) else { return };

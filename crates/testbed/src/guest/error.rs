@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Error of a stage of the guest.
 #[derive(Debug, Error)]
 pub(super) enum GuestError {
-    #[error("this command is for the testbed's own use; see gentle testbed exec")]
+    #[error("this command is internal to the testbed; see gentle testbed exec")]
     Usage,
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -25,7 +25,7 @@ pub(super) enum GuestError {
 pub(super) enum LaunchError {
     #[error("prctl(PR_SET_PDEATHSIG): {0}")]
     DeathSignal(Errno),
-    #[error("the process that wanted a machine has ended")]
+    #[error("the process that requested the machine has ended")]
     Orphaned,
     #[error("{}: cannot be run: {source}", kernel.display())]
     Exec { kernel: PathBuf, source: io::Error },
@@ -34,7 +34,7 @@ pub(super) enum LaunchError {
 /// The first process of the machine could not set it up or shut it down.
 #[derive(Debug, Error)]
 pub(super) enum InitError {
-    #[error("init is the first process of a machine, and of nothing else")]
+    #[error("init runs only as the first process of a machine")]
     NotInit,
     #[error("{0} is missing from the kernel's command line")]
     NoShare(&'static str),
@@ -52,7 +52,7 @@ pub(super) enum InitError {
     Loopback(ExitStatus),
     #[error("ip: {0}")]
     Ip(io::Error),
-    #[error("{module}: the kernel does not take the module ({errno}); its console says why")]
+    #[error("{module}: the kernel rejected the module ({errno}); see the console output")]
     Module { module: String, errno: Errno },
     #[error("the job cannot be started: {0}")]
     StartJob(io::Error),
@@ -79,7 +79,7 @@ pub(super) enum JobError {
     Replay { number: usize, source: ReplayError },
     #[error(transparent)]
     Traffic(#[from] TrafficError),
-    #[error("the machine was given no directory; expected one for {0}")]
+    #[error("the machine has no directory; expected one for {0}")]
     NoFiles(&'static str),
     #[error("the answer: {0}")]
     Answer(serde_json::Error),

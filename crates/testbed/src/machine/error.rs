@@ -13,7 +13,7 @@ use thiserror::Error;
 pub enum MachineError {
     /// A path cannot be passed on the kernel command line.
     #[error(
-        "{}: a machine's kernel takes no path with quotation marks, control characters or bytes that are not UTF-8; \
+        "{}: a machine's kernel accepts no path with quotation marks, control characters or bytes that are not UTF-8; \
          move or rename it",
         .0.display()
     )]
@@ -37,7 +37,7 @@ pub enum MachineError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The operating system does not tell whether the machine has ended.
+    /// The operating system does not report whether the machine has ended.
     #[error("the machine: {0}")]
     Wait(#[source] io::Error),
     /// The host does not permit a process to trace its children.

@@ -96,7 +96,7 @@ impl<'a> Instance<'a> {
             .env("TMPDIR", &self.memory)
             .env_remove(SEED_VARIABLE)
             .envs(seed)
-            // A process group of its own: Ctrl-C in the terminal does not reach it, and one signal ends all its
+            // A separate process group: Ctrl-C in the terminal does not reach it, and one signal ends all its
             // processes.
             .process_group(0)
             .stdin(Stdio::null())

@@ -31,7 +31,7 @@ pub struct Machine {
     pub memory_mib: u32,
     /// Modules loaded before the task begins, in this order.
     pub modules: Vec<PathBuf>,
-    /// Plug-ins of `tc` (`TC_LIB_DIR`). If any are given they replace the plug-ins of the host.
+    /// Plug-ins of `tc` (`TC_LIB_DIR`). Any plug-in here replaces all plug-ins of the host.
     pub plugins: Vec<PathBuf>,
     /// Directory of the host that the task may read and write ([`JobContext::files`](crate::guest::JobContext::files)).
     pub files: Option<PathBuf>,

@@ -16,9 +16,9 @@ use std::path::Path;
 pub(super) struct Frame {
     pub(super) at: Instant,
     pub(super) point: CapturePoint,
-    /// Source and destination; in a tunnel, those of the packet that the datagram carries.
+    /// Source and destination; in a tunnel, of the packet that the datagram carries.
     pub(super) addresses: [IpAddr; 2],
-    /// Length of the IP packet, bytes; in a tunnel, that of the datagram.
+    /// Length of the IP packet, bytes; in a tunnel, the length of the datagram.
     pub(super) ip_bytes: u32,
     /// Source and destination port of a UDP datagram.
     pub(super) datagram: Option<[u16; 2]>,
@@ -161,8 +161,8 @@ mod tests {
         bytes
     }
 
-    /// The packet in a datagram from one gateway of tunnel 7 to the other. `length` is that of the packet, of which only
-    /// the first bytes may be there.
+    /// The packet in a datagram from one gateway of tunnel 7 to the other. `length` is the length of the packet, of
+    /// which only the first bytes may be there.
     fn tunnelled(from: Gateway, id: u16, packet_inside: &[u8], length: u32) -> Vec<u8> {
         let udp = Udp { src_port: TUNNEL_PORT, dst_port: TUNNEL_PORT, payload_len: length, payload: packet_inside };
         let mut datagram = vec![0; 8 + packet_inside.len()];

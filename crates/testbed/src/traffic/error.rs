@@ -74,7 +74,8 @@ pub enum TrafficError {
     Tunnel(#[source] io::Error),
     /// Gateways of the tunnels lost packets, which are none of the queues' losses.
     #[error(
-        "the gateways of the tunnels lost {packets} packets, so losses are not known; lower the rate, or leave --native out"
+        "the gateways of the tunnels lost {packets} packets, so losses are not known; lower the rate, or leave out \
+         --native"
     )]
     TunnelLoss {
         /// Number of lost packets.

@@ -15,18 +15,18 @@ pub struct Observations {
     /// Measurements of applications by both hosts.
     #[serde(default)]
     pub applications: Vec<ApplicationPart>,
-    /// What users of dialogues measured, in order of the flows.
+    /// Measurements of the users of dialogues, in order of the flows.
     #[serde(default)]
     pub notes: Vec<UserNote>,
     /// Statistics of the router's queues, in order of time; the last sample is from the end.
     pub samples: Vec<Sample>,
     /// Packets that the taps missed for lack of buffer space.
     pub missed: u64,
-    /// Whether the run was stopped before its end.
+    /// Whether the run was interrupted before its end.
     pub interrupted: bool,
 }
 
-/// What one host has measured of the flows of one workload.
+/// Measurements of one host, of the flows of one workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationPart {
     /// Index of the workload in the scenario.
@@ -40,11 +40,11 @@ pub struct ApplicationPart {
 pub struct UserNote {
     /// Index in the experiment's list of flows.
     pub flow: u32,
-    /// What was measured.
+    /// Measurements.
     pub note: Note,
 }
 
-/// A connection. Kernel counters are those of the end that connected.
+/// A connection. Kernel counters come from the end that connected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// Index in the experiment's list of flows.

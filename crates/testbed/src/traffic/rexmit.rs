@@ -29,7 +29,7 @@ pub(super) struct Engines {
     _directories: Vec<TempDir>,
 }
 
-/// Starts the wire engines that the experiment asks for.
+/// Starts the wire engines of the experiment.
 pub(super) fn open(experiment: &Experiment) -> Result<Engines, TrafficError> {
     let mut engines = Engines { engines: Vec::new(), _directories: Vec::new() };
     let Some(rexmit) = experiment.rexmit else {

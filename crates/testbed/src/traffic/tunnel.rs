@@ -29,7 +29,8 @@ const LONGEST: usize = 1 << 16;
 /// starts the queue of a device in the background (net/core/link_watch.c).
 const SETTLING: Duration = Duration::from_millis(200);
 
-/// Token of the waker's events; those of device and socket of the end with the index `n` are `2 * n` and `2 * n + 1`.
+/// Token of the waker's events; device and socket of the end with the index `n` have the tokens `2 * n` and `2 * n +
+/// 1`.
 const WAKER: u64 = u64::MAX;
 
 /// Congestion Experienced, the value of the ECN field that a queue sets (RFC 3168, section 5).
@@ -200,7 +201,7 @@ impl End {
 }
 
 /// Gives an IPv4 packet the mark that the datagram with the DS field `outer` got on its way (RFC 6040, section 4.2);
-/// returns whether the packet goes on. One that cannot bear the mark does not.
+/// returns whether the packet is forwarded. A packet that cannot carry the mark is not.
 fn take_congestion(packet: &mut [u8], outer: u8) -> bool {
     let Some(header) = packet.first_chunk_mut::<12>() else {
         return false;

@@ -1,5 +1,5 @@
-//! Writes captures of TCP connections that lose packets, and beside each the truth about it:
-//! [`gentle_captures::random`] on the command line.
+//! Writes captures of TCP connections that lose packets, each with the truth about it: [`gentle_captures::random`] on
+//! the command line.
 
 use anyhow::{Context, Result};
 use clap::Parser;

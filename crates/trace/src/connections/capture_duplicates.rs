@@ -19,7 +19,7 @@ const LONGEST: Nanos = Nanos::from_millis(100);
 /// Shortest delay considered. Shorter ones are within the gaps that [`Sent::is_copy`](super::flight::Sent::is_copy)
 /// allows, which needs no evidence from other segments.
 const SHORTEST: Nanos = Nanos::from_micros(500);
-/// Number of segments at the start of the trace that are all used to learn the delay; afterwards, those of one
+/// Number of segments at the start of the trace that are all used to learn the delay; afterwards, segments of one
 /// connection in 64 are.
 const ALL_AT_FIRST: u64 = 8192;
 /// Number of newest segments kept as evidence.

@@ -194,8 +194,8 @@ fn is_late(indicated: bool, took: Nanos, since_last: Nanos, round_trip: Option<N
 }
 
 /// Time for which the path held up `earlier`, if `later` arrived sooner after it than any timer sends: the distance of their
-/// timestamps without that of their arrivals. Zero without timestamps. `None` if the timestamps show that they were sent
-/// as they arrived.
+/// timestamps without the difference of their arrivals. Zero without timestamps. `None` if the timestamps show that
+/// they were sent as they arrived.
 fn held(earlier: &Transmission, later: &Transmission) -> Option<Nanos> {
     let apart = later.at.since(earlier.at);
     if apart >= SHORTEST_TIMER {
@@ -377,7 +377,7 @@ impl Classifier<'_> {
 
     /// Whether as many SYN/ACKs came together as there were SYNs: each SYN was answered, and the path held up the answers. Two
     /// can also be the answer to a repeated SYN and a retransmission by the server's timer, unless the answer took longer than
-    /// a round trip does; with timestamps, [`answers_held`](Self::answers_held) tells.
+    /// a round trip does; with timestamps, [`answers_held`](Self::answers_held) decides.
     fn is_each_answered_at_once(&self) -> bool {
         let pairs = self.synacks().windows(2);
         let together = pairs.take_while(|pair| pair[1].at.since(pair[0].at) < SHORTEST_TIMER);
@@ -467,9 +467,9 @@ impl Classifier<'_> {
         round_trip.0 * 2 < answer.at.since(answered.at).0 && self.may_answer_last(round_trip)
     }
 
-    /// Whether the client's first acknowledgement may be that of the last SYN/ACK before it, given the round-trip time to the
-    /// client measured later. If not, that time was another one during the handshake, as in front of a queue that has
-    /// drained since, and decides nothing.
+    /// Whether the client's first acknowledgement may acknowledge the last SYN/ACK before it, given the round-trip time
+    /// to the client measured later. If not, that time was another one during the handshake, as in front of a queue
+    /// that has drained since, and decides nothing.
     fn may_answer_last(&self, round_trip: Nanos) -> bool {
         let last = self.synacks().iter().rev().find(|synack| !synack.settled);
         let (Some(answer), Some(last)) = (self.exchange.answer, last) else {

@@ -178,7 +178,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// Addresses as in [`FlowKey`](crate::flow_key::FlowKey), lower endpoint first
-    /// ([`ConnectionFlags::CLIENT_IS_UPPER`] tells which is the client); for IPv6, an index into the table.
+    /// ([`ConnectionFlags::CLIENT_IS_UPPER`] shows which is the client); for IPv6, an index into the table.
     pub(crate) addresses: u64,
     pub(crate) ports: [u16; 2],
     /// Time of the first segment; `last`: of the last one.
@@ -246,7 +246,7 @@ impl Connection {
         usize::from(segment.is_forward() == self.flags.has(ConnectionFlags::CLIENT_IS_UPPER))
     }
 
-    /// What the last SYN was answered with, other than a SYN/ACK; forgets it.
+    /// Takes the answer to the last SYN other than a SYN/ACK.
     pub(super) fn take_reply(&mut self) -> Reply {
         let replies = [
             (ConnectionFlags::RESET_LAST, Reply::Reset),
@@ -275,7 +275,7 @@ impl Connection {
         if self.flags.has(ConnectionFlags::CLIENT_IS_UPPER) { [upper, lower] } else { [lower, upper] }
     }
 
-    /// The loss state, created if there is none.
+    /// The loss state, created if missing.
     pub(crate) fn loss_state(&mut self) -> &mut LossState {
         self.loss_state.get_or_insert_default()
     }
@@ -315,7 +315,7 @@ impl Connection {
         loss_state.map_or(Nanos::ZERO, |it| it.sides[side].waited.total())
     }
 
-    /// Time that either side waited for retransmissions other than those of SYN and SYN/ACK.
+    /// Time that either side waited for retransmissions other than of SYN and SYN/ACK.
     pub(crate) fn waited_for_data(&self) -> Nanos {
         let loss_state = self.loss_state.as_ref();
         loss_state.map_or(Nanos::ZERO, |it| it.waited_for_data.total())

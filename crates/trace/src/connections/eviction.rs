@@ -22,8 +22,8 @@ pub(crate) struct ClosedConnection {
     pub(crate) close: Close,
 }
 
-/// Connection that had not ended at the end of its trace. If another trace goes on for longer than the idle timeout, it
-/// has been idle, as in one trace of both.
+/// Connection that had not ended at the end of its trace. If another trace continues for longer than the idle timeout,
+/// it has been idle, as in one trace of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Remaining {
     /// Time of its last segment.

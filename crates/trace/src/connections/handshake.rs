@@ -183,7 +183,7 @@ impl Connection {
             return;
         };
         let reply = self.take_reply();
-        // The attempt goes on.
+        // The attempt continues.
         self.flags.take(ConnectionFlags::RST);
         let syn = Transmission {
             reply,
@@ -351,14 +351,14 @@ impl Connection {
     ) -> Option<Nanos> {
         let previous = self.previous_open(side).copied().or(newest);
         // After a repeated SYN, the answer to it and a retransmission by timer may follow each other almost
-        // immediately, because both sides start their timers within one round trip. Only the IP identification tells
+        // immediately, because both sides start their timers within one round trip. Only the IP identification shows
         // them apart, which most hosts leave zero in SYN/ACKs; a capture that makes copies has also copied some SYNs.
         let loss_state = self.loss_state.as_ref().filter(|_| side == SERVER);
         let after_syns = segment.ip_id == 0 && loss_state.is_some_and(|it| it.sides[CLIENT].handshake > 0);
         let answers_again = loss_state.is_some_and(|it| it.syn_pending)
             || (after_syns && (!self.flags.has(ConnectionFlags::COPIED) || segment.is_marked_original()));
         let longest = if side == CLIENT && self.has_reply() {
-            // What came in between may have made the client send again at once.
+            // A packet in between may have made the client send again at once.
             Sent::longest_copy_gap(segment)
         } else if segment.has_timestamp() && self.flags.differs_in_ttl(side, segment.ttl) {
             // Sent in one tick of the sender's clock, and on its way over more hops.

@@ -162,7 +162,7 @@ impl Connection {
         let is_attempt = self.flags.has(ConnectionFlags::SYN);
         let went_on = self.flags.has(ConnectionFlags::WENT_ON) || self.flags.has(ConnectionFlags::ESTABLISHED);
         if side == SERVER && is_attempt && !went_on {
-            // After a SYN/ACK, it is an answer all the same.
+            // After a SYN/ACK, it is still an answer.
             self.flags.add(ConnectionFlags::TURNED_AWAY);
         }
         if side == SERVER && is_attempt && !self.flags.has(ConnectionFlags::SYNACK) {

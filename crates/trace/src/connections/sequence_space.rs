@@ -21,7 +21,7 @@ use gentle_units::Nanos;
 use gentle_wire::TcpFlags;
 use std::ops::Range;
 
-/// Longest delay of a reordered segment if neither IP identification nor timestamps tell and no round-trip time is
+/// Longest delay of a reordered segment if neither IP identification nor timestamps decide and no round-trip time is
 /// known; Wireshark's value.
 const REORDERING: Nanos = Nanos::from_millis(3);
 

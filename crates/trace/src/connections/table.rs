@@ -284,8 +284,8 @@ impl Table {
         at
     }
 
-    /// Grows the index by one, rehashing in the order of the connections: a table that grows by itself rehashes in its
-    /// own order, which accesses connections at random.
+    /// Grows the index by one, rehashing in the order of the connections: a table that grows automatically rehashes in
+    /// its own order, which accesses connections at random.
     #[cold]
     fn grow_index(&mut self) {
         let mut in_index = vec![false; self.connections.len()];
@@ -340,7 +340,7 @@ impl Table {
             let found =
                 self.index.find_entry(index_hash(hash), |&head| same_key(&self.connections, &self.v6, head, at));
             let Ok(mut entry) = found else {
-                debug_assert!(false, "a connection is in the index or behind one that is");
+                debug_assert!(false, "a connection is in the index, or linked from one in the index");
                 continue;
             };
             // `newest`: the first connection that stays. `last`: the last one so far, to which the next is linked.

@@ -27,7 +27,7 @@ const LONGEST: Nanos = Nanos::from_millis(100);
 const AT_ONCE: Nanos = Nanos::from_millis(1);
 /// Largest number of hops between two views on one host: bridge, container, host.
 const HOPS: u8 = 3;
-/// Number of SYNs remembered, by initial sequence number: those of a busy link within a round trip (96 KiB).
+/// Number of SYNs remembered, by initial sequence number: enough for a busy link within a round trip (96 KiB).
 const REMEMBERED: usize = 4096;
 
 /// SYN that was captured lately.

@@ -83,8 +83,9 @@ impl CostCounts {
 
     /// Initial RTOs with their shares.
     ///
-    /// A single interval does not tell linear timeouts from doubled ones. It counts for either in proportion to the
-    /// connections of the same initial RTO with several intervals, and for doubled ones (RFC 6298) if there are none.
+    /// A single interval does not distinguish linear timeouts from doubled ones. It counts for either in proportion to
+    /// the connections of the same initial RTO with several intervals, and for doubled ones (RFC 6298) if there are
+    /// none.
     fn initial_rtos(&self) -> Vec<InitialRto> {
         let [single, several] = self.series;
         let all: u64 = single.iter().chain(&several).sum();

@@ -82,7 +82,7 @@ pub(crate) struct Filters {
     too_long: Passed,
     /// Sums over the undecided connections; if no address floods, they are added as a whole.
     undecided: Split,
-    /// Decided connections with at most [`LONGEST_DELAY`]; `benign` has those of them that are not involved in a flood.
+    /// Decided connections with at most [`LONGEST_DELAY`]; `benign` has the ones that are not involved in a flood.
     decided: Split,
     benign: Split,
     decided_early: u64,

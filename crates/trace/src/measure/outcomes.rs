@@ -294,7 +294,7 @@ impl Outcomes {
         self.failures.replace(&replacement);
     }
 
-    /// Counts `connections` that were open at the end of their trace as idle, since the whole goes on.
+    /// Counts `connections` that were open at the end of their trace as idle, since the whole trace continues.
     pub(crate) fn expire(&mut self, connections: u64) {
         self.closes.open = self.closes.open.saturating_sub(connections);
         self.closes.silent = self.closes.silent.saturating_add(connections);

@@ -17,7 +17,7 @@ impl Numbers {
         self.largest
     }
 
-    /// Adds a number; returns false if it was seen before or is too far behind to tell.
+    /// Adds a number; returns false if it was seen before or is too far behind to know.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let Some(largest) = self.largest else {
             *self = Numbers { largest: Some(number), seen: 1 };

@@ -2,7 +2,7 @@
 //!
 //! An attempt is identified by the client's address and port, the server's, and the client's initiate tag. A further
 //! INIT with that tag, a further INIT ACK to it and a further COOKIE ECHO are retransmissions; the COOKIE ACK is the
-//! success. An association that goes on with another address of a multihomed side counts as another attempt.
+//! success. An association that continues with another address of a multihomed side counts as another attempt.
 //!
 //! These chunks never follow others in a packet (RFC 9260, 6.10), so the first chunk identifies the packet.
 

@@ -1,4 +1,4 @@
-//! Timing of one step of a handshake: a message and its retransmissions, until the handshake goes on.
+//! Timing of one step of a handshake: a message and its retransmissions, until the handshake continues.
 
 use gentle_units::{Instant, Nanos};
 

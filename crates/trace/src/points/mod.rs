@@ -11,8 +11,8 @@
 //! lost between them.
 //!
 //! A host that sends again over another of two points gives the same picture as a packet that passes both, unless the IP
-//! identification or the timestamps of TCP tell one from the other. Without these, packets are taken to pass two points
-//! only if these have shown to see the same packets.
+//! identification or the timestamps of TCP distinguish one from the other. Without these, packets are taken to pass two
+//! points only if these have shown to see the same packets.
 //!
 //! Hosts and interfaces put segments together and take them apart (segmentation offload), so that points see the same data
 //! in different packets. Data that is new at one of two points, and old at the other, was seen before.

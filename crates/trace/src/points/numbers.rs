@@ -3,7 +3,7 @@
 use gentle_capture::RawPacket;
 use gentle_wire::LinkType;
 
-/// Largest number of points that are told apart; packets of further ones count for the last.
+/// Maximum number of distinguished points; packets of further points count for the last.
 const MOST: usize = 255;
 
 /// Packet type "sent by us" of a Linux cooked capture (`PACKET_OUTGOING` in `include/uapi/linux/if_packet.h`).

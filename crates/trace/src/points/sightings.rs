@@ -22,7 +22,7 @@ const SHORTEST_RTO: Nanos = Nanos::from_millis(200);
 /// Longest tick of the clock of TCP timestamps (RFC 7323, 5.4): an equal value later than that is of the same packet.
 const LONGEST_TICK: Nanos = Nanos::from_secs(1);
 
-/// Bytes of a packet's payload that are compared; those of a UDP header and the beginning of a QUIC packet.
+/// Bytes of a packet's payload that are compared: a UDP header and the beginning of a QUIC packet.
 const COMPARED: usize = 48;
 
 /// Repeats at two points that show that these see the same packets.
@@ -46,7 +46,7 @@ pub(crate) struct Sightings {
     packets: HashMap<u8, u64>,
     pairs: HashMap<[u8; 2], Evidence>,
     streams: Streams,
-    /// What is known of each segment of the batch at hand.
+    /// Facts about each segment of the current batch.
     looks: Vec<Look>,
 }
 
@@ -81,7 +81,7 @@ struct Sighting {
     likely: Nanos,
 }
 
-/// What a sighting is.
+/// Kind of a sighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     /// No point has seen it as often.
@@ -206,8 +206,8 @@ impl Sightings {
         }
     }
 
-    /// Whether two points have shown to see the same packets: by some that can be nothing else, or by half of those of one
-    /// of them.
+    /// Whether two points have shown to see the same packets: by some that can be nothing else, or by half of the
+    /// packets of one of them.
     fn see_the_same(&self, pair: [u8; 2]) -> bool {
         let evidence = self.pairs.get(&pair).copied().unwrap_or_default();
         let packets = pair.map(|point| self.packets.get(&point).copied().unwrap_or_default());

@@ -1,13 +1,13 @@
-//! Cost of handshake loss by the response-time model, beside the measured one.
+//! Cost of handshake loss by the response-time model, and the measured cost.
 
 use super::MeanOf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Cost of lost SYNs and SYN/ACKs by the response-time model of spa-2018, section IV, beside the measured one.
+/// Cost of lost SYNs and SYN/ACKs by the response-time model of spa-2018, section IV, and the measured cost.
 ///
-/// The connections are the completed attempts, with or without a loss. The model takes losses for independent of each
-/// other. Its input is measured in the same capture, except for [`initial_window`](ExpectedCost::initial_window) and
+/// The connections are the completed attempts, with or without a loss. The model assumes independent losses. Its input
+/// is measured in the same capture, except for [`initial_window`](ExpectedCost::initial_window) and
 /// [`segments_per_ack`](ExpectedCost::segments_per_ack).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectedCost {

@@ -91,7 +91,7 @@ pub enum Finding {
         /// Time lost.
         time_lost_s: f64,
     },
-    /// A middlebox drops SYNs for what they carry.
+    /// A middlebox drops SYNs because of their contents.
     DroppedFor(DroppedFor),
     /// Cost of handshake loss by the response-time model, from [`Analysis::expected_cost`](super::Analysis::expected_cost).
     ExpectedCost {
@@ -129,7 +129,7 @@ pub enum Finding {
         /// Attempts and their servers, or clients.
         group: AttemptGroup,
     },
-    /// Time that attempts waited that were never completed.
+    /// Waiting time of attempts that were never completed.
     FailedWait {
         /// Sum of the waits.
         waited_s: f64,
@@ -158,7 +158,7 @@ pub enum Finding {
         /// Number of connections.
         connections: u64,
     },
-    /// The analysis was stopped early.
+    /// The analysis was interrupted.
     Interrupted,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// uses everything that was captured of a connection.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Outcomes {
-    /// Attempts that were answered by a SYN/ACK, or went on as only an answered attempt can. Attempts of scans and
+    /// Attempts that were answered by a SYN/ACK, or continued as only an answered attempt can. Attempts of scans and
     /// floods do not count.
     pub answered: u64,
     /// Answered attempts that completed.
@@ -35,20 +35,20 @@ pub struct Outcomes {
     /// Completed attempts of which a SYN was answered by an ACK of another connection with the same addresses and ports,
     /// which the server still had (RFC 9293, 3.10.7.4; challenge ACK, RFC 5961, 4). No packet was lost.
     pub completed_after_challenge: u64,
-    /// Time that these waited because of it, seconds.
+    /// Time that these attempts waited because of it, seconds.
     pub completed_after_challenge_s: f64,
     /// Completed attempts of which a SYN was first answered by an RST or an ICMP message. No packet was lost.
     pub completed_after_refusal: u64,
-    /// Time that these waited because of it, seconds.
+    /// Time that these attempts waited because of it, seconds.
     pub completed_after_refusal_s: f64,
     /// Completed attempts whose client first answered a SYN/ACK with an RST. No packet was lost.
     pub completed_after_reset: u64,
-    /// Time that these waited because of it, seconds.
+    /// Time that these attempts waited because of it, seconds.
     pub completed_after_reset_s: f64,
-    /// Answered attempts of which several SYNs were captured at once: something before the capture point held them up. No
-    /// packet was lost.
+    /// Answered attempts of which several SYNs were captured at once: something before the capture point delayed them.
+    /// No packet was lost.
     pub held: u64,
-    /// Time for which these were held up by their timestamps (RFC 7323) if these tick in milliseconds, seconds.
+    /// Time for which they were delayed, by their timestamps (RFC 7323) if these tick in milliseconds, seconds.
     pub held_s: f64,
     /// Attempts in `half_open` whose client answered each SYN/ACK with an RST and then sent its SYN again.
     pub reset: AttemptGroup,
@@ -89,7 +89,7 @@ pub struct Outcomes {
     pub judged_early: u64,
 }
 
-/// Attempts whose SYNs a middlebox drops for what they carry.
+/// Attempts whose SYNs a middlebox drops because of their contents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedFor {
     /// `mptcp` (option 30, RFC 8684), `fast-open` (option 34, RFC 7413), `data`, or `ecn` (flags ECE and CWR, RFC 3168).

@@ -57,7 +57,7 @@ pub(crate) struct Tally {
     pub(crate) vantage: VantageCounts,
     pub(crate) order: OrderCounts,
     pub(crate) timeline: TimelineCounts,
-    /// Traffic from and to the initiator; used if directions are told apart by initiator.
+    /// Traffic from and to the initiator; used if directions are distinguished by initiator.
     pub(crate) meters: [Meter; 2],
 }
 

@@ -26,7 +26,7 @@ sum! {
     BinCounts { attempts, handshake_retransmissions, other_retransmissions, segments, wire_bytes, time_lost }
 }
 
-/// Bins that begin at multiples of their width since 1970, so that those of several traces coincide: their number and
+/// Bins that begin at multiples of their width since 1970, so that bins of several traces coincide: their number and
 /// width follow from the first and the last time alone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "Kept", into = "Kept")]

@@ -5,7 +5,7 @@ use crate::talk::{Talk, analyze, fails, finds, is_near, lacks, repeats, users};
 use gentle_trace::results::{Analysis, FailureReason, Finding};
 use proptest::prelude::*;
 
-/// Scans, worms and floods beside users.
+/// Scans, worms and floods together with users.
 #[test]
 fn users_beside_scans_and_floods() {
     let finds_users = |analysis: &Analysis| {
@@ -81,7 +81,7 @@ fn users_beside_scans_and_floods() {
     fails(&analysis, FailureReason::Refused, 2_000, &["198.51.100.3:25"]);
 }
 
-/// A dead server beside one that loses nothing.
+/// A dead server and one that loses nothing.
 #[test]
 fn dead_servers() {
     let mut segments = users(7, 0, ("198.51.100.2", 443));

@@ -79,7 +79,7 @@ fn a_port_that_is_still_in_use() {
 /// The server answers an older SYN with the same ports: its SYN/ACK acknowledges another number, and the client resets it.
 #[test]
 fn a_synack_that_answers_an_older_syn() {
-    // The number of the older SYN, before or after that of the new one.
+    // The number of the older SYN, before or after the number of the new one.
     for next in [700, 1_777, 3_000_000_000] {
         let other =
             |talk: Talk, at: f64| talk.server(at, |s| Segment { flags: SYN | ACK, ..s.seq(7_777_000).ack(next) });

@@ -130,7 +130,7 @@ fn late_answers() {
     let (analysis, _) = analyze(&late().rest(1.402).segments);
     assert_eq!(repeats(&analysis), [1, 0, 0, 0, 0]);
 
-    // An echo of the second SYN, and none at all.
+    // An echo of the second SYN, and no echo.
     let lost = |echo: Option<u32>| {
         let talk = talk().syn(0.0).syn(1.0).synack(1.4).ack(1.401);
         let mut segments = talk.segments;
@@ -314,7 +314,7 @@ fn later_segments_show_the_answer() {
     let (analysis, rows) = analyze(&banner.segments);
     assert_eq!(rows[0].outcome, Some(Outcome::Succeeded));
     assert_eq!(analysis.outcomes.half_open, 0);
-    // Only the server goes on.
+    // Only the server continues.
     let rest = talk().syn(0.0).synack(0.02).server(0.06, |s| s.payload(30));
     assert_eq!(analyze(&rest.segments).1[0].outcome, Some(Outcome::Succeeded));
 

@@ -1,5 +1,4 @@
-//! Packets, bytes, SYNs and retransmissions of every connection equal those of `tcptrace`, except for known
-//! differences.
+//! Packets, bytes, SYNs and retransmissions of every connection equal `tcptrace`'s, except for known differences.
 
 use crate::{captures, tcptrace};
 use gentle_testkit::zeek;
@@ -189,7 +188,7 @@ fn differences(ours: &BTreeMap<Way, Sent>, theirs: &BTreeMap<Way, Sent>) -> BTre
         .collect()
 }
 
-/// Whether the reason accounts for the differences: our counts minus those of `tcptrace`.
+/// Whether the reason accounts for the differences: our counts minus `tcptrace`'s.
 fn explained(reason: Reason, analysis: &Analysis, differences: &BTreeMap<Way, Sent>) -> bool {
     let mut each = differences.values();
     let mut total = Sent::default();

@@ -18,7 +18,7 @@ const WAN: u32 = 1;
 const TO_SERVER: f64 = 0.02;
 const TO_CLIENT: f64 = 0.000_1;
 
-/// What tells a retransmission from its original.
+/// Property that distinguishes a retransmission from its original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marks {
     /// IP identification and timestamps.
@@ -41,7 +41,7 @@ struct Router {
     /// Offset of the clock at the server's side, seconds.
     offset: f64,
     next_id: u16,
-    /// What passed, with the interface, and whether it was the first sighting.
+    /// Packets that passed, with the interface, and whether it was the first sighting.
     seen: Vec<(Segment, bool)>,
 }
 
@@ -126,7 +126,7 @@ impl Router {
         self.forward(now, &client(ACK).seq(302).ack(1_502), false);
     }
 
-    /// What both interfaces saw; `swapped`: with the numbers of the interfaces exchanged.
+    /// Packets of both interfaces; `swapped`: with the numbers of the interfaces exchanged.
     fn both(&self, swapped: bool) -> Analysis {
         let number = |interface: u32| if swapped { 1 - interface } else { interface };
         let segments = self.seen.iter().map(|(segment, _)| {
@@ -136,7 +136,7 @@ impl Router {
         analyze(segments.collect(), 2)
     }
 
-    /// What a single capture of the first sightings has.
+    /// Packets of a single capture of the first sightings.
     fn once(&self) -> Analysis {
         let first = self.seen.iter().filter(|(_, first)| *first);
         analyze(first.map(|(it, _)| it.clone().interface(0)).collect(), 1)
@@ -148,7 +148,7 @@ fn analyze(mut segments: Vec<Segment>, interfaces: u32) -> Analysis {
     analyze_bytes(&[&pcapng(&segments, interfaces)], &Options::default()).0
 }
 
-/// What must not depend on how many points saw the packets.
+/// Results that must not depend on the number of points that saw the packets.
 fn essence(analysis: &Analysis) -> BTreeMap<String, Value> {
     let mut json = serde_json::to_value(analysis).unwrap();
     let handshakes = json["handshakes"].as_object_mut().unwrap();
@@ -340,7 +340,7 @@ fn an_interface_is_chosen_by_name_or_number() {
     );
 }
 
-/// The same connections of Linux, captured at the client, at the router that drops packets, and at the server.
+/// Connections of Linux, captured at the client, at the router that drops packets, and at the server.
 #[test]
 fn captures_of_linux_at_three_places() {
     let mut cases = 0;

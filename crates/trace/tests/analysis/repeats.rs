@@ -32,7 +32,7 @@ fn copies_are_no_data_segments() {
     assert_eq!(analysis.retransmissions.data_segments, 4);
 }
 
-/// BSD and Windows probe a zero window with the next byte; when it opens, they go on from that byte.
+/// BSD and Windows probe a zero window with the next byte; when it opens, they continue from that byte.
 #[test]
 fn a_probe_with_a_new_byte_is_no_loss() {
     let server = |at, seq, payload| {

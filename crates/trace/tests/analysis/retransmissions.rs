@@ -36,7 +36,7 @@ fn ours(path: &Path) -> Counts {
     }
 }
 
-/// Known differences: gentle's counts minus those of `tcptrace`, and the reason.
+/// Known differences: gentle's counts minus `tcptrace`'s, and the reason.
 const DIFFERENCES: [(&str, Difference, &str); 13] = [
     ("zeek/cisco-fabric-path.pcap", (16, 0), UNREAD_LINK),
     ("zeek/ftp/bigtransfer.pcap", (1, 4), MOSTLY_MISSING),

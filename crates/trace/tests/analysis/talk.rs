@@ -13,7 +13,7 @@ pub(crate) fn analyze(segments: &[Segment]) -> (Analysis, Vec<Row>) {
     analyze_bytes(&[&pcap(&segments)], &Options::default())
 }
 
-/// Retransmissions by cause: lost, late, turned away, put off, in vain.
+/// Retransmissions by cause: lost, late, rejected, deferred, failed.
 pub(crate) fn repeats(analysis: &Analysis) -> [u64; 5] {
     let repeats = analysis.outcomes.repeats;
     [repeats.lost, repeats.late, repeats.rejected, repeats.deferred, repeats.failed]

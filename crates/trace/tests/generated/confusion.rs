@@ -1,4 +1,4 @@
-//! Confusion matrix of inferred and true outcomes, on generated captures: the tables in `docs/reference/analysis.md`.
+//! Confusion matrix of inferred and true outcomes, on generated captures: the tables in `docs/concepts/accuracy.md`.
 
 use gentle_capture::CaptureReader;
 use gentle_captures::random::{Connection, generate_with};
@@ -8,7 +8,7 @@ use gentle_trace::{Control, Options};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/analysis.md");
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/concepts/accuracy.md");
 
 const VANTAGES: [&str; 3] = ["client", "middle", "server"];
 const SEEDS: [&str; 2] = ["1", "2"];
@@ -200,7 +200,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
     table
 }
 
-/// Part of `docs/reference/analysis.md` between the marks.
+/// Part of `docs/concepts/accuracy.md` between the marks.
 fn in_the_book(text: &str) -> String {
     const BEGIN: &str = "<!-- confusion: UPDATE_DOCS=1 cargo test -p gentle-trace --test generated -->\n";
     const END: &str = "<!-- end of confusion -->\n";

@@ -79,16 +79,16 @@ fn losses() {
         let [retransmitted, late, reordered] = again(&analysis);
         let [really, really_late, really_reordered] = again_in_truth(&truth);
         assert_eq!([retransmitted, late + reordered], [really, really_late + really_reordered], "{args:?}");
-        // If neither identification nor timestamp tells what was overtaken, time decides, and may be wrong.
+        // If neither identification nor timestamp shows the overtaken segment, time decides, and may be wrong.
         assert!(late.abs_diff(really_late) <= (really_late / 500).max(1), "{args:?} {late} {really_late}");
         assert_eq!(copies(&analysis), [0, 0, 0], "{args:?}");
     }
 }
 
 /// Copies 1 to 50 µs after their originals, with other segments of the side in between. Copies of handshake and data
-/// segments are told from retransmissions unless they are identical: without IP identification, a SYN/ACK that answers
-/// a repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is remembered,
-/// and without IP identification it counts as a copy only after other copies were seen; from then on, an
+/// segments are distinguished from retransmissions unless they are identical: without IP identification, a SYN/ACK that
+/// answers a repeated SYN equals one sent by timer in the same millisecond. Only the last pure acknowledgement is
+/// remembered, and without IP identification it counts as a copy only after other copies were seen; from then on, an
 /// acknowledgement that a host repeats unchanged within a millisecond or two does, too.
 #[test]
 fn copies_made_by_the_capture() {
@@ -159,7 +159,7 @@ fn retransmissions_are_no_copies() {
     }
 }
 
-/// The response-time model and the measured waits agree on what handshake loss costs. `docs/reference/analysis.md` states the
+/// The response-time model and the measured waits agree on what handshake loss costs. `docs/concepts/accuracy.md` states the
 /// tolerances.
 #[test]
 fn expected_cost_of_handshake_loss() {

@@ -1,6 +1,6 @@
 """What each connection does and which of its packets are lost.
 
-Packets of a kind are numbered from 0, retransmissions included, where the router would forward them. Kinds are those of
+Packets of a kind are numbered from 0, retransmissions included, where the router would forward them. Kinds are as in
 `KINDS`: what the client sends is `syn`, `ack` (pure acknowledgements, the first being the handshake's), `data`, `fin`;
 what the server sends is `synack`, `reply` (data) and `server_fin`.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 # A segment with data, in any case of these, makes a packet longer than this, and no other does.
 DATA = 200
 
-# What nftables can tell the packets of each kind by; {} is the server's port.
+# nftables matches for the packets of each kind; {} is the server's port.
 KINDS = {
     "syn": "tcp dport {} tcp flags & (syn | ack) == syn",
     "synack": "tcp sport {} tcp flags & (syn | ack) == (syn | ack)",
@@ -39,7 +39,7 @@ class Case:
     # SYNs after the first before the client gives up (TCP_SYNCNT).
     retries: int | None = None
     ipv6: bool = False
-    # Kept from these places beside client, router and server.
+    # Captures kept from these places in addition to client, router and server.
     also: tuple = ()
 
 

@@ -19,7 +19,7 @@ FIELDS = {
     "id": "ip.id",
     "tsval": "tcp.options.timestamp.tsval",
     "tsecr": "tcp.options.timestamp.tsecr",
-    # It covers the SACK blocks and not the TTL: what tells segments apart over IPv6, which has no identification.
+    # It covers the SACK blocks and not the TTL, and so distinguishes segments over IPv6, which has no identification.
     "checksum": "tcp.checksum",
 }
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -33,7 +33,7 @@ class Segment:
     ack: int
     flags: int
     len: int
-    # What a copy made on the way of a packet has in common with it, and a retransmission has not.
+    # Fields that a copy made on the way shares with the packet, and a retransmission does not.
     mark: tuple
 
     @property
@@ -131,7 +131,7 @@ def count(found: list[Segment], port: int) -> Counts:
             continue
         if segment.len > 0:
             offsets = set(range(segment.seq, segment.seq + segment.len))
-            # Port reuse starts anew far away, so only what is near belongs to the same connection.
+            # Port reuse starts far away, so only near sequence numbers belong to the same connection.
             known = bytes_seen.setdefault(segment.ends, set())
             near = {offset for offset in known if abs(offset - segment.seq) < 1 << 20}
             if offsets & near:

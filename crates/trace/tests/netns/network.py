@@ -1,4 +1,4 @@
-"""client - wire - router - wire - switch - server, each in a network namespace of its own.
+"""client - wire - router - wire - switch - server, each in a separate network namespace.
 
 The first wire leads through a trunk with an 802.1Q tag; the switch has a monitor port that gets what enters and leaves
 both of its others, so that it sees every frame twice.
@@ -53,7 +53,7 @@ GATEWAYS = [("client", "198.18.1.1", "2001:db8:1::1"), ("server", "198.18.2.1", 
 
 
 def filtered(place: str, expression: str) -> str:
-    """A capture filter, for what is behind a tag where there is one."""
+    """A capture filter, applied behind the tag if there is one."""
     return f"vlan and {expression}" if place == "trunk" else expression
 
 
@@ -122,7 +122,7 @@ class Network:
         for host, ipv4, ipv6 in GATEWAYS:
             self.inside(host, "ip", "route", "add", "default", "via", ipv4)
             self.inside(host, "ip", "-6", "route", "add", "default", "via", ipv6)
-            # Cases must not learn from each other; a SYN/ACK that nobody wants is given up before the script ends.
+            # Cases must not learn from each other; an unwanted SYN/ACK is abandoned before the script ends.
             self.inside(host, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_synack_retries=2")
         forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
         self.inside("router", "sysctl", "-qw", *forwarding)

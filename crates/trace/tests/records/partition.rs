@@ -102,7 +102,7 @@ proptest! {
             .collect();
         let first = order.index(records.len());
         records.rotate_left(first);
-        // A record that is given twice counts once.
+        // A duplicate record counts once.
         records.push(records[0].clone());
         prop_assert_eq!(&json(&merged(records)), &whole[variant]);
     }

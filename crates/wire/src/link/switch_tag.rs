@@ -1,6 +1,6 @@
-//! Tags by which an Ethernet switch and the processor behind it tell each other the switch's port, as in captures of a
-//! router's own interface (Linux, `net/dsa`; <https://www.tcpdump.org/linktypes/LINKTYPE_DSA_TAG_DSA.html> and the pages
-//! of its neighbours).
+//! Tags by which an Ethernet switch and the processor behind it exchange the switch's port, as in captures of a
+//! router's own interface (Linux, `net/dsa`; <https://www.tcpdump.org/linktypes/LINKTYPE_DSA_TAG_DSA.html> and the
+//! pages of its neighbours).
 
 use super::{NextLayer, ethernet};
 use crate::captured::{Captured, be16};

@@ -13,8 +13,8 @@ impl Tcp<'_> {
         MIN_HEADER + self.options.len()
     }
 
-    /// Writes the header and [`Tcp::payload`], and returns the number of bytes written. The checksum is that of the
-    /// whole segment of [`Tcp::payload_len`] bytes of payload, of which those not in `payload` count as zeros. The
+    /// Writes the header and [`Tcp::payload`], and returns the number of bytes written. The checksum covers the whole
+    /// segment of [`Tcp::payload_len`] bytes of payload, where bytes that are not in `payload` count as zeros. The
     /// urgent pointer is 0.
     ///
     /// # Errors

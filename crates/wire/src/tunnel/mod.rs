@@ -88,7 +88,7 @@ impl Tunnel {
                 protocol::MPLS => Tunnel::Mpls,
                 _ => return None,
             },
-            // Source ports of tunnels are hashes of the payload, except those of Teredo servers and relays.
+            // Source ports of tunnels are hashes of the payload, except for Teredo servers and relays.
             Transport::Udp(udp) => match udp.dst_port {
                 port::VXLAN | port::VXLAN_OF_LINUX | port::VXLAN_GPE => Tunnel::Vxlan,
                 port::GENEVE => Tunnel::Geneve,

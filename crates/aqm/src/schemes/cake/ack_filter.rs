@@ -40,7 +40,7 @@ impl AckFilter {
         let mut first: Option<(T, bool)> = None;
         let mut echoed = 0;
         for (place, header, is_last) in queued {
-            // The last ACK before a change of ECN's flags tells of that change.
+            // The last ACK before a change of ECN's flags reports the change.
             if first.is_some() && ecn_flags(&header) != echoed {
                 first = None;
             }
@@ -63,9 +63,9 @@ fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags & (TcpHeader::ECE | TcpHeader::CWR)
 }
 
-/// True if `header` is that of an ACK without payload, and has nothing to tell but what `arrived` may tell as well.
+/// True if `header` is an ACK without payload, and carries only information that `arrived` may carry as well.
 fn is_pure_ack(header: &TcpHeader, arrived: &TcpHeader) -> bool {
-    // All control bits and reserved bits but those of ECN.
+    // All control bits and reserved bits except ECN's.
     const OTHERS: u16 = 0xfff & !(TcpHeader::ECE | TcpHeader::CWR);
     let (value, echo) = arrived.timestamps.unwrap_or_default();
     let is_newer = |(own_value, own_echo)| after(own_value, value) || after(own_echo, echo);
@@ -85,7 +85,7 @@ fn acknowledges_more(arrived: &TcpHeader, header: &TcpHeader) -> bool {
     }
 }
 
-/// Comparison of the SACK blocks of a later segment with those of an earlier one.
+/// Comparison of the SACK blocks of a later segment with an earlier one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Selective {
     /// Some block of the earlier one is missing.
@@ -106,7 +106,7 @@ fn selective(earlier: &TcpHeader, later: &TcpHeader) -> Selective {
         (false, false) => {}
     }
     for (left, right) in old {
-        // A duplicate SACK (RFC 2883) is told once only.
+        // A duplicate SACK (RFC 2883) is reported only once.
         let is_duplicate = after(earlier.ack, *left);
         let covers = |block: &&(u32, u32)| !after(block.0, *left) && !after(*right, block.1);
         if is_duplicate || !new.iter().any(|block| covers(&block)) {
@@ -186,7 +186,7 @@ mod tests {
     fn a_change_of_the_ecn_echo_is_not_lost() {
         let mut acks = [ack(100), ack(200), ack(300), ack(400)];
         acks[1].flags |= TcpHeader::ECE;
-        // The first tells that there was no mark up to 100, the second that there was one.
+        // The first reports no mark up to 100, the second reports one.
         assert_eq!(dropped(AckFilter::On, &acks), None);
         assert_eq!(dropped(AckFilter::Aggressive, &acks), Some(2));
         acks[3].flags |= TcpHeader::ECE;

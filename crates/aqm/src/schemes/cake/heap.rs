@@ -6,7 +6,7 @@
 use super::tins::MAX_TINS;
 use super::{FlowId, QUEUES};
 
-/// Number of queues: Linux has those of the tins that are not in use in the heap, too.
+/// Number of queues: Linux also has the queues of unused tins in the heap.
 const SIZE: usize = MAX_TINS * QUEUES;
 
 /// Number of packets sent after the last overflow for which the order is maintained.
@@ -108,7 +108,7 @@ impl OverflowHeap {
 
     /// Exchanges the queue at `place` with the longer of its children, if that is longer.
     ///
-    /// Linux goes on below with the backlog of the child that moved up, not that of the queue that moved down, which
+    /// Linux continues below with the backlog of the child that moved up, not of the queue that moved down, which
     /// therefore hardly ever moves down by more than one level. So the order is approximate, but that of a heap just
     /// built has the longest queue first.
     fn sift_down(&mut self, mut place: usize) {

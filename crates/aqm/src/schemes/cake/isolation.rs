@@ -5,7 +5,7 @@ use super::QUEUES;
 use crate::plumbing::flow_hash::FlowHash;
 use crate::plumbing::packet::Packet;
 
-/// Whose packets share a queue, and which hosts share fairly.
+/// Flows that share a queue, and hosts that share fairly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isolation {
     /// Each flow has a queue; without it, each host that counts.
@@ -52,7 +52,7 @@ impl Isolation {
 /// Hashes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hashes {
-    /// Of what has a queue of its own: the flow, or the hosts.
+    /// Hash of the unit with a separate queue: the flow, or the hosts.
     pub(super) queue: u32,
     pub(super) source: u32,
     pub(super) destination: u32,
@@ -75,7 +75,7 @@ impl Hashes {
 /// Entries that a hash may use: the tables are 8-way set-associative (Linux: `CAKE_SET_WAYS`).
 const WAYS: usize = 8;
 
-/// The places in a table at which `hash` may be, the one of its own first.
+/// The places in a table at which `hash` may be, its own first.
 #[inline]
 pub(super) fn ways(hash: u32) -> impl Iterator<Item = usize> {
     let own = hash as usize % QUEUES;
@@ -102,7 +102,7 @@ impl Hosts {
         Hosts { entries: vec![Host::default(); size].into_boxed_slice() }
     }
 
-    /// The entry of a host. A host without one takes an entry without bulk flows or, if there is none, its own one,
+    /// The entry of a host. A host without one takes an entry without bulk flows or, if none is left, its own one,
     /// which it then shares with others.
     pub(super) fn entry(&mut self, hash: u32) -> u16 {
         let known = ways(hash).find(|place| self.entries[*place].tag == hash);

@@ -144,7 +144,7 @@ impl Schedule {
     }
 }
 
-/// Schedule of a tin, which tells whether the tin stays within its share of the rate.
+/// Schedule of a tin, which shows whether the tin stays within its share of the rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TinSchedule {
     pace: Pace,

@@ -64,7 +64,7 @@ pub(super) struct Tin {
 }
 
 impl Tin {
-    /// An empty tin. `target` and `interval` are those of a fast link, in nanoseconds.
+    /// An empty tin. `target` and `interval` are for a fast link, in nanoseconds.
     pub(super) fn new(share: Share, isolation: Isolation, target: u64, interval: u64) -> Tin {
         let pace = Pace::of(share.rate);
         let mtu_time = pace.time(linux::MTU).cast_unsigned();
@@ -106,7 +106,7 @@ impl Tin {
     }
 
     /// The queue of a packet with these hashes. A flow without one gets a queue that belongs to none; if its set has no
-    /// such queue, it shares the one of its own hash.
+    /// such queue, it shares the queue of its hash.
     #[inline]
     pub(super) fn queue_of(&mut self, hashes: Hashes) -> usize {
         let own = hashes.queue as usize % QUEUES;

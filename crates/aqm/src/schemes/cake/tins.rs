@@ -136,7 +136,7 @@ impl Diffserv {
 mod tests {
     use super::*;
 
-    /// The codepoints with a tin of their own, as tc-cake(8) and the comments in `sch_cake.c` list them.
+    /// The codepoints with a separate tin, as tc-cake(8) and the comments in `sch_cake.c` list them.
     #[test]
     fn codepoints_go_to_the_tins_of_the_manual_page() {
         let of = |word: &str, codepoints: &[u8]| -> Vec<u8> {

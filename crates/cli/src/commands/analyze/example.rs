@@ -1,6 +1,6 @@
 //! The capture of `gentle analyze --example`.
 //!
-//! `gentle-captures` made it, so its losses are known. A test makes it again.
+//! `gentle-captures` made it, so its losses are known. A test regenerates it.
 
 use crate::output::OutputFile;
 use anyhow::Context;

@@ -25,12 +25,14 @@ pub(super) fn check(args: &AnalyzeArgs) -> Result<(), Usage> {
     let format = args.report.connections.as_ref().map(|table| table.format);
     match (&args.tasks.record, format) {
         (None, Some(TableFormat::Parts)) => Err(Usage(
-            "--connections: a directory gets a file for each task of --record; name a .csv or .parquet file, or give --record"
+            "--connections: a directory gets a file for each task of --record; name a .csv or .parquet file, or give \
+             --record"
                 .to_owned(),
         )),
         (Some(_), Some(TableFormat::Csv | TableFormat::Parquet)) => Err(Usage(
-            "--connections: with --record every task writes a Parquet file of its own; name a directory, with / at the end"
-                .to_owned(),
+            "--connections: with --record every task writes a separate Parquet file; name a directory, with / at the \
+             end"
+            .to_owned(),
         )),
         (Some(_), _) if args.captures.iter().any(|path| is_stdin(path)) => Err(Usage(
             "--record needs captures that can be read twice, and standard input cannot; save it to a file".to_owned(),
@@ -39,7 +41,7 @@ pub(super) fn check(args: &AnalyzeArgs) -> Result<(), Usage> {
     }
 }
 
-/// Analyses the tasks that have no record in `directory`, and reports the sum of all.
+/// Analyses the tasks that have no record in `directory`, and reports the merged analysis.
 pub(super) fn run(
     job: &Job<'_>,
     directory: &Path,
@@ -71,7 +73,7 @@ pub(super) fn run(
     let stopped = job.is_stopped();
     if stopped {
         print_error(&format!(
-            "stopped: {} of {} are in {}; the same command goes on",
+            "interrupted: {} of {} are in {}; run the same command again to resume",
             records.len(),
             gentle_units::text::plural(tasks.len() as u64, "task", "tasks"),
             directory.display(),
@@ -98,12 +100,13 @@ fn create(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("{}: cannot be created", directory.display()))
 }
 
-/// Says which captures were taken for one, if nobody asked for it.
+/// Reports captures that are read as one trace by default.
 fn say(tasks: &[Vec<PathBuf>], continuing: Continuing) {
     let several: Vec<usize> = tasks.iter().map(Vec::len).filter(|&n| n > 1).collect();
     if continuing == Continuing::ByName && !several.is_empty() {
         note(&format!(
-            "by their names, {} are parts of {} and are read one after the other; --continue none reads each by itself",
+            "by their names, {} are parts of {} and are read one after the other; --continue none reads each \
+             separately",
             gentle_units::text::plural(several.iter().sum::<usize>() as u64, "capture", "captures"),
             gentle_units::text::plural(several.len() as u64, "longer one", "longer ones"),
         ));
@@ -119,7 +122,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Path of the record of a task, which is made if there is none; `None` if the job was stopped before.
+    /// Path of the record of a task, which is made if missing; `None` if the job was interrupted before.
     fn make(&self, paths: &[PathBuf]) -> anyhow::Result<Option<PathBuf>> {
         let label = match paths {
             [one] => one.display().to_string(),
@@ -164,7 +167,7 @@ impl Maker<'_> {
             |bytes| reached((bytes as f64 / of_bytes).min(1.0)),
             |control| self.recorder.record(&task, sink, control),
         )?;
-        // The rows first: a record says that all of its task is there.
+        // The rows first: a record means that its whole task is complete.
         writer.map_or(Ok(()), |writer| writer.finish())?;
         if let Some(table) = table {
             table.commit()?;
@@ -175,7 +178,7 @@ impl Maker<'_> {
         Ok(Some(path))
     }
 
-    /// Parquet file of a task, in a directory named as Hive names those of a partition.
+    /// Parquet file of a task, in a directory named like a Hive partition.
     fn rows(&self, task: &Task) -> anyhow::Result<Option<TableFile>> {
         let Some(table) = &self.job.args.report.connections else {
             return Ok(None);

@@ -53,16 +53,17 @@ fn install(args: &RexmitKernelInstallArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses options that the others leave nothing to do.
+/// Rejects options that have no effect together with the others.
 fn check(args: &DelayArgs) -> Result<(), Usage> {
     if args.delay.is_some() && args.learned.is_some() {
-        let usage = "--delay is the same for all networks and --learned has one for each; leave one of them out";
+        let usage = "--delay sets one delay for all networks, --learned one for each network; leave one of them out";
         return Err(Usage(usage.to_owned()));
     }
     let bounds = [("--min", args.min.is_some()), ("--max", args.max.is_some()), ("--edge", args.edge)];
     match bounds.into_iter().find(|(_, given)| *given) {
         Some((option, _)) if args.learned.is_none() => Err(Usage(format!(
-            "{option} bounds learned delays, and the kernel engine learns none; give it a wire engine's file with --learned"
+            "{option} bounds learned delays, and the kernel engine learns none; give a wire engine's file with \
+             --learned"
         ))),
         _ => Ok(()),
     }
@@ -107,8 +108,8 @@ pub(super) fn text(status: &Status) -> String {
     }
     if !settings.networks.is_empty() {
         let rest = match settings.others {
-            Treatment::Exclude => "with settings of their own; all others keep their RTO",
-            _ => "with settings of their own",
+            Treatment::Exclude => "with their own settings; all others keep their RTO",
+            _ => "with their own settings",
         };
         rows.push(row("networks", settings.networks.len().to_string(), rest));
     }

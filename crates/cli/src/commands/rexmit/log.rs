@@ -22,7 +22,7 @@ const WAITING: usize = 4096;
 /// Number of reports after which the learned paths are saved: once a minute.
 const REPORTS_TO_KEEP: u32 = 6;
 
-/// Maximum wait at the end for a reader that does not read.
+/// Maximum wait for a stalled reader at the end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) struct Log {

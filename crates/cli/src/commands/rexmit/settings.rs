@@ -1,4 +1,4 @@
-//! Settings file of the wire engine: what few installations change.
+//! Settings file of the wire engine: limits that few installations change.
 
 use crate::input::read_text;
 use anyhow::Context;

@@ -51,8 +51,8 @@ pub(super) fn run(args: &RexmitStatusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Directories with status sockets: that of engines started without `--run-dir`, and those of
-/// `deploy/systemd/gentle-rexmit@.service`, one for each instance.
+/// Directories with status sockets: the default of `--run-dir`, and one for each instance of
+/// `deploy/systemd/gentle-rexmit@.service`.
 fn run_dirs() -> Vec<PathBuf> {
     let own = PathBuf::from(RUN);
     let mut services: Vec<PathBuf> = own
@@ -107,7 +107,7 @@ pub(super) fn summary(status: &Status) -> String {
         row("with data", c.with_data, "packets ignored because they carry data"),
         row("damaged", c.not_copied, "packets ignored because of a wrong checksum or length"),
         row("malformed", c.malformed, "frames with inconsistent headers"),
-        row("forgotten", c.evicted, "handshakes forgotten because of the setting table"),
+        row("forgotten", c.evicted, "handshakes evicted because of the setting table"),
         row("missed", status.missed, "packets lost before the engine because they arrived too fast"),
         row("not sent", c.send_errors, "retransmissions that the system could not send"),
         row("pending", status.pending, "handshakes waiting for an answer"),

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let observer = |part: Option<&Part>| Runs::new(&plan, part, args.quiet);
     let kernel = threads.install(|| execute(&plan, &testbed, None, observer, &stop))?.comparison;
     if kernel.interrupted {
-        print_error("stopped before all runs had finished; nothing was compared");
+        print_error("interrupted before all runs finished; nothing was compared");
         return Ok(interrupt::exit_code());
     }
     let Ok(simulator) = threads.install(|| execute(&plan, &Simulator, None, |_| (), &stop));
@@ -60,7 +60,7 @@ fn drawn(agreement: &Agreement) -> String {
     text
 }
 
-/// Metric, after the name of the application if it is that of one.
+/// Metric, after the name of its application if it has one.
 fn label(row: &Row) -> String {
     match &row.application {
         Some(application) => format!("{}: {}", application, row.metric.label()),

@@ -94,7 +94,7 @@ fn read(path: &Path, args: &DecisionsArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         warn(&warning.to_string());
     }
     if arrivals.packets().is_empty() {
-        bail!("{name}: no IP packet in it; expected at least one");
+        bail!("{name}: contains no IP packet; expected at least one");
     }
     let half = || {
         let mean = arrivals.mean_rate().map_or(DEFAULT_RATE_LIMIT, Rate::bits_per_second);
@@ -109,7 +109,7 @@ fn machine(args: &DecisionsArgs, stop: &AtomicBool) -> anyhow::Result<gentle_tes
     let source = match &args.machine.modules {
         Some(folder) => modules::named(folder)?,
         None => modules::found().ok_or_else(|| {
-            Usage("the source of gentle's kernel modules was not found; say where it is with --modules DIR".to_owned())
+            Usage("cannot find the source of gentle's kernel modules; give its directory with --modules DIR".to_owned())
         })?,
     };
     let mut machine = super::machine(&args.machine, stop)?;

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
         outcome => outcome?,
     };
     for complaint in outcome.complaints() {
-        warn(&format!("the kernel complains: {complaint}"));
+        warn(&format!("kernel warning: {complaint}"));
     }
     // A failure of standard error cannot be reported.
     let _ = std::io::stderr().lock().write_all(&outcome.answer.stderr);

@@ -60,8 +60,8 @@ pub(super) fn load_replay(machine: &mut Machine, source: &Path, stop: &AtomicBoo
     if !replay.is_dir() {
         let source = source.display();
         return Err(Usage(format!(
-            "{source}: the module that feeds packets to queues ({REPLAY}) is not there; say with --modules DIR where \
-             the folder kernel/ of gentle's source tree is"
+            "{source}: the module that feeds packets to queues ({REPLAY}) is missing; set --modules to the folder \
+             kernel/ of gentle's source tree"
         ))
         .into());
     }

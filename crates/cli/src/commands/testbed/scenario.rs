@@ -22,14 +22,14 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// All queues of the runs: those under test, and that of the reverse link.
+    /// All queues of the runs: the queues under test, and the queue of the reverse link.
     pub(super) fn queues(&self) -> impl Iterator<Item = &Spec> {
         let back = &self.scenario.link(Direction::Up).qdisc;
         self.schemes.iter().chain([back])
     }
 }
 
-/// Scenario with the changes of the flags, and schemes: those given, those of the scenario, or those of `real`.
+/// Scenario with the changes of the flags, and its schemes: given by flags, else by the scenario, else by `real`.
 pub(super) fn asked(traffic: &Traffic, schemes: &[Spec], changes: &ScenarioArgs) -> anyhow::Result<Asked> {
     let (mut scenario, inputs) = commands::scenario::load(traffic)?;
     commands::scenario::change(&mut scenario, changes)?;
@@ -57,11 +57,11 @@ pub(super) fn testbed<'a>(
         "auto" if !needed => Backing::Stock,
         wanted => match modules::found() {
             Some(source) => {
-                modules::load(&mut machine, &source, stop).context("--backing stock does without them")?;
+                modules::load(&mut machine, &source, stop).context("--backing stock does not need them")?;
                 Backing::Native
             }
             None if wanted == "native" => {
-                let missing = "--backing native: the source of gentle's kernel modules was not found; say where it is \
+                let missing = "--backing native: cannot find the source of gentle's kernel modules; give its directory \
                                with --modules DIR";
                 return Err(Usage(missing.to_owned()).into());
             }
@@ -74,12 +74,12 @@ pub(super) fn testbed<'a>(
 /// Wall-clock time after which a machine of [`for_any_scheme`] is stopped.
 const TIME_LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Testbed of machines with the cached kernel and gentle's modules. Without these, a scheme would be left out or be
-/// another one, made from stock parts.
+/// Testbed of machines with the cached kernel and gentle's modules. Without the modules, stock parts would replace some
+/// schemes, and others would be missing.
 pub(in crate::commands) fn for_any_scheme(stop: &AtomicBool) -> anyhow::Result<Testbed> {
     let Some(source) = modules::found() else {
-        let missing = "--kernel: the source of gentle's kernel modules was not found, neither beside the program (in the \
-                       folder it was built in, or where make install puts it) nor in /usr/src as DKMS has it";
+        let missing = "--kernel: cannot find the source of gentle's kernel modules, neither next to the program (in its \
+                       build folder, or where make install puts it) nor in /usr/src as DKMS has it";
         return Err(Usage(missing.to_owned()).into());
     };
     let args = MachineArgs { debug: false, memory: 1_024, modules: None, real_time: false, time_limit: TIME_LIMIT };

@@ -129,7 +129,7 @@ fn filters_of_a_clsact_are_put_aside_and_come_back() {
         sh -e /run/remedy
         gentle qdisc apply wan fq_codel --ingress --rate 20mbit
         gentle qdisc remove wan
-        # What the kernel does not tell all of.
+        # Objects that the kernel dumps only in part.
         tc filter add dev wan ingress protocol ip pref 3 bpf bytecode '1,6 0 0 0' action ok
         look >/run/before
         refused 'a BPF program' gentle qdisc apply wan fq_codel --ingress --rate 20mbit --replace

@@ -99,8 +99,8 @@ fn two_classes_and_no_more() {
     refused("tc filter add dev d0 parent 1: protocol ip u32 match u32 0 0 flowid 1:1", "");
 }
 
-/// Classes of spa, one per line; tc of iproute2 6.1 has no JSON for classes. Only those of spa are listed: a list of
-/// all ends at a netem without a queue of its own.
+/// Classes of spa, one per line; tc of iproute2 6.1 has no JSON for classes. Only classes of spa are listed: a list of
+/// all ends at a netem without a child queue.
 fn spa_classes() -> Vec<String> {
     let text = run("tc class show dev d0 parent 1:");
     let lines = text.lines().filter(|line| line.starts_with("class spa 1:"));
@@ -120,7 +120,7 @@ fn has_child(class: &str) -> bool {
     class.expect("it is there").contains(" leaf ")
 }
 
-/// Compares the statistics of a class with those of its qdisc, read while no packet leaves.
+/// Compares the statistics of a class with the statistics of its qdisc, read while no packet leaves.
 fn counts_as_its_child(class: &str, handle: &str) {
     let began = Instant::now();
     let counters = |child: &Value| [child["packets"].clone(), child["qlen"].clone()];

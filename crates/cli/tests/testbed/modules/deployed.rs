@@ -90,7 +90,7 @@ fn put_on_and_taken_off((scheme, kind, option, value): (&str, &str, &str, u64), 
     }
 }
 
-/// Compares every counter of `show` with that of `tc`; returns the number of counters.
+/// Compares every counter of `show` with the counter of `tc`; returns the number of counters.
 fn counted(kind: &str) -> usize {
     succeeds("apply", kind, "--rate 1mbit --backing native");
     let mut sender = Sender::new("wan");
@@ -139,7 +139,7 @@ fn counted(kind: &str) -> usize {
             }
             _ => counter["value"] == expected,
         };
-        assert!(same, "{kind}: {counter} beside {expected} in {told}");
+        assert!(same, "{kind}: {counter}, expected {expected} as in {told}");
     }
     for any in moved(kind) {
         let has_moved =

@@ -21,7 +21,7 @@ const FAULTS: [(&str, &str); 12] = [
     ("warn", "gentle_faults: as asked for"),
 ];
 
-/// Each fault needs a machine of its own: lockdep is off after its first report, and KASAN reports only once.
+/// Each fault needs a separate machine: lockdep is off after its first report, and KASAN reports only once.
 #[test]
 fn the_debugging_kernel_reports_every_kind_of_fault() {
     let Some(kernel) = kernel() else { return };

@@ -1,4 +1,4 @@
-//! The module `sch_gentle` tells flows apart.
+//! Identification of flows by the module `sch_gentle`.
 
 use super::guest::{dummy, only_here, qdisc, run};
 use super::laboratory::{Laboratory, number};
@@ -12,9 +12,9 @@ const PPPOE: u16 = 0x8864;
 /// SCTP (RFC 9260).
 const SCTP: u8 = 132;
 
-/// Keeps new devices from sending IPv6 packets of their own, which the queue would count.
+/// Keeps new devices from sending IPv6 packets, which the queue would count.
 fn without_ipv6() {
-    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").expect("a machine of its own");
+    std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").expect("a separate machine");
 }
 
 /// A port of the source, another one of the destination, and 1000 bytes.

@@ -79,7 +79,7 @@ fn changed_while_packets_wait((words, most): (&str, u64)) {
     run("tc qdisc del dev d0 root");
 }
 
-/// Without memory, as default qdisc and otherwise: nothing is set up, and the kernel goes on (`faults/nomem.c`).
+/// Without memory, as default qdisc and otherwise: nothing is set up, and the kernel continues (`faults/nomem.c`).
 #[test]
 fn gentle_without_memory_is_not_set_up() {
     let Some(laboratory) = Laboratory::new() else {
@@ -164,8 +164,8 @@ fn default_qdisc() {
     run("sysctl -qw net.core.default_qdisc=pfifo_fast");
 }
 
-/// On a link where a merged packet takes most of a second, a connection with nothing beside it completes, and so do ten
-/// after each other.
+/// On a link where a merged packet takes most of a second, a connection alone completes, and so do ten after each
+/// other.
 fn merged_packets_beneath_a_shaper() {
     let far = Far::new();
     run("tc qdisc add dev near0 root handle 1: htb default 1");

@@ -20,11 +20,7 @@ fn files_of_tc_testing_are_those_of_the_tables() {
             std::fs::write(file(module.kind), &text).unwrap();
         }
         let there = std::fs::read_to_string(file(module.kind)).unwrap();
-        assert!(
-            there == text,
-            "{}: not what the table says; UPDATE_DOCS=1 writes it anew",
-            file(module.kind).display()
-        );
+        assert!(there == text, "{}: differs from the table; UPDATE_DOCS=1 regenerates it", file(module.kind).display());
     }
 }
 
@@ -78,7 +74,7 @@ fn full_size_tc_testing_itself_passes() {
         return;
     };
     for module in &MODULES {
-        // tc-testing runs its commands in an environment of its own, in which tc would not find the plug-ins.
+        // tc-testing runs its commands in its own environment, in which tc would not find the plug-ins.
         let printed = shell(
             &laboratory,
             &format!(

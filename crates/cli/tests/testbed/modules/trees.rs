@@ -277,7 +277,7 @@ fn merged_packets_on_a_slow_link() {
     }
 }
 
-/// Kinds that have children, with those of their classes that exist at once.
+/// Kinds that have children, with the classes that exist at once.
 const INNER: [(&str, &[&str]); 9] = [
     ("tbf rate 2mbit burst 3000 limit 1000000", &["1"]),
     ("prio bands 3", &["1", "2", "3"]),
@@ -348,7 +348,7 @@ impl Trees {
             let actions = ["drop", "mirred egress redirect dev d1", "pass"];
             let action = actions.choose(&mut self.random).expect("actions");
             let size = self.random.random_range(0..3);
-            // Of all packets, or of those of one length.
+            // Of all packets, or of packets of one length.
             let matches = ["matchall", "u32 match u16 0x0034 0xffff at 2", "u32 match u8 6 0xff at 9"];
             self.try_tc(&format!(
                 "filter add dev d0 parent {handle:x}: protocol all prio 1 {} action {action}",

@@ -10,7 +10,7 @@ mod published;
 
 use crate::kernel::{exec, kernel};
 
-/// Environment variable that tells a test that it runs in the machine.
+/// Environment variable that is set in tests inside the machine.
 const INSIDE: &str = "GENTLE_TESTS_INSIDE";
 
 /// Whether this is the machine. If not, runs the named test in a machine, where it must pass.

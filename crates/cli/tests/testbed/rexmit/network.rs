@@ -103,7 +103,7 @@ impl Network {
         }
     }
 
-    /// Routes packets to the client through a device of its own.
+    /// Routes packets to the client through a separate device.
     pub(crate) fn answer_another_way(&self) {
         run(Command::new("sh").args(["-c", ANOTHER_WAY]));
     }
@@ -127,7 +127,7 @@ impl Network {
         thread::sleep(QUIET);
     }
 
-    /// Uploads to the server for this time, over a connection of its own.
+    /// Uploads to the server for this time, over a separate connection.
     pub(crate) fn upload(&self, time: Duration) {
         within("client", || {
             let to = SocketAddr::new(SERVER.parse().unwrap(), PORT);

@@ -26,8 +26,8 @@ struct Case {
     published_with: f64,
     /// Timeouts that pass without the tool, minimum and maximum.
     without: [f64; 2],
-    /// Timeouts that pass with the wire engine, and with the kernel engine for each initial RTO: those of the client,
-    /// and those of the engine.
+    /// Timeouts that pass with the wire engine, and with the kernel engine for each initial RTO: timeouts of the
+    /// client, and timeouts of the engine.
     wire: (f64, f64),
     kernel: [(f64, f64); 2],
 }

@@ -1,8 +1,8 @@
 //! Dialogues: users who send requests over one TCP connection at a time and wait for the answers.
 //!
-//! A [`User`] carries out transactions. It is told what happens on its connection and answers with [`Action`]s; the
+//! A [`User`] carries out transactions. It receives the events of its connection and answers with [`Action`]s; the
 //! backend has the connection and the clock. The numbers that it draws depend on the seed alone: each user has a random
-//! stream of its own and draws in the order of its transactions.
+//! separate stream and draws in the order of its transactions.
 
 mod action;
 mod user;
@@ -119,13 +119,13 @@ macro_rules! scripts {
             pub(crate) fn read(name: &str, section: &mut Section<'_>) -> Result<Dialogue, ScenarioError> {
                 let (key, example) = match name {
                     $($kind::NAME => $kind::USERS,)*
-                    _ => return Err(section.error(format!("'{name}' is no dialogue"))),
+                    _ => return Err(section.error(format!("'{name}' is not a dialogue"))),
                 };
                 let users = section.require(key, example)?.count(1..=100_000)? as u32;
                 let service = section.take("service").map_or(Ok(Nanos::ZERO), |item| item.time())?;
                 let script = match name {
                     $($kind::NAME => Script::$kind($kind::read(section)?),)*
-                    _ => return Err(section.error(format!("'{name}' is no dialogue"))),
+                    _ => return Err(section.error(format!("'{name}' is not a dialogue"))),
                 };
                 Ok(Dialogue { users, service, script })
             }
@@ -159,7 +159,7 @@ scripts! {
 pub(crate) struct Drawn {
     /// Time until it begins: since the end of the one before or, if the user does not wait, its beginning.
     pub(crate) pause: Nanos,
-    /// Bytes of the answers. Those of a stage are asked for together, when the stage before is complete.
+    /// Bytes of the answers. A stage requests its answers together, when the previous stage is complete.
     pub(crate) stages: VecDeque<Vec<u64>>,
     /// Whether the user closes the connection afterwards.
     pub(crate) last: bool,
@@ -171,7 +171,7 @@ pub(crate) struct Drawn {
 pub struct UserPlan {
     /// Index of the workload in the scenario.
     pub workload: usize,
-    /// Round-trip time of its connections in addition to that of the links, nanoseconds.
+    /// Round-trip time of its connections in addition to the links' delays, nanoseconds.
     pub extra_rtt_ns: u64,
     /// Seed of its random stream.
     pub seed: u64,

@@ -20,16 +20,16 @@ enum Link {
 #[derive(Debug, Clone)]
 struct Running {
     began: Instant,
-    /// Payload asked for on the connection when its current stage is complete.
+    /// Payload requested on the connection when its current stage is complete.
     complete_at: u64,
     /// Payload of its answers so far.
     bytes: u64,
-    /// Stages not yet asked for.
+    /// Stages not yet requested.
     stages: VecDeque<Vec<u64>>,
     last: bool,
 }
 
-/// State of a user. Memory: its current transactions, for a typist all keystrokes without echo.
+/// State of a user. Its memory holds the current transactions; for a typist, all keystrokes without echo.
 #[derive(Debug, Clone)]
 pub struct User {
     script: Script,
@@ -42,7 +42,7 @@ pub struct User {
     /// When the next transaction begins, or the connection for it; `Instant::NEVER`: not before something else happens.
     next_at: Instant,
     running: VecDeque<Running>,
-    /// Payload of the answers asked for on the current connection.
+    /// Payload of the answers requested on the current connection.
     asked: u64,
 }
 
@@ -186,7 +186,7 @@ impl User {
         };
     }
 
-    /// Asks for the next stage of a transaction.
+    /// Requests the next stage of a transaction.
     fn ask(&mut self, index: usize, actions: &mut Vec<Action>) {
         let Some(running) = self.running.get_mut(index) else {
             return;
@@ -324,7 +324,7 @@ mod tests {
                         later.push((now + delay, Event::Asked(current, bytes)));
                     }
                     Action::Close => {
-                        assert_eq!(sent, received, "everything asked for has arrived");
+                        assert_eq!(sent, received, "every requested byte has arrived");
                         story.closed += 1;
                         current = 0;
                     }

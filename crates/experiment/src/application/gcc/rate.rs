@@ -115,7 +115,7 @@ impl RateControl {
         self.estimate = raised.min(most.max(self.estimate));
     }
 
-    /// Whether the incoming rate, kb/s, is near that of the last decreases; above it, the link has become faster.
+    /// Whether the incoming rate, kb/s, is near its value at the last decreases; above it, the link has become faster.
     fn is_near(&mut self, incoming: f64) -> bool {
         let Some((mean, variance)) = self.decreases else {
             return false;

@@ -49,14 +49,14 @@ fn segments(size: &CostOfSize) -> String {
 pub(super) fn gap(gap: CostGap) -> &'static str {
     match gap {
         CostGap::Middlebox => {
-            "No expected wait: a middlebox drops SYNs for what they carry, every time, and the model has independent losses."
+            "No expected wait: a middlebox drops every SYN with certain options or data, and the model assumes independent losses."
         }
         CostGap::FewLosses => "No expected wait: fewer than ten connections lost a SYN or SYN/ACK.",
         CostGap::UnknownRto => {
             "No expected wait: no interval between SYNs or SYN/ACKs after a loss fits a known initial RTO."
         }
         CostGap::NoRoundTrip => {
-            "No response times: no round-trip time was measured, since no handshake without a repeated packet was captured in both directions."
+            "No response times: no round-trip time was measured, because no handshake without a duplicate was captured in both directions."
         }
         CostGap::NoData => "No loss of data: no segment with data or FIN was captured.",
     }

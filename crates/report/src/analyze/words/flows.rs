@@ -22,18 +22,18 @@ pub(super) fn sentences(found: &Flows) -> Vec<String> {
     if found.flows == 0 {
         return sentences;
     }
-    let mut carries = "A flow has the payload of its connection's larger direction".to_owned();
+    let mut carries = "A flow carries the larger direction of its connection".to_owned();
     if found.other_way_bytes > 0 {
         let share = found.other_way_bytes as f64 / found.payload_bytes as f64;
-        carries += &format!("; that of the other ({}) is left out", percent(share));
+        carries += &format!("; the payload of the other direction ({}) is left out", percent(share));
     }
     sentences.push(carries + ".");
     sentences.push(
-        "It starts when the first SYN was seen and then sends without pause, for a capture does not tell waiting for an application from waiting for the network.".to_owned(),
+        "Each flow starts at its first SYN and sends without pauses, because a capture cannot distinguish application idle time from network delay.".to_owned(),
     );
     if found.open_at_end > 0 {
         sentences.push(format!(
-            "{} still open at the end of the capture: only what was seen counts.",
+            "{} still open at the end of the capture: only the captured part counts.",
             plural(found.open_at_end, "connection was", "connections were")
         ));
     }
@@ -49,10 +49,10 @@ pub(super) fn sentences(found: &Flows) -> Vec<String> {
 fn left_out(reasons: &BTreeMap<&'static str, u64>) -> Option<String> {
     let parts: Vec<String> = [
         ("no-syn", "without a SYN in the capture"),
-        ("not-established", "without a whole handshake in the capture"),
+        ("not-established", "without a complete handshake in the capture"),
         ("no-data", "without data"),
         ("not-across", "not between a local and another address"),
-        ("too-many", "beyond the most that are kept"),
+        ("too-many", "beyond the maximum number of flows"),
     ]
     .into_iter()
     .filter_map(|(reason, words)| Some(format!("{} {words}", count(*reasons.get(reason)?))))
@@ -63,9 +63,9 @@ fn left_out(reasons: &BTreeMap<&'static str, u64>) -> Option<String> {
 fn round_trips(found: &Flows) -> String {
     if found.rtt_unknown > 0 {
         let flows = plural(found.rtt_unknown, "flow is", "flows are");
-        return format!("No round-trip time was seen: {flows} without one.");
+        return format!("No round-trip time was measured: {flows} without one.");
     }
-    let mut sentence = "Round-trip times are those of the handshakes, with what they met in queues".to_owned();
+    let mut sentence = "Round-trip times are measured from the handshakes and include their queueing delay".to_owned();
     let inferred: Vec<String> = [
         (found.rtt_of_server, "takes the median of its server", "take the median of their server"),
         (found.rtt_of_trace, "takes the median of the capture", "take the median of the capture"),

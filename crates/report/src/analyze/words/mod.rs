@@ -4,6 +4,7 @@ mod cost;
 mod filters;
 mod flows;
 mod replay;
+mod steps;
 mod trust;
 mod vantage;
 mod verdict;
@@ -18,6 +19,7 @@ pub fn put_into_words(analysis: &mut Analysis) {
         warning.sentence = trust::sentence(warning, &analysis.captures);
     }
     analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
+    analysis.next_steps = steps::steps(analysis);
     if let Some(cost) = &mut analysis.expected_cost {
         cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();
     }

@@ -21,7 +21,7 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
             percent(number("share")),
         ),
         TrustWarningKind::MissingPackets => format!(
-            "The capture lacks packets: {} of data were acknowledged that it never saw, beside {} that it did. It dropped them, or they took another way. SYNs and SYN/ACKs are missing as often: attempts whose answer is missing count as failed, and some losses are the capture's.",
+            "The capture lacks packets: {} of data were acknowledged but not captured, compared with {} captured. The capture dropped them, or they took another path. SYNs and SYN/ACKs are missing as often: attempts whose answer is missing count as failed, and some losses are the capture's.",
             of("stretches", "stretch", "stretches"),
             of("data_segments", "data segment", "data segments"),
         ),
@@ -31,24 +31,24 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
             distance(number("distance_s")),
         ),
         TrustWarningKind::TimeRunsBackwards => format!(
-            "The capture is not in order of time: {} ({}) earlier than one before, by up to {}. What came first decides what is an attempt, an answer or a retransmission; `reordercap FILE SORTED` puts a file in order (two captures written one behind the other as well).",
+            "The capture is not in order of time: {} ({}) earlier than one before, by up to {}. Order decides which packet is an attempt, an answer or a retransmission; `reordercap FILE SORTED` puts a file in order (concatenated captures as well).",
             packets("packet is", "packets are"),
             percent(number("share")),
             time(number("furthest_s")),
         ),
         TrustWarningKind::AnswersBeforeQuestions => format!(
-            "Answers come before questions: {} and {} were captured after what answers them, half of them by {} or more. Two capture points with different clocks were put together: theirs differ by more than that (`editcap -t SECONDS` shifts one; `--interface` analyses one). Round-trip times, waiting and late segments do not hold.",
+            "Answers come before requests: {} and {} were captured after their answers, half of them by {} or more. The capture combines two points with different clocks, which differ by more than that (`editcap -t SECONDS` shifts one; `--interface` analyses one). Round-trip times, waiting and late segments do not hold.",
             of("handshake_segments", "SYN or SYN/ACK", "SYNs or SYN/ACKs"),
             of("data_segments", "data segment", "data segments"),
             time(number("offset_s")),
         ),
         TrustWarningKind::LinkTypeNotRead => format!(
-            "{} {} which gentle does not read, so nothing is known of what they carry. docs/reference/analysis.md lists the link types that it reads.",
+            "{} {} which gentle does not read, so their content is unknown. docs/reference/analysis.md lists the link types that it reads.",
             packets("packet has", "packets have"),
             link_type(number("link_type")),
         ),
         TrustWarningKind::Encrypted => format!(
-            "{} encrypted {}, and nothing in them was read: capture where they are not.",
+            "{} encrypted {} and not read: capture at a point where they are not encrypted.",
             packets("packet is", "packets are"),
             match (number("at_link") > 0.0, number("at_ip") > 0.0) {
                 (true, true) => "at the link layer or by IPsec (ESP)",
@@ -94,7 +94,7 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
             packets("packet", "packets"),
         ),
         TrustWarningKind::TunnelsNotRead => format!(
-            "{} TCP inside {}, which was not looked into, beside {} outside: --inner counts both.",
+            "{} TCP inside {}, which was not analysed, compared with {} outside: --inner counts both.",
             packets("packet has", "packets have"),
             tunnels(captures),
             of("tcp_segments_outside", "TCP segment", "TCP segments"),

@@ -29,15 +29,15 @@ pub(super) fn put_into_words(vantage: &mut Vantage, rtt: &HandshakeRtt) {
 fn meanings(side: &str) -> (&'static str, &'static str) {
     match side {
         "client" => (
-            "sent again by the client: the SYN or its SYN/ACK was lost on the way to the server or back",
+            "retransmitted by the client: the SYN or its SYN/ACK was lost on the way to the server or back",
             "received again: the ACK was lost on its way to the server, or late",
         ),
         "server" => (
-            "received again: the SYN/ACK was lost on its way to the client, or late (a SYN lost before here is not seen)",
-            "sent again by the server: the SYN/ACK or the ACK was lost",
+            "received again: the SYN/ACK was lost on its way to the client, or late (a SYN lost before this point is invisible)",
+            "retransmitted by the server: the SYN/ACK or the ACK was lost",
         ),
         "middle" => (
-            "before any SYN/ACK: lost between here and the server, either way; after one: the SYN/ACK was lost between here and the client",
+            "before any SYN/ACK: lost between this point and the server, in either direction; after one: the SYN/ACK was lost between here and the client",
             "before the ACK: the SYN/ACK or the ACK was lost between here and the client; after it: the ACK was lost between here and the server",
         ),
         _ => (

@@ -16,7 +16,7 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
             no_syn(*segments, *answered, *answered_again, *synacks_again)
         }
         Finding::OneSided { attempts, completed } => format!(
-            "The capture is one-sided{}: it lacks the SYN/ACK of {} of {} that went on as only answered ones do. What was lost on that side does not show in it.",
+            "The capture is one-sided{}: it lacks the SYN/ACK of {} of {} that were answered, as their later packets show. Losses on that side are invisible.",
             if attempts < completed { " in part" } else { "" },
             count(*attempts),
             plural(*completed, "connection", "connections"),
@@ -36,7 +36,7 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
             };
             match no_server {
                 true => {
-                    format!("{none}: there is nothing of a server in the capture, so it may have one direction only.")
+                    format!("{none}: the capture has no packet of a server, so it may have one direction only.")
                 }
                 false => none + ".",
             }
@@ -75,31 +75,31 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
             })
         }
         Finding::Late { attempts } => format!(
-            "{} a SYN or SYN/ACK again without a loss: the answer was late.",
-            plural(*attempts, "answered attempt sent", "answered attempts sent"),
+            "{} a SYN or SYN/ACK although nothing was lost: the answer was late.",
+            plural(*attempts, "answered attempt retransmitted", "answered attempts retransmitted"),
         ),
         Finding::Deferred(Waits { attempts, waited_s }) => {
             let waited = match *waited_s {
-                s if s > 0.0 => format!(" and waited {}", time(s)),
+                s if s > 0.0 => format!(" ({} in total)", time(s)),
                 _ => String::new(),
             };
             format!(
-                "{} put off by the server{waited}: it left a SYN unanswered that had reached it, or sent its SYN/ACK again though the client's ACK is in the capture. That is no loss on the way here: its listen queue is full, TCP_DEFER_ACCEPT waits for data, or the ACK was lost behind the capture.",
-                plural(*attempts, "answered attempt was", "answered attempts were"),
+                "The server deferred {}{waited}: it ignored a SYN that had reached it, or retransmitted a SYN/ACK that had been acknowledged. Its listen queue is full, TCP_DEFER_ACCEPT waits for data, or the ACK was lost behind the capture point; the path before it lost nothing.",
+                plural(*attempts, "answered attempt", "answered attempts"),
             )
         }
         Finding::PortInUse(Waits { attempts, waited_s }) => format!(
-            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client sent its SYN again. That is no loss.",
+            "{} a connection with the same addresses and ports that the server still had (port reuse) and waited {}: the server answered the SYN with an ACK of that connection (challenge ACK, RFC 5961), and the client retransmitted its SYN. Nothing was lost.",
             plural(*attempts, "answered attempt first met", "answered attempts first met"),
             time(*waited_s),
         ),
         Finding::FirstRefused(Waits { attempts, waited_s }) => format!(
-            "{} refused by an RST or an ICMP error and waited {} until the client sent its SYN again. That is no loss.",
+            "{} refused by an RST or an ICMP error and waited {} until the client retransmitted its SYN. Nothing was lost.",
             plural(*attempts, "answered attempt was first", "answered attempts were first"),
             time(*waited_s),
         ),
         Finding::FirstReset(Waits { attempts, waited_s }) => format!(
-            "{} after the client had answered a SYN/ACK with an RST, and waited {} until it sent its SYN again. That is no loss.",
+            "{} after the client had answered a SYN/ACK with an RST, and waited {} until it retransmitted its SYN. Nothing was lost.",
             plural(*attempts, "attempt was completed", "attempts were completed"),
             time(*waited_s),
         ),
@@ -109,16 +109,19 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
                 _ => String::new(),
             };
             format!(
-                "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. That is no loss.",
+                "{} held up before the capture point{held}, and several SYNs arrived at once: a tunnel or link was being set up. Nothing was lost.",
                 plural(*attempts, "answered attempt was", "answered attempts were"),
             )
         }
         Finding::NotContinued { attempts } => {
-            format!("{} answered, but the client never went on.", plural(*attempts, "attempt was", "attempts were"))
+            format!(
+                "{} answered, but the client never completed the handshake.",
+                plural(*attempts, "attempt was", "attempts were")
+            )
         }
         Finding::Failed { reason, group } => failed(*reason, group),
         Finding::FailedWait { waited_s } => {
-            format!("Attempts that were never completed waited {} in vain.", time(*waited_s))
+            format!("Failed attempts waited {} in total.", time(*waited_s))
         }
         Finding::SeenTwice { attempts } => format!(
             "The capture has {} twice, before and after address translation (NAT): they count once among the outcomes and waiting times above, and twice among packets.",
@@ -132,17 +135,17 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
             plural(copies.other, "other", "others"),
         ),
         Finding::OtherProtocol { protocol, attempts, with_loss, time_lost_s } => format!(
-            "{}: {} of {} sent a packet of their handshake again; those that succeeded lost {} to it.",
+            "{}: {} of {} retransmitted a packet of their handshake; the successful ones waited {} for it.",
             protocol.to_uppercase(),
             count(*with_loss),
             plural(*attempts, "connection attempt", "connection attempts"),
             time(*time_lost_s),
         ),
         Finding::Evicted { connections } => format!(
-            "{} forgotten before their end because of the memory limit: duplicates that came later were not recognised (--memory-limit).",
+            "{} evicted before their end because of the memory limit: later duplicates were not recognised (--memory-limit).",
             plural(*connections, "connection was", "connections were"),
         ),
-        Finding::Interrupted => "The analysis was stopped early; this is what had been read.".to_owned(),
+        Finding::Interrupted => "Interrupted: the analysis covers the packets read so far.".to_owned(),
     }
 }
 
@@ -180,12 +183,12 @@ fn no_syn(segments: u64, answered: u64, answered_again: u64, synacks_again: u64)
         return none + " It may have begun after the connections did, or have only the servers' side of them.";
     }
     format!(
-        "{none} {}, {}; it has the servers' side only, so nobody can say whether those were lost, or their answers, or whether there were any.",
+        "{none} {}, {}; the capture has the servers' side only, so losses of SYNs cannot be told from losses of SYN/ACKs.",
         plural(answered, "connection was answered by a SYN/ACK", "connections were answered by a SYN/ACK"),
         match answered_again {
             0 => "none of them more than once".to_string(),
             n => {
-                format!("{} more than once ({} sent again)", count(n), plural(synacks_again, "SYN/ACK", "SYN/ACKs"))
+                format!("{} more than once ({} retransmitted)", count(n), plural(synacks_again, "SYN/ACK", "SYN/ACKs"))
             }
         }
     )
@@ -203,7 +206,7 @@ fn attempts(answered: u64, all_answered: bool) -> String {
 
 fn data_waits(wait: &DataWait) -> String {
     let before = match wait.before_capture_point {
-        true => ", most of it for segments lost before the capture point, where SYNs that were lost do not show",
+        true => ", most of it for segments lost before the capture point, where lost SYNs are invisible",
         false => "",
     };
     format!(
@@ -255,11 +258,12 @@ fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
     let (verb, what) = match reason {
         FailureReason::Abandoned => (
             "got",
-            "a SYN/ACK that the client answered with an RST: it had given up before, or only probed the port (the round-trip times include them)",
+            "a SYN/ACK that the client answered with an RST: it had given up, or only probed the port (the round-trip times include them)",
         ),
-        FailureReason::Reset => {
-            ("failed", "although nothing was lost: the client answered each SYN/ACK with an RST and sent its SYN again")
-        }
+        FailureReason::Reset => (
+            "failed",
+            "although nothing was lost: the client answered each SYN/ACK with an RST and retransmitted its SYN",
+        ),
         FailureReason::Challenged => (
             "failed",
             "because the server still has a connection with the same addresses and ports: it answered the SYN with an ACK of that connection (challenge ACK, RFC 5961)",
@@ -269,21 +273,21 @@ fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
             "because the SYN/ACK came under another address than the SYN went to: address translation (NAT) was not undone",
         ),
         FailureReason::Blackholed => (
-            "came",
-            "to nothing though the host is alive, with every packet one way or the other lost or swallowed (a firewall, a full listen queue)",
+            "failed",
+            "although the host is up: every packet in one direction was dropped (a firewall, a full listen queue)",
         ),
         FailureReason::Dead => ("went", "to hosts of which nothing was captured (dead, or behind a filter)"),
         FailureReason::Refused => (was, "refused by an RST"),
         FailureReason::Rejected => (was, "rejected by ICMP (unreachable or prohibited)"),
         FailureReason::Unseen => {
-            ("without", "an answer went to servers of which the capture has the clients' side only")
+            ("went", "to servers of which the capture has the clients' side only, and were not answered")
         }
-        FailureReason::Scans => ("in vain", "of clients that tried many servers or ports, as a scan or a worm does"),
-        FailureReason::Floods => ("as", "a SYN flood makes them, one SYN each of clients that complete nothing"),
+        FailureReason::Scans => ("failed", "of clients that tried many servers or ports, as a scan or a worm does"),
+        FailureReason::Floods => ("look", "like a SYN flood: one SYN each, from clients that complete no handshake"),
     };
     let (parties, apart) = match reason {
-        FailureReason::Scans => ("client", " They are in none of the numbers above."),
-        FailureReason::Floods => ("server", " They are in none of the numbers above."),
+        FailureReason::Scans => ("client", " The numbers above exclude them."),
+        FailureReason::Floods => ("server", " The numbers above exclude them."),
         _ => ("server", ""),
     };
     let attempts = plural(group.attempts, "attempt", "attempts");

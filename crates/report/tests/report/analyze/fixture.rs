@@ -17,6 +17,7 @@ pub(crate) fn rich() -> Analysis {
         interrupted: true,
         anonymized: true,
         findings: findings(),
+        next_steps: vec!["Check that a process listens on the refused ports (ss -ltnp on the server).".to_owned()],
         verdict: vec![
             "2.1 % of 48,210 connections lost a SYN or SYN/ACK; they waited 1.42 s on average.".to_owned(),
             "That is 61 % of all waiting for retransmissions in this capture.".to_owned(),
@@ -168,6 +169,7 @@ pub(crate) fn healthy() -> Analysis {
     };
     Analysis {
         verdict: vec!["None of 84 connections lost a SYN or SYN/ACK.".to_owned()],
+        next_steps: Vec::new(),
         captures: vec![capture("lan.pcap", 2_610)],
         start_s: Some(1_714_979_289.0),
         duration_s: 61.5,
@@ -210,6 +212,7 @@ pub(crate) fn healthy() -> Analysis {
 pub(crate) fn without_tcp() -> Analysis {
     Analysis {
         verdict: vec!["This capture has no TCP: 1,204 packets, all of them UDP or other.".to_owned()],
+        next_steps: Vec::new(),
         captures: vec![Capture {
             tcp_segments: 0,
             other: BTreeMap::from([("udp", 1_200), ("other", 4)]),

@@ -1,6 +1,5 @@
 //! Reports of an analysis.
 
-mod docs;
 pub(crate) mod fixture;
 mod page;
 mod text;

@@ -43,7 +43,7 @@ pub(crate) fn stacked() -> Chart {
         .into()
 }
 
-/// Bars beside each other, one of them without a value.
+/// Bars side by side, one of them without a value.
 pub(crate) fn grouped() -> Chart {
     Chart::bars("drops", "Dropped packets", ["CHOKe", "RED", "REDFavor"], Axis::linear("dropped packets", ""))
         .series("all", [estimate(52_100.0, 900.0), estimate(38_000.0, 700.0), Estimate::default()])

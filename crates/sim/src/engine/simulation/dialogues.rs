@@ -124,7 +124,7 @@ impl<T: Tap> Simulation<T> {
         }
     }
 
-    /// Lets a user decide, does what it asks for, and plans its next event.
+    /// Lets a user decide, carries out its requests, and plans its next event.
     fn act_for(&mut self, number: u32, decide: impl FnOnce(&mut User, &mut Vec<Action>)) {
         let mut actions = Vec::new();
         decide(&mut self.users[number as usize].user, &mut actions);

@@ -54,7 +54,7 @@ impl CbrSender {
         Ok(CbrSender { flow, kind, sent: 0, times: flow.times() })
     }
 
-    /// Send time of the next packet; `None`: there is none.
+    /// Send time of the next packet, if any.
     pub(super) fn next_ns(&self) -> Option<u64> {
         self.times.next_at().map(|at| at.0)
     }

@@ -1,4 +1,4 @@
-//! Users of dialogues and their servers, on sockets. The decisions are those of the simulator
+//! Users of dialogues and their servers, on sockets. Their decisions are shared with the simulator
 //! (`gentle_experiment::application`).
 
 use super::super::observations::{Connection, UserNote};
@@ -73,7 +73,7 @@ impl Users {
     }
 }
 
-/// What a user learns of its connection.
+/// Event on a user's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
     Connected,
@@ -222,7 +222,7 @@ impl Host<'_> {
         self.perform(seat, actions, buffer)
     }
 
-    /// Tells a user what its connection `token` has reported.
+    /// Passes the events of the connection `token` to its user.
     pub(super) fn hear(&mut self, token: u64, status: Status, buffer: &mut [u8]) -> io::Result<()> {
         let Some(End::Asker(end)) = self.ends.get_mut(&token) else {
             return Ok(());
@@ -252,7 +252,7 @@ impl Host<'_> {
         self.perform(seat, actions, buffer)
     }
 
-    /// Does what a user asks for.
+    /// Carries out a user's requests.
     fn perform(&mut self, seat: usize, actions: Vec<Action>, buffer: &mut [u8]) -> io::Result<()> {
         for action in actions {
             let number = self.users.seats[seat].flow;

@@ -46,7 +46,7 @@ const SOURCE: u64 = 3;
 /// Listener on [`DIALOGUE_PORT`].
 const DIALOGUE: u64 = 4;
 const FIRST_CONNECTION: u64 = 16;
-/// Tokens of the sockets of datagram flows start here, beyond those of any number of connections.
+/// Tokens of the sockets of datagram flows start here, beyond the tokens of any number of connections.
 const FIRST_DATAGRAMS: u64 = 1 << 48;
 
 /// Maximum number of bytes read in one call.
@@ -73,7 +73,7 @@ enum End {
     Answerer(Answerer),
 }
 
-/// What a host has observed.
+/// Observations of a host.
 #[derive(Default)]
 pub(super) struct Findings {
     /// Connections that it opened.

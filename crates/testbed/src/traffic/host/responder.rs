@@ -83,7 +83,7 @@ impl Responder {
         Ok(Status::Open)
     }
 
-    /// Begins to send what was asked for.
+    /// Begins to send the requested bytes.
     fn answer(&mut self, request: &[u8]) -> io::Result<()> {
         let Some(asked) = Request::decode(request) else {
             return Ok(());

@@ -14,7 +14,7 @@ nix::setsockopt_impl!(NotSentLowWater, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWA
 const MOST: u32 = 32 << 10;
 
 /// Makes a socket accept data only as it sends them. A sender that stops then stops within a fraction of a second;
-/// else its socket goes on for seconds, with the data of four windows.
+/// else its socket continues for seconds, with the data of four windows.
 pub(super) fn limit_unsent(socket: &impl AsFd) -> io::Result<()> {
     Ok(setsockopt(socket, NotSentLowWater, &MOST)?)
 }

@@ -162,7 +162,7 @@ impl Attempt {
         self.server.read(reader, initial.version, &self.dcid, Sender::Server, sealed)
     }
 
-    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent anew, under new
+    /// Restarts the attempt when the client follows a Retry or Version Negotiation: all data is sent again, under new
     /// keys.
     fn follow(&mut self, version: QuicVersion, dcid: Id, client: Direction) {
         self.lost = self.lost();

@@ -7,8 +7,8 @@
 //! keys that follow from the connection ID, and a packet counts as a retransmission if it has bytes of the TLS
 //! handshake that were sent before in its direction. Neither the second packet of a long ClientHello nor an
 //! acknowledgement counts. A packet with PING but no CRYPTO is a probe, sent after the same timeout by a sender with
-//! nothing to repeat; it is counted as a kind of its own, and as loss. A packet with a number seen before is a copy
-//! made by the capture.
+//! nothing to repeat; it is counted as a separate kind, and as loss. A packet with a number seen before is a copy made
+//! by the capture.
 //!
 //! An attempt succeeds with a Handshake packet of the client (RFC 9000, 17.2.4), which requires the server's answer, or
 //! with the client's first packet with a short header.
@@ -179,7 +179,7 @@ impl Quic {
         self.attempts.insert(time, key, attempt);
     }
 
-    /// Records that the server goes on to the TLS handshake.
+    /// Records that the server continues with the TLS handshake.
     fn progress(&mut self, time: Instant, key: &Key, packet: &QuicPacket<'_>) {
         let Some(attempt) = self.attempts.get(time, key) else {
             return;

@@ -45,7 +45,7 @@ impl Opener {
     /// Opens a packet of a sender whose largest packet number so far is `largest`.
     ///
     /// The tag of a completely captured packet is checked. A packet cut by the snap length lacks it: its captured bytes
-    /// are deciphered all the same, and only the reserved bits (zero, RFC 9000, 17.2) can reveal a wrong key.
+    /// are still deciphered, and only the reserved bits (zero, RFC 9000, 17.2) can reveal a wrong key.
     pub(super) fn open(
         &mut self,
         keys: &Keys,

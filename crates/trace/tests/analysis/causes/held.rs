@@ -106,7 +106,7 @@ fn two_answers_together() {
         (1.9, true, 0),
         (1.02, true, 1),
         (1.03, true, 1),
-        // Without a round trip to compare with, nobody can tell.
+        // Without a round trip to compare with, the cause is unknown.
         (1.2, false, 0),
         (1.02, false, 0),
     ] {

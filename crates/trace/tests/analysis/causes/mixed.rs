@@ -97,7 +97,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 impl Plan {
-    /// Whether a packet is lost and the connection completes all the same.
+    /// Whether a packet is lost and the connection still completes.
     fn loses(self) -> bool {
         let is_simple = matches!(self.cause, Cause::Late { .. } | Cause::Refused | Cause::Abandoned | Cause::AckFirst);
         self.loss != Loss::None && !is_simple
@@ -113,7 +113,7 @@ impl Plan {
         let talk = Talk::new((CLIENT.0, port), SERVER);
         let rst = |talk: Talk, at, seq| talk.client(at, |s| Segment { flags: RST, ack: 0, ..s.seq(seq) });
         let synack = |talk: Talk, at, isn| talk.server(at, |s| Segment { flags: SYN | ACK, ..s.seq(isn) });
-        // What comes before the handshake, and when that begins.
+        // Packets before the handshake, and the beginning of the handshake.
         let (talk, begin) = match self.cause {
             Cause::Challenge { at_once } => {
                 let met = talk.syn(at).server(at + 0.02, |s| s.seq(99).ack(0x7000_0000));

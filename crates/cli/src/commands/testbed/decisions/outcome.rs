@@ -24,7 +24,7 @@ impl Outcome<'_> {
     pub(super) fn report(&self, as_json: bool) -> anyhow::Result<ExitCode> {
         for (spec, results) in self.by_scheme() {
             for complaint in &results.complaints {
-                warn(&format!("{spec}: the kernel complains: {complaint}"));
+                warn(&format!("{spec}: kernel warning: {complaint}"));
             }
             for case in &results.cases {
                 if let Err(error @ CaseError::File { .. }) = case {

@@ -104,7 +104,7 @@ fn pass_packets() {
 /// Qdiscs whose classes are created one by one. Classes of others are numbers of queues, or flows that have packets.
 const WITH_CLASSES: [&str; 4] = ["htb", "hfsc", "drr", "qfq"];
 
-/// Everything on `wan`, as `tc` shows it. The order of qdiscs and classes is that of a hash table and its history.
+/// Everything on `wan`, as `tc` shows it. The order of qdiscs and classes depends on a hash table and its history.
 fn look() -> String {
     let qdiscs = run("tc -d qdisc show dev wan");
     let mut lines: Vec<String> = qdiscs.lines().map(without_counter).collect();

@@ -30,7 +30,7 @@ const SIZE_TABLE: Expected = Refused("size table");
 
 /// Shell functions for the commands.
 pub(super) const FUNCTIONS: &str = r#"
-# Commands of simple.qos of sqm-scripts; the arguments are those of stab and of the classes.
+# Commands of simple.qos of sqm-scripts; the arguments belong to stab and to the classes.
 simple_qos() { # stab, linklayer
     tc qdisc add dev wan root handle 1: $1 htb default 12
     tc class add dev wan parent 1: classid 1:1 htb quantum 1500 rate 18000kbit ceil 18000kbit $2
@@ -52,7 +52,7 @@ marks() {
     done
     tc filter add dev wan parent 1:0 protocol arp prio 7 handle 1 fw classid 1:11
 }
-# Ingress of sqm-scripts, and of wondershaper since 1.4: a redirection to a device of its own.
+# Ingress of sqm-scripts, and of wondershaper since 1.4: a redirection to a separate device.
 redirect() { # preference
     ip link add name ifb4wan type ifb
     ip link set ifb4wan up

@@ -27,7 +27,7 @@ pub(super) struct Module {
     pub(super) refused_by_kernel: usize,
     /// Identifier of the first case in tc-testing, which requires one per case: four hexadecimal digits.
     pub(super) first_case: usize,
-    /// Fields that `tc -s -j` shows in addition to those of every qdisc; nested names are separated by dots.
+    /// Fields that `tc -s -j` shows in addition to the fields of every qdisc; nested names are separated by dots.
     pub(super) statistics: &'static [&'static str],
 }
 

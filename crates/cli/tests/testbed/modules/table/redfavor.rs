@@ -33,7 +33,7 @@ pub(super) const REDFAVOR: Module = Module {
 };
 
 /// Settings and results. `tc` derives the average of a new qdisc from its limit; a change of the limit alone leaves it.
-/// Derived values are computed by hand from tc_red_eval_ewma() and tc_red_eval_idle_damping() of iproute2, with 15.625
+/// Derived values are computed manually from tc_red_eval_ewma() and tc_red_eval_idle_damping() of iproute2, with 15.625
 /// ticks per microsecond.
 const SETTINGS: &[Setting] = &[
     set("", "{}"),
