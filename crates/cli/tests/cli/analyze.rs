@@ -25,15 +25,23 @@ fn json(args: &[&str]) -> Value {
 }
 
 #[test]
-fn the_verdict_comes_last_and_full_adds_every_table() {
+fn the_headline_comes_first_and_full_adds_every_table() {
     let report = stdout(&mut analyze(&[CAPTURE]));
     let full = stdout(&mut analyze(&[CAPTURE, "--full"]));
     let found = json(&[CAPTURE]);
     let verdict = found["verdict"].as_array().unwrap();
     let verdict: Vec<&str> = verdict.iter().filter_map(Value::as_str).collect();
     for report in [&report, &full] {
-        let last = report.trim_end().lines().last().unwrap();
-        assert_eq!(last, verdict.join(" "), "{report}");
+        let headline = report.lines().next().unwrap();
+        assert!(headline.starts_with(verdict[0]) && verdict.join(" ").starts_with(headline), "{report}");
+        let verdict = verdict.join(" ");
+        let rest = verdict[headline.len()..].trim_start();
+        assert!(report.trim_end().lines().last().unwrap().ends_with(rest), "{report}");
+        let steps = report.lines().filter_map(|line| line.strip_prefix("Next: "));
+        assert_eq!(
+            steps.collect::<Vec<&str>>(),
+            found["next_steps"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>()
+        );
     }
     assert!(verdict[0].contains("lost a SYN or SYN/ACK"), "{verdict:?}");
     assert!(report.lines().count() <= 30, "{report}");

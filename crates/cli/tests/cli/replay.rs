@@ -87,7 +87,7 @@ fn what_holds_nothing_to_replay_is_refused() {
     assert_eq!(
         from("netns/unanswered.client.pcap"),
         "error: netns/unanswered.client.pcap: nothing to compare. None of 1 connection can be replayed. \
-         Left out: 1 without a whole handshake in the capture.\n"
+         Left out: 1 without a complete handshake in the capture.\n"
     );
     assert!(from("README.md").contains("not a pcap"));
     assert!(from("nosuch").contains("nosuch: cannot be read"));

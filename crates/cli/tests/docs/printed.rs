@@ -153,7 +153,9 @@ fn the_reference_has_every_command_with_its_options() {
     let folder = tempfile::TempDir::new().unwrap();
     let commands = subcommands(&shown(&["--help".to_owned()], folder.path()));
     assert!(commands.len() > 10, "{commands:?}");
-    let made = commands.iter().fold(COMMANDS.to_owned(), |text, name| text + &section(&[name.clone()], folder.path()));
+    let made = commands
+        .iter()
+        .fold(COMMANDS.to_owned(), |text, name| text + &section(std::slice::from_ref(name), folder.path()));
     let path = root().join("docs/reference/cli.md");
     let page = std::fs::read_to_string(&path).unwrap_or_default();
     compare("docs/reference/cli.md", &path, &page, &made);

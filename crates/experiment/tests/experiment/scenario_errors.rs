@@ -161,7 +161,7 @@ fn packets_that_cannot_be_are_refused() {
         refused(poisson, &workload, &[expected]);
     }
     let flood = "kind = \"syn_flood\"\nrate = \"1mbit\"\ntunnel = 1";
-    refused(poisson, flood, &["x.toml:20:10", "no tunnel"]);
+    refused(poisson, flood, &["x.toml:20:10", "cannot use a tunnel"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::section::{Block, Cell, Table};
 use super::sections::{brief, notes, sections};
 use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
 use comfy_table::{Cell as Drawn, CellAlignment};
-use gentle_trace::results::{Analysis, Capture};
+use gentle_trace::results::{Analysis, Capture, Finding};
 
 /// Length of the longest bar of a column, characters.
 const BAR: usize = 20;
@@ -42,12 +42,14 @@ pub(super) fn paths(captures: &[Capture]) -> String {
     }
 }
 
-/// Sentences of the verdict that come first.
+/// Largest number of findings whose sentences come first. The cost by the model is for readers of details.
 const HEADLINE: usize = 2;
 
 fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
     let width = sheet.width;
-    let (headline, rest) = analysis.verdict.split_at(HEADLINE.min(analysis.verdict.len()));
+    let cost = analysis.findings.iter().position(|finding| matches!(finding, Finding::ExpectedCost { .. }));
+    let early = cost.unwrap_or(HEADLINE).min(HEADLINE).min(analysis.verdict.len());
+    let (headline, rest) = analysis.verdict.split_at(early);
     if !headline.is_empty() {
         if !sheet.text.is_empty() {
             sheet.text.push('\n');

@@ -141,7 +141,7 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
             "{} cannot tell {} from {}.",
             seeds(comparison),
             named(&undecided),
-            if best.len() == 1 { "it" } else { "these" }
+            if let [one] = best.as_slice() { one } else { "the best" }
         ));
     }
     sentences.extend(unranked(comparison, HEADLINE));

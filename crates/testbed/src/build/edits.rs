@@ -127,7 +127,7 @@ mod tests {
         apply(tree.path(), &notes).unwrap();
         let notes = notes.0.lock().unwrap();
         assert_eq!(notes.len(), EDITS.len());
-        assert!(notes[0].starts_with("arch/um/Kconfig"), "{notes:?}");
+        assert!(notes[0].starts_with("unexpected contents of arch/um/Kconfig"), "{notes:?}");
     }
 
     #[test]

@@ -242,7 +242,7 @@ fn loss(finding: &Finding) -> String {
         };
         if all_waits_s > 0.0 {
             sentence += &format!(
-                "; that is {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
+                ". These waits are {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
                 percent(wait_s / all_waits_s),
                 time(wait_s),
                 time(all_waits_s),

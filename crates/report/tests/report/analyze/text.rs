@@ -34,7 +34,7 @@ fn a_lossy_capture_at_usual_widths() {
 #[test]
 fn the_brief_report_is_what_an_operator_acts_on() {
     // Contains every possible part: losses, a list of flows, damage.
-    for (width, lines) in [(120, 44), (80, 57)] {
+    for (width, lines) in [(120, 46), (80, 60)] {
         let text = brief(&[rich_as_captured()], Some(width));
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         assert!(text.lines().count() <= lines, "{text}");
@@ -42,11 +42,13 @@ fn the_brief_report_is_what_an_operator_acts_on() {
         let filter = "ip.addr == 192.0.2.7 && tcp.port == 443 && tcp.flags.syn == 1";
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(filter), "{text}");
-        assert!(text.ends_with(&rich().verdict.join(" ")), "{text}");
+        let [first, second, rest @ ..] = &rich().verdict[..] else { panic!("few sentences") };
+        assert!(text.starts_with(&format!("{first} {second} Next: ")), "{text}");
+        assert!(text.ends_with(&rest.join(" ")), "{text}");
     }
     let healthy = brief(&[healthy()], Some(80));
     assert!(healthy.lines().count() <= 12, "{healthy}");
-    assert!(healthy.ends_with("None of 84 connections lost a SYN or SYN/ACK.\n"), "{healthy}");
+    assert!(healthy.starts_with("None of 84 connections lost a SYN or SYN/ACK.\n"), "{healthy}");
 }
 
 #[test]
@@ -82,15 +84,16 @@ fn several_captures_come_one_after_the_other() {
     let both = text(&[healthy(), without_tcp()], Some(80), false);
     let place = |what: &str| both.find(what).unwrap_or_else(|| panic!("no {what} in\n{both}"));
     assert!(both.starts_with("lan.pcap\n"), "{both}");
-    assert!(place("How connections ended") < place("\nNone of 84 connections lost"));
-    assert!(place("\nNone of 84 connections lost") < place("\n\ndns.pcap\n"));
+    assert!(place("\nNone of 84 connections lost") < place("How connections ended"));
+    assert!(place("How connections ended") < place("\n\ndns.pcap\n"));
     assert!(place("\n\ndns.pcap\n") < place("\nThis capture has no TCP"));
 }
 
 #[test]
-fn the_verdict_comes_last_and_colour_is_the_caller_s_choice() {
+fn the_headline_comes_first_and_colour_is_the_caller_s_choice() {
     let plain = text(&[rich()], None, false);
-    assert!(plain.ends_with(&format!("\n\n{}\n", rich().verdict.join(" "))));
+    assert!(plain.starts_with(&rich().verdict[..2].join(" ")));
+    assert!(plain.ends_with(&format!("\n\n{}\n", rich().verdict[2..].join(" "))));
     assert!(!plain.contains('\u{1b}'));
     let coloured = text(&[rich()], None, true);
     assert!(coloured.contains("\u{1b}[1mTCP handshakes\u{1b}[0m\n"));
