@@ -100,7 +100,7 @@ fn what_is_installed_is_complete_and_goes_again() {
 }
 
 #[test]
-fn nothing_is_built_by_whoever_installs() {
+fn installation_builds_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let output = make("install", folder.path(), "/nonexistent/gentle");
     assert!(!output.status.success());

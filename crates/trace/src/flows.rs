@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn local_prefixes_say_what_is_down_whoever_connects() {
+    fn local_prefixes_decide_what_is_down() {
         let local: Vec<IpNet> = vec!["192.0.2.2/32".parse().unwrap(), "192.0.2.3/32".parse().unwrap()];
         let inside = Row { client: Ipv4Addr::new(192, 0, 2, 3).into(), ..row(2, 3, 0, 1) };
         let rows = [row(2, 1, 9, 1), row(2, 2, 1, 9), row(1, 3, 1, 9), inside];

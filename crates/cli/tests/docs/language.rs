@@ -194,6 +194,41 @@ fn pages() -> Vec<Page> {
     names.iter().map(|name| Page::read(name)).collect()
 }
 
+/// Files of code whose comments and messages people read.
+fn sources() -> Vec<PathBuf> {
+    let folders = ["crates", "deploy", "evaluation", "fuzz", "kernel", "lab/src", "papers", "scripts", "site"];
+    let endings = ["c", "h", "html", "mjs", "py", "rs", "sh", "toml", "ts"];
+    let mut found = Vec::new();
+    let mut left: Vec<PathBuf> = folders.map(|folder| root().join(folder)).to_vec();
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !path.is_symlink() && !["target", "node_modules", "dist"].contains(&name) {
+                left.push(path);
+            } else if path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known)) {
+                found.push(path);
+            }
+        }
+    }
+    found.retain(|path| !path.ends_with("docs/language.rs"));
+    found
+}
+
+/// Words that have no other meaning in code.
+const AVOIDED_IN_CODE: [&str; 10] = [
+    "anew",
+    "byte for byte",
+    "came to nothing",
+    "goes on",
+    "in vain",
+    "none at all",
+    "put off",
+    "tips over",
+    "to the last digit",
+    "whoever",
+];
+
 /// Places of `word` in `text` that are not part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
@@ -217,6 +252,23 @@ fn prose_avoids_words_that_readers_stumble_over() {
                 if has_word(&text, word) {
                     let _ = writeln!(problems, "{}: '{word}' (write: {instead}): {text}", page.name);
                 }
+            }
+        }
+    }
+    none(&problems, "words to avoid");
+}
+
+#[test]
+fn comments_and_messages_avoid_them_too() {
+    let mut problems = String::new();
+    let sources = sources();
+    assert!(sources.len() > 1_000, "{}", sources.len());
+    for path in sources {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        for (number, line) in text.lines().enumerate() {
+            let line = line.to_lowercase();
+            for word in AVOIDED_IN_CODE.iter().filter(|word| has_word(&line, word)) {
+                let _ = writeln!(problems, "{}:{}: '{word}'", path.display(), number + 1);
             }
         }
     }

@@ -41,7 +41,7 @@ test("a grade can be copied, and a click away is its formula", async ({ page, la
   expect(text.endsWith(page.url())).toBe(true);
 });
 
-test("records of runs are those of the command, byte for byte, for every scheme", async ({ page, lab }) => {
+test("records of runs are identical to those of the command, for every scheme", async ({ page, lab }) => {
   await lab();
   const expected = JSON.parse(beside("records.json"));
   const names = await page.evaluate(() => window.gentle.schemes());

@@ -39,7 +39,7 @@ fn applied_once_it_is_there_and_again_nothing_happens() {
 }
 
 #[test]
-fn what_somebody_changed_is_set_up_anew() {
+fn a_changed_setup_is_set_up_again() {
     let Some(text) = stdout(
         "gentle qdisc apply wan 'pfifo limit=50'
         tc qdisc replace dev wan root handle 5a1: pfifo limit 7

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_anew_for_each_seed_is_no_replay() {
+    fn arrivals_drawn_for_each_seed_are_no_replay() {
         for (workload, replayed) in [
             ("kind = \"poisson\"\ngap = \"1s\"\nsize = { segments = 2 }", false),
             ("kind = \"long\"\nflows = 3", true),

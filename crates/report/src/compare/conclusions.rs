@@ -4,7 +4,7 @@ use super::applications::applications;
 use super::columns::near;
 use super::experiment::{measured_anything, nothing_started};
 use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
-use gentle_aqm::registry;
+use gentle_aqm::{Origin, registry};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
@@ -68,15 +68,19 @@ fn next_step(comparison: &Comparison) -> Option<String> {
     match best {
         Some((best, _)) if of(best).verdict == Some(Verdict::Better) => {
             let scheme = registry::listed().find(|scheme| scheme.name == best.scheme)?;
-            scheme.linux?;
+            let qdisc = scheme.linux?.qdisc;
+            let module = match qdisc.origin {
+                Origin::Gentle => format!(" (its kernel module is sch_{})", qdisc.kind),
+                Origin::Linux => String::new(),
+            };
             let label = if best.label.contains(' ') { format!("'{}'", best.label) } else { best.label.clone() };
             Some(format!(
-                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router."
+                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}."
             ))
         }
         _ if results.iter().any(|r| of(r).undecided) => {
-            let more = 4 * comparison.seeds.len();
-            Some(format!("--seeds {more} halves the intervals, which may tell the schemes apart."))
+            let more = (2 * comparison.seeds.len()).max(5);
+            Some(format!("--seeds {more} narrows the intervals by half or more, which may tell the schemes apart."))
         }
         _ => None,
     }
@@ -385,6 +389,11 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     }
     if seeds == 1 {
         notes.push("A single seed gives no confidence intervals and no significance tests.".to_owned());
+    }
+    if seeds == 2 && results.iter().any(|r| !r.seeds_alike) {
+        notes.push(
+            "Two seeds give intervals that are too wide to decide anything; --seeds 5 is the default.".to_owned(),
+        );
     }
     if seeds > 1 && comparison.scenario.replayed {
         let alike: Vec<String> = (results.iter().filter(|r| r.seeds_alike)).map(|r| r.label.clone()).collect();

@@ -20,7 +20,7 @@ pub(super) fn sentence(cost: &ExpectedCost, handshake_loss: f64, expected_s: f64
         }
     };
     let mut sentence = format!(
-        "By the response-time model, the loss of {} of the attempts of a handshake, at {rtos}, costs {} a connection on average; measured were {}",
+        "By the response-time model, losing {} of the handshake attempts at {rtos} costs {} per connection on average; {} was measured",
         percent(handshake_loss),
         time(expected_s),
         time(measured_s),

@@ -5,7 +5,17 @@ use gentle_trace::results::{Analysis, FailureReason, Finding};
 /// Next steps, in the order of the findings; each once.
 pub(super) fn steps(analysis: &Analysis) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
-    for step in analysis.findings.iter().filter_map(step) {
+    // A middlebox that explains every loss needs no other queue.
+    let dropped: u64 = analysis
+        .findings
+        .iter()
+        .map(|finding| match finding {
+            Finding::DroppedFor(dropped) => dropped.attempts,
+            _ => 0,
+        })
+        .sum();
+    let is_explained = |finding: &&Finding| matches!(finding, Finding::Loss { with_loss, .. } if *with_loss <= dropped);
+    for step in analysis.findings.iter().filter(|finding| !is_explained(finding)).filter_map(step) {
         if !steps.iter().any(|known| known == step) {
             steps.push(step.to_owned());
         }

@@ -225,7 +225,7 @@ fn loss(finding: &Finding) -> String {
     };
     let share = with_loss as f64 / answered as f64;
     let mut sentence = format!(
-        "{} of {} lost a SYN or SYN/ACK ({})",
+        "{} of {} ({}) lost a SYN or SYN/ACK",
         percent(share),
         attempts(answered, all_answered),
         count(with_loss),
@@ -242,7 +242,7 @@ fn loss(finding: &Finding) -> String {
         };
         if all_waits_s > 0.0 {
             sentence += &format!(
-                ". These waits are {} of all the time that connections in this capture spent waiting for retransmissions ({} of {})",
+                ". These waits are {} of the time that established connections waited for retransmissions ({} of {})",
                 percent(wait_s / all_waits_s),
                 time(wait_s),
                 time(all_waits_s),
@@ -276,7 +276,7 @@ fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
             "failed",
             "although the host is up: every packet in one direction was dropped (a firewall, a full listen queue)",
         ),
-        FailureReason::Dead => ("went", "to hosts of which nothing was captured (dead, or behind a filter)"),
+        FailureReason::Dead => ("went", "to hosts without a packet in the capture (dead, or behind a filter)"),
         FailureReason::Refused => (was, "refused by an RST"),
         FailureReason::Rejected => (was, "rejected by ICMP (unreachable or prohibited)"),
         FailureReason::Unseen => {
