@@ -136,7 +136,7 @@ pub struct Course {
     /// Longest time that a packet waits in the server before it is processed.
     pub busy: Nanos,
     /// Part of the path where all packets vanish.
-    pub swallowed: Option<PathPart>,
+    pub blackholed: Option<PathPart>,
     /// Part of the path where all packets take longer, and by how much.
     pub late: Option<(PathPart, Nanos)>,
     /// A host whose end point has given up does not answer, else by an RST.

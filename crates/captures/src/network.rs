@@ -193,7 +193,7 @@ impl<W: Watch> Network for Paths<W> {
         let is_overtaken = segment.len > 0 && self.chance(self.faults.reorder);
         let late = if is_overtaken { Nanos(self.rng.random_range(OVERTAKEN)) } else { Nanos::ZERO };
         let late = late + longer(course.late, from, true);
-        let swallowed = course.swallowed.filter(|part| part.from == from);
+        let blackholed = course.blackholed.filter(|part| part.from == from);
         let picos_per_byte = course.picos_per_byte;
         connection.opening.count(from, &segment, lost);
         self.watch.sent(connection, from, &segment, lost);
@@ -206,9 +206,9 @@ impl<W: Watch> Network for Paths<W> {
         side.free_at = side.free_at.max(now) + Nanos(bytes * picos_per_byte / 1000);
         let at = side.free_at + side.host.delay + late;
         let mut packet = Box::new(Packet::new(from, segment, ip_id));
-        packet.lost_later = lost || swallowed.is_some();
+        packet.lost_later = lost || blackholed.is_some();
         self.pass(connection, &packet, schedule)?;
-        if !lost_before && !swallowed.is_some_and(|part| part.before) {
+        if !lost_before && !blackholed.is_some_and(|part| part.before) {
             connection.in_flight += 1;
             packet.place = Place::Middle;
             schedule.plan(at, packet);

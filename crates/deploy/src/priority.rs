@@ -149,7 +149,7 @@ fn rule(at: &QueuePlace, spec: &Spec, differences: &mut Vec<String>) -> Rule {
         differences.push("a SYN behind IPv6 extension headers queues as data; the native module finds it".to_owned());
         if at.link.header > 0 {
             differences.push(
-                "a SYN behind three VLAN tags, three MPLS labels, or PPPoE in two VLAN tags queues as data; the native module finds it".to_owned(),
+                "a SYN behind three VLAN tags, or PPPoE in two, queues as data, and one behind MPLS labels has priority; the native module does the opposite".to_owned(),
             );
         }
     }

@@ -25,7 +25,7 @@ fn established() -> Row {
         outcome: Some(Outcome::Succeeded),
         handshake_lost: 1,
         handshake_late: 0,
-        handshake_put_off: 0,
+        handshake_deferred: 0,
         handshake_copies: 0,
         handshake_delay: Nanos::from_secs(1),
         response_time: Some(Nanos(3_376_543_211)),

@@ -229,7 +229,7 @@ mod tests {
             outcome: Some(Outcome::Succeeded),
             handshake_lost: 0,
             handshake_late: 0,
-            handshake_put_off: 0,
+            handshake_deferred: 0,
             handshake_copies: 0,
             handshake_delay: Nanos::ZERO,
             response_time: None,

@@ -124,7 +124,7 @@ pub struct Row {
     pub handshake_late: u32,
     /// Retransmitted SYNs and SYN/ACKs caused by a server that deferred the client: SYNs after one that had reached the
     /// server, SYN/ACKs after the client's ACK.
-    pub handshake_put_off: u32,
+    pub handshake_deferred: u32,
     /// SYNs and SYN/ACKs duplicated by the capture or a switch.
     pub handshake_copies: u32,
     /// Time that the client waited for the retransmissions in `handshake_lost`.

@@ -68,7 +68,7 @@ impl<'a, 'b> RowWriter<'a, 'b> {
             outcome: connection.is_attempt().then_some(class.outcome),
             handshake_lost: class.repeats.lost,
             handshake_late: class.repeats.late,
-            handshake_put_off: class.repeats.deferred,
+            handshake_deferred: class.repeats.deferred,
             handshake_copies: connection.handshake_copies(),
             handshake_delay: class.waited,
             response_time: connection.response.get(),

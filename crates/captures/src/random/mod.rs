@@ -193,8 +193,8 @@ impl Traffic<'_> {
             Answer::Accept
         };
         let accepted = answer == Answer::Accept;
-        let swallowed = accepted && paths.chance(options.swallowed);
-        let captured = accepted && !swallowed;
+        let blackholed = accepted && paths.chance(options.blackholed);
+        let captured = accepted && !blackholed;
         let loss =
             Loss { syn: options.syn_loss, synack: options.synack_loss, data: options.data_loss, ack: options.ack_loss };
         let mut course = Course {
@@ -204,7 +204,7 @@ impl Traffic<'_> {
             upload: paths.chance(options.uploads),
             abort: paths.chance(options.aborted),
             loss: [loss; 2],
-            swallowed: swallowed.then(|| draw_path_part(paths)),
+            blackholed: blackholed.then(|| draw_path_part(paths)),
             late: (captured && paths.chance(options.late)).then(|| {
                 let part = draw_path_part(paths);
                 let longer = paths.rng.random_range(LATE);

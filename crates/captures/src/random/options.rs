@@ -72,7 +72,7 @@ pub struct Options {
     pub rejected: f64,
     /// Share of attempts in which all packets of one side vanish, though the server is alive
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
-    pub swallowed: f64,
+    pub blackholed: f64,
     /// Share of connections with 1.1 to 2.2 s more delay in one direction, as through a bloated queue
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub late: f64,

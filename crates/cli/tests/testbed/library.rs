@@ -25,7 +25,7 @@ fn a_directory_of_the_host_can_be_written() {
     let outcome = machine.run(sh("echo from within >/run/gentle/files/note"), &NOT_STOPPED, &|_| {});
     let outcome = outcome.unwrap();
     assert_eq!(outcome.answer.status, 0, "{outcome:?}");
-    assert!(outcome.complaints().is_empty(), "{:?}", outcome.complaints());
+    assert!(outcome.warnings().is_empty(), "{:?}", outcome.warnings());
     let note = std::fs::read_to_string(folder.path().join("note")).unwrap();
     assert_eq!(note, "from within\n");
 }
@@ -74,9 +74,9 @@ fn modules_are_built_once_and_loaded() {
     let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules"), &NOT_STOPPED, &|_| {}).unwrap();
     assert_eq!(outcome.answer.stdout, b"hello\n");
     // The module warns on purpose.
-    let complaints = outcome.complaints();
-    assert_eq!(complaints.len(), 1, "{complaints:?}");
-    assert!(complaints[0].contains("hello"), "{complaints:?}");
+    let warnings = outcome.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("hello"), "{warnings:?}");
 }
 
 const HELLO: &str = r#"
@@ -92,7 +92,7 @@ MODULE_DESCRIPTION("says hello");
 "#;
 
 #[test]
-fn our_queue_disciplines_load_without_a_complaint() {
+fn our_queue_disciplines_load_without_a_warning() {
     let Some(kernel) = kernel() else { return };
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernel");
     let cache = Cache::of_user().unwrap();
@@ -105,7 +105,7 @@ fn our_queue_disciplines_load_without_a_complaint() {
     let outcome = machine.run(sh("cut -d' ' -f1 /proc/modules | sort"), &NOT_STOPPED, &|_| {});
     let outcome = outcome.unwrap();
     assert_eq!(outcome.answer.stdout, b"sch_gentle\nsch_gsp\nsch_redfavor\nsch_spa\n");
-    assert!(outcome.complaints().is_empty(), "{:?}", outcome.complaints());
+    assert!(outcome.warnings().is_empty(), "{:?}", outcome.warnings());
 }
 
 #[test]

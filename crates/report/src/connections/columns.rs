@@ -115,10 +115,10 @@ pub const COLUMNS: &[Column] = &[
         read: Read::Count(|r| r.handshake_late.into()),
     },
     Column {
-        name: "handshake_put_off",
+        name: "handshake_deferred",
         about: "those because the server deferred the client: SYNs after one that had reached it, SYN/ACKs after the \
                 client's ACK",
-        read: Read::Count(|r| r.handshake_put_off.into()),
+        read: Read::Count(|r| r.handshake_deferred.into()),
     },
     Column {
         name: "handshake_copies",

@@ -13,8 +13,8 @@ use thiserror::Error;
 pub struct CaseResults {
     /// Result of each case: the calls compared, or the reason why both queues were not found equal.
     pub cases: Vec<Result<Tally, CaseError>>,
-    /// Complaints of the kernel: warnings, locking errors, invalid memory accesses, leaks.
-    pub complaints: Vec<String>,
+    /// Warnings of the kernel: warnings, locking errors, invalid memory accesses, leaks.
+    pub warnings: Vec<String>,
 }
 
 /// Errors that prevent any comparison.
@@ -59,5 +59,5 @@ pub fn run_cases(
     machine.files = Some(folder.path().to_owned());
     let outcome = machine.run(ReplayJob { replays }, stop, progress)?;
     let check = |(number, case): (usize, &Case)| case.check(folder.path(), number);
-    Ok(CaseResults { cases: cases.iter().enumerate().map(check).collect(), complaints: outcome.complaints() })
+    Ok(CaseResults { cases: cases.iter().enumerate().map(check).collect(), warnings: outcome.warnings() })
 }

@@ -8,10 +8,10 @@ const MOST_LINES: usize = 20_000;
 const LONGEST_LINE: u64 = 4096;
 /// Number of lines that an error message shows.
 const TAIL: usize = 12;
-/// Maximum number of lines of one complaint: a call trace with registers.
-const COMPLAINT: usize = 60;
+/// Maximum number of lines of one warning: a call trace with registers.
+const LINES: usize = 60;
 
-/// Prefixes of kernel complaints: lib/bug.c, mm/kasan/report.c, lib/ubsan.c, kernel/locking/lockdep.c, kernel/rcu,
+/// Prefixes of kernel warnings: lib/bug.c, mm/kasan/report.c, lib/ubsan.c, kernel/locking/lockdep.c, kernel/rcu,
 /// lib/debugobjects.c, kernel/panic.c.
 const BEGINNINGS: [&str; 12] = [
     "WARNING:",
@@ -73,20 +73,20 @@ impl Console {
         lines.any(|line| checks.iter().any(|check| line.starts_with(check)))
     }
 
-    /// All complaints of the kernel, each with the lines that follow it, at most 60 lines.
-    pub fn complaints(&self) -> Vec<String> {
-        let mut complaints: Vec<Vec<&str>> = Vec::new();
+    /// All warnings of the kernel, each with the lines that follow it, at most 60 lines.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<Vec<&str>> = Vec::new();
         for line in &self.lines {
             let text = without_time(line);
             if begins(text) {
-                complaints.push(vec![text]);
-            } else if let Some(complaint) = complaints.last_mut()
-                && complaint.len() < COMPLAINT
+                warnings.push(vec![text]);
+            } else if let Some(warning) = warnings.last_mut()
+                && warning.len() < LINES
             {
-                complaint.push(text);
+                warning.push(text);
             }
         }
-        complaints.iter().map(|lines| lines.join("\n")).collect()
+        warnings.iter().map(|lines| lines.join("\n")).collect()
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_are_told_from_chatter() {
+    fn warnings_are_told_from_chatter() {
         let text = "\
 [    0.000000] Linux version 7.2.12
 [    3.100000] WARNING: net/sched/sch_spa.c:10 at spa_dequeue+0x1/0x2, CPU#0: tc/12
@@ -115,11 +115,11 @@ mod tests {
 [    4.000000] UBSAN: shift-out-of-bounds in net/sched/sch_gsp.c:20:3
 ";
         let console = Console::read(text.as_bytes());
-        let complaints = console.complaints();
-        assert_eq!(complaints.len(), 2);
-        assert!(complaints[0].starts_with("WARNING: net/sched/sch_spa.c:10"));
-        assert!(complaints[0].ends_with("Call Trace:"));
-        assert!(complaints[1].starts_with("UBSAN:"));
+        let warnings = console.warnings();
+        assert_eq!(warnings.len(), 2);
+        assert!(warnings[0].starts_with("WARNING: net/sched/sch_spa.c:10"));
+        assert!(warnings[0].ends_with("Call Trace:"));
+        assert!(warnings[1].starts_with("UBSAN:"));
     }
 
     #[test]

@@ -72,11 +72,11 @@ pub struct Outcome<A> {
 }
 
 impl<A> Outcome<A> {
-    /// All complaints of the kernel: warnings, locking errors, invalid memory accesses, leaks.
-    pub fn complaints(&self) -> Vec<String> {
-        let mut complaints = self.console.complaints();
-        complaints.extend(self.leaks.clone().filter(|leaks| !leaks.is_empty()));
-        complaints
+    /// All warnings of the kernel: warnings, locking errors, invalid memory accesses, leaks.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.console.warnings();
+        warnings.extend(self.leaks.clone().filter(|leaks| !leaks.is_empty()));
+        warnings
     }
 }
 

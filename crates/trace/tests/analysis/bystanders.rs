@@ -108,7 +108,7 @@ fn one_direction_of_nothing() {
 
 /// All packets of some attempts to or from a live server are discarded.
 #[test]
-fn swallowed() {
+fn blackholed() {
     let server = ("198.51.100.2", 443);
     let mut segments = users(5, 0, server);
     for (i, other_port) in [(0, false), (1, false), (2, true)] {

@@ -200,7 +200,7 @@ fn what_was_lost() {
             ["syn", "synack"].iter().any(|kind| truth.lost.contains_key(*kind)) || name.starts_with("ack-silent.");
         let lost: u32 = rows.iter().map(|row| row.handshake_lost).sum();
         let late: u32 = rows.iter().map(|row| row.handshake_late).sum();
-        let deferred: u32 = rows.iter().map(|row| row.handshake_put_off).sum();
+        let deferred: u32 = rows.iter().map(|row| row.handshake_deferred).sum();
         let again = analysis.handshakes.attempts_with_retransmission > 0;
         assert_eq!(analysis.outcomes.with_loss > 0, again && analysis.outcomes.completed > 0, "{name}");
         assert!(of_handshake || lost == 0, "{name}: {lost}");

@@ -46,7 +46,7 @@ fn refused_and_sent_again() {
 
 /// At the server, the ACK is captured before the SYN/ACK is retransmitted.
 #[test]
-fn put_off_by_the_server() {
+fn deferred_by_the_server() {
     let handshake = || talk().syn(0.0).synack(0.0001).ack(0.08);
     // TCP_DEFER_ACCEPT: the client sends no data for a while.
     let deferred = handshake().synack(1.0).ack(1.08).synack(3.0).ack(3.08);
@@ -54,7 +54,7 @@ fn put_off_by_the_server() {
     assert_eq!(repeats(&analysis), [0, 0, 0, 2, 0]);
     assert_eq!(analysis.outcomes.deferred, 1);
     assert_eq!(analysis.waiting.handshake_s, 0.0);
-    assert_eq!(rows[0].handshake_put_off, 2);
+    assert_eq!(rows[0].handshake_deferred, 2);
     finds!(analysis, Finding::NoLoss { answered: 1, all_answered: true, data_wait: None });
     finds!(analysis, Finding::Deferred(Waits { attempts: 1, waited_s: 0.0 }));
     assert_eq!(analysis.handshakes.duplicate_synack, 2);

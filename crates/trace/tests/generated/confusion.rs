@@ -56,7 +56,7 @@ impl Class {
         let course = &connection.course;
         let lost = opening.lost != [0; 2];
         match course.answer {
-            _ if course.swallowed.is_some() => Class::Blackholed,
+            _ if course.blackholed.is_some() => Class::Blackholed,
             Answer::None => Class::Blackholed,
             Answer::Refuse => Class::Refused,
             Answer::Reject => Class::Rejected,
@@ -152,7 +152,7 @@ fn table(vantage: &str, without_timestamps: &str, seed: &str) -> Table {
         "0.04",
         "--unanswered",
         "0",
-        "--swallowed",
+        "--blackholed",
         "0.04",
         "--late",
         "0.08",

@@ -24,7 +24,7 @@ fn captures() -> &'static [PathBuf] {
             ("--syn-loss 0.2 --synack-loss 0.2", 1),
             ("--unanswered 0.3 --refused 0.3 --rejected 0.1", 200),
             ("--ipv6 1 --late 0.3 --data-loss 0.05", 450),
-            ("--one-sided 0.5 --swallowed 0.2", 4_000),
+            ("--one-sided 0.5 --blackholed 0.2", 4_000),
             ("--vantage client --no-timestamps 1", 4_700),
             ("--vantage server --syn-loss 0.3", 90_000),
             // A client that floods only if both captures are taken together.

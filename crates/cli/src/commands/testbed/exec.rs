@@ -17,8 +17,8 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
         Err(MachineError::Stopped) => return Ok(interrupt::exit_code()),
         outcome => outcome?,
     };
-    for complaint in outcome.complaints() {
-        warn(&format!("kernel warning: {complaint}"));
+    for warning in outcome.warnings() {
+        warn(&format!("kernel warning: {warning}"));
     }
     // A failure of standard error cannot be reported.
     let _ = std::io::stderr().lock().write_all(&outcome.answer.stderr);

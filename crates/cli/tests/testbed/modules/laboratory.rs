@@ -68,8 +68,8 @@ impl Laboratory {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&outcome.answer.stdout), text(&outcome.answer.stderr));
         assert_eq!(outcome.answer.status, 0, "{argv:?}: {stdout}{stderr}");
-        let complaints = outcome.complaints();
-        assert!(complaints.is_empty(), "{}\n{stdout}", complaints.join("\n"));
+        let warnings = outcome.warnings();
+        assert!(warnings.is_empty(), "{}\n{stdout}", warnings.join("\n"));
         let stayed = |line: &&String| line.contains("cannot be taken out");
         let stayed = outcome.console.lines().iter().find(stayed);
         assert_eq!(stayed, None, "something still uses a module: {stdout}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Version of the JSON format (`docs/reference/json.md`).
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Results of every capture under every scheme.
 pub(super) struct Outcome<'a> {
@@ -23,8 +23,8 @@ impl Outcome<'_> {
     /// Prints the results. The exit code is a failure if any decision differs.
     pub(super) fn report(&self, as_json: bool) -> anyhow::Result<ExitCode> {
         for (spec, results) in self.by_scheme() {
-            for complaint in &results.complaints {
-                warn(&format!("{spec}: kernel warning: {complaint}"));
+            for warning in &results.warnings {
+                warn(&format!("{spec}: kernel warning: {warning}"));
             }
             for case in &results.cases {
                 if let Err(error @ CaseError::File { .. }) = case {
@@ -127,7 +127,7 @@ impl Outcome<'_> {
                 "dropped": all.dropped,
                 "captures_alike": alike,
                 "differences": self.differences(results).map(difference).collect::<Vec<_>>(),
-                "kernel_complaints": results.complaints,
+                "kernel_warnings": results.warnings,
             })
         };
         json!({
