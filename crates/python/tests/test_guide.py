@@ -9,7 +9,10 @@ import pytest
 from conftest import ROOT
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "docs/guides/write-a-scheme.md", "crates/python/README.md"])
+PAGES = ["README.md", "docs/guides/python.md", "docs/guides/write-a-scheme.md", "crates/python/README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page, capture, tmp_path, monkeypatch) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert blocks

@@ -287,7 +287,7 @@ def test_a_flow_list_is_shared_with_the_workers(tmp_path: Path, expected: bytes)
 
     class Counting(executors.Threads):
         def share(self, inputs: Any) -> Any:
-            shares.append(sum(map(len, inputs.values())))
+            shares.append(sum(map(len, inputs.inputs.values())))
             return super().share(inputs)
 
         def submit(self, work: executors.Work, task: bytes, shared: Any) -> Any:
@@ -426,8 +426,6 @@ def test_dask(client: Any, expected: bytes, tmp_path: Path) -> None:
 
 def test_a_comparison_on_dask(client: Any, tmp_path: Path) -> None:
     """A comparison has the same numbers on a cluster as here, with a store and without, and with parts alone."""
-    from concurrent.futures import ProcessPoolExecutor
-
     call = {"duration": "4s", "workload": [{"kind": "voice"}, {"kind": "long"}]}
     link = {"down": {"rate": "5mbit", "delay": "20ms"}, "up": {"rate": "1mbit", "delay": "20ms"}}
     arguments = ({**call, "link": link}, ["pfifo limit=50", "spa"])
@@ -444,7 +442,7 @@ def test_a_comparison_on_dask(client: Any, tmp_path: Path) -> None:
     assert len(records) == 2 * 2 * 2
     missing, _ = records.popitem()
     missing.unlink()
-    with ProcessPoolExecutor(1) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         assert compared(executor=pool, store=tmp_path) == here
     assert missing.exists()
     assert all(path.stat().st_mtime_ns == made for path, made in records.items())
