@@ -1,4 +1,4 @@
-"""The API reference, `docs/reference/python.md`: names, signatures and docstrings as griffe reads them in the source."""
+"""The API reference, `docs/reference/python.md`: names, signatures and docstrings read by griffe."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import gentle
 import pytest
 from conftest import ROOT
 
-
 PAGES = ["README.md", "docs/guides/python.md", "docs/guides/write-a-scheme.md", "crates/python/README.md"]
 
 
