@@ -165,14 +165,17 @@ pub(crate) fn missing_runs<'py>(
     store: Option<&Bound<'_, PyAny>>,
     machines: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let wanted = Wanted::new(scenario, schemes, seeds, bins, None, harm, store)?;
-    if let Some(queue) = wanted.queues.first() {
+    let queue = schemes.iter().find_map(|scheme| match scheme {
+        Asked::Custom(queue) => Some(queue),
+        Asked::Text(_) => None,
+    });
+    if let Some(queue) = queue {
         return Err(invalid(format!(
-            "executor: '{}' is a queue in Python, which runs in this process only; expected schemes of gentle, or no \
-             executor",
+            "executor: '{}' is a queue in Python, which runs in this process only; expected schemes of gentle, or no executor",
             queue.get().spec
         )));
     }
+    let wanted = Wanted::new(scenario, schemes, seeds, bins, None, harm, store)?;
     let tasks = match machines {
         None => {
             let Ok(tasks) = py.detach(|| wanted.missing(&Simulator));
