@@ -21,8 +21,9 @@ class Overlay:
     def __init__(self, below: Store | None) -> None:
         self._below = below
         self._files: dict[str, bytes] = {}
-        self._names = set(below.names()) if below else set()
-        self.place = place(below) if below else ""
+        # A store may be empty, and an empty container counts as false.
+        self._names = set() if below is None else set(below.names())
+        self.place = "" if below is None else place(below)
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
@@ -30,13 +31,13 @@ class Overlay:
 
     def get(self, name: str) -> bytes:
         """Return the content of a file, which is read once."""
-        if name not in self._files and self._below:
+        if name not in self._files and self._below is not None:
             self._files[name] = self._below.get(name)
         return self._files[name]
 
     def put(self, name: str, content: bytes) -> None:
         """Keep a file, in the store as well."""
-        if self._below:
+        if self._below is not None:
             self._below.put(name, content)
         self._files[name] = content
 

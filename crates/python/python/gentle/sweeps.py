@@ -110,10 +110,7 @@ def sweep(
     def keep(name: str, made: tuple[bytes, bytes | None]) -> None:
         runs, connections = made
         if not is_shared:
-            # First, so that stored runs have their connections.
-            if details is not None and connections is not None:
-                details.put(name, connections)
-            results.put(name, runs)
+            _write(name, runs, connections, results, details)
         plan.add(at + name, runs)
 
     with reported(progress, "sweep") as report, executors.using(executor) as workers:
@@ -270,12 +267,15 @@ def make(batch: bytes, shared: Shared, stop: _core.Stop | None) -> tuple[bytes, 
     runs, connections = _core.run_batch(batch, dict(shared.inputs), stop, shared.machines)
     if shared.runs is None:
         return runs, connections
-    name = _core.batch_name(batch)
-    # First, so that stored runs have their connections.
-    if shared.connections is not None and connections is not None:
-        shared.connections.put(name, connections)
-    shared.runs.put(name, runs)
+    _write(_core.batch_name(batch), runs, connections, shared.runs, shared.connections)
     return runs, None
+
+
+def _write(name: str, runs: bytes, connections: bytes | None, results: Store, details: Store | None) -> None:
+    """Write the results of a batch. Connections come first, so that stored runs have their connections."""
+    if details is not None and connections is not None:
+        details.put(name, connections)
+    results.put(name, runs)
 
 
 @dataclass(frozen=True)
