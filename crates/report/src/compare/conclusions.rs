@@ -14,7 +14,7 @@ const NAMED: usize = 5;
 pub(crate) struct Conclusions {
     /// The first sentences of all, for readers who stop there.
     pub(crate) headline: Vec<String>,
-    /// What to do next, with a command.
+    /// Advice on the next step, with a command.
     pub(crate) next_step: Option<String>,
     /// The other sentences.
     pub(crate) verdict: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
 /// Number of sentences in a headline.
 const HEADLINES: usize = 2;
 
-/// What a reader does next: sets the best scheme up, if it is better than the reference and Linux can have it, or makes more
+/// Advice on the next step: set the best scheme up, if it is better than the reference and Linux can have it, or make more
 /// runs where chance may have decided.
 fn next_step(comparison: &Comparison) -> Option<String> {
     let results = &comparison.results;

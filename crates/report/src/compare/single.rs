@@ -1,6 +1,7 @@
 //! Detailed view of one scheme, for a run of a single scenario.
 
 use super::applications::applications;
+use super::conclusions::conclusions;
 use super::experiment::measured_anything;
 use super::groups::is_shown;
 use super::table::{head, headline, sentences};
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 ///
 /// Long lines wrap to `width`. With `color`, headings are highlighted.
 pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = headline(comparison, width);
+    let conclusions = conclusions(comparison);
+    let mut text = headline(&conclusions, width);
     let head = head(comparison, width);
     if !head.is_empty() {
         text += &format!("\n{head}");
@@ -27,7 +29,7 @@ pub fn single(comparison: &Comparison, width: Option<usize>, color: bool) -> Str
         }
         text += &scheme(comparison, result, width, color);
     }
-    let sentences = sentences(comparison, width);
+    let sentences = sentences(&conclusions, width);
     if !text.is_empty() && !sentences.is_empty() {
         text.push('\n');
     }

@@ -2,7 +2,7 @@
 
 use super::applications::applications;
 use super::columns::{legend, marks};
-use super::conclusions::conclusions;
+use super::conclusions::{Conclusions, conclusions};
 use super::experiment::{experiment, measured_anything};
 use super::groups;
 use super::metric::{Metric, metrics};
@@ -18,7 +18,8 @@ use gentle_experiment::results::Comparison;
 /// `width` is that of the terminal, in columns: table columns are dropped, the least important first, until the table
 /// fits; `None` keeps all. With `color`, the best values of a column are highlighted.
 pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> String {
-    let mut text = headline(comparison, width);
+    let conclusions = conclusions(comparison);
+    let mut text = headline(&conclusions, width);
     let head = head(comparison, width);
     if !head.is_empty() {
         text += &format!("\n{head}\n");
@@ -53,7 +54,7 @@ pub fn table(comparison: &Comparison, width: Option<usize>, color: bool) -> Stri
             text.push('\n');
         }
     }
-    (text + &sentences(comparison, width)).trim_end().to_owned() + "\n"
+    (text + &sentences(&conclusions, width)).trim_end().to_owned() + "\n"
 }
 
 /// Like [`table`], followed by the assumptions of the scenario, one per line.
@@ -82,8 +83,7 @@ pub(crate) fn head(comparison: &Comparison, width: Option<usize>) -> String {
 }
 
 /// The first conclusions, and what to do next.
-pub(crate) fn headline(comparison: &Comparison, width: Option<usize>) -> String {
-    let conclusions = conclusions(comparison);
+pub(crate) fn headline(conclusions: &Conclusions, width: Option<usize>) -> String {
     let mut text = paragraph("", &conclusions.headline.join(" "), width);
     if let Some(step) = &conclusions.next_step {
         text += &paragraph("Next:", step, width);
@@ -92,8 +92,7 @@ pub(crate) fn headline(comparison: &Comparison, width: Option<usize>) -> String 
 }
 
 /// The other conclusions, then caveats; empty paragraphs are omitted.
-pub(crate) fn sentences(comparison: &Comparison, width: Option<usize>) -> String {
-    let conclusions = conclusions(comparison);
+pub(crate) fn sentences(conclusions: &Conclusions, width: Option<usize>) -> String {
     let mut text = String::new();
     if !conclusions.verdict.is_empty() {
         text += &paragraph("", &conclusions.verdict.join(" "), width);
