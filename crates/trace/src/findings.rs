@@ -311,6 +311,8 @@ impl Findings {
         self.outcomes.expire(self.evicted.expire(options.idle_timeout));
         self.outcomes.decide();
         let outcomes = self.outcomes.result(|address| address.to_string(), server_name);
+        let attempts = self.tally.attempts;
+        let causes = self.outcomes.causes(attempts, |address| address.to_string(), server_name);
         let top = self.outcomes.parties.result(
             options.top,
             |address| address.to_string(),
@@ -350,6 +352,7 @@ impl Findings {
             duration_s: duration.as_secs_f64(),
             handshakes: self.outcomes.handshakes(tally),
             outcomes,
+            causes,
             waiting: self.outcomes.waiting(),
             expected_cost: self.outcomes.expected_cost(&tally.retransmissions),
             directions,

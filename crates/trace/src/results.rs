@@ -6,10 +6,12 @@
 //! Fields for text are empty until `gentle-report` puts the findings into words.
 //! The counts in [`Handshakes`] follow the definitions in the crate documentation.
 
+mod cause;
 mod cost;
 mod finding;
 mod outcomes;
 
+pub use cause::{Cause, CauseKind};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
 pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
@@ -52,6 +54,8 @@ pub struct Analysis {
     pub handshakes: Handshakes,
     /// Inferred outcomes of attempts, and causes of retransmitted handshake packets.
     pub outcomes: Outcomes,
+    /// Causes of slow and failed attempts, longest wait first.
+    pub causes: Vec<Cause>,
     /// Time lost by waiting for retransmissions.
     pub waiting: Waiting,
     /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.

@@ -1,6 +1,6 @@
 //! TCP segments decoded from a capture.
 
-use crate::flow_key::{DirectedKey, FlowKey};
+use crate::flow_key::{DirectedKey, FlowKey, v4_pair};
 pub(crate) use crate::syn_extras::SynExtras;
 use gentle_units::Instant;
 use gentle_wire::{Address, Tcp, TcpFlags};
@@ -87,6 +87,12 @@ impl Segment {
             None => self.key.addresses >> 32 == self.key.addresses & u64::from(u32::MAX),
         };
         same_host && self.key.ports[0] == self.key.ports[1]
+    }
+
+    /// Address of the sender; `v6` has the addresses if they are IPv6.
+    pub(crate) fn source(&self, v6: Option<[Address; 2]>) -> Address {
+        let pair = v6.unwrap_or_else(|| v4_pair(self.key.addresses));
+        pair[usize::from(!self.is_forward())]
     }
 
     /// Whether other segments show that this one is a copy made by the capture.

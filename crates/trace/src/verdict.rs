@@ -1,6 +1,6 @@
 //! Verdict of an analysis: its findings, most important first.
 
-use crate::results::{Analysis, Capture, DataWait, DroppedFor, ExpectedCost, FailureReason, Finding, Name, Waits};
+use crate::results::{Analysis, Capture, CauseKind, DataWait, DroppedFor, ExpectedCost, FailureReason, Finding, Name, Waits};
 use std::collections::BTreeMap;
 
 /// Smallest mean wait of a connection for retransmitted data that is reported where no handshake packet was lost, seconds.
@@ -137,8 +137,14 @@ fn without_loss(analysis: &Analysis, findings: &mut Vec<Finding>) {
         findings.push(Finding::Late { attempts: it.late });
     }
     type Of = fn(Waits) -> Finding;
+    // Of servers next to the capture point whose data show that the path in between lost the packets, none.
+    let deferred = analysis.causes.iter().filter(|cause| {
+        use CauseKind::{Deferred, DeferredAccept, ListenQueue, NewConnectionsDropped};
+        matches!(cause.kind, Deferred | DeferredAccept | ListenQueue | NewConnectionsDropped)
+    });
+    let deferred = deferred.map(|cause| cause.group.attempts).sum::<u64>().min(it.deferred);
     let kinds: [(Of, _, _); 5] = [
-        (Finding::Deferred, it.deferred, it.deferred_s),
+        (Finding::Deferred, deferred, it.deferred_s),
         (Finding::PortInUse, it.completed_after_challenge, it.completed_after_challenge_s),
         (Finding::FirstRefused, it.completed_after_refusal, it.completed_after_refusal_s),
         (Finding::FirstReset, it.completed_after_reset, it.completed_after_reset_s),

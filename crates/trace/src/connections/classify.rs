@@ -5,6 +5,7 @@ use super::compact_time::CompactTime;
 use super::connection::{Connection, ConnectionFlags};
 use super::exchange::{CLIENT, Exchange, Reply, SERVER, Transmission, before};
 use super::flight::{SHORTEST_RTO, SHORTEST_TIMER};
+use super::trouble::{LostPackets, Trouble};
 use super::waited::Waited;
 use crate::VantagePoint;
 use crate::row::Outcome;
@@ -73,6 +74,10 @@ pub(crate) struct Classification {
     pub(crate) dropped_for: SynExtras,
     /// Parts of the SYN that was answered.
     pub(crate) answered_extras: SynExtras,
+    /// Main reason for which the attempt was slow.
+    pub(crate) trouble: Option<Trouble>,
+    /// Half of the path in which most of its packets were lost.
+    pub(crate) lost_half: usize,
 }
 
 impl Classification {
@@ -126,6 +131,8 @@ impl Connection {
             held: Nanos::ZERO,
             dropped_for: SynExtras::default(),
             answered_extras: self.flags.extras(),
+            trouble: None,
+            lost_half: SERVER,
         };
         let Some(loss_state) = &self.loss_state else {
             return class;
@@ -137,6 +144,7 @@ impl Connection {
                 class: &mut class,
                 waits: Vec::new(),
                 lost_extras: SynExtras::ALL,
+                lost: LostPackets::default(),
             }
             .run();
         }
@@ -220,6 +228,9 @@ enum Cause {
     Reset,
 }
 
+/// Longest first interval of a timer for SYN/ACKs: the initial RTO is 1 s (RFC 6298, 2.1).
+const LONGEST_FIRST_TIMER: Nanos = Nanos::from_millis(1_700);
+
 /// Classifies the transmissions of one handshake.
 struct Classifier<'a> {
     exchange: &'a Exchange,
@@ -229,6 +240,7 @@ struct Classifier<'a> {
     waits: Vec<(Instant, Instant, Cause)>,
     /// Parts that all SYNs found lost so far have; none after a loss of anything else.
     lost_extras: SynExtras,
+    lost: LostPackets,
 }
 
 impl Classifier<'_> {
@@ -263,6 +275,50 @@ impl Classifier<'_> {
         self.class.waited_for_challenge = waited(&|cause| cause == Cause::Challenge);
         self.class.waited_for_refusal = waited(&|cause| cause == Cause::Refusal);
         self.class.waited_for_reset = waited(&|cause| cause == Cause::Reset);
+        self.class.trouble = self.trouble();
+        if self.class.trouble.is_some_and(Trouble::is_loss) {
+            self.class.lost_half = self.lost.half();
+        }
+    }
+
+    /// The reason for which the client waited longest; if it did not wait, a retransmission that nothing needed.
+    fn trouble(&self) -> Option<Trouble> {
+        let class = &*self.class;
+        let repeats = &class.repeats;
+        let lost = self.lost.trouble().unwrap_or(Trouble::Lost);
+        let reasons = [
+            (repeats.lost, class.waited_for_loss, lost),
+            (repeats.deferred, class.waited_for_deferral + class.waited_with_data, self.deferral()),
+            (repeats.challenged, class.waited_for_challenge, Trouble::PortReuse),
+            (repeats.rejected, class.waited_for_refusal, Trouble::Refused),
+            (repeats.reset, class.waited_for_reset, Trouble::Reset),
+            (repeats.late, Nanos::ZERO, Trouble::LateAnswer),
+            (repeats.held, Nanos::ZERO, Trouble::HeldUp),
+        ];
+        let found = reasons.into_iter().rev().filter(|(repeats, ..)| *repeats > 0);
+        found.max_by_key(|(_, waited, _)| *waited).map(|(.., trouble)| trouble)
+    }
+
+    /// The reason for which the server deferred the client. A server with a full listen queue ignores SYNs, and ACKs and data
+    /// after its SYN/ACK, which its timer repeats (`tcp_check_req`, net/ipv4/tcp_minisocks.c). A server that waits for data
+    /// repeats its SYN/ACK once, at the end of that time (`syn_ack_recalc`, net/ipv4/inet_connection_sock.c). A lost ACK
+    /// looks like the first, unless the client had sent data as well.
+    fn deferral(&self) -> Trouble {
+        let synacks = self.synacks();
+        let first_after = (1..synacks.len()).find(|&at| synacks[at].settled);
+        let Some(at) = first_after else {
+            return Trouble::IgnoredSyn;
+        };
+        let apart = synacks[at].at.since(synacks[at - 1].at);
+        let is_timer = apart < LONGEST_FIRST_TIMER;
+        let path = synacks[at].path;
+        match self.exchange.client_waits || self.at_server || self.is_acknowledged_in_vain() {
+            _ if !is_timer && !self.exchange.client_waits => Trouble::DeferredAccept,
+            _ if !self.at_server && path.queue == Some(true) => Trouble::LostInQueue,
+            _ if !self.at_server && path.lost > 0 => Trouble::Deferred,
+            true => Trouble::ListenQueue,
+            false => Trouble::Deferred,
+        }
     }
 
     /// SYN/ACKs, in the order seen.
@@ -318,6 +374,11 @@ impl Classifier<'_> {
                 _ => SynExtras::default(),
             };
             self.lost_extras = self.lost_extras.and(lost);
+            if cause == Cause::Loss {
+                let is_before = syn.others_before == 0 || self.first_answer_was_lost(at);
+                let half = if is_before { SERVER } else { CLIENT };
+                self.lost.add(half, syn.path, weight);
+            }
             self.record_wait(CLIENT, at, cause);
         }
     }
@@ -508,6 +569,7 @@ impl Classifier<'_> {
         } else {
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
+            self.lost.add(CLIENT, synack.path, weight);
             self.record_wait(SERVER, at, Cause::Loss);
         }
     }
@@ -549,6 +611,7 @@ impl Classifier<'_> {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
+            self.lost.add(SERVER, synacks[at].path, weight);
             Cause::Loss
         } else {
             self.class.repeats.deferred += weight;

@@ -1,9 +1,10 @@
 //! State of one connection: 152 bytes, and more only while segments are in flight or after a loss.
 
 use super::compact_time::CompactDuration;
-use super::exchange::{CLIENT, Reply};
+use super::exchange::{CLIENT, Reply, SERVER};
 use super::flight::{PureAck, Sent};
 use super::loss_state::LossState;
+use super::paths::PathState;
 use super::window::Windows;
 use crate::segment::{Segment, SynExtras};
 use gentle_units::{Instant, Nanos};
@@ -171,6 +172,17 @@ impl ConnectionFlags {
     }
 }
 
+/// Lost data segments of one side of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DataLoss {
+    pub(crate) lost: u64,
+    /// Segments in `lost` that follow another lost one.
+    pub(crate) in_a_row: u64,
+    /// Retransmissions of the client's first data, which do not count in `lost`: a server with a full listen queue drops the
+    /// client's ACK and data.
+    pub(crate) first: u64,
+}
+
 /// Place of no connection.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -280,6 +292,11 @@ impl Connection {
         self.loss_state.get_or_insert_default()
     }
 
+    /// If `side` repeated its SYN or SYN/ACK at `now`: the time since the previous one, and the place for the state of its path.
+    pub(super) fn path_of_repetition(&mut self, side: usize, now: Instant) -> Option<(Nanos, &mut PathState)> {
+        self.loss_state.as_mut()?.exchange.repetition(side, now)
+    }
+
     /// Retransmitted SYNs or SYN/ACKs, without copies.
     pub(crate) fn handshake_retransmissions(&self, side: usize) -> u32 {
         self.loss_state.as_ref().map_or(0, |loss_state| loss_state.sides[side].handshake)
@@ -291,6 +308,21 @@ impl Connection {
             let sides = loss_state.sides.iter().map(|side| side.handshake_copies);
             sides.fold(0, u32::saturating_add)
         })
+    }
+
+    /// Lost data segments, by half of the path and side.
+    pub(crate) fn data_losses(&self) -> [[DataLoss; 2]; 2] {
+        let Some(loss_state) = &self.loss_state else {
+            return Default::default();
+        };
+        let of = |half: usize, side: usize| {
+            let it = &loss_state.sides[side];
+            // A segment seen before was lost beyond the capture point, one that was not before it.
+            let lost = if half == side { it.late } else { it.retransmitted.saturating_sub(it.spurious) };
+            let first = if side == CLIENT { it.unacknowledged.min(lost) } else { 0 };
+            DataLoss { lost: (lost - first).into(), in_a_row: it.in_a_row.min(lost).into(), first: first.into() }
+        };
+        [CLIENT, SERVER].map(|half| [CLIENT, SERVER].map(|side| of(half, side)))
     }
 
     /// Retransmitted segments including SYN and SYN/ACK, without copies.

@@ -2,8 +2,9 @@
 //! infers why each retransmission was sent.
 
 use super::compact_time::CompactTime;
+use super::paths::PathState;
 use crate::segment::{Segment, SynExtras, after};
-use gentle_units::Nanos;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::TcpFlags;
 
 /// Index of the initiator, the side that opens the connection.
@@ -50,6 +51,8 @@ pub(super) struct Transmission {
     pub(super) settled: bool,
     /// For a SYN/ACK: a SYN was seen since the previous SYN/ACK, or its numbers differ from the first SYN/ACK's.
     pub(super) asked_for: bool,
+    /// State of the path when the previous transmission passed; unknown for the first one.
+    pub(super) path: PathState,
 }
 
 impl Transmission {
@@ -169,6 +172,17 @@ impl Exchange {
     pub(super) fn record_handshake(&mut self, side: usize, transmission: Transmission) {
         let others_before = self.sent[1 - side].all;
         self.sent[side].push(Transmission { others_before, ..transmission });
+    }
+
+    /// Time from the previous transmission of `side` to its newest one, at `now`, and the place for the state of its path.
+    pub(super) fn repetition(&mut self, side: usize, now: Instant) -> Option<(Nanos, &mut PathState)> {
+        let kept = usize::from(self.sent[side].all).min(KEPT);
+        match &mut self.sent[side].kept[..kept] {
+            [.., previous, newest] if newest.at == CompactTime::at(now) => {
+                Some((newest.at.since(previous.at), &mut newest.path))
+            }
+            _ => None,
+        }
     }
 
     /// Records the first segment, seen at `at`, which shows that the client had received an answer.

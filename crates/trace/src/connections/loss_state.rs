@@ -22,6 +22,12 @@ pub(crate) struct EndpointLoss {
     /// Retransmitted segments without SYN and SYN/ACK, by [`SegmentKind`](crate::tally::SegmentKind).
     pub(crate) retransmitted: u32,
     pub(crate) late: u32,
+    /// Retransmissions that begin where the one before ended: segments that were lost in a row.
+    pub(crate) in_a_row: u32,
+    /// Retransmissions of data before any was acknowledged.
+    pub(crate) unacknowledged: u32,
+    /// Sequence number at which the last retransmission ended.
+    pub(crate) last_end: Option<u32>,
     /// Retransmissions found spurious.
     pub(crate) spurious: u32,
     /// Newest retransmission, sequence number of its end and timestamp, until an acknowledgement shows whether it was
@@ -50,6 +56,15 @@ pub(crate) struct LossState {
     pub(crate) other_synacks: Vec<(u32, u32)>,
     /// A SYN was repeated since the last SYN/ACK, so the next SYN/ACK answers it.
     pub(crate) syn_pending: bool,
+}
+
+impl EndpointLoss {
+    /// Records that the lost bytes from `start` to `end` were sent again; `acked`: any data of the side was acknowledged.
+    pub(crate) fn note_place(&mut self, start: u32, end: u32, acked: bool) {
+        self.in_a_row += u32::from(acked && self.last_end == Some(start));
+        self.unacknowledged += u32::from(!acked);
+        self.last_end = Some(end);
+    }
 }
 
 impl LossState {

@@ -15,9 +15,11 @@ mod flight;
 mod handshake;
 mod loss_state;
 mod non_syn;
+mod paths;
 mod repetition;
 mod sequence_space;
 mod table;
+mod trouble;
 mod views;
 mod waited;
 mod window;
@@ -26,15 +28,18 @@ pub(crate) use classify::Classification;
 pub(crate) use connection::{Connection, ConnectionFlags};
 pub(crate) use eviction::{ClosedConnection, ClosedSink, Evicted};
 pub(crate) use exchange::{CLIENT, SERVER};
+pub(crate) use trouble::Trouble;
 
 use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;
 use crate::segment::{Batch, Segment};
-use crate::tally::Tally;
+use crate::tally::{SegmentKind, Tally};
 use capture_duplicates::DuplicateDetector;
 use eviction::Eviction;
 use gentle_units::Instant;
 use gentle_wire::{Address, TcpFlags};
+use non_syn::Observed;
+use paths::{Of, Paths};
 use table::Table;
 use views::RecentSyns;
 use window::Pool;
@@ -53,6 +58,7 @@ pub(crate) struct Connections {
     eviction: Eviction,
     duplicates: DuplicateDetector,
     recent_syns: RecentSyns,
+    paths: Paths,
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
     /// Time of the latest segment.
@@ -68,6 +74,7 @@ impl Connections {
             eviction: Eviction::new(options),
             duplicates: DuplicateDetector::default(),
             recent_syns: RecentSyns::default(),
+            paths: Paths::new(options.memory() / 64),
             by_initiator,
             latest: Instant::ZERO,
         }
@@ -110,9 +117,10 @@ impl Connections {
             && let Some(connection) = self.table.unchained(newest)
             && !self.eviction.has_expired(connection, segment.time)
         {
-            let side = connection.observe_non_syn(segment, tally, &mut self.pool);
-            self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
-            side
+            let observed = connection.observe_non_syn(segment, tally, &mut self.pool);
+            self.eviction.loss_states += connection.seen(observed.side, segment, self.by_initiator);
+            self.note_path(segment, v6, &observed);
+            observed.side
         } else {
             self.observe_rare(segment, v6, newest, tally, sink)?
         };
@@ -151,7 +159,55 @@ impl Connections {
         };
         let connection = self.table.get_mut(at);
         self.eviction.loss_states += connection.seen(side, segment, self.by_initiator);
+        if segment.flags().any(TcpFlags::SYN) {
+            self.note_handshake_path(at, side, segment.time);
+        }
         Ok(side)
+    }
+
+    /// Records what `segment`, without SYN, shows of the paths to both hosts.
+    #[inline(always)]
+    fn note_path(&mut self, segment: &Segment, v6: Option<[Address; 2]>, observed: &Observed) {
+        if observed.round_trip.is_some() || matches!(observed.kind, SegmentKind::Retransmitted(_) | SegmentKind::Late(_)) {
+            self.note_notable_path(segment, v6, observed);
+        }
+    }
+
+    #[inline(never)]
+    fn note_notable_path(&mut self, segment: &Segment, v6: Option<[Address; 2]>, observed: &Observed) {
+        let Observed { side, kind, round_trip } = *observed;
+        if let Some((of, round_trip)) = round_trip {
+            self.paths.round_trip(side, segment.source(v6), segment.time - round_trip, of, round_trip);
+        }
+        match kind {
+            SegmentKind::Retransmitted(delay) => self.paths.lost(1 - side, segment.time - delay),
+            SegmentKind::Late(delay) => self.paths.lost(side, segment.time - delay),
+            _ => {}
+        }
+    }
+
+    /// Records the round-trip time that a SYN/ACK of the connection at `at` shows, or, if `side` retransmitted its SYN or SYN/ACK
+    /// at `now`, the state of the path when the previous one passed.
+    fn note_handshake_path(&mut self, at: u32, side: usize, now: Instant) {
+        let addresses = self.addresses(at);
+        let connection = self.table.get_mut(at);
+        if side == SERVER && connection.synacks == 1 && !connection.flags.has(ConnectionFlags::HANDSHAKE_REPEATED) {
+            if let Some(round_trip) = connection.synack_at.get() {
+                let first = connection.first;
+                self.paths.round_trip(SERVER, addresses[SERVER], first, Of::Handshake, round_trip);
+            }
+            return;
+        }
+        // A SYN/ACK after the client's ACK shows that the server did not get that.
+        let went_on = connection.flags.has(ConnectionFlags::WENT_ON);
+        let half = match (side, connection.synacks) {
+            (CLIENT, 0) => SERVER,
+            (SERVER, _) if went_on => SERVER,
+            _ => CLIENT,
+        };
+        if let Some((since, path)) = connection.path_of_repetition(side, now) {
+            *path = self.paths.state(half, addresses[half], now - since);
+        }
     }
 
     /// Creates the connection of which `segment` is the first one seen.

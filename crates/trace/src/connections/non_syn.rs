@@ -5,9 +5,11 @@ use super::compact_time::CompactDuration;
 use super::connection::{Connection, ConnectionFlags, EndpointFlags, NONE};
 use super::exchange::{CLIENT, SERVER};
 use super::table::{CHAIN_SCAN, Table};
+use super::paths::Of;
 use super::window::Pool;
 use crate::segment::{Segment, distance};
 use crate::tally::{SegmentKind, Tally};
+use gentle_units::Nanos;
 use gentle_wire::{Address, TcpFlags};
 
 impl Connections {
@@ -33,8 +35,9 @@ impl Connections {
             }
             nearest
         };
-        let side = self.table.get_mut(at).observe_non_syn(segment, tally, &mut self.pool);
-        (at, side)
+        let observed = self.table.get_mut(at).observe_non_syn(segment, tally, &mut self.pool);
+        self.note_path(segment, v6, &observed);
+        (at, observed.side)
     }
 
     /// Establishes each connection with the same flow key whose handshake `segment` completes. There may be more than
@@ -100,18 +103,29 @@ impl Connections {
     }
 }
 
+/// What a segment without SYN is in its connection.
+pub(super) struct Observed {
+    /// Side that sent it.
+    pub(super) side: usize,
+    pub(super) kind: SegmentKind,
+    /// Round-trip time to `side`, if the segment shows it, and what it acknowledges.
+    pub(super) round_trip: Option<(Of, Nanos)>,
+}
+
 impl Connection {
-    /// Handles a segment without SYN; returns the side that sent it.
+    /// Handles a segment without SYN.
     #[inline(always)]
-    pub(super) fn observe_non_syn(&mut self, segment: &Segment, tally: &mut Tally, pool: &mut Pool) -> usize {
+    pub(super) fn observe_non_syn(&mut self, segment: &Segment, tally: &mut Tally, pool: &mut Pool) -> Observed {
         let rst = segment.flags().any(TcpFlags::RST);
         let ack = segment.flags().any(TcpFlags::ACK);
         let side = self.side(segment);
         // Here and below, conditions that are rarely true come first: the processor cannot predict which side sends
         // next.
         let mut acknowledges = ack;
+        let mut round_trip = None;
         if self.flags.is_opening() && ack && !rst {
             acknowledges = !self.acknowledged(side, segment);
+            round_trip = self.round_trip_of_synack().map(|it| (Of::Handshake, it));
         }
         if self.loss_state.is_some() {
             self.observe_with_loss_state(side, segment, tally);
@@ -133,7 +147,8 @@ impl Connection {
         }
         tally.data(segment.time, kind);
         if acknowledges {
-            self.acknowledge(side, segment, tally, pool);
+            let shown = self.acknowledge(side, segment, tally, pool);
+            round_trip = round_trip.or(shown.map(|it| (Of::Data, it)));
             if self.endpoints[CLIENT].flags.has(EndpointFlags::FIN_ACKED)
                 && self.response == CompactDuration::NONE
                 && self.flags.has(ConnectionFlags::SYN)
@@ -147,7 +162,14 @@ impl Connection {
         if rst {
             self.reset(side, segment, pool);
         }
-        side
+        Observed { side, kind, round_trip }
+    }
+
+    /// Time from the SYN/ACK to the client's ACK, if that is the segment just handled and neither was repeated.
+    fn round_trip_of_synack(&self) -> Option<Nanos> {
+        let acked = self.flags.has(ConnectionFlags::ESTABLISHED);
+        let both = self.round_trip().filter(|_| acked)?;
+        Some(both.saturating_sub(self.synack_at.get()?))
     }
 
     /// Handles a segment of `side` with RST.

@@ -179,10 +179,12 @@ impl Connection {
                 return SegmentKind::Reordered;
             }
             let delay = now.since(hole.by.at);
+            let acked = self.has_acknowledged_data(side);
             let loss_state = self.loss_state();
             loss_state.add_delay(side, delay, segment.time);
             let loss_state = &mut loss_state.sides[side];
             loss_state.late += 1;
+            loss_state.note_place(start, end, acked);
             loss_state.newest = Some((end, segment.timestamp.0));
             return SegmentKind::Late(delay);
         }
@@ -210,12 +212,14 @@ impl Connection {
             self.sent(side, segment, end, pool);
         }
         self.note_fin(side, fin && !fin_again);
+        let acked = self.has_acknowledged_data(side);
         let loss_state = self.loss_state();
         if repetition == Repetition::Awaited {
             loss_state.add_delay(side, delay, segment.time);
         }
         let loss_state = &mut loss_state.sides[side];
         loss_state.retransmitted += 1;
+        loss_state.note_place(start, end, acked);
         loss_state.last_retransmitted = Some(InFlight { end, sent: Sent::new(segment) });
         loss_state.newest = Some((end, segment.timestamp.0));
         SegmentKind::Retransmitted(delay)
@@ -255,6 +259,12 @@ impl Connection {
             .unwrap_or(InFlight { end: endpoint.next, sent: endpoint.recent })
     }
 
+    /// Whether the other side has acknowledged any data of `side`.
+    fn has_acknowledged_data(&self, side: usize) -> bool {
+        let endpoint = &self.endpoints[side];
+        endpoint.flags.has(EndpointFlags::ACKED) && after(endpoint.acked, self.isn[side].wrapping_add(1))
+    }
+
     /// Records `segment` as the newest transmission of `start..end`.
     fn note_retransmission(&mut self, side: usize, start: u32, end: u32, segment: &Segment) {
         let endpoint = &mut self.endpoints[side];
@@ -271,17 +281,24 @@ impl Connection {
         }
     }
 
-    /// Handles the acknowledgement number of `segment`, sent by `side`.
+    /// Handles the acknowledgement number of `segment`, sent by `side`. Returns the round-trip time to `side` if the
+    /// segment shows it.
     // Inlined for the same reason as `sent`.
     #[inline(always)]
-    pub(crate) fn acknowledge(&mut self, side: usize, segment: &Segment, tally: &mut Tally, pool: &mut Pool) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        tally: &mut Tally,
+        pool: &mut Pool,
+    ) -> Option<Nanos> {
         let other = 1 - side;
         let endpoint = &self.endpoints[other];
         let ack = segment.ack;
         if endpoint.flags.has(EndpointFlags::SENT) {
             let beyond = distance(ack, endpoint.next);
             if beyond > LARGEST_JUMP {
-                return;
+                return None;
             }
             // Nothing follows a FIN: the number is of another connection.
             let may_follow = endpoint.flags.has(EndpointFlags::ACKED) & !endpoint.flags.has(EndpointFlags::FIN);
@@ -291,14 +308,15 @@ impl Connection {
         }
         let endpoint = &mut self.endpoints[other];
         if endpoint.flags.has(EndpointFlags::ACKED) && !after(ack, endpoint.acked) {
-            return;
+            return None;
         }
         endpoint.acked = ack;
         let fin_acked = endpoint.flags.has(EndpointFlags::FIN) & !after(endpoint.next, ack);
         endpoint.flags.set(EndpointFlags::ACKED, true);
         endpoint.flags.add_if(EndpointFlags::FIN_ACKED, fin_acked);
-        if self.windows.is_some() {
-            self.remove_acknowledged(other, ack, tally, pool);
+        match self.windows.is_some() {
+            true => self.remove_acknowledged(other, segment, tally, pool),
+            false => None,
         }
     }
 
@@ -313,15 +331,35 @@ impl Connection {
         pool.change(&mut self.windows, side, |window| window.leave_hole(hole));
     }
 
-    /// Removes data of `side` up to `ack` from the window.
+    /// Removes data of `side` that `segment` acknowledges from the window. Returns the time since the last of it was sent if
+    /// the receiver acknowledged it at once: several segments, and none of them a retransmission, which makes the first
+    /// acknowledged one newer than those after it.
     #[inline(never)]
-    fn remove_acknowledged(&mut self, side: usize, ack: u32, tally: &mut Tally, pool: &mut Pool) {
-        if let Some(windows) = &mut self.windows {
-            tally.order.unseen += windows.sides[side].acknowledge(ack);
-            if windows.is_empty() {
-                pool.take_back(&mut self.windows);
-            }
+    fn remove_acknowledged(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        tally: &mut Tally,
+        pool: &mut Pool,
+    ) -> Option<Nanos> {
+        let windows = self.windows.as_mut()?;
+        let (removed, unseen) = windows.sides[side].acknowledge(segment.ack);
+        tally.order.unseen += unseen;
+        if windows.is_empty() {
+            pool.take_back(&mut self.windows);
         }
+        let [first, last] = removed?;
+        let endpoint = &self.endpoints[side];
+        let last = match segment.ack {
+            ack if ack == endpoint.next => endpoint.recent.at,
+            ack if ack == last.end => last.sent.at,
+            // A part of a segment.
+            _ => return None,
+        };
+        let several = first.end != segment.ack;
+        let in_order = first.sent.at == last || last.since(first.sent.at) > Nanos::ZERO;
+        let is_plain = segment.seq_len() == 0;
+        (is_plain && several && in_order && unseen == 0).then(|| CompactTime::at(segment.time).since(last))
     }
 
     /// Whether `segment` of `side` shows that a retransmission of the other side was spurious: by a duplicate SACK (RFC

@@ -85,11 +85,12 @@ impl Window {
         self.flight.insert(at, sent);
     }
 
-    /// Removes transmissions that end at `acked` or before. Returns the number of holes that became acknowledged: data
-    /// that the capture lacks, or has later.
-    pub(crate) fn acknowledge(&mut self, acked: u32) -> u64 {
-        while self.flight.front().is_some_and(|sent| !after(sent.end, acked)) {
-            self.flight.pop_front();
+    /// Removes transmissions that end at `acked` or before. Returns the first and the last of them, and the number of
+    /// holes that became acknowledged: data that the capture lacks, or has later.
+    pub(crate) fn acknowledge(&mut self, acked: u32) -> (Option<[InFlight; 2]>, u64) {
+        let mut removed: Option<[InFlight; 2]> = None;
+        while let Some(sent) = self.flight.pop_front_if(|sent| !after(sent.end, acked)) {
+            removed.get_or_insert([sent; 2])[1] = sent;
         }
         let mut unseen = 0;
         for hole in &mut self.holes {
@@ -98,7 +99,7 @@ impl Window {
                 unseen += 1;
             }
         }
-        unseen
+        (removed, unseen)
     }
 
     /// Transmission with the byte at `seq`.

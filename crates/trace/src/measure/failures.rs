@@ -3,17 +3,16 @@
 //! The reason depends on everything the client and the server did, so attempts are kept until the end; if memory is
 //! short, it is decided early, from the connections so far ([`Failures::decide_early`]).
 
+use super::group::Group;
 use super::parties::PartyCounts;
 use crate::codec::Host;
 use crate::connections::Classification;
-use crate::results::{AttemptGroup, NamedParty};
 use crate::row::Outcome;
 use crate::sum::sum;
 use crate::table_size::list_bytes_with_one_more;
-use gentle_units::Instant;
+use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 /// Smallest SYN flood: attempts at a server with one SYN each, by clients that completed no handshake.
@@ -21,8 +20,6 @@ const FLOOD: u64 = 1_000;
 /// Smallest rate of a SYN flood, attempts per second between first and last; clients that retry a dead server are
 /// slower.
 const FLOOD_RATE: u64 = 10;
-/// Largest number of parties named for each reason.
-const NAMED: usize = 3;
 
 /// Attempt that was not completed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -40,12 +37,13 @@ struct Failure {
     reset: bool,
     /// Start, seconds since 1970.
     at: u32,
+    waited: Nanos,
 }
 
-/// Form in analysis records: client, server, port, start, outcome, and the flags `once`, `blackholed`, `lost`,
-/// `elsewhere` and `reset` as the bits 1, 2, 4, 8 and 16.
+/// Form in analysis records: client, server, port, start, outcome, the flags `once`, `blackholed`, `lost`, `elsewhere` and
+/// `reset` as the bits 1, 2, 4, 8 and 16, and the time waited.
 #[derive(Serialize, Deserialize)]
-struct Kept(Host, Host, u16, u32, Outcome, u8);
+struct Kept(Host, Host, u16, u32, Outcome, u8, Nanos);
 
 impl From<Failure> for Kept {
     fn from(it: Failure) -> Kept {
@@ -53,13 +51,13 @@ impl From<Failure> for Kept {
         let bits = flags.into_iter().enumerate();
         let flags = bits.map(|(at, flag)| u8::from(flag) << at).sum();
         let (client, server) = (Host(it.client), Host(it.server));
-        Kept(client, server, it.port, it.at, it.outcome, flags)
+        Kept(client, server, it.port, it.at, it.outcome, flags, it.waited)
     }
 }
 
 impl From<Kept> for Failure {
     fn from(kept: Kept) -> Failure {
-        let Kept(Host(client), Host(server), port, at, outcome, flags) = kept;
+        let Kept(Host(client), Host(server), port, at, outcome, flags, waited) = kept;
         Failure {
             client,
             server,
@@ -71,6 +69,7 @@ impl From<Kept> for Failure {
             elsewhere: flags & 8 != 0,
             reset: flags & 16 != 0,
             at,
+            waited,
         }
     }
 }
@@ -95,16 +94,13 @@ pub(super) enum Reason {
 /// Number of variants of [`Reason`].
 const REASONS: usize = 11;
 
-/// Number of attempts for a reason, by server (address and port) or client (address and port 0).
-type ByParty = HashMap<(Address, u16), u64>;
-
 /// Attempts that were not completed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Failures {
     undecided: Vec<Failure>,
     /// Decided attempts, by [`Reason`].
-    decided: [Decided; REASONS],
+    decided: [Group; REASONS],
     /// Attempts with none of the reasons: only a SYN/ACK came. `half_open_with_loss` counts those with a loss before
     /// it.
     pub(super) half_open: u64,
@@ -112,39 +108,8 @@ pub(crate) struct Failures {
     pub(super) decided_early: u64,
 }
 
-/// Attempts decided for one reason.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Decided {
-    attempts: u64,
-    #[serde(with = "by_party")]
-    parties: ByParty,
-    /// Number of parties forgotten because memory was short.
-    forgotten: u64,
-}
-
 sum! {
     Failures { undecided, decided, half_open, half_open_with_loss, decided_early }
-    Decided { attempts, parties, forgotten }
-}
-
-/// Parties in analysis records: a list in the order of the addresses.
-mod by_party {
-    use super::{ByParty, Host};
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(parties: &ByParty, to: S) -> Result<S::Ok, S::Error> {
-        let entries = parties.iter();
-        let mut list: Vec<(Host, u16, u64)> =
-            entries.map(|(&(address, port), &attempts)| (Host(address), port, attempts)).collect();
-        list.sort_unstable();
-        to.collect_seq(list)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ByParty, D::Error> {
-        let list = Vec::<(Host, u16, u64)>::deserialize(from)?.into_iter();
-        Ok(list.map(|(Host(address), port, attempts)| ((address, port), attempts)).collect())
-    }
 }
 
 impl Failures {
@@ -154,10 +119,8 @@ impl Failures {
             failure.client = replacement(failure.client);
             failure.server = replacement(failure.server);
         }
-        for decided in &mut self.decided {
-            let parties = std::mem::take(&mut decided.parties).into_iter();
-            decided.parties =
-                parties.map(|((address, port), attempts)| ((replacement(address), port), attempts)).collect();
+        for group in &mut self.decided {
+            group.replace(&replacement);
         }
     }
 
@@ -169,6 +132,7 @@ impl Failures {
         class: &Classification,
         once: bool,
         at: Instant,
+        waited: Nanos,
     ) {
         self.undecided.push(Failure {
             client,
@@ -181,6 +145,7 @@ impl Failures {
             elsewhere: class.elsewhere,
             reset: class.reset,
             at: u32::try_from(at.0 / 1_000_000_000).unwrap_or(u32::MAX),
+            waited,
         });
     }
 
@@ -215,10 +180,8 @@ impl Failures {
                     }
                 }
             };
-            let decided = &mut self.decided[reason as usize];
-            decided.attempts += 1;
             let party = if reason == Reason::Scan { (failure.client, 0) } else { server };
-            *decided.parties.entry(party).or_default() += 1;
+            self.decided[reason as usize].record(party, failure.waited);
         }
     }
 
@@ -231,11 +194,7 @@ impl Failures {
     pub(super) fn decide_early(&mut self, parties: &PartyCounts) {
         self.decided_early += self.undecided.len() as u64;
         self.decide(parties);
-        for decided in &mut self.decided {
-            let most = decided.most(KEPT);
-            decided.forgotten += (decided.parties.len() - most.len()) as u64;
-            decided.parties = most.into_iter().collect();
-        }
+        self.decided.iter_mut().for_each(Group::keep_most);
     }
 
     /// Memory after one more undecided attempt, bytes.
@@ -243,34 +202,9 @@ impl Failures {
         list_bytes_with_one_more(&self.undecided)
     }
 
-    /// Attempts decided for `reason`; `show` formats a party.
-    pub(super) fn group(&self, reason: Reason, show: impl Fn(Address, u16) -> String) -> AttemptGroup {
-        let decided = &self.decided[reason as usize];
-        AttemptGroup {
-            attempts: decided.attempts,
-            parties: decided.parties.len() as u64 + decided.forgotten,
-            most: decided
-                .most(NAMED)
-                .into_iter()
-                .map(|((address, port), attempts)| NamedParty { name: show(address, port), attempts })
-                .collect(),
-        }
-    }
-}
-
-/// Number of parties kept for each reason when memory is short.
-const KEPT: usize = 100;
-
-impl Decided {
-    /// The `n` parties with most attempts, in descending order.
-    fn most(&self, n: usize) -> Vec<((Address, u16), u64)> {
-        let mut all: Vec<_> = self.parties.iter().map(|(&party, &attempts)| (Reverse(attempts), party)).collect();
-        if n < all.len() {
-            all.select_nth_unstable(n);
-            all.truncate(n);
-        }
-        all.sort_unstable();
-        all.into_iter().map(|(Reverse(attempts), party)| (party, attempts)).collect()
+    /// Attempts decided for `reason`.
+    pub(super) fn group(&self, reason: Reason) -> &Group {
+        &self.decided[reason as usize]
     }
 }
 

@@ -1,11 +1,13 @@
 //! Statistics of closed connections, and their conversion to results.
 
+mod causes;
 mod cost;
+mod data_counts;
 pub(crate) mod directions;
-mod extras;
 mod failures;
 mod filters;
 mod flood;
+mod group;
 mod moments;
 mod outcomes;
 mod parties;

@@ -1,13 +1,13 @@
 //! Statistics of closed connections.
 
+use super::causes::{CauseCounts, Evidence};
 use super::cost::CostCounts;
-use super::extras::ExtrasCounts;
 use super::failures::{Failures, Reason};
 use super::parties::PartyCounts;
 use super::sample::Sample;
 use crate::connections::{CLIENT, Classification, ClosedConnection, Connection, ConnectionFlags, SERVER};
 use crate::options::{Options, VantagePoint};
-use crate::results::{self, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting};
+use crate::results::{self, Cause, Closes, ExpectedCost, HandshakeRtt, Handshakes, Repeats, Retransmissions, Waiting};
 use crate::row::{Close, Outcome};
 use crate::sum::{Sum, sum};
 use crate::tally::Distribution;
@@ -86,7 +86,7 @@ pub(crate) struct Outcomes {
     /// Round-trip times: server half, client half, sum.
     round_trips: [Distribution; 3],
     times: Times,
-    extras: ExtrasCounts,
+    causes: CauseCounts,
     /// Of this trace only: samples are not added up.
     pub(crate) sample: Sample,
     #[serde(skip)]
@@ -113,7 +113,7 @@ sum! {
     Repeats { lost, late, rejected, deferred, challenged, reset, held, failed }
     Closes { fin, rst, silent, open, never_established }
     Outcomes {
-        handshakes, inferred, failures, parties, series, cost, closes, round_trips, times, extras,
+        handshakes, inferred, failures, parties, series, cost, closes, round_trips, times, causes,
         sample own, vantage own, memory_limit own, peak_bytes max,
     }
 }
@@ -130,7 +130,7 @@ impl Outcomes {
             closes: Closes::default(),
             round_trips: Default::default(),
             times: Times::default(),
-            extras: ExtrasCounts::default(),
+            causes: CauseCounts::default(),
             sample: Sample::default(),
             vantage: options.vantage,
             memory_limit: options.memory() / 16,
@@ -260,7 +260,7 @@ impl Outcomes {
                 counts.held += 1;
                 times.held += class.held;
             }
-            self.extras.record(class);
+            self.causes.record(class, (addresses[SERVER], connection.ports()[SERVER]));
         } else {
             failed = connection.delay_sums(CLIENT).0;
             self.times.failed += failed;
@@ -268,7 +268,7 @@ impl Outcomes {
                 connection.loss_state.as_ref().map_or(0, |loss_state| loss_state.sides[CLIENT].handshake_copies);
             let once = u32::from(connection.syns).saturating_sub(copies) <= 1;
             let port = connection.ports()[1];
-            self.failures.record(addresses, port, class, once, connection.first);
+            self.failures.record(addresses, port, class, once, connection.first, failed);
         }
         self.parties.record(connection, addresses, class, failed);
     }
@@ -292,6 +292,7 @@ impl Outcomes {
     pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         self.parties.replace(&replacement);
         self.failures.replace(&replacement);
+        self.causes.replace(&replacement);
     }
 
     /// Counts `connections` that were open at the end of their trace as idle, since the whole trace continues.
@@ -301,10 +302,13 @@ impl Outcomes {
     }
 
     fn limit_memory(&mut self) {
-        let bytes = self.parties.bytes_with_one_more() + self.failures.bytes_with_one_more();
+        let bytes = self.parties.bytes_with_one_more()
+            + self.failures.bytes_with_one_more()
+            + self.causes.bytes_with_one_more();
         if bytes > self.memory_limit {
             self.parties.update_alive();
             self.failures.decide_early(&self.parties);
+            self.causes.keep_most();
             // Both tables may double before the limit is next reached, after as many connections as were kept.
             self.parties.keep_largest(self.memory_limit / 2);
         } else {
@@ -365,7 +369,7 @@ impl Outcomes {
         show_server: impl Fn(Address, u16) -> String,
     ) -> results::Outcomes {
         let failures = &self.failures;
-        let server = |reason| failures.group(reason, &show_server);
+        let server = |reason| failures.group(reason).result(&show_server);
         let counts = self.inferred;
         let answered = counts.completed.saturating_add(failures.half_open);
         let with_loss = counts.completed_with_loss.saturating_add(failures.half_open_with_loss);
@@ -390,14 +394,14 @@ impl Outcomes {
             held_s: self.times.held.as_secs_f64(),
             reset: server(Reason::Reset),
             abandoned: server(Reason::Abandoned),
-            dropped_for: self.extras.result(),
+            dropped_for: self.causes.dropped_for(&self.parties),
             blackholed: server(Reason::Blackholed),
             dead: server(Reason::Dead),
             refused: server(Reason::Refused),
             rejected: server(Reason::Rejected),
             challenged: server(Reason::Challenged),
             elsewhere: server(Reason::Elsewhere),
-            scans: failures.group(Reason::Scan, |client, _| show(client)),
+            scans: failures.group(Reason::Scan).result(|client, _| show(client)),
             floods: server(Reason::Flood),
             unseen: server(Reason::Unseen),
             seen_twice: counts.seen_twice,
@@ -408,9 +412,25 @@ impl Outcomes {
         }
     }
 
+    /// Causes of slow and failed attempts, longest wait first; arguments as for [`result`](Outcomes::result).
+    pub(crate) fn causes(
+        &self,
+        attempts: u64,
+        show: impl Fn(Address) -> String,
+        show_server: impl Fn(Address, u16) -> String,
+    ) -> Vec<Cause> {
+        self.causes.result(&Evidence {
+            attempts,
+            failures: &self.failures,
+            parties: &self.parties,
+            show: &show,
+            show_server: &show_server,
+        })
+    }
+
     /// Cost of handshake loss by the response-time model; `None` if no completed attempt had a loss.
     pub(crate) fn expected_cost(&self, retransmissions: &Retransmissions) -> Option<ExpectedCost> {
-        self.cost.result(&self.round_trips[2].quantiles(), retransmissions, self.extras.explain_losses())
+        self.cost.result(&self.round_trips[2].quantiles(), retransmissions, self.causes.has_middlebox(&self.parties))
     }
 
     /// Time lost by waiting for retransmissions.

@@ -1,9 +1,11 @@
 //! Time lost by server, client and prefix.
 
+use super::data_counts::DataCounts;
 use crate::codec::Host;
 use crate::connections::{Classification, Connection};
 use crate::results::{Top, TopEntry};
 use crate::row::Outcome;
+use crate::segment::SynExtras;
 use crate::sum::{Sum, sum};
 use crate::table_size::{hash_table_bytes, hash_table_room};
 use gentle_units::Nanos;
@@ -24,6 +26,8 @@ struct PartyLoss {
     failures: u32,
     attempts: u32,
     facts: PartyFacts,
+    /// For a server: data of its connections.
+    data: DataCounts,
 }
 
 /// Answers of a server, or failed attempts of a client.
@@ -36,6 +40,8 @@ struct PartyFacts {
     seen: bool,
     /// For a server: a client went on although no answer of the server was captured.
     unseen: bool,
+    /// For a server: parts of the SYNs that it answered ([`SynExtras`]).
+    answered: u8,
 }
 
 /// Smallest number of bits set in `tried`, of 64, of a client that scans; about 63 servers and ports set that many.
@@ -53,8 +59,8 @@ fn bit(server: Address, port: u16) -> u64 {
 }
 
 sum! {
-    PartyLoss { lost, failed, with_loss, failures, attempts, facts }
-    PartyFacts { tried or, seen or, unseen or }
+    PartyLoss { lost, failed, with_loss, failures, attempts, facts, data }
+    PartyFacts { tried or, seen or, unseen or, answered or }
     PartyCounts { servers, clients, alive own }
 }
 
@@ -137,6 +143,7 @@ impl PartyCounts {
             failures: u32::from(!complete),
             attempts: 1,
             facts: PartyFacts::default(),
+            data: DataCounts::default(),
         };
         if !complete {
             loss.facts.tried = bit(server, port);
@@ -149,7 +156,9 @@ impl PartyCounts {
                 Outcome::Succeeded | Outcome::HalfOpen | Outcome::Refused | Outcome::Challenged
             ),
             unseen: class.outcome == Outcome::OneSided,
+            answered: if complete { class.answered_extras.bits() as u8 } else { 0 },
         };
+        loss.data = DataCounts::of(connection);
         self.servers.entry((server, port)).or_default().add(loss);
     }
 
@@ -175,6 +184,22 @@ impl PartyCounts {
     /// Whether only the clients' side of the server's connections was captured.
     pub(super) fn is_unseen(&self, server: (Address, u16)) -> bool {
         self.servers.get(&server).is_some_and(|loss| loss.facts.unseen && !loss.facts.seen)
+    }
+
+    /// Attempts at the server, and the data of its connections.
+    pub(super) fn data_of(&self, server: (Address, u16)) -> (u64, DataCounts) {
+        self.servers.get(&server).map_or_else(Default::default, |loss| (loss.attempts.into(), loss.data))
+    }
+
+    /// Parts of the SYNs that the server answered.
+    pub(super) fn answered_extras(&self, server: (Address, u16)) -> SynExtras {
+        let facts = self.servers.get(&server).map(|loss| loss.facts);
+        facts.map_or_else(Default::default, |facts| SynExtras::from_bits(facts.answered.into()))
+    }
+
+    /// Whether the server completed a handshake.
+    pub(super) fn has_answered(&self, server: (Address, u16)) -> bool {
+        self.servers.get(&server).is_some_and(|loss| loss.failures < loss.attempts)
     }
 
     /// Whether the client's failed attempts go to many servers and ports.

@@ -102,10 +102,12 @@ pub struct DroppedFor {
 }
 
 /// Failed attempts with a common reason.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptGroup {
     /// Number of attempts.
     pub attempts: u64,
+    /// Time that they waited for retransmissions, seconds.
+    pub waited_s: f64,
     /// Number of servers (address and port) of the attempts; for `scans`, of clients.
     pub parties: u64,
     /// Servers or clients with most attempts, at most three, in descending order.

@@ -2,6 +2,7 @@
 
 mod brief;
 mod capture;
+mod causes;
 mod cost;
 mod directions;
 mod flows;
@@ -19,6 +20,7 @@ use gentle_trace::results::Analysis;
 
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     [
+        causes::causes(analysis),
         outcomes::outcomes(analysis),
         handshakes::handshakes(analysis),
         waiting::waiting(analysis),
@@ -44,7 +46,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
-    [brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
+    [causes::brief(analysis), brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
         .into_iter()
         .flatten()
         .map(Section::explained)

@@ -1,5 +1,6 @@
 //! Sentences of an analysis, made of its findings.
 
+mod causes;
 mod cost;
 mod filters;
 mod flows;
@@ -9,6 +10,7 @@ mod trust;
 mod vantage;
 mod verdict;
 
+pub(super) use causes::name as cause;
 pub use replay::assumptions;
 
 use gentle_trace::results::Analysis;
@@ -19,6 +21,7 @@ pub fn put_into_words(analysis: &mut Analysis) {
         warning.sentence = trust::sentence(warning, &analysis.captures);
     }
     analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
+    causes::put_into_words(analysis);
     analysis.next_steps = steps::steps(analysis);
     if let Some(cost) = &mut analysis.expected_cost {
         cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();

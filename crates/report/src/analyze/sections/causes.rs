@@ -1,0 +1,57 @@
+//! Causes of slow and failed attempts.
+
+use crate::analyze::section::{Cell, Head, Row, Section, Table, numbers};
+use crate::analyze::words;
+use crate::format::{Quantity, Scale, count};
+use gentle_trace::results::{Analysis, Cause, CauseKind};
+
+/// Table of the causes with the evidence of each.
+pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
+    let sentences: Vec<String> = analysis.causes.iter().map(|cause| cause.sentence.clone()).collect();
+    table(analysis).list(&sentences).unless_empty()
+}
+
+/// Table of the causes.
+pub(super) fn brief(analysis: &Analysis) -> Option<Section> {
+    table(analysis).unless_empty()
+}
+
+fn table(analysis: &Analysis) -> Section {
+    let causes = &analysis.causes;
+    let times = causes.iter().map(|cause| (Some(cause.group.waited_s), None)).collect();
+    let (unit, columns) = numbers(Quantity::Time, &[times]);
+    let percents = Scale::of(Quantity::Share, [1.0].into_iter());
+    let heads = [
+        Head::words("cause"),
+        Head::new("time lost", unit),
+        Head::new("attempts", ""),
+        Head::new("% of attempts", ""),
+        Head::words("most at"),
+    ];
+    let mut table = Table::new(heads);
+    for (cause, time) in causes.iter().zip(columns.into_iter().flatten()) {
+        let cells = vec![
+            time,
+            Cell::count(cause.group.attempts),
+            Cell::Text(percents.show(Some(cause.share))),
+            Cell::text(place(cause)),
+        ];
+        table.row(Row::new(words::cause(cause.kind), cells).about(&cause.sentence));
+    }
+    Section::new("causes", "Causes").table(table)
+}
+
+/// Server with most attempts, and the number of others; of scans, the client.
+fn place(cause: &Cause) -> String {
+    let Some(most) = cause.group.most.first() else {
+        return String::new();
+    };
+    let what = match (cause.kind, cause.group.parties) {
+        (_, ..=1) => return most.name.clone(),
+        (CauseKind::Scan, 2) => "other client",
+        (CauseKind::Scan, _) => "other clients",
+        (_, 2) => "other server",
+        _ => "other servers",
+    };
+    format!("{}, {} {what}", most.name, count(cause.group.parties - 1))
+}

@@ -1,0 +1,239 @@
+//! Delay and loss on the paths to hosts, from which [`classify`](super::classify) infers why a packet of a handshake was
+//! lost: a queue that overflows delays the packets before the lost one, a lossy link does not.
+//!
+//! A path is one half of a connection, between the capture point and a host. Its round-trip times come from packets that
+//! hosts acknowledge at once: SYNs, SYN/ACKs, and data acknowledged two segments at a time (RFC 5681, 4.2). Each belongs to
+//! the moment at which the acknowledged packet passed the capture point, so that a lost packet is compared with the packets
+//! that passed at the same time. All state is bounded: a cache of hosts and the last seconds of each half.
+
+use super::exchange::{CLIENT, SERVER};
+use gentle_units::{Instant, Nanos};
+use gentle_wire::Address;
+
+/// Length of a bin: 2^27 ns, 134 ms.
+const BIN_BITS: u32 = 27;
+/// Bins remembered for each host: 4.3 s, longer than the first intervals of a SYN (RFC 6298, 2).
+const HOST_BINS: usize = 32;
+/// Bins remembered for each half: 17 s.
+const HALF_BINS: usize = 128;
+/// Bins before and after a loss in which round trips tell about it: one second.
+const NEAR: u64 = 7;
+/// Fewest of them: a single acknowledgement may be delayed by its host, as while a program does not read.
+const ENOUGH: u16 = 2;
+/// Largest number of remembered hosts, for both halves; 26 MB.
+const MAX_HOSTS: usize = 1 << 16;
+
+/// State of a path when a packet passed that was lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PathState {
+    /// Whether a queue delayed the packets that passed at the same time; `None` if that is unknown.
+    pub(crate) queue: Option<bool>,
+    /// Data segments lost within a second, to any host of the half.
+    pub(crate) lost: u16,
+}
+
+/// Smallest delay that shows a queue: more than the scheduling of a busy host and the jitter of a wired path. AQMs keep
+/// their queue at 5 ms (RFC 8289, 4.3) to 15 ms (RFC 8033, 4.1).
+const QUEUE: Nanos = Nanos::from_millis(4);
+/// Largest delay of an idle path.
+const IDLE: Nanos = Nanos::from_millis(1);
+/// Inverse of the shares of the shortest round trip by which `QUEUE` and `IDLE` are larger.
+const QUEUE_SHARE: u64 = 16;
+const IDLE_SHARE: u64 = 64;
+
+/// Whether round trips that exceeded the shortest one by at least `least` and at most `most` microseconds show a queue.
+fn shows_queue([least, most]: [u32; 2], shortest: u32) -> Option<bool> {
+    let [least, most, shortest] = [least, most, shortest].map(|micros| u64::from(micros) * 1_000);
+    if least >= QUEUE.0 + shortest / QUEUE_SHARE {
+        Some(true)
+    } else if most <= IDLE.0 + shortest / IDLE_SHARE {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Round trips and losses of one bin of time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bin {
+    /// Number of the bin since 1970; another number means that the bin is empty.
+    number: u32,
+    /// Shortest and longest round trip, or what exceeds the host's shortest, microseconds.
+    least: u32,
+    most: u32,
+    round_trips: u16,
+    lost: u16,
+}
+
+/// Last bins of a path.
+#[derive(Debug, Clone)]
+struct Bins<const N: usize>([Bin; N]);
+
+impl<const N: usize> Bins<N> {
+    const EMPTY: Bins<N> = Bins([Bin { number: 0, least: 0, most: 0, round_trips: 0, lost: 0 }; N]);
+
+    fn at(&mut self, number: u64) -> &mut Bin {
+        let bin = &mut self.0[number as usize % N];
+        if bin.number != number as u32 {
+            *bin = Bin { number: number as u32, ..Bin::default() };
+        }
+        bin
+    }
+
+    /// The bins from `distance` before bin `number` to `distance` after it.
+    fn around(&self, number: u64, distance: u64) -> impl Iterator<Item = &Bin> {
+        let numbers = number.saturating_sub(distance)..=number + distance;
+        numbers.filter_map(|number| self.0.get(number as usize % N).filter(|bin| bin.number == number as u32))
+    }
+
+    /// Shortest and longest of the [`ENOUGH`] or more round trips nearest to bin `number`, with their distance in bins.
+    fn nearest(&self, number: u64) -> Option<(u64, [u32; 2])> {
+        (1..=NEAR).find_map(|distance| {
+            let mut count: u16 = 0;
+            let mut range = [u32::MAX, 0];
+            for bin in self.around(number, distance).filter(|bin| bin.round_trips > 0) {
+                count = count.saturating_add(bin.round_trips);
+                range = [range[0].min(bin.least), range[1].max(bin.most)];
+            }
+            (count >= ENOUGH).then_some((distance, range))
+        })
+    }
+
+    fn lost(&self, number: u64) -> u16 {
+        self.around(number, NEAR).fold(0, |sum, bin| sum.saturating_add(bin.lost))
+    }
+}
+
+impl Bin {
+    fn add(&mut self, micros: u32) {
+        self.least = if self.round_trips == 0 { micros } else { self.least.min(micros) };
+        self.most = self.most.max(micros);
+        self.round_trips = self.round_trips.saturating_add(1);
+    }
+}
+
+/// Packets whose round trips are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Data segments. A host may delay its acknowledgements (RFC 5681, 4.2), as Linux does while a program does not read.
+    Data,
+    /// SYNs and SYN/ACKs, which no host delays.
+    Handshake,
+}
+
+/// Path to one host.
+#[derive(Debug, Clone)]
+struct Host {
+    address: Address,
+    /// Shortest round trip, microseconds; `u32::MAX` before the first.
+    shortest: u32,
+    round_trips: u32,
+    /// All round trips, and those of handshakes.
+    bins: [Bins<HOST_BINS>; 2],
+}
+
+impl Host {
+    fn is_known(&self) -> bool {
+        self.round_trips >= FEWEST
+    }
+
+    const NONE: Host = Host { address: Address([0; 16]), shortest: u32::MAX, round_trips: 0, bins: [Bins::EMPTY; 2] };
+}
+
+/// Fewest round trips of a host whose shortest one counts as that of an idle path.
+const FEWEST: u32 = 4;
+
+/// Paths of a trace.
+#[derive(Debug)]
+pub(super) struct Paths {
+    /// Cache of hosts by half and address; a new host replaces the one in its place.
+    hosts: [Vec<Host>; 2],
+    /// Both halves, over all hosts: how much round trips exceed each host's shortest one.
+    halves: [[Bins<HALF_BINS>; 2]; 2],
+    places: usize,
+}
+
+fn bin_of(time: Instant) -> u64 {
+    time.0 >> BIN_BITS
+}
+
+fn micros(time: Nanos) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+impl Paths {
+    /// Creates a cache that uses at most `bytes`.
+    pub(super) fn new(bytes: usize) -> Paths {
+        let places = (bytes / 2 / size_of::<Host>()).clamp(1, MAX_HOSTS / 2);
+        Paths { hosts: [CLIENT, SERVER].map(|_| Vec::new()), halves: [const { [Bins::EMPTY; 2] }; 2], places }
+    }
+
+    fn place(&self, address: Address) -> usize {
+        // Multiplication by 2^128 divided by the golden ratio spreads neighbours (Knuth, 6.4), the same in every run.
+        let spread = u128::from_be_bytes(address.0).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        (spread >> 96) as usize % self.places
+    }
+
+    fn host(&mut self, half: usize, address: Address) -> &mut Host {
+        let place = self.place(address);
+        let hosts = &mut self.hosts[half];
+        if hosts.is_empty() {
+            hosts.resize(self.places, Host::NONE);
+        }
+        let host = &mut hosts[place];
+        if host.address != address {
+            *host = Host { address, ..Host::NONE };
+        }
+        host
+    }
+
+    /// Records that `address`, on the side `half`, answered within `round_trip` a packet that passed at `sent`.
+    pub(super) fn round_trip(&mut self, half: usize, address: Address, sent: Instant, of: Of, round_trip: Nanos) {
+        let number = bin_of(sent);
+        let took = micros(round_trip);
+        let host = self.host(half, address);
+        host.shortest = host.shortest.min(took);
+        host.round_trips = host.round_trips.saturating_add(1);
+        let excess = host.is_known().then(|| took - host.shortest);
+        // Those of handshakes are in both.
+        let kinds = Of::Data as usize..=of as usize;
+        for kind in kinds.clone() {
+            host.bins[kind].at(number).add(took);
+        }
+        if let Some(excess) = excess {
+            for kind in kinds {
+                self.halves[half][kind].at(number).add(excess);
+            }
+        }
+    }
+
+    /// Records that data sent at `sent` on the side `half` was lost.
+    pub(super) fn lost(&mut self, half: usize, sent: Instant) {
+        let lost = &mut self.halves[half][Of::Data as usize].at(bin_of(sent)).lost;
+        *lost = lost.saturating_add(1);
+    }
+
+    /// State of the path to `address`, on the side `half`, at `time`.
+    pub(super) fn state(&self, half: usize, address: Address, time: Instant) -> PathState {
+        let number = bin_of(time);
+        let host = self.hosts[half].get(self.place(address)).filter(|host| host.address == address && host.is_known());
+        let shortest = host.map_or(0, |host| host.shortest);
+        let queue = |of: Of| {
+            let of_host = host.and_then(|host| {
+                let (distance, range) = host.bins[of as usize].nearest(number)?;
+                Some((distance, range.map(|it| it - host.shortest)))
+            });
+            let of_half = self.halves[half][of as usize].nearest(number);
+            let (_, range) = match (of_host, of_half) {
+                (Some(host), Some(half)) if half.0 < host.0 => half,
+                (host, half) => host.or(half)?,
+            };
+            shows_queue(range, shortest)
+        };
+        let queue = match (queue(Of::Data), queue(Of::Handshake)) {
+            (Some(all), Some(handshakes)) if all != handshakes => None,
+            (all, _) => all,
+        };
+        PathState { queue, lost: self.halves[half][Of::Data as usize].lost(number) }
+    }
+}

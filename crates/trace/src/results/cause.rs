@@ -1,0 +1,77 @@
+//! Causes of slow and failed connection attempts.
+
+use super::{AttemptGroup, Name};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Cause of slow or failed attempts. Each attempt counts for at most one cause: that of its longest wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// Kind of cause.
+    pub kind: CauseKind,
+    /// Attempts, the time that they waited, and their servers; for `scan`, their clients.
+    pub group: AttemptGroup,
+    /// `group.attempts` as a fraction of all attempts.
+    pub share: f64,
+    /// Numbers from which the cause was inferred, by name.
+    #[serde(deserialize_with = "gentle_units::interned::keys")]
+    pub evidence: BTreeMap<Name, f64>,
+    /// Name of the cause, its evidence, and what helps. Text.
+    pub sentence: String,
+    /// Remedy, or that gentle has none. Text.
+    pub remedy: String,
+    /// Command that verifies the cause. Text.
+    pub check: String,
+}
+
+/// Kinds of causes of slow and failed attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CauseKind {
+    /// Loss in an overflowing queue: round trips were longer when the packets were lost.
+    Congestion,
+    /// Loss on a path without a queue, of handshakes and of single data segments alike: a radio link, a damaged cable.
+    RandomLoss,
+    /// Loss on a path without a queue, of many data segments in a row: a policer, or a link with bursts of errors.
+    BurstLoss,
+    /// Loss on a path without a queue, single or in a row.
+    LossWithoutQueue,
+    /// Loss of handshakes only, while data passed: a full listen queue or connection-tracking table, or a limit on new
+    /// connections.
+    NewConnectionsDropped,
+    /// Loss, and too little is known of the path.
+    Loss,
+    /// A middlebox drops SYNs because of an option, data or flags.
+    DroppedOptions,
+    /// The server's listen queue was full.
+    ListenQueue,
+    /// The server waited for data before it accepted (`TCP_DEFER_ACCEPT`).
+    DeferredAccept,
+    /// The server deferred, or the client's ACK was lost beyond the capture point.
+    Deferred,
+    /// The answer took longer than the client's timeout; nothing was lost.
+    LateAnswer,
+    /// The server still had a connection with the same addresses and ports.
+    PortReuse,
+    /// The client reset a SYN/ACK.
+    ResetByClient,
+    /// Packets were held up before the capture point, as while a tunnel is set up.
+    HeldUp,
+    /// Every packet in a direction was dropped, and the port never answered: a firewall.
+    Filtered,
+    /// Every packet in a direction was dropped, the same port answered other attempts, and those do not show why.
+    DroppedInPart,
+    /// Nothing of the host was captured.
+    DeadHost,
+    /// An RST answered the SYN.
+    Refused,
+    /// An ICMP error answered the SYN.
+    Rejected,
+    /// The SYN/ACK came under another address: address translation was not undone.
+    NatNotUndone,
+    /// The client tried many servers or ports.
+    Scan,
+    /// SYN flood.
+    Flood,
+}
