@@ -73,9 +73,10 @@ class Capture:
         return self.packets
 
 
-def merged(captures: Iterable[list[Packet]]) -> list[Packet]:
-    """Packets of several devices in order of time."""
-    return sorted((packet for capture in captures for packet in capture), key=lambda packet: packet.nanoseconds)
+def merged(captures: Iterable[list[Packet]], *, cable: bool) -> list[Packet]:
+    """Packets of several devices in order of time: of the two ends of a cable, or of one host."""
+    packets = [packet for capture in captures for packet in capture]
+    return sorted(packets, key=lambda packet: (packet.nanoseconds, packet.outgoing != cable))
 
 
 def pcap(packets: Iterable[Packet], offset: int, link: int = ETHERNET) -> bytes:

@@ -5,12 +5,7 @@ from typing import Any
 
 from network import family
 from scene import Facts, Scene
-from traffic import Client, Plan, Service
-
-
-def lost(facts: Facts) -> bool:
-    """Whether a packet of the handshake was lost."""
-    return bool(facts["syns_lost"] or facts["syn_acks_lost"] or (facts["acks_lost"] and facts["syn_acks_after_ack"]))
+from traffic import Plan
 
 
 def lost_handshake(facts: Facts) -> bool:
@@ -109,18 +104,24 @@ def policer(scene: Scene) -> None:
     """A policer drops what exceeds a rate, without a queue."""
     draw = scene.draw
     direction = draw.choice(["up", "down", "down"])
-    rate = draw.choice([200, 500, 1000, 3000]) * 1000
+    per_packet = draw.random() < 0.5
+    rate = draw.choice([200, 500, 1000, 3000]) * 1000 if per_packet else draw.choice([200, 300, 400]) * 1000
     burst = draw.choice([3, 6, 15, 40]) * 1000
     device = draw.choice(["r1", "b1"] if direction == "up" else ["r0", "a0"])
     tool = "tc" if device != "r1" and device != "r0" or draw.random() < 0.6 else "nft"
+    packets, packet_burst = max(15, rate // 12000), draw.choice([5, 20, 50])
+    limit = {("tc", False): f"rate {rate}bit burst {burst}",
+             ("tc", True): f"pkts_rate {packets} pkts_burst {packet_burst}",
+             ("nft", False): f"{rate // 8} bytes/second burst {burst} bytes",
+             ("nft", True): f"{packets}/second burst {packet_burst} packets"}[tool, per_packet]
     if tool == "tc":
         # Filters are on clsact, which pedit of the wires shares.
         lines = scene.network.queue_commands("left" if device == "a0" else "right") if device in ("a0", "b1") else []
         lines = [line for line in lines if f"dev {device} " in line]
         if not any("clsact" in line for line in lines):
             lines.append("qdisc add dev DEV clsact")
-        lines.append(f"filter add dev DEV egress protocol all prio 9 matchall action police rate {rate}bit "
-                     f"burst {burst} conform-exceed drop")
+        lines.append(f"filter add dev DEV egress protocol all prio 9 matchall action police {limit} "
+                     "conform-exceed drop")
         # The policer comes last: matchall of an earlier preference ends with `pipe` only within its own actions.
         scene.network.hops["left" if device == "a0" else "right"] = 0 if device in ("a0", "b1") \
             else scene.network.hops["left"]
@@ -131,15 +132,21 @@ def policer(scene: Scene) -> None:
         source = "r0" if direction == "up" else "r1"
         scene.network.router_rules = [
             "chain c { type filter hook forward priority 0;",
-            f'iifname "{source}" limit rate over {rate // 8} bytes/second burst {burst} bytes counter drop;', "}"]
+            f'iifname "{source}" limit rate over {limit} counter drop;', "}"]
     scene.duration = min(scene.duration, 6000 * 12000 / rate)
     scene.workload()
+    if not per_packet:
+        # Large packets meet an empty bucket, and small ones pass: only a stream of small ones empties it.
+        size = draw.choice([60, 120, 172])
+        load = min(400.0, rate / 8 / (size + 42)) * draw.uniform(1.1, 3)
+        scene.streams.append((direction, size, load))
+        scene.parameters.update(datagram_bytes=size, datagrams_per_second=round(load))
     if direction == "up":
         for plan in scene.plans:
             if plan.request and draw.random() < 0.6:
                 plan.request, plan.response = max(plan.request, 17) + plan.response, 100
-    flows = draw.randint(1, 6)
-    total = rate / 8 * scene.duration * draw.uniform(0.5, 1.2)
+    flows = draw.randint(2, 16)
+    total = rate / 8 * scene.duration * draw.uniform(0.7, 1.6)
     for _ in range(flows):
         client, server = scene.pair()
         port = draw.choice(scene.ports)
@@ -149,7 +156,7 @@ def policer(scene: Scene) -> None:
                                 banner=scene.services[port].banner, patience=60, **sizes))
     scene.limit = scene.duration + 100
     scene.affected = lost_handshake
-    scene.parameters.update(direction=direction, rate_bps=rate, burst_bytes=burst, device=device, tool=tool,
+    scene.parameters.update(direction=direction, limit=limit, device=device, tool=tool,
                             background_flows=flows)
 
 
@@ -182,9 +189,20 @@ def listen_queue(scene: Scene) -> None:
     listeners = len(slow) * len(scene.servers[4]) * len(scene.families)
     scene.duration = max(2.0, scene.count * every / listeners / draw.uniform(1.2, 6))
     scene.workload(scale=0.3)
-    scene.affected = lambda facts: bool(facts["syns_ignored"] or facts["syn_acks_after_ack"]
+    # Connections that begin within a round trip find room at their SYN, and none at their ACK.
+    bursts = draw.choice([0, 0, 1, 3, 6])
+    for _ in range(bursts):
+        start = draw.uniform(0.1, scene.duration)
+        _, server = scene.pair()
+        port = draw.choice(slow)
+        for _ in range(draw.randint(backlog + 1, backlog + 12)):
+            client = draw.choice(scene.clients[family(server)])
+            scene.plans.append(Plan(start + draw.uniform(0, 0.005), client, server, port, connect_timeout=20,
+                                    **scene.sizes(port, 0.3)))
+    scene.affected = lambda facts: bool(facts["syns_ignored"] or facts["syn_acks_after_ack"] or facts["acks_ignored"]
+                                        or (facts["established"] and not facts["replies"])
                                         or (abort and facts["resets"]))
-    scene.parameters.update(backlog=backlog, accept_every_s=every, slow_ports=slow, syncookies=cookies,
+    scene.parameters.update(backlog=backlog, accept_every_s=every, slow_ports=slow, bursts=bursts, syncookies=cookies,
                             abort_on_overflow=abort)
 
 
@@ -224,30 +242,30 @@ def filtered(scene: Scene) -> None:
     match = f"tcp dport {port} tcp flags & (syn | ack) == syn" if variant == "syn" \
         else f"tcp sport {port} tcp flags & (syn | ack) == (syn | ack)"
     scene.network.router_rules = ["chain c { type filter hook forward priority 0; }"]
-    router = scene.network.spaces
     rule = [f"add rule inet t c {match} counter drop"]
     scene.actions.append((begin, lambda: scene.network.spaces["router"].nft(rule)))
     if end is not None:
         scene.actions.append((end, lambda: scene.network.spaces["router"].nft(["flush chain inet t c"])))
-    del router
     scene.parameters.update(port=port, begin_s=begin, end_s=end)
 
 
 def full_table(scene: Scene) -> None:
     """The table of the router's connection tracker is full of established connections."""
     draw = scene.draw
-    size = draw.randint(4, 24)
+    size = max(4, int(scene.count * draw.uniform(0.1, 0.5)))
     # Entries of connections that have ended stay for a while.
     linger = draw.choice([1, 3, 10])
     scene.network.settings["router"] = {
         "netfilter/nf_conntrack_tcp_timeout_time_wait": linger, "netfilter/nf_conntrack_tcp_timeout_close": 1,
-        "netfilter/nf_conntrack_tcp_timeout_last_ack": linger, "netfilter/nf_conntrack_tcp_timeout_close_wait": linger}
+        "netfilter/nf_conntrack_tcp_timeout_last_ack": linger,
+        "netfilter/nf_conntrack_tcp_timeout_fin_wait": 2 * linger,
+        "netfilter/nf_conntrack_tcp_timeout_close_wait": linger}
     scene.network.router_rules = ["chain c { type filter hook forward priority 0; ct state new counter accept; }"]
     scene.conntrack_max = size
     scene.workload(scale=0.3)
     for plan in scene.plans:
         if plan.request and draw.random() < 0.7:
-            plan.hold = round(draw.uniform(1, 10), 2)
+            plan.hold = round(draw.uniform(0.5, 6), 2)
     scene.parameters.update(table=size, time_wait_s=linger)
 
 
@@ -313,7 +331,7 @@ def port_reuse(scene: Scene) -> None:
         for number in range(draw.randint(3, 12)):
             client, server = scene.pair()
             port = draw.choice(scene.ports)
-            for start in (begin + number * 0.05, begin + 20 + number * 0.1):
+            for start in (begin - 4 + number * 0.05, begin + 20 + number * 0.1):
                 scene.plans.append(Plan(start, client, server, port, old_port - 1 - number, request=100, response=300,
                                         banner=scene.services[port].banner, server_closes=True))
     if variant != "half-closed":
@@ -337,7 +355,8 @@ def nat_not_undone(scene: Scene) -> None:
         if kind == "address":
             rules.append(f'iifname "r0" {name} daddr {public} {name} daddr set {draw.choice(addresses)};')
         else:
-            rules.append(f'iifname "r0" {name} daddr {draw.choice(addresses)} tcp dport 9000 tcp dport set {some};')
+            rules.append(f'iifname "r0" {name} daddr {{ {", ".join(addresses)} }} tcp dport 9000 '
+                         f"tcp dport set {some};")
     scene.network.router_rules = [*rules, "}"]
     scene.workload(scale=0.5)
     share = draw.uniform(0.1, 0.7)
@@ -348,9 +367,7 @@ def nat_not_undone(scene: Scene) -> None:
             else:
                 plan.port = 9000
             plan.connect_timeout = draw.choice([4, 8, 20])
-    scene.affected = lambda facts: bool(facts["answered_by"]) if kind == "address" \
-        else facts["server_port"] == 9000 and not facts["established"] and facts["syns"] > 0 \
-        and facts["syn_acks"] > 0
+    scene.affected = lambda facts: bool(facts["answered_by"])
     scene.parameters.update(kind=kind, share=round(share, 2))
 
 
@@ -477,4 +494,3 @@ CAUSES: dict[str, Callable[[Scene], None]] = {
     "seen-twice": seen_twice, "refused": refused, "rejected": rejected, "dead-host": dead_host,
     "late-answer": late_answer, "one-sided": one_sided, "copies": copies,
 }
-_ = (Client, Service)

@@ -62,7 +62,7 @@ class Network:
             self.spaces["router"].ip(lines, version)
         for host, settings in self.settings.items():
             self.spaces[host].sysctl(settings)
-        for name in ("left", "router", "right"):
+        for name in self.spaces:
             self.spaces[name].tc(self.queue_commands(name))
         if self.router_rules:
             table = ["table inet t {", *self.router_rules, "}"]

@@ -2,13 +2,15 @@
 
 import math
 import random
+import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from capture import COOKED, ETHERNET, Capture, Packet, merged, pcap
 from network import Network
-from traffic import Client, Plan, Service, Traffic
+from traffic import Plan, Service, Traffic
 from truth import Trace, describe, handshakes
 
 # Time of the first packet in the files: 1 January 2026.
@@ -22,6 +24,7 @@ Facts = dict[str, Any]
 class Scene:
     """Variant that is being made."""
 
+    cause: str
     draw: random.Random
     parameters: dict[str, Any] = field(default_factory=dict)
     network: Network = field(init=False)
@@ -29,6 +32,8 @@ class Scene:
     plans: list[Plan] = field(default_factory=list)
     # Actions of the script, with their times.
     actions: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+    # Streams of datagrams: direction, bytes of payload, datagrams per second.
+    streams: list[tuple[str, int, float]] = field(default_factory=list)
     # Devices whose captures are put together in the file of a point.
     files: dict[str, list[str]] = field(default_factory=dict)
     cooked: bool = False
@@ -41,8 +46,8 @@ class Scene:
     affected: Callable[[Facts], bool] = lambda facts: False
     # The number of affected handshakes that a variant needs.
     needed: int = 3
-    settled: Callable[["Scene"], None] | None = None
     traffic: Traffic = field(init=False)
+    sockets: list[socket.socket] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Draw the network that all causes have in common."""
@@ -65,6 +70,10 @@ class Scene:
                 self.services[port].think = round(draw.uniform(0.001, 0.4), 3)
         self.network.hops = {"left": draw.choice([0, 1, 4, 9]), "right": draw.choice([0, 0, 3, 7])}
         self.delays(self.rtt)
+        # Time that hosts and the router need for a packet, and that it takes on their links.
+        self.nic = f"rate {draw.choice(['100mbit', '1gbit', '1gbit'])}"
+        for device in ("c0", "r0", "r1", "s0"):
+            self.network.netem[device] = f"delay {draw.choice([3, 10, 30, 80])}us {self.nic}"
         timestamps = draw.choice([0, 1, 1])
         host = {"ipv4/tcp_timestamps": timestamps, "ipv4/tcp_sack": 1, "ipv4/tcp_ecn": draw.choice([0, 2, 2, 1]),
                 "ipv4/tcp_congestion_control": draw.choice(["cubic", "reno"]),
@@ -131,9 +140,9 @@ class Scene:
 
     def make(self) -> "Made":
         """Build the network, run the traffic, and compare the captures."""
-        for host, changes in self.network.settings.items():
-            self.network.settings[host] = changes
         self.network.build()
+        # Ports of a bridge begin to forward up to a second after their link is up, and IPv6 joins its groups.
+        time.sleep(4)
         try:
             return self.run()
         finally:
@@ -152,6 +161,8 @@ class Scene:
             captures = {device: Capture(spaces[hosts[device]], device) for device in TAPS if device in wanted}
             for plan in self.plans:
                 self.traffic.connect(plan)
+            for direction, size, rate in self.streams:
+                self.stream(direction, size, rate)
             for when, action in self.actions:
                 self.traffic.at(when, action)
 
@@ -160,8 +171,32 @@ class Scene:
                     capture.drain()
 
             self.traffic.run(self.limit, self.draw.uniform(0.5, 4), drain)
+            for sock in self.sockets:
+                sock.close()
             packets = {device: capture.stop() for device, capture in captures.items()}
         return self.result(packets)
+
+    def stream(self, direction: str, size: int, rate: float) -> None:
+        """Send datagrams at random times while connections begin."""
+        client, server = self.pair()
+        ends = {"up": (client, server), "down": (server, client)}[direction]
+        hosts = {"up": ("client", "server"), "down": ("server", "client")}[direction]
+        kind = socket.AF_INET6 if ":" in client else socket.AF_INET
+        sockets = []
+        for host, address in zip(hosts, ends, strict=True):
+            with self.network.spaces[host].entered():
+                sockets.append(socket.socket(kind, socket.SOCK_DGRAM))
+            sockets[-1].bind((address, 5004))
+            sockets[-1].setblocking(False)
+        sender = sockets[0]
+        self.sockets += sockets
+
+        def send() -> None:
+            sender.sendto(bytes(size), (ends[1], 5004))
+            if self.traffic.now() < self.duration:
+                self.traffic.at(self.traffic.now() + self.draw.expovariate(rate), send)
+
+        self.traffic.at(0.05, send)
 
     def result(self, packets: dict[str, list[Packet]]) -> "Made":
         """Files and truth."""
@@ -171,10 +206,11 @@ class Scene:
         for attempt in handshakes(Trace(packets)):
             facts = describe(attempt, offset)
             facts["affected"] = self.affected(facts)
+            facts["cause"] = self.cause if facts["affected"] else None
             found.append(facts)
         files = {}
         for point, devices in self.files.items():
-            kept = merged(packets[device] for device in devices)
+            kept = merged((packets[device] for device in devices), cable=point != "router")
             if self.direction:
                 ups = {"c0": True, "r0": False, "r1": True, "s0": False}
                 kept = [packet for packet in kept
@@ -199,6 +235,3 @@ class Made:
     def affected(self) -> int:
         """Number of handshakes that the cause affected."""
         return sum(1 for handshake in self.handshakes if handshake["affected"])
-
-
-__all__ = ["Client", "Facts", "Made", "Scene"]

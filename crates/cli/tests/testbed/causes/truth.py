@@ -12,8 +12,10 @@ from capture import Packet
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 # Devices by the names of their points, in order from client to server.
 POINTS = {"client": "c0", "router-left": "r0", "router-right": "r1", "server": "s0"}
-# A host answers a packet at once: its processor takes no virtual time.
-AT_ONCE = 1_000_000
+# Hosts answer within this time, in which their answer waits for other packets on the link.
+AT_ONCE = 50_000_000
+# An acknowledgement of data can be delayed.
+DELAYED_ACK = 300_000_000
 
 
 @dataclass(eq=False)
@@ -158,6 +160,8 @@ class Handshake:
     # Other segments of the server that the client received before the handshake was complete.
     answers: list[Segment] = field(default_factory=list)
     errors: list[IcmpError] = field(default_factory=list)
+    # Times of the server's segments without SYN.
+    replies: list[int] = field(default_factory=list)
     data: dict[str, int] = field(default_factory=lambda: {"up": 0, "down": 0, "up_lost": 0, "down_lost": 0})
 
     def arrived(self, segments: list[Segment]) -> list[Segment]:
@@ -167,12 +171,12 @@ class Handshake:
     def facts(self) -> dict[str, Any]:
         """Counts that say what happened."""
         syns, syn_acks, acks = self.arrived(self.syns), self.arrived(self.syn_acks), self.arrived(self.acks)
-        answered = [any(0 <= answer.time - syn.seen["server"] < AT_ONCE for answer in self.syn_acks) for syn in syns]
+        answered = [self.answer(syn) is not None for syn in syns]
         first_ack = min((ack.seen["server"] for ack in acks), default=None)
         repeated = [answer for answer in self.syn_acks if first_ack is not None and answer.time > first_ack]
         first_syn_ack = min((answer.seen["client"] for answer in syn_acks), default=None)
-        own = self.syns[0].target if self.syns else ""
-        sent_from = {answer.source for answer in self.answers if is_syn_ack(answer)}
+        own = f"{self.syns[0].target} {self.syns[0].target_port}"
+        sent_from = {f"{answer.source} {answer.source_port}" for answer in self.answers if is_syn_ack(answer)}
         established = None
         if first_syn_ack is not None and self.acks and not sent_from - {own}:
             established = first_syn_ack
@@ -184,23 +188,37 @@ class Handshake:
             "syn_acks": len(self.syn_acks), "syn_acks_lost": len(self.syn_acks) - len(syn_acks),
             "syn_acks_after_ack": len(repeated),
             "acks": len(self.acks), "acks_lost": len(self.acks) - len(acks),
+            "acks_ignored": self.ignored(), "replies": len(self.replies),
             "syns_late": len(late),
             "resets": sum(1 for answer in self.answers if answer.flags & RST),
             "challenges": sum(1 for answer in self.answers if answer.flags & (RST | SYN | ACK) == ACK),
-            "old_syn_acks": sum(1 for answer in self.answers if is_syn_ack(answer) and answer.source == own),
+            "old_syn_acks": sum(1 for answer in self.answers if is_syn_ack(answer)
+                                and f"{answer.source} {answer.source_port}" == own),
             "answered_by": sorted(sent_from - {own}),
             "icmp": [f"{error.kind}/{error.code}" for error in self.errors],
             "established": established is not None,
             "connect_s": None if established is None else (established - self.syns[0].time) / 1e9,
         }
 
+    def ignored(self) -> int:
+        """Number of first segments with data that arrived, and that the server did not acknowledge."""
+        times = [ack.seen["server"] for ack in self.arrived(self.acks) if ack.length]
+        return sum(1 for time in times if not any(time <= reply < time + DELAYED_ACK for reply in self.replies))
+
     def explained(self, syn: Segment) -> bool:
         """Whether the SYN before this one arrived, and so did its answer, so that the retransmission was not needed."""
         before = [other for other in self.syns if other.time < syn.time][-1]
-        if "server" not in before.seen:
-            return False
-        answers = [answer for answer in self.syn_acks if 0 <= answer.time - before.seen["server"] < AT_ONCE]
-        return any("client" in answer.seen for answer in answers)
+        answer = self.answer(before)
+        return answer is not None and "client" in answer.seen
+
+    def answer(self, syn: Segment) -> Segment | None:
+        """SYN/ACK that the server sent for a SYN, before another SYN of the attempt arrived."""
+        begin = syn.seen.get("server")
+        if begin is None:
+            return None
+        later = [other.seen["server"] for other in self.arrived(self.syns) if other.seen["server"] > begin]
+        end = min([begin + AT_ONCE, *later])
+        return next((answer for answer in self.syn_acks if begin <= answer.time < end), None)
 
 
 def is_syn_ack(segment: Segment) -> bool:
@@ -235,9 +253,11 @@ def handshakes(trace: Trace) -> list[Handshake]:
             if is_syn_ack(segment) and (attempt := by_ack.get(segment.ack)):
                 attempt.syn_acks.append(segment)
                 peers[segment.key] = attempt
-            elif (attempt := peers.get(segment.key)) and segment.length:
-                attempt.data["down"] += 1
-                attempt.data["down_lost"] += "client" not in segment.seen
+            elif attempt := peers.get(segment.key):
+                attempt.replies.append(segment.time)
+                if segment.length:
+                    attempt.data["down"] += 1
+                    attempt.data["down_lost"] += "client" not in segment.seen
         else:
             attempt = by_key.get(segment.back)
             if is_syn_ack(segment) and (owner := by_ack.get(segment.ack)):
