@@ -15,7 +15,7 @@ PACKET_VERSION = 10
 ETH_P_ALL = 3
 FRAME = 256
 BLOCK = 1 << 16
-FRAMES = 1 << 16
+FRAMES = 1 << 15
 # Bytes kept of each packet: headers, and the packet quoted in an ICMPv6 error.
 SNAP = 110
 ETHERNET, COOKED = 1, 113
@@ -57,7 +57,7 @@ class Capture:
             # The socket address behind the header has the type of packet in byte 10; 4 is an outgoing packet.
             outgoing = self.ring[base + 32 + 10] == 4
             start = base + offset
-            data = self.ring[start:start + min(snap, SNAP)]
+            data = self.ring[start : start + min(snap, SNAP)]
             self.packets.append(Packet(seconds * 10**9 + nanoseconds, length, data, outgoing))
             struct.pack_into("I", self.ring, base, 0)
             self.next = (self.next + 1) % FRAMES

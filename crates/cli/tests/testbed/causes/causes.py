@@ -10,8 +10,9 @@ from traffic import Plan
 
 def lost_handshake(facts: Facts) -> bool:
     """Whether a SYN, a SYN/ACK or the only ACK was lost."""
-    return bool(facts["syns_lost"] or facts["syn_acks_lost"]
-                or (facts["acks_lost"] and facts["acks_lost"] == facts["acks"]))
+    return bool(
+        facts["syns_lost"] or facts["syn_acks_lost"] or (facts["acks_lost"] and facts["acks_lost"] == facts["acks"])
+    )
 
 
 def clean(scene: Scene) -> None:
@@ -70,12 +71,27 @@ def congestion(scene: Scene) -> None:
         up = "up" in directions and (directions == ["up"] or number % 2 == 0)
         size = int(total / flows * (0.25 if up and len(directions) == 2 else 1)) + 1000
         sizes = {"request": size, "response": 100} if up else {"request": 300, "response": size}
-        scene.plans.append(Plan(draw.uniform(0, scene.duration * 0.3), client, server, port,
-                                banner=scene.services[port].banner, patience=seconds * 1.5, **sizes))
+        scene.plans.append(
+            Plan(
+                draw.uniform(0, scene.duration * 0.3),
+                client,
+                server,
+                port,
+                banner=scene.services[port].banner,
+                patience=seconds * 1.5,
+                **sizes,
+            )
+        )
     scene.limit = seconds * 2 + 60
     scene.affected = lost_handshake
-    scene.parameters.update(queue=kind, rate_bps=rate, buffer_s=round(buffer, 4), bottlenecks=sorted(chosen),
-                            directions=directions, background_flows=flows)
+    scene.parameters.update(
+        queue=kind,
+        rate_bps=rate,
+        buffer_s=round(buffer, 4),
+        bottlenecks=sorted(chosen),
+        directions=directions,
+        background_flows=flows,
+    )
 
 
 def queue(kind: str, rate: int, buffer: float, draw: Any) -> list[str]:
@@ -91,8 +107,10 @@ def queue(kind: str, rate: int, buffer: float, draw: Any) -> list[str]:
         limit = max(30_000, 3 * size)
         high = max(9000, size)
         low = max(3000, high // 3)
-        lines.append(f"qdisc add dev DEV parent 1:1 handle 10: red limit {limit} min {low} max {high} avpkt 1000 "
-                     f"burst {low // 1000 + 3} probability {draw.choice([0.02, 0.1, 0.2])} bandwidth {rate}bit")
+        lines.append(
+            f"qdisc add dev DEV parent 1:1 handle 10: red limit {limit} min {low} max {high} avpkt 1000 "
+            f"burst {low // 1000 + 3} probability {draw.choice([0.02, 0.1, 0.2])} bandwidth {rate}bit"
+        )
     elif kind == "pie":
         lines.append(f"qdisc add dev DEV parent 1:1 handle 10: pie limit 1000 target {buffer / 4 * 1000:.0f}ms")
     else:
@@ -108,23 +126,27 @@ def policer(scene: Scene) -> None:
     rate = draw.choice([200, 500, 1000, 3000]) * 1000 if per_packet else draw.choice([200, 300, 400]) * 1000
     burst = draw.choice([3, 6, 15, 40]) * 1000
     device = draw.choice(["r1", "b1"] if direction == "up" else ["r0", "a0"])
-    tool = "tc" if device != "r1" and device != "r0" or draw.random() < 0.6 else "nft"
+    tool = "tc" if (device != "r1" and device != "r0") or draw.random() < 0.6 else "nft"
     packets, packet_burst = max(15, rate // 12000), draw.choice([5, 20, 50])
-    limit = {("tc", False): f"rate {rate}bit burst {burst}",
-             ("tc", True): f"pkts_rate {packets} pkts_burst {packet_burst}",
-             ("nft", False): f"{rate // 8} bytes/second burst {burst} bytes",
-             ("nft", True): f"{packets}/second burst {packet_burst} packets"}[tool, per_packet]
+    limit = {
+        ("tc", False): f"rate {rate}bit burst {burst}",
+        ("tc", True): f"pkts_rate {packets} pkts_burst {packet_burst}",
+        ("nft", False): f"{rate // 8} bytes/second burst {burst} bytes",
+        ("nft", True): f"{packets}/second burst {packet_burst} packets",
+    }[tool, per_packet]
     if tool == "tc":
         # Filters are on clsact, which pedit of the wires shares.
         lines = scene.network.queue_commands("left" if device == "a0" else "right") if device in ("a0", "b1") else []
         lines = [line for line in lines if f"dev {device} " in line]
         if not any("clsact" in line for line in lines):
             lines.append("qdisc add dev DEV clsact")
-        lines.append(f"filter add dev DEV egress protocol all prio 9 matchall action police {limit} "
-                     "conform-exceed drop")
+        lines.append(
+            f"filter add dev DEV egress protocol all prio 9 matchall action police {limit} conform-exceed drop"
+        )
         # The policer comes last: matchall of an earlier preference ends with `pipe` only within its own actions.
-        scene.network.hops["left" if device == "a0" else "right"] = 0 if device in ("a0", "b1") \
-            else scene.network.hops["left"]
+        scene.network.hops["left" if device == "a0" else "right"] = (
+            0 if device in ("a0", "b1") else scene.network.hops["left"]
+        )
         lines = [line for line in lines if "pedit" not in line]
         scene.network.queues[device] = lines
         scene.parameters["hops"] = dict(scene.network.hops)
@@ -132,7 +154,9 @@ def policer(scene: Scene) -> None:
         source = "r0" if direction == "up" else "r1"
         scene.network.router_rules = [
             "chain c { type filter hook forward priority 0;",
-            f'iifname "{source}" limit rate over {limit} counter drop;', "}"]
+            f'iifname "{source}" limit rate over {limit} counter drop;',
+            "}",
+        ]
     scene.duration = min(scene.duration, 6000 * 12000 / rate)
     scene.workload()
     if not per_packet:
@@ -152,12 +176,20 @@ def policer(scene: Scene) -> None:
         port = draw.choice(scene.ports)
         size = int(total / flows) + 1000
         sizes = {"request": size, "response": 100} if direction == "up" else {"request": 300, "response": size}
-        scene.plans.append(Plan(draw.uniform(0, scene.duration / 2), client, server, port,
-                                banner=scene.services[port].banner, patience=60, **sizes))
+        scene.plans.append(
+            Plan(
+                draw.uniform(0, scene.duration / 2),
+                client,
+                server,
+                port,
+                banner=scene.services[port].banner,
+                patience=60,
+                **sizes,
+            )
+        )
     scene.limit = scene.duration + 100
     scene.affected = lost_handshake
-    scene.parameters.update(direction=direction, limit=limit, device=device, tool=tool,
-                            background_flows=flows)
+    scene.parameters.update(direction=direction, limit=limit, device=device, tool=tool, background_flows=flows)
 
 
 def syn_limit(scene: Scene) -> None:
@@ -168,7 +200,9 @@ def syn_limit(scene: Scene) -> None:
     scene.workload(scale=0.3)
     scene.network.router_rules = [
         "chain c { type filter hook forward priority 0;",
-        f"tcp flags & (syn | ack) == syn limit rate over {rate}/second burst {burst} packets counter drop;", "}"]
+        f"tcp flags & (syn | ack) == syn limit rate over {rate}/second burst {burst} packets counter drop;",
+        "}",
+    ]
     scene.affected = lost_handshake
     scene.parameters.update(syns_per_second=rate, burst=burst)
 
@@ -184,8 +218,12 @@ def listen_queue(scene: Scene) -> None:
         scene.services[port].backlog = backlog
         scene.services[port].accept_every = every
     scene.network.settings["server"].update(
-        {"ipv4/tcp_syncookies": cookies, "ipv4/tcp_abort_on_overflow": abort,
-         "ipv4/tcp_max_syn_backlog": draw.choice([8, 128, 4096])})
+        {
+            "ipv4/tcp_syncookies": cookies,
+            "ipv4/tcp_abort_on_overflow": abort,
+            "ipv4/tcp_max_syn_backlog": draw.choice([8, 128, 4096]),
+        }
+    )
     listeners = len(slow) * len(scene.servers[4]) * len(scene.families)
     scene.duration = max(2.0, scene.count * every / listeners / draw.uniform(1.2, 6))
     scene.workload(scale=0.3)
@@ -197,13 +235,24 @@ def listen_queue(scene: Scene) -> None:
         port = draw.choice(slow)
         for _ in range(draw.randint(backlog + 1, backlog + 12)):
             client = draw.choice(scene.clients[family(server)])
-            scene.plans.append(Plan(start + draw.uniform(0, 0.005), client, server, port, connect_timeout=20,
-                                    **scene.sizes(port, 0.3)))
-    scene.affected = lambda facts: bool(facts["syns_ignored"] or facts["syn_acks_after_ack"] or facts["acks_ignored"]
-                                        or (facts["established"] and not facts["replies"])
-                                        or (abort and facts["resets"]))
-    scene.parameters.update(backlog=backlog, accept_every_s=every, slow_ports=slow, bursts=bursts, syncookies=cookies,
-                            abort_on_overflow=abort)
+            scene.plans.append(
+                Plan(start + draw.uniform(0, 0.005), client, server, port, connect_timeout=20, **scene.sizes(port, 0.3))
+            )
+    scene.affected = lambda facts: bool(
+        facts["syns_ignored"]
+        or facts["syn_acks_after_ack"]
+        or facts["acks_ignored"]
+        or (facts["established"] and not facts["replies"])
+        or (abort and facts["resets"])
+    )
+    scene.parameters.update(
+        backlog=backlog,
+        accept_every_s=every,
+        slow_ports=slow,
+        bursts=bursts,
+        syncookies=cookies,
+        abort_on_overflow=abort,
+    )
 
 
 def deferred_accept(scene: Scene) -> None:
@@ -239,8 +288,11 @@ def filtered(scene: Scene) -> None:
     port = draw.choice(scene.ports)
     begin = round(draw.uniform(0, 0.7) * scene.duration, 2)
     end = draw.choice([None, round(begin + draw.uniform(2, 15), 2)])
-    match = f"tcp dport {port} tcp flags & (syn | ack) == syn" if variant == "syn" \
+    match = (
+        f"tcp dport {port} tcp flags & (syn | ack) == syn"
+        if variant == "syn"
         else f"tcp sport {port} tcp flags & (syn | ack) == (syn | ack)"
+    )
     scene.network.router_rules = ["chain c { type filter hook forward priority 0; }"]
     rule = [f"add rule inet t c {match} counter drop"]
     scene.actions.append((begin, lambda: scene.network.spaces["router"].nft(rule)))
@@ -256,10 +308,12 @@ def full_table(scene: Scene) -> None:
     # Entries of connections that have ended stay for a while.
     linger = draw.choice([1, 3, 10])
     scene.network.settings["router"] = {
-        "netfilter/nf_conntrack_tcp_timeout_time_wait": linger, "netfilter/nf_conntrack_tcp_timeout_close": 1,
+        "netfilter/nf_conntrack_tcp_timeout_time_wait": linger,
+        "netfilter/nf_conntrack_tcp_timeout_close": 1,
         "netfilter/nf_conntrack_tcp_timeout_last_ack": linger,
         "netfilter/nf_conntrack_tcp_timeout_fin_wait": 2 * linger,
-        "netfilter/nf_conntrack_tcp_timeout_close_wait": linger}
+        "netfilter/nf_conntrack_tcp_timeout_close_wait": linger,
+    }
     scene.network.router_rules = ["chain c { type filter hook forward priority 0; ct state new counter accept; }"]
     scene.conntrack_max = size
     scene.workload(scale=0.3)
@@ -292,10 +346,16 @@ def dropped_options(scene: Scene) -> None:
             if plan.request:
                 plan.fast_open = True
         header = 64 if scene.parameters["families"] == [4] else 84
-        match = "tcp flags & (syn | ack) == syn tcp option fastopen exists" if kind == "fastopen" \
+        match = (
+            "tcp flags & (syn | ack) == syn tcp option fastopen exists"
+            if kind == "fastopen"
             else f"tcp flags & (syn | ack) == syn meta length > {header + 30}"
-    scene.network.router_rules = ["chain c { type filter hook forward priority 0;",
-                                  f"tcp dport {ports} {match} counter drop;", "}"]
+        )
+    scene.network.router_rules = [
+        "chain c { type filter hook forward priority 0;",
+        f"tcp dport {ports} {match} counter drop;",
+        "}",
+    ]
     scene.affected = lambda facts: bool(facts["syns_lost"])
     scene.parameters.update(option=kind, dropped_ports=some)
 
@@ -303,7 +363,7 @@ def dropped_options(scene: Scene) -> None:
 def port_reuse(scene: Scene) -> None:
     """A client uses a port again while the server still has the old connection."""
     draw = scene.draw
-    variant = draw.choice(["established", "established-rst-dropped", "half-closed", "established"])
+    variant = draw.choice(["established", "established-rst-dropped", "half-closed"])
     time_wait = draw.random() < 0.4
     scene.workload(scale=0.2)
     scene.network.router_rules = ["chain c { type filter hook forward priority 0; }"]
@@ -322,18 +382,48 @@ def port_reuse(scene: Scene) -> None:
         banner = scene.services[port].banner
         again = begin + 30 + number * draw.uniform(0.05, 0.6)
         source = old_port + number
-        first = Plan(begin + number * 0.05, client, server, port, source, banner=banner, request=200, response=400,
-                     abort=variant != "half-closed", patience=20)
-        second = Plan(again, client, server, port, source, banner=banner, request=200, response=4000,
-                      connect_timeout=draw.choice([8, 20]))
+        first = Plan(
+            begin + number * 0.05,
+            client,
+            server,
+            port,
+            source,
+            banner=banner,
+            request=200,
+            response=400,
+            abort=variant != "half-closed",
+            patience=20,
+        )
+        second = Plan(
+            again,
+            client,
+            server,
+            port,
+            source,
+            banner=banner,
+            request=200,
+            response=4000,
+            connect_timeout=draw.choice([8, 20]),
+        )
         scene.plans += [first, second]
     if time_wait:
         for number in range(draw.randint(3, 12)):
             client, server = scene.pair()
             port = draw.choice(scene.ports)
             for start in (begin - 4 + number * 0.05, begin + 20 + number * 0.1):
-                scene.plans.append(Plan(start, client, server, port, old_port - 1 - number, request=100, response=300,
-                                        banner=scene.services[port].banner, server_closes=True))
+                scene.plans.append(
+                    Plan(
+                        start,
+                        client,
+                        server,
+                        port,
+                        old_port - 1 - number,
+                        request=100,
+                        response=300,
+                        banner=scene.services[port].banner,
+                        server_closes=True,
+                    )
+                )
     if variant != "half-closed":
         scene.actions.append((begin - 0.5, lambda: scene.network.spaces["router"].nft(rule)))
         if variant == "established":
@@ -355,8 +445,7 @@ def nat_not_undone(scene: Scene) -> None:
         if kind == "address":
             rules.append(f'iifname "r0" {name} daddr {public} {name} daddr set {draw.choice(addresses)};')
         else:
-            rules.append(f'iifname "r0" {name} daddr {{ {", ".join(addresses)} }} tcp dport 9000 '
-                         f"tcp dport set {some};")
+            rules.append(f'iifname "r0" {name} daddr {{ {", ".join(addresses)} }} tcp dport 9000 tcp dport set {some};')
     scene.network.router_rules = [*rules, "}"]
     scene.workload(scale=0.5)
     share = draw.uniform(0.1, 0.7)
@@ -434,8 +523,12 @@ def dead_host(scene: Scene) -> None:
             plan.server = "198.51.100.77" if family(plan.client) == 4 else "2001:db8:2::77"
             plan.connect_timeout = draw.choice([5, 20, 60])
     if silent:
-        scene.network.router_rules = ["chain o { type filter hook output priority 0;",
-                                      "meta l4proto icmp drop;", "icmpv6 type destination-unreachable drop;", "}"]
+        scene.network.router_rules = [
+            "chain o { type filter hook output priority 0;",
+            "meta l4proto icmp drop;",
+            "icmpv6 type destination-unreachable drop;",
+            "}",
+        ]
     scene.affected = lambda facts: facts["server"].endswith(("100.77", "::77"))
     scene.parameters.update(silent=silent, share=round(share, 2))
 
@@ -461,13 +554,31 @@ def late_answer(scene: Scene) -> None:
         end = begin + draw.uniform(0.2, 0.5) * scene.duration
 
         def change(factor: float) -> None:
-            lines = [f"qdisc change dev {port} root netem limit 100000 delay {delay * factor * 1e6 + 100:.0f}us"
-                     for port, delay in side.items()]
+            lines = [
+                f"qdisc change dev {port} root netem limit 100000 delay {delay * factor * 1e6 + 100:.0f}us"
+                for port, delay in side.items()
+            ]
             scene.network.spaces[host].tc(lines)
 
         scene.actions += [(begin, lambda: change(1)), (end, lambda: change(0))]
     scene.affected = lambda facts: bool(facts["syns_late"])
     scene.parameters.update(extra_s=round(extra, 3), up_s=round(up, 3), down_s=round(down, 3), always=always)
+
+
+def dns(scene: Scene) -> None:
+    """Questions for names are lost and repeated; the handshakes after them are not."""
+    draw = scene.draw
+    scene.resolver_timeout = draw.choice([5.0, 5.0, 1.0])
+    rate = draw.choice([1, 2, 5])
+    scene.duration = scene.count / rate / draw.uniform(0.8, 2)
+    scene.workload(scale=0.5)
+    scene.network.router_rules = [
+        "chain c { type filter hook forward priority 0;",
+        f"udp dport 53 limit rate over {rate}/second burst 1 packets counter drop;",
+        "}",
+    ]
+    scene.affected = lambda facts: facts.get("dns_queries", 1) > 1
+    scene.parameters.update(resolver_timeout_s=scene.resolver_timeout, questions_per_second=rate)
 
 
 def one_sided(scene: Scene) -> None:
@@ -488,9 +599,23 @@ def copies(scene: Scene) -> None:
 
 
 CAUSES: dict[str, Callable[[Scene], None]] = {
-    "clean": clean, "random-loss": random_loss, "congestion": congestion, "policer": policer, "syn-limit": syn_limit,
-    "listen-queue": listen_queue, "deferred-accept": deferred_accept, "filtered": filtered,
-    "dropped-options": dropped_options, "port-reuse": port_reuse, "nat-not-undone": nat_not_undone,
-    "seen-twice": seen_twice, "refused": refused, "rejected": rejected, "dead-host": dead_host,
-    "late-answer": late_answer, "one-sided": one_sided, "copies": copies,
+    "clean": clean,
+    "random-loss": random_loss,
+    "congestion": congestion,
+    "policer": policer,
+    "syn-limit": syn_limit,
+    "listen-queue": listen_queue,
+    "deferred-accept": deferred_accept,
+    "filtered": filtered,
+    "dropped-options": dropped_options,
+    "port-reuse": port_reuse,
+    "nat-not-undone": nat_not_undone,
+    "seen-twice": seen_twice,
+    "refused": refused,
+    "rejected": rejected,
+    "dead-host": dead_host,
+    "late-answer": late_answer,
+    "dns": dns,
+    "one-sided": one_sided,
+    "copies": copies,
 }

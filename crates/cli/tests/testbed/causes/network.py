@@ -11,8 +11,12 @@ from ipaddress import ip_address
 
 from namespace import Namespace
 
-LINKS = [("client", "c0", "left", "a0"), ("left", "a1", "router", "r0"),
-         ("router", "r1", "right", "b0"), ("right", "b1", "server", "s0")]
+LINKS = [
+    ("client", "c0", "left", "a0"),
+    ("left", "a1", "router", "r0"),
+    ("router", "r1", "right", "b0"),
+    ("right", "b1", "server", "s0"),
+]
 DEVICES = {device: host for a, b, c, d in LINKS for device, host in ((b, a), (d, c))}
 # Devices through which packets pass, in order.
 UP = ["a1", "r1", "b1"]
@@ -47,8 +51,10 @@ class Network:
         self.spaces["router"].sysctl({"ipv4/ip_forward": 1, "ipv6/conf/all/forwarding": 1})
         links = []
         for number, (host, device, peer_host, peer) in enumerate(LINKS):
-            links.append(f"link add {device} address {mac(number, 0)} netns {self.spaces[host].path} type veth "
-                         f"peer name {peer} address {mac(number, 1)} netns {self.spaces[peer_host].path}")
+            links.append(
+                f"link add {device} address {mac(number, 0)} netns {self.spaces[host].path} type veth "
+                f"peer name {peer} address {mac(number, 1)} netns {self.spaces[peer_host].path}"
+            )
         self.spaces["client"].ip(links)
         for device, host in DEVICES.items():
             self.spaces[host].without_offloads(device)
@@ -72,8 +78,9 @@ class Network:
         """Commands that configure client or server."""
         lines = ["link set lo up", f"link set {device} up"]
         for address in addresses:
-            lines.append(f"addr add {address}/{64 if ':' in address else 24} dev {device}"
-                         f"{' nodad' if ':' in address else ''}")
+            lines.append(
+                f"addr add {address}/{64 if ':' in address else 24} dev {device}{' nodad' if ':' in address else ''}"
+            )
         for router in gateways(device):
             lines.append(f"neigh add {router} lladdr {mac_of(gateway)} dev {device} nud permanent")
             lines.append(f"route add default via {router} dev {device}")
@@ -84,8 +91,10 @@ class Network:
         lines = ["link set lo up", "link set r0 up", "link set r1 up"]
         for device, far, addresses in (("r0", "c0", self.client_addresses), ("r1", "s0", self.server_addresses)):
             for gateway in gateways(far):
-                lines.append(f"addr add {gateway}/{64 if ':' in gateway else 24} dev {device}"
-                             f"{' nodad' if ':' in gateway else ''}")
+                lines.append(
+                    f"addr add {gateway}/{64 if ':' in gateway else 24} dev {device}"
+                    f"{' nodad' if ':' in gateway else ''}"
+                )
             for address in addresses:
                 lines.append(f"neigh add {address} lladdr {mac_of(far)} dev {device} nud permanent")
         return lines
@@ -103,10 +112,14 @@ class Network:
             hops = self.hops.get(name, 0)
             if hops and device in UP + DOWN:
                 lines.append(f"qdisc add dev {device} clsact")
-                lines.append(f"filter add dev {device} egress protocol ip prio 1 matchall "
-                             f"action pedit ex munge ip ttl add {256 - hops} pipe action csum ip4h")
-                lines.append(f"filter add dev {device} egress protocol ipv6 prio 2 matchall "
-                             f"action pedit ex munge ip6 hoplimit add {256 - hops}")
+                lines.append(
+                    f"filter add dev {device} egress protocol ip prio 1 matchall "
+                    f"action pedit ex munge ip ttl add {256 - hops} pipe action csum ip4h"
+                )
+                lines.append(
+                    f"filter add dev {device} egress protocol ipv6 prio 2 matchall "
+                    f"action pedit ex munge ip6 hoplimit add {256 - hops}"
+                )
         return lines
 
     def close(self) -> None:
@@ -117,9 +130,13 @@ class Network:
 
 def basic_settings(*, wire: bool) -> dict[str, int | str]:
     """Settings of every namespace: no automatic IPv6 addresses and questions."""
-    settings: dict[str, int | str] = {"ipv6/conf/default/accept_dad": 0, "ipv6/conf/default/autoconf": 0,
-                                      "ipv6/conf/default/accept_ra": 0, "ipv6/conf/default/router_solicitations": 0,
-                                      "ipv6/conf/default/addr_gen_mode": 1}
+    settings: dict[str, int | str] = {
+        "ipv6/conf/default/accept_dad": 0,
+        "ipv6/conf/default/autoconf": 0,
+        "ipv6/conf/default/accept_ra": 0,
+        "ipv6/conf/default/router_solicitations": 0,
+        "ipv6/conf/default/addr_gen_mode": 1,
+    }
     if wire:
         settings["ipv6/conf/default/disable_ipv6"] = 1
         settings["ipv6/conf/all/disable_ipv6"] = 1

@@ -2,6 +2,7 @@
 
 import math
 import random
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 from capture import COOKED, ETHERNET, Capture, Packet, merged, pcap
 from network import Network
-from traffic import Plan, Service, Traffic
+from traffic import Client, Plan, Service, Traffic
 from truth import Trace, describe, handshakes
 
 # Time of the first packet in the files: 1 January 2026.
@@ -48,6 +49,10 @@ class Scene:
     needed: int = 3
     traffic: Traffic = field(init=False)
     sockets: list[socket.socket] = field(default_factory=list)
+    # Facts about a handshake that its packets do not show, by address and port of the client.
+    notes: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    # Time after which a client repeats its question for the server's address; 0 if clients know it.
+    resolver_timeout: float = 0.0
 
     def __post_init__(self) -> None:
         """Draw the network that all causes have in common."""
@@ -56,10 +61,14 @@ class Scene:
         clients, servers = draw.randint(1, 5), draw.randint(1, 4)
         self.rtt = math.exp(draw.uniform(math.log(0.001), math.log(0.2)))
         self.families = families
-        self.clients = {4: [f"192.0.2.{10 + 7 * n}" for n in range(clients)],
-                        6: [f"2001:db8:1::{10 + n:x}" for n in range(clients)]}
-        self.servers = {4: [f"198.51.100.{20 + 11 * n}" for n in range(servers)],
-                        6: [f"2001:db8:2::{20 + n:x}" for n in range(servers)]}
+        self.clients = {
+            4: [f"192.0.2.{10 + 7 * n}" for n in range(clients)],
+            6: [f"2001:db8:1::{10 + n:x}" for n in range(clients)],
+        }
+        self.servers = {
+            4: [f"198.51.100.{20 + 11 * n}" for n in range(servers)],
+            6: [f"2001:db8:2::{20 + n:x}" for n in range(servers)],
+        }
         self.network = Network(self.clients[4] + self.clients[6], self.servers[4] + self.servers[6])
         self.ports = draw.sample(sorted(PORTS), draw.randint(1, 4))
         self.services = {port: Service(banner=PORTS[port]) for port in self.ports}
@@ -75,22 +84,38 @@ class Scene:
         for device in ("c0", "r0", "r1", "s0"):
             self.network.netem[device] = f"delay {draw.choice([3, 10, 30, 80])}us {self.nic}"
         timestamps = draw.choice([0, 1, 1])
-        host = {"ipv4/tcp_timestamps": timestamps, "ipv4/tcp_sack": 1, "ipv4/tcp_ecn": draw.choice([0, 2, 2, 1]),
-                "ipv4/tcp_congestion_control": draw.choice(["cubic", "reno"]),
-                "ipv4/tcp_syn_linear_timeouts": draw.choice([0, 4, 4]),
-                "ipv4/tcp_syn_retries": draw.choice([3, 4, 6]), "ipv4/tcp_synack_retries": draw.choice([2, 3, 5]),
-                "ipv4/tcp_no_metrics_save": draw.choice([0, 1]), "ipv4/tcp_fin_timeout": 60,
-                "ipv4/tcp_max_syn_backlog": 4096, "core/somaxconn": 4096}
+        host = {
+            "ipv4/tcp_timestamps": timestamps,
+            "ipv4/tcp_sack": 1,
+            "ipv4/tcp_ecn": draw.choice([0, 2, 2, 1]),
+            "ipv4/tcp_congestion_control": draw.choice(["cubic", "reno"]),
+            "ipv4/tcp_syn_linear_timeouts": draw.choice([0, 4, 4]),
+            "ipv4/tcp_syn_retries": draw.choice([3, 4, 6]),
+            "ipv4/tcp_synack_retries": draw.choice([2, 3, 5]),
+            "ipv4/tcp_no_metrics_save": draw.choice([0, 1]),
+            "ipv4/tcp_fin_timeout": 60,
+            "ipv4/tcp_max_syn_backlog": 4096,
+            "core/somaxconn": 4096,
+        }
         self.network.settings["client"] = dict(host)
         self.network.settings["server"] = dict(host)
         self.files = {"client": ["c0"], "router": [draw.choice(["r0", "r1"])], "server": ["s0"]}
         self.count = draw.randint(20, 120)
         self.duration = draw.uniform(10, 60)
-        self.parameters.update(rtt_s=round(self.rtt, 6), families=families, timestamps=timestamps,
-                               ecn=host["ipv4/tcp_ecn"], linear_timeouts=host["ipv4/tcp_syn_linear_timeouts"],
-                               connections=self.count, duration_s=round(self.duration, 1),
-                               hops=dict(self.network.hops), clients=clients, servers=servers, ports=self.ports,
-                               banners={port: service.banner for port, service in self.services.items()})
+        self.parameters.update(
+            rtt_s=round(self.rtt, 6),
+            families=families,
+            timestamps=timestamps,
+            ecn=host["ipv4/tcp_ecn"],
+            linear_timeouts=host["ipv4/tcp_syn_linear_timeouts"],
+            connections=self.count,
+            duration_s=round(self.duration, 1),
+            hops=dict(self.network.hops),
+            clients=clients,
+            servers=servers,
+            ports=self.ports,
+            banners={port: service.banner for port, service in self.services.items()},
+        )
 
     def delays(self, rtt: float, busy: tuple[str, ...] = ()) -> None:
         """Distribute the round-trip time to the ports of wires that have no other queue."""
@@ -159,8 +184,12 @@ class Scene:
                 for address in [a for family in self.families for a in self.servers[family]]:
                     self.traffic.listen(address, port, service)
             captures = {device: Capture(spaces[hosts[device]], device) for device in TAPS if device in wanted}
+            resolver = Resolver(self) if self.resolver_timeout else None
             for plan in self.plans:
-                self.traffic.connect(plan)
+                if resolver:
+                    resolver.resolve(plan)
+                else:
+                    self.traffic.connect(plan)
             for direction, size, rate in self.streams:
                 self.stream(direction, size, rate)
             for when, action in self.actions:
@@ -205,6 +234,7 @@ class Scene:
         found = []
         for attempt in handshakes(Trace(packets)):
             facts = describe(attempt, offset)
+            facts.update(self.notes.get((facts["client"], facts["client_port"]), {}))
             facts["affected"] = self.affected(facts)
             facts["cause"] = self.cause if facts["affected"] else None
             found.append(facts)
@@ -213,13 +243,82 @@ class Scene:
             kept = merged((packets[device] for device in devices), cable=point != "router")
             if self.direction:
                 ups = {"c0": True, "r0": False, "r1": True, "s0": False}
-                kept = [packet for packet in kept
-                        if (packet.outgoing == ups[devices[0]]) == (self.direction == "up")]
+                kept = [packet for packet in kept if (packet.outgoing == ups[devices[0]]) == (self.direction == "up")]
             files[point] = pcap(kept, offset, COOKED if self.cooked and len(devices) > 1 else ETHERNET)
         results: dict[str, int] = {}
         for client in self.traffic.clients:
             results[client.result] = results.get(client.result, 0) + 1
         return Made(files, found, results, {device: len(capture) for device, capture in packets.items()})
+
+
+class Resolver:
+    """Questions for names before connections, which are repeated as by the resolver of the C library."""
+
+    def __init__(self, scene: Scene) -> None:
+        """Start the servers."""
+        self.scene = scene
+        self.addresses = {family: scene.servers[family][0] for family in scene.families}
+        for address in self.addresses.values():
+            with scene.network.spaces["server"].entered():
+                sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+            sock.bind((address, 53))
+            sock.setblocking(False)
+            scene.sockets.append(sock)
+            scene.traffic.watch(sock, select.EPOLLIN, lambda _, sock=sock: self.answer(sock))
+
+    def answer(self, sock: socket.socket) -> None:
+        """Answer a question with an address."""
+        question, peer = sock.recvfrom(512)
+        header = question[:2] + bytes.fromhex("8180 0001 0001 0000 0000")
+        record = bytes.fromhex("c00c 0001 0001 0000003c 0004 c0000201")
+        sock.sendto(header + question[12:] + record, peer[:2])
+
+    def resolve(self, plan: Plan) -> None:
+        """Ask at the time of a connection, and connect when the answer has come."""
+        traffic = self.scene.traffic
+        traffic.open += 1
+        sent: list[float] = []
+        name = self.scene.draw.choice([b"www", b"api", b"mail", b"static"])
+        question = (
+            self.scene.draw.randbytes(2)
+            + bytes.fromhex("0100 0001 0000 0000 0000")
+            + bytes([len(name)])
+            + name
+            + b"\x07example\x03com\x00"
+            + bytes.fromhex("0001 0001")
+        )
+        sock = socket.socket(socket.AF_INET6 if ":" in plan.client else socket.AF_INET, socket.SOCK_DGRAM)
+        sock.setblocking(False)
+        self.scene.sockets.append(sock)
+
+        def ask() -> None:
+            if sock.fileno() < 0:
+                return
+            if len(sent) == 4:
+                traffic.close(sock)
+                traffic.open -= 1
+                return
+            if not sent:
+                sock.bind((plan.client, 0))
+                traffic.watch(sock, select.EPOLLIN, answered)
+            sent.append(traffic.now())
+            sock.sendto(question, (self.addresses[6 if ":" in plan.client else 4], 53))
+            traffic.at(traffic.now() + self.scene.resolver_timeout, ask)
+
+        def answered(_: int) -> None:
+            if sock.fileno() < 0:
+                return
+            traffic.close(sock)
+            traffic.open -= 1
+            waited = traffic.now() - sent[0]
+
+            def note(client: Client) -> None:
+                self.scene.notes[plan.client, client.port] = {"dns_queries": len(sent), "dns_s": round(waited, 6)}
+
+            plan.start, plan.then = traffic.now(), note
+            traffic.connect(plan)
+
+        traffic.at(plan.start, ask)
 
 
 @dataclass

@@ -257,10 +257,10 @@ class Client:
         """Send as much of the request as the socket accepts."""
         plan = self.plan
         while self.left:
-            data: bytes | memoryview = memoryview(ZEROS)[:self.left]
+            data: bytes | memoryview = memoryview(ZEROS)[: self.left]
             if self.left == plan.request:
                 head = HEADER.pack(plan.request, plan.response, plan.server_closes)
-                data = head + ZEROS[:max(0, min(self.left, len(ZEROS)) - len(head))]
+                data = head + ZEROS[: max(0, min(self.left, len(ZEROS)) - len(head))]
             try:
                 self.left -= self.socket.send(data)
             except BlockingIOError:
@@ -331,13 +331,13 @@ class Session:
         """Continue after an event of the socket."""
         try:
             if events & ~select.EPOLLOUT:
-                self.receive()
+                self.receive(events)
             if events & select.EPOLLOUT and self.left:
                 self.send()
         except OSError:
             self.end()
 
-    def receive(self) -> None:
+    def receive(self, events: int) -> None:
         """Read the request."""
         while self.socket.fileno() >= 0:
             try:
@@ -345,16 +345,17 @@ class Session:
             except BlockingIOError:
                 return
             if not data:
-                if self.service.keep:
+                # A reset of a connection that the client has closed is an event that stays.
+                if self.service.keep and not events & (select.EPOLLHUP | select.EPOLLERR):
                     self.traffic.watch(self.socket, 0, self.on_event)
                 else:
                     self.end()
                 return
             self.received += len(data)
             if self.request is None:
-                self.head += data[:HEADER.size]
+                self.head += data[: HEADER.size]
                 if len(self.head) >= HEADER.size:
-                    self.request, response, closes = HEADER.unpack(self.head[:HEADER.size])
+                    self.request, response, closes = HEADER.unpack(self.head[: HEADER.size])
                     self.server_closes = bool(closes)
                     self.response = response
             if self.request is not None and self.received >= self.request:
@@ -379,7 +380,7 @@ class Session:
         """Send as much as the socket accepts."""
         while self.left:
             try:
-                self.left -= self.socket.send(memoryview(ZEROS)[:self.left])
+                self.left -= self.socket.send(memoryview(ZEROS)[: self.left])
             except BlockingIOError:
                 break
         self.traffic.watch(self.socket, select.EPOLLIN | (select.EPOLLOUT if self.left else 0), self.on_event)

@@ -90,16 +90,28 @@ def parse_ip(packet: Packet, data: bytes, length: int, *, up: bool) -> Segment |
     if protocol == 6 and len(body) >= 20:
         source_port, target_port, seq, ack, flags = struct.unpack_from("!HHIIH", body)
         offset = (flags >> 12) * 4
-        return Segment(packet.nanoseconds, up, source, source_port, target, target_port, seq, ack, flags & 0x1FF,
-                       length - header - offset, bytes(body[20:offset]), identification)
+        return Segment(
+            packet.nanoseconds,
+            up,
+            source,
+            source_port,
+            target,
+            target_port,
+            seq,
+            ack,
+            flags & 0x1FF,
+            length - header - offset,
+            bytes(body[20:offset]),
+            identification,
+        )
     if protocol in (1, 58) and len(body) >= 8 and (body[0] == 3 if protocol == 1 else body[0] in (1, 3)):
         quoted = body[8:]
         skip = (quoted[0] & 15) * 4 if quoted[0] >> 4 == 4 else 40
         ports = struct.unpack_from("!HH", quoted, skip) if len(quoted) >= skip + 4 else (0, 0)
         size, start = (4, 12) if quoted[0] >> 4 == 4 else (16, 8)
         version = socket.AF_INET if size == 4 else socket.AF_INET6
-        quoted_source = socket.inet_ntop(version, quoted[start:start + size])
-        quoted_target = socket.inet_ntop(version, quoted[start + size:start + 2 * size])
+        quoted_source = socket.inet_ntop(version, quoted[start : start + size])
+        quoted_target = socket.inet_ntop(version, quoted[start + size : start + 2 * size])
         return IcmpError(packet.nanoseconds, body[0], body[1], (quoted_source, ports[0], quoted_target, ports[1]))
     return None
 
@@ -181,19 +193,32 @@ class Handshake:
         if first_syn_ack is not None and self.acks and not sent_from - {own}:
             established = first_syn_ack
         resent = self.syns[1:]
-        late = [syn for syn in resent if syns and syn_acks and first_syn_ack is not None and syn.time < first_syn_ack
-                and self.explained(syn)]
+        late = [
+            syn
+            for syn in resent
+            if syns and syn_acks and first_syn_ack is not None and syn.time < first_syn_ack and self.explained(syn)
+        ]
         return {
-            "syns": len(self.syns), "syns_lost": len(self.syns) - len(syns), "syns_ignored": answered.count(False),
-            "syn_acks": len(self.syn_acks), "syn_acks_lost": len(self.syn_acks) - len(syn_acks),
+            "syns": len(self.syns),
+            "syns_lost": len(self.syns) - len(syns),
+            "syns_ignored": answered.count(False),
+            "syn_acks": len(self.syn_acks),
+            "syn_acks_lost": len(self.syn_acks) - len(syn_acks),
             "syn_acks_after_ack": len(repeated),
-            "acks": len(self.acks), "acks_lost": len(self.acks) - len(acks),
-            "acks_ignored": self.ignored(), "replies": len(self.replies),
+            "acks": len(self.acks),
+            "acks_lost": len(self.acks) - len(acks),
+            "acks_ignored": self.ignored(),
+            "replies": len(self.replies),
             "syns_late": len(late),
             "resets": sum(1 for answer in self.answers if answer.flags & RST),
-            "challenges": sum(1 for answer in self.answers if answer.flags & (RST | SYN | ACK) == ACK),
-            "old_syn_acks": sum(1 for answer in self.answers if is_syn_ack(answer)
-                                and f"{answer.source} {answer.source_port}" == own),
+            "challenges": sum(
+                1
+                for answer in self.answers
+                if answer.flags & (RST | SYN | ACK) == ACK and (first_syn_ack is None or answer.time < first_syn_ack)
+            ),
+            "old_syn_acks": sum(
+                1 for answer in self.answers if is_syn_ack(answer) and f"{answer.source} {answer.source_port}" == own
+            ),
             "answered_by": sorted(sent_from - {own}),
             "icmp": [f"{error.kind}/{error.code}" for error in self.errors],
             "established": established is not None,
@@ -275,8 +300,14 @@ def note_up(attempt: Handshake, segment: Segment) -> None:
     """Note a segment of the client without SYN."""
     first = attempt.syns[0]
     begin = {(first.seq + 1) % 2**32, (first.seq + 1 + first.length) % 2**32}
-    if not segment.flags & RST and segment.flags & ACK and segment.seq in begin and len(attempt.acks) < 16 \
-            and attempt.syn_acks and segment.ack == (attempt.syn_acks[-1].seq + 1) % 2**32:
+    if (
+        not segment.flags & RST
+        and segment.flags & ACK
+        and segment.seq in begin
+        and len(attempt.acks) < 16
+        and attempt.syn_acks
+        and segment.ack == (attempt.syn_acks[-1].seq + 1) % 2**32
+    ):
         attempt.acks.append(segment)
     if segment.length:
         attempt.data["up"] += 1
@@ -289,9 +320,22 @@ def describe(attempt: Handshake, offset: int) -> dict[str, Any]:
     packets = []
     for kind, segments in (("syn", attempt.syns), ("syn-ack", attempt.syn_acks), ("ack", attempt.acks)):
         for segment in segments:
-            packets.append({"kind": kind, "time_ns": segment.time + offset, "length": segment.length,
-                            "points": [point for point in POINTS if point in segment.seen]})
+            packets.append(
+                {
+                    "kind": kind,
+                    "time_ns": segment.time + offset,
+                    "length": segment.length,
+                    "points": [point for point in POINTS if point in segment.seen],
+                }
+            )
     packets.sort(key=lambda packet: packet["time_ns"])
-    return {"client": first.source, "client_port": first.source_port, "server": first.target,
-            "server_port": first.target_port, "time_ns": first.time + offset, **attempt.facts(),
-            "data": attempt.data, "packets": packets}
+    return {
+        "client": first.source,
+        "client_port": first.source_port,
+        "server": first.target,
+        "server_port": first.target_port,
+        "time_ns": first.time + offset,
+        **attempt.facts(),
+        "data": attempt.data,
+        "packets": packets,
+    }
