@@ -9,9 +9,12 @@ from traffic import Plan
 
 
 def lost_handshake(facts: Facts) -> bool:
-    """Whether a SYN, a SYN/ACK or the only ACK was lost."""
+    """Whether a SYN or SYN/ACK was lost, or the ACK with effect."""
     return bool(
-        facts["syns_lost"] or facts["syn_acks_lost"] or (facts["acks_lost"] and facts["acks_lost"] == facts["acks"])
+        facts["syns_lost"]
+        or facts["syn_acks_lost"]
+        or facts["syn_acks_for_lost_ack"]
+        or (facts["acks_lost"] and facts["acks_lost"] == facts["acks"])
     )
 
 
@@ -585,7 +588,7 @@ def one_sided(scene: Scene) -> None:
     """The capture has one direction only."""
     scene.direction = scene.draw.choice(["up", "down"])
     scene.workload()
-    scene.affected = lambda facts: True
+    scene.affected = lambda _: True
     scene.parameters.update(captured=scene.direction)
 
 
@@ -594,7 +597,7 @@ def copies(scene: Scene) -> None:
     scene.files = {"client": ["c0", "a0"], "router": ["r0", "r1"], "server": ["b1", "s0"]}
     scene.cooked = scene.draw.random() < 0.4
     scene.workload()
-    scene.affected = lambda facts: True
+    scene.affected = lambda _: True
     scene.parameters.update(cooked=scene.cooked)
 
 

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fcntl import ioctl
+from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -72,8 +73,7 @@ class Namespace:
         """Set values below `/proc/sys/net`."""
         with self.entered():
             for name, value in values.items():
-                with open(f"/proc/sys/net/{name}", "w") as file:
-                    file.write(str(value))
+                Path(f"/proc/sys/net/{name}").write_text(str(value))
 
     def without_offloads(self, device: str) -> None:
         """Let every segment of a device be a packet with a complete checksum."""

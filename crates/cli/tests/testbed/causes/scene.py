@@ -44,7 +44,7 @@ class Scene:
     # Size of the connection tracker's table, if it is to be small.
     conntrack_max: int = 0
     # Whether a handshake was affected by the cause, by its facts.
-    affected: Callable[[Facts], bool] = lambda facts: False
+    affected: Callable[[Facts], bool] = lambda _: False
     # The number of affected handshakes that a variant needs.
     needed: int = 3
     traffic: Traffic = field(init=False)

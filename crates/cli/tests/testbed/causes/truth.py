@@ -204,6 +204,7 @@ class Handshake:
             "syns_ignored": answered.count(False),
             "syn_acks": len(self.syn_acks),
             "syn_acks_lost": len(self.syn_acks) - len(syn_acks),
+            "syn_acks_for_lost_ack": self.for_lost_ack(),
             "syn_acks_after_ack": len(repeated),
             "acks": len(self.acks),
             "acks_lost": len(self.acks) - len(acks),
@@ -229,6 +230,19 @@ class Handshake:
         """Number of first segments with data that arrived, and that the server did not acknowledge."""
         times = [ack.seen["server"] for ack in self.arrived(self.acks) if ack.length]
         return sum(1 for time in times if not any(time <= reply < time + DELAYED_ACK for reply in self.replies))
+
+    def for_lost_ack(self) -> int:
+        """Number of SYN/ACKs that a timer of the server sent because all acknowledgements so far had been lost."""
+        arrivals = [syn.seen["server"] for syn in self.arrived(self.syns)]
+        by_timer = [
+            answer for answer in self.syn_acks[1:] if not any(time <= answer.time < time + AT_ONCE for time in arrivals)
+        ]
+        return sum(
+            1
+            for answer in by_timer
+            if any(ack.time < answer.time and "server" not in ack.seen for ack in self.acks)
+            and not any(ack.seen.get("server", answer.time) < answer.time for ack in self.acks)
+        )
 
     def explained(self, syn: Segment) -> bool:
         """Whether the SYN before this one arrived, and so did its answer, so that the retransmission was not needed."""
