@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Every cause that `make` knows.
-pub(crate) const CAUSES: [&str; 18] = [
+pub(crate) const CAUSES: [&str; 19] = [
     "clean",
     "random-loss",
     "congestion",
@@ -25,6 +25,7 @@ pub(crate) const CAUSES: [&str; 18] = [
     "rejected",
     "dead-host",
     "late-answer",
+    "dns",
     "one-sided",
     "copies",
 ];
@@ -117,6 +118,7 @@ fn happened(cause: &str, handshake: &Value) -> bool {
         "rejected" => some("icmp") && !established,
         "dead-host" => count("syn_acks") == 0 && !established,
         "late-answer" => count("syns_late") > 0 && count("syns_lost") == 0,
+        "dns" => count("dns_queries") > 1 && count("syns") == 1,
         "one-sided" | "copies" => count("syns") == 1 && established,
         _ => false,
     }
