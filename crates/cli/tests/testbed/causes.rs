@@ -117,7 +117,7 @@ fn happened(cause: &str, handshake: &Value) -> bool {
         "refused" => count("resets") > 0 && !established,
         "rejected" => some("icmp") && !established,
         "dead-host" => count("syn_acks") == 0 && !established,
-        "late-answer" => count("syns_late") > 0 && count("syns_lost") == 0,
+        "late-answer" => count("syns") > 1 && count("syns_lost") == 0,
         "dns" => count("dns_queries") > 1 && count("syns") == 1,
         "one-sided" | "copies" => count("syns") == 1 && established,
         _ => false,

@@ -564,7 +564,8 @@ def late_answer(scene: Scene) -> None:
             scene.network.spaces[host].tc(lines)
 
         scene.actions += [(begin, lambda: change(1)), (end, lambda: change(0))]
-    scene.affected = lambda facts: bool(facts["syns_late"])
+    # A SYN can also overtake its predecessors, when the delay ends.
+    scene.affected = lambda facts: facts["syns"] > 1 and not facts["syns_lost"] and not facts["syn_acks_lost"]
     scene.parameters.update(extra_s=round(extra, 3), up_s=round(up, 3), down_s=round(down, 3), always=always)
 
 
