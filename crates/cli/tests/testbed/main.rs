@@ -6,6 +6,7 @@
 
 mod applications;
 mod build;
+mod causes;
 mod clock;
 mod decisions;
 mod dialogues;
