@@ -78,7 +78,7 @@ pub struct Connect {
 impl Connect {
     /// Whether a packet of a completed handshake was lost.
     pub fn has_loss(&self) -> bool {
-        self.lost_syns + self.lost_synacks + self.lost_unknown > 0
+        self.lost_syns > 0 || self.lost_synacks > 0 || self.lost_unknown > 0
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Verdict {
 impl Verdict {
     /// Whether a packet was lost.
     pub fn has_loss(&self) -> bool {
-        self.lost_syns + self.lost_synacks + self.lost_unknown > 0
+        self.lost_syns > 0 || self.lost_synacks > 0 || self.lost_unknown > 0
     }
 
     fn unknown(retransmissions: u32) -> Verdict {
@@ -104,7 +104,9 @@ fn answered_syn(handshake: &Handshake, age: Duration, schedule: &Schedule) -> Op
         return None;
     }
     // The last SYN had been sent, the next one had not.
-    if answered + RESOLUTION < schedule.earliest(n) || answered > schedule.latest(n + 1).saturating_add(RESOLUTION) {
+    if answered.saturating_add(RESOLUTION) < schedule.earliest(n)
+        || answered > schedule.latest(n + 1).saturating_add(RESOLUTION)
+    {
         return None;
     }
     // Rounding can make the age the longer one.
