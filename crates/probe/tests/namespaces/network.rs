@@ -2,7 +2,8 @@
 
 use crate::host::Host;
 use gentle_probe::{Config, Connect, Event, Families, Outcome, Prober, Target, TargetSummary};
-use std::net::TcpListener;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,9 +14,6 @@ pub(crate) const PORT: u16 = 80;
 pub(crate) const SERVER: &str = "192.0.2.2:80";
 pub(crate) const SERVER_V6: &str = "[2001:db8::2]:80";
 
-/// Connects without loss before packets are dropped: they show how fast the path is.
-const CLEAN: usize = 3;
-
 pub(crate) struct Network {
     pub(crate) client: Arc<Host>,
     pub(crate) server: Arc<Host>,
@@ -24,8 +22,8 @@ pub(crate) struct Network {
 /// Everything that a prober has reported.
 pub(crate) struct Report {
     pub(crate) connects: Vec<Connect>,
-    /// Number of connects that had ended when packets began to be dropped.
-    pub(crate) before_loss: usize,
+    /// Number of connects that had ended when the network was changed.
+    pub(crate) before_change: usize,
     pub(crate) skipped: u64,
     pub(crate) summaries: Vec<TargetSummary>,
 }
@@ -49,6 +47,11 @@ impl Network {
                  nft add chain inet loss arriving '{{ type filter hook prerouting priority 0; }}'"
             ));
         }
+        // Resolves the neighbours. Until then, SYNs wait for up to a second in a queue of the client.
+        for address in [SERVER, SERVER_V6] {
+            let refused = client.run(move || TcpStream::connect(address).map_err(|error| error.kind()));
+            assert_eq!(refused.err(), Some(ErrorKind::ConnectionRefused));
+        }
         Some(Network { client, server })
     }
 
@@ -64,34 +67,32 @@ impl Network {
 
     /// Probes until `count` connects to each target have ended.
     pub(crate) fn probe(&self, targets: &[String], rate: f64, count: u64, timeout: Duration) -> Report {
-        self.probe_with(targets, rate, count, timeout, || ())
+        self.probe_with(targets, rate, count, timeout, |_| false, || ())
     }
 
-    /// Probes, and calls `lose` once the first connects have ended.
+    /// Probes, and calls `change` as soon as `is_time`, which gets the connects that have ended.
     pub(crate) fn probe_with(
         &self,
         targets: &[String],
         rate: f64,
         count: u64,
         timeout: Duration,
-        lose: impl FnOnce() + Send + 'static,
+        is_time: impl Fn(&[Connect]) -> bool + Send + 'static,
+        change: impl FnOnce() + Send + 'static,
     ) -> Report {
         let targets: Vec<Target> = targets.iter().map(|target| target.parse().expect("a target")).collect();
-        let lose_after = targets.len() * CLEAN;
         let config = Config { targets, families: Families::Both, rate, count: Some(count), timeout };
         let probing = self.client.start(move || {
             let mut prober = Prober::new(config).expect("a prober");
             let mut report =
-                Report { connects: Vec::new(), before_loss: usize::MAX, skipped: 0, summaries: Vec::new() };
-            let mut lose = Some(lose);
+                Report { connects: Vec::new(), before_change: usize::MAX, skipped: 0, summaries: Vec::new() };
+            let mut change = Some(change);
             let observe = &mut |event: &Event<'_>| match event {
                 Event::Connect(connect) => {
                     report.connects.push((*connect).clone());
-                    if report.connects.len() == lose_after
-                        && let Some(lose) = lose.take()
-                    {
-                        lose();
-                        report.before_loss = report.connects.len();
+                    if let Some(change) = change.take_if(|_| is_time(&report.connects)) {
+                        change();
+                        report.before_change = report.connects.len();
                     }
                 }
                 Event::Skipped { count, .. } => report.skipped += count,
@@ -127,11 +128,16 @@ pub(crate) fn lose(network: &Network, syns: u32, synacks: u32) -> impl FnOnce() 
     }
 }
 
-/// Connects that began after packets were dropped, all of which must be `outcome`.
-pub(crate) fn after_loss(report: &Report, outcome: Outcome) -> Vec<&Connect> {
-    let connects: Vec<&Connect> = report.connects.iter().skip(report.before_loss).collect();
+/// Whether each target has been connected to often enough that the prober knows how fast the path is.
+pub(crate) fn all_connected(connects: &[Connect], targets: &[String]) -> bool {
+    targets.iter().all(|target| connects.iter().filter(|connect| connect.target == *target).count() >= 2)
+}
+
+/// Connects that ended after packets were dropped, all of which must be completed.
+pub(crate) fn after_change(report: &Report) -> Vec<&Connect> {
+    let connects: Vec<&Connect> = report.connects.iter().skip(report.before_change).collect();
     for connect in &connects {
-        assert_eq!(connect.outcome, outcome, "{connect:?}");
+        assert_eq!(connect.outcome, Outcome::Connected, "{connect:?}");
     }
     connects
 }
