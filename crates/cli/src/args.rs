@@ -4,6 +4,8 @@ mod completion;
 mod lab;
 mod model;
 #[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
 mod qdisc;
 mod reproduce;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,8 @@ mod values;
 
 pub(crate) use lab::LabArgs;
 pub(crate) use model::{FormName, ModelArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use probe::ProbeArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use qdisc::{ApplyArgs, QdiscArgs, QdiscCommand, RemoveArgs, SetupArgs, ShowArgs};
 pub(crate) use reproduce::{ALL as ALL_PAPERS, ReproduceArgs};
@@ -132,6 +136,9 @@ pub(crate) enum Command {
     /// Set up a queue scheme on a network device, show its counters, remove it
     #[cfg(target_os = "linux")]
     Qdisc(QdiscArgs),
+    /// Connect to servers at a fixed rate, and count lost SYNs and lost SYN/ACKs separately
+    #[cfg(target_os = "linux")]
+    Probe(ProbeArgs),
     /// Retransmit lost SYNs and SYN/ACKs sooner than the initial RTO
     #[cfg(target_os = "linux")]
     Rexmit(RexmitArgs),
@@ -576,6 +583,9 @@ pub(crate) enum Output {
     ReproduceCoverage,
     /// gentle sweep
     Sweep,
+    /// gentle probe: each line
+    #[cfg(target_os = "linux")]
+    Probe,
     /// gentle qdisc show; with --watch, each line
     #[cfg(target_os = "linux")]
     QdiscShow,

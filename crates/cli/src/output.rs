@@ -128,6 +128,15 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     ignore_broken_pipe(written).context("standard output")
 }
 
+/// Writes text to standard output; returns whether there is still a reader, for commands that end without one.
+pub(crate) fn print_while_read(text: &str) -> anyhow::Result<bool> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true).context("standard output"),
+    }
+}
+
 /// Writes an error to standard error, in the format of clap.
 pub(crate) fn print_error(text: &str) {
     print_message("error", text);

@@ -6,6 +6,8 @@ pub(crate) mod generate;
 pub(crate) mod lab;
 pub(crate) mod merge;
 pub(crate) mod model;
+#[cfg(target_os = "linux")]
+pub(crate) mod probe;
 pub(crate) mod profiles;
 #[cfg(target_os = "linux")]
 pub(crate) mod qdisc;
@@ -22,6 +24,8 @@ pub(crate) mod testbed;
 mod anonymize;
 mod captures;
 mod job;
+#[cfg(target_os = "linux")]
+mod metrics_endpoint;
 mod results;
 mod runs;
 mod scenario;

@@ -17,6 +17,8 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         Output::ReproduceCoverage => of::<gentle_papers::Coverage>(),
         Output::Sweep => of::<gentle_sweep::Summary>(),
         #[cfg(target_os = "linux")]
+        Output::Probe => of::<gentle_probe::ProbeLine>(),
+        #[cfg(target_os = "linux")]
         Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),
         #[cfg(target_os = "linux")]
         Output::TestbedCheck => of::<gentle_testbed::check::Agreement>(),

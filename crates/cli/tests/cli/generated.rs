@@ -5,13 +5,14 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "analyze",
     "compare",
     "merge",
     "sim",
     "sweep",
     "qdisc",
+    "probe",
     "rexmit",
     "testbed",
     "model",

@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 /// Outputs: the argument of `gentle schema`, and the commands that print them.
-const OUTPUTS: [(&str, &str); 8] = [
+const OUTPUTS: [(&str, &str); 9] = [
     ("analyze", "`gentle analyze --json` and `gentle merge --json`; with `--per-file` each line"),
     ("compare", "`--json` of `gentle compare`, `gentle sim`, `gentle testbed run` and `gentle testbed compare`"),
     ("model", "`gentle model --json`"),
+    ("probe", "each line of `gentle probe --json`"),
     ("qdisc-show", "`gentle qdisc show --json`; with `--watch` each line"),
     ("reproduce", "each line of `gentle reproduce --json`"),
     ("reproduce-coverage", "`gentle reproduce --coverage --json`"),
