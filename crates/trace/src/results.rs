@@ -40,7 +40,7 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// Sentence for each of `findings`. Text.
     pub verdict: Vec<String>,
-    /// Advice for `findings`, and commands that show more. Text.
+    /// Remedies for `causes` and `findings`, with commands that verify them. Text.
     pub next_steps: Vec<String>,
     /// Reasons not to trust the figures, gravest first.
     pub warnings: Vec<TrustWarning>,

@@ -54,9 +54,4 @@ impl SynExtras {
     pub(crate) fn has(self, at: usize) -> bool {
         self.0 >> at & 1 != 0
     }
-
-    /// Whether the SYN has none of them.
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
 }

@@ -1,6 +1,8 @@
 //! Verdict of an analysis: its findings, most important first.
 
-use crate::results::{Analysis, Capture, CauseKind, DataWait, DroppedFor, ExpectedCost, FailureReason, Finding, Name, Waits};
+use crate::results::{
+    Analysis, Capture, CauseKind, DataWait, DroppedFor, ExpectedCost, FailureReason, Finding, Name, Waits,
+};
 use std::collections::BTreeMap;
 
 /// Smallest mean wait of a connection for retransmitted data that is reported where no handshake packet was lost, seconds.

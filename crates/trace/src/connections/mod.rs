@@ -168,7 +168,9 @@ impl Connections {
     /// Records what `segment`, without SYN, shows of the paths to both hosts.
     #[inline(always)]
     fn note_path(&mut self, segment: &Segment, v6: Option<[Address; 2]>, observed: &Observed) {
-        if observed.round_trip.is_some() || matches!(observed.kind, SegmentKind::Retransmitted(_) | SegmentKind::Late(_)) {
+        if observed.round_trip.is_some()
+            || matches!(observed.kind, SegmentKind::Retransmitted(_) | SegmentKind::Late(_))
+        {
             self.note_notable_path(segment, v6, observed);
         }
     }

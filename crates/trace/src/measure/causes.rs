@@ -252,7 +252,11 @@ impl Found {
             let (attempts, data) = parties.data_of(party);
             let lost = group.parties.get(&party).map_or(0, |share| share.attempts);
             let alone = data.kind_of_loss(half, lost, attempts).filter(|kind| *kind != CauseKind::LossWithoutQueue);
-            alone.or(together).unwrap_or(rest)
+            match alone.or(together) {
+                // The ignored ACKs show that packets had reached the server.
+                Some(CauseKind::NewConnectionsDropped) if rest == CauseKind::ListenQueue => rest,
+                kind => kind.unwrap_or(rest),
+            }
         };
         self.split(group, rest, kind);
         for &party in group.parties.keys() {

@@ -17,7 +17,7 @@ pub struct Cause {
     /// Numbers from which the cause was inferred, by name.
     #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub evidence: BTreeMap<Name, f64>,
-    /// Name of the cause, its evidence, and what helps. Text.
+    /// Evidence, as a clause. Text.
     pub sentence: String,
     /// Remedy, or that gentle has none. Text.
     pub remedy: String,
@@ -74,4 +74,32 @@ pub enum CauseKind {
     Scan,
     /// SYN flood.
     Flood,
+}
+
+impl CauseKind {
+    /// All kinds.
+    pub const ALL: [CauseKind; 22] = [
+        CauseKind::Congestion,
+        CauseKind::RandomLoss,
+        CauseKind::BurstLoss,
+        CauseKind::LossWithoutQueue,
+        CauseKind::NewConnectionsDropped,
+        CauseKind::Loss,
+        CauseKind::DroppedOptions,
+        CauseKind::ListenQueue,
+        CauseKind::DeferredAccept,
+        CauseKind::Deferred,
+        CauseKind::LateAnswer,
+        CauseKind::PortReuse,
+        CauseKind::ResetByClient,
+        CauseKind::HeldUp,
+        CauseKind::Filtered,
+        CauseKind::DroppedInPart,
+        CauseKind::DeadHost,
+        CauseKind::Refused,
+        CauseKind::Rejected,
+        CauseKind::NatNotUndone,
+        CauseKind::Scan,
+        CauseKind::Flood,
+    ];
 }

@@ -55,7 +55,7 @@ pub struct Outcomes {
     /// Attempts in `half_open` whose client answered the SYN/ACK with an RST and sent nothing else: it had given up, or only
     /// wanted to know whether the port is open.
     pub abandoned: AttemptGroup,
-    /// Completed attempts whose lost SYNs all had an option, data or flags that no answered SYN of the capture has: a
+    /// Completed attempts whose lost SYNs all had an option, data or flags that no answered SYN of the same server has: a
     /// middlebox drops those. At least three attempts; without any, empty.
     pub dropped_for: Vec<DroppedFor>,
     /// Attempts at live servers of which every packet in at least one direction was lost or discarded.
@@ -101,7 +101,7 @@ pub struct DroppedFor {
     pub waited_s: f64,
 }
 
-/// Failed attempts with a common reason.
+/// Slow or failed attempts with a common reason.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptGroup {
     /// Number of attempts.

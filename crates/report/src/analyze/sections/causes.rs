@@ -5,18 +5,7 @@ use crate::analyze::words;
 use crate::format::{Quantity, Scale, count};
 use gentle_trace::results::{Analysis, Cause, CauseKind};
 
-/// Table of the causes with the evidence of each.
 pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
-    let sentences: Vec<String> = analysis.causes.iter().map(|cause| cause.sentence.clone()).collect();
-    table(analysis).list(&sentences).unless_empty()
-}
-
-/// Table of the causes.
-pub(super) fn brief(analysis: &Analysis) -> Option<Section> {
-    table(analysis).unless_empty()
-}
-
-fn table(analysis: &Analysis) -> Section {
     let causes = &analysis.causes;
     let times = causes.iter().map(|cause| (Some(cause.group.waited_s), None)).collect();
     let (unit, columns) = numbers(Quantity::Time, &[times]);
@@ -38,7 +27,7 @@ fn table(analysis: &Analysis) -> Section {
         ];
         table.row(Row::new(words::cause(cause.kind), cells).about(&cause.sentence));
     }
-    Section::new("causes", "Causes").table(table)
+    Section::new("causes", "Causes").table(table).unless_empty()
 }
 
 /// Server with most attempts, and the number of others; of scans, the client.

@@ -46,7 +46,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
-    [causes::brief(analysis), brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
+    [causes::causes(analysis), brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
         .into_iter()
         .flatten()
         .map(Section::explained)

@@ -24,8 +24,9 @@ pub(super) fn put_into_words(analysis: &mut Analysis) {
     let dropped: Vec<&str> = analysis.outcomes.dropped_for.iter().map(|it| it.name).collect();
     let remedy = dropped_remedy(&dropped);
     for cause in &mut analysis.causes {
-        let Text { name, seen, remedy: usual, check } = text(cause.kind);
-        cause.sentence = format!("{name}: {seen}{}.", evidence(cause));
+        let Text { seen, remedy: usual, check, .. } = text(cause.kind);
+        let (first, rest) = seen.split_at(1);
+        cause.sentence = format!("{}{rest}{}.", first.to_uppercase(), evidence(cause));
         cause.remedy = match cause.kind {
             CauseKind::DroppedOptions => remedy.clone(),
             _ => usual.to_owned(),
@@ -111,7 +112,7 @@ fn text(kind: CauseKind) -> Text {
         ),
         CauseKind::Loss => of(
             "Loss of unknown kind",
-            "too few packets passed at the same time to show the state of the path",
+            "too few other packets passed to show the kind of loss",
             "Capture data as well as SYNs, for longer, to find the kind of loss. gentle rexmit retransmits lost SYNs sooner.",
             "gentle analyze LONGER-CAPTURE",
         ),
@@ -121,12 +122,9 @@ fn text(kind: CauseKind) -> Text {
             "",
             "tshark -r CAPTURE -Y 'tcp.flags.syn==1 && tcp.analysis.retransmission'",
         ),
-        CauseKind::ListenQueue => of(
-            "Full listen queue",
-            "the server ignored ACKs and data that had reached it",
-            LISTEN_QUEUE,
-            LISTEN_CHECK,
-        ),
+        CauseKind::ListenQueue => {
+            of("Full listen queue", "the server ignored ACKs and data that had reached it", LISTEN_QUEUE, LISTEN_CHECK)
+        }
         CauseKind::DeferredAccept => of(
             "Deferred accept",
             "the server repeated its SYN/ACK seconds after the client's ACK, as with TCP_DEFER_ACCEPT",
@@ -191,7 +189,7 @@ fn text(kind: CauseKind) -> Text {
             "Rejected by ICMP",
             "an ICMP error answered the SYN",
             "Check the router or firewall that sent the ICMP errors.",
-            "tshark -r CAPTURE -Y icmp||icmpv6",
+            "tshark -r CAPTURE -Y 'icmp || icmpv6'",
         ),
         CauseKind::NatNotUndone => of(
             "NAT not undone",
@@ -199,7 +197,9 @@ fn text(kind: CauseKind) -> Text {
             "Check the address translation (NAT) on the way back: the SYN/ACK has an untranslated address.",
             "conntrack -L -p tcp --dport PORT",
         ),
-        CauseKind::Scan => of("Scan", "the client tried many servers or ports", NO_REMEDY, "gentle analyze --full CAPTURE"),
+        CauseKind::Scan => {
+            of("Scan", "the client tried many servers or ports", NO_REMEDY, "gentle analyze --full CAPTURE")
+        }
         CauseKind::Flood => of(
             "SYN flood",
             "one SYN each, from clients that complete no handshake",

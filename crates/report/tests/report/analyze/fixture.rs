@@ -1,11 +1,11 @@
 //! Analyses in the form that `gentle-trace` returns, with invented but plausible numbers.
 
 use gentle_trace::results::{
-    Analysis, AttemptGroup, Capture, CaptureDuplicates, Closes, CostOfSize, DataWait, Direction, DirectionBy,
-    DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto, IntervalBin,
-    IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes, Quantiles,
-    Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount, StandardInterval,
-    Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting, Waits,
+    Analysis, AttemptGroup, Capture, CaptureDuplicates, Cause, CauseKind, Closes, CostOfSize, DataWait, Direction,
+    DirectionBy, DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto,
+    IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes,
+    Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount,
+    StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting, Waits,
 };
 use std::collections::BTreeMap;
 
@@ -74,6 +74,7 @@ pub(crate) fn rich() -> Analysis {
             syn_with_data: 5,
         },
         outcomes: outcomes(),
+        causes: causes(),
         waiting: Waiting {
             handshake_s: 1_066.4,
             loss_s: 1_001.2,
@@ -185,6 +186,7 @@ pub(crate) fn healthy() -> Analysis {
             ..Handshakes::default()
         },
         outcomes: Outcomes { answered: 84, completed: 84, loss: Some(0.0), ..Outcomes::default() },
+        causes: Vec::new(),
         directions: vec![lossless.clone(), Direction { name: "to initiator".to_owned(), packets: 1_310, ..lossless }],
         retransmissions: Retransmissions { data_segments: 1_420, ..Retransmissions::default() },
         filters: filters()
@@ -265,6 +267,7 @@ fn empty() -> Analysis {
         start_s: None,
         handshakes: Handshakes::default(),
         outcomes: Outcomes::default(),
+        causes: Vec::new(),
         waiting: Waiting::default(),
         expected_cost: None,
         directions: Vec::new(),
@@ -413,7 +416,24 @@ fn loss(
 
 fn apart(attempts: u64, parties: u64, name: &str) -> AttemptGroup {
     let most = vec![NamedParty { name: name.to_owned(), attempts: attempts - parties + 1 }];
-    AttemptGroup { attempts, parties, most }
+    AttemptGroup { attempts, waited_s: 3.0 * attempts as f64, parties, most }
+}
+
+fn causes() -> Vec<Cause> {
+    let cause = |kind, attempts, parties, evidence: &[(&'static str, f64)]| Cause {
+        kind,
+        group: apart(attempts, parties, "192.0.2.7:443"),
+        share: attempts as f64 / 48_210.0,
+        evidence: evidence.iter().copied().collect(),
+        sentence: "Round trips were longer when packets were lost, so a queue overflowed.".to_owned(),
+        remedy: "Use a scheme with short queues.".to_owned(),
+        check: "gentle compare --from CAPTURE --rate RATE".to_owned(),
+    };
+    vec![
+        cause(CauseKind::Congestion, 600, 31, &[]),
+        cause(CauseKind::RandomLoss, 151, 2, &[("data_segments", 9_000.0), ("data_lost", 120.0)]),
+        cause(CauseKind::Scan, 5, 1, &[]),
+    ]
 }
 
 fn outcomes() -> Outcomes {

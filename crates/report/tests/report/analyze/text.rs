@@ -34,7 +34,7 @@ fn a_lossy_capture_at_usual_widths() {
 #[test]
 fn the_brief_report_is_what_an_operator_acts_on() {
     // Contains every possible part: losses, a list of flows, damage.
-    for (width, lines) in [(120, 46), (80, 60)] {
+    for (width, lines) in [(120, 58), (80, 84)] {
         let text = brief(&[rich_as_captured()], Some(width));
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         assert!(text.lines().count() <= lines, "{text}");

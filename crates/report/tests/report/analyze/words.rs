@@ -2,7 +2,7 @@
 
 use super::fixture::rich;
 use gentle_report::analyze::{assumptions, put_into_words};
-use gentle_trace::results::{Analysis, CostGap, Flows, Interface, TrustWarning, TrustWarningKind};
+use gentle_trace::results::{Analysis, CauseKind, CostGap, Flows, Interface, TrustWarning, TrustWarningKind};
 use std::collections::BTreeMap;
 
 /// An analysis in words.
@@ -14,6 +14,32 @@ fn worded(mut analysis: Analysis) -> Analysis {
 #[test]
 fn every_finding_is_a_sentence() {
     insta::assert_snapshot!(worded(rich()).verdict.join("\n"));
+}
+
+#[test]
+fn every_cause_has_evidence_a_remedy_and_a_check() {
+    let of_kind = |kind| {
+        let mut analysis = rich();
+        analysis.causes.truncate(1);
+        analysis.causes[0].kind = kind;
+        worded(analysis)
+    };
+    let all = CauseKind::ALL.map(of_kind);
+    let line = |analysis: &Analysis| {
+        let cause = &analysis.causes[0];
+        assert!(!cause.remedy.is_empty() && !cause.check.is_empty(), "{:?}", cause.kind);
+        format!("{:?}: {} {} {}", cause.kind, cause.sentence, cause.remedy, cause.check)
+    };
+    insta::assert_snapshot!(all.iter().map(line).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn a_middlebox_that_explains_every_loss_needs_no_other_queue() {
+    let mut analysis = rich();
+    analysis.causes.truncate(1);
+    analysis.causes[0].kind = CauseKind::DroppedOptions;
+    let steps = worded(analysis).next_steps.join(" ");
+    assert!(steps.contains("No queue scheme helps") && !steps.contains("gentle qdisc"), "{steps}");
 }
 
 /// Warning of a kind about a file, with evidence.
