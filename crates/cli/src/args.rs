@@ -43,8 +43,8 @@ use gentle_report::Column;
 use gentle_tcp::Profile;
 use gentle_trace::continuing::Continuing;
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Options, VantagePoint, prefix};
-use gentle_units::{Nanos, Rate, format_size, parse_size, suggestion};
+use gentle_trace::{Options, VantagePoint, When, prefix};
+use gentle_units::{Instant, Nanos, Rate, format_size, parse_size, suggestion};
 use ipnet::IpNet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -187,6 +187,15 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+
+    /// Compare with a capture made after a change: what changed, with 95 % intervals
+    ///
+    /// The options apply to both. --json prints both analyses and the changes.
+    #[arg(long, value_name = "CAPTURE", conflicts_with_all = ["per_file", "record", "connections", "flows", "html", "anonymize", "full"], value_hint = ValueHint::FilePath)]
+    pub(crate) against: Option<PathBuf>,
+
     /// Evict a connection after this time without a packet, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "900s", value_parser = idle_timeout)]
     pub(crate) idle_timeout: Nanos,
@@ -245,6 +254,27 @@ pub(crate) struct ReadingArgs {
     /// A packet captured at several interfaces counts once, at the first.
     #[arg(long = "interface", value_name = "NAME")]
     pub(crate) interfaces: Vec<String>,
+}
+
+/// Packets to analyse.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Packets to analyse")]
+pub(crate) struct SelectionArgs {
+    /// Only packets from or to this address or prefix, such as 192.0.2.7 or 2001:db8::/32; repeatable
+    #[arg(long = "host", value_name = "PREFIX", value_parser = prefix)]
+    pub(crate) hosts: Vec<IpNet>,
+
+    /// Only packets from or to this TCP or UDP port; repeatable
+    #[arg(long = "port", value_name = "PORT", value_parser = whole(1..=u16::MAX))]
+    pub(crate) ports: Vec<u16>,
+
+    /// Only packets from this time on: a time such as 2026-11-28T09:30:00Z, or a span such as 90s from the first packet
+    #[arg(long, value_name = "TIME", value_parser = when)]
+    pub(crate) since: Option<When>,
+
+    /// Only packets before this time, as for --since
+    #[arg(long, value_name = "TIME", value_parser = when)]
+    pub(crate) until: Option<When>,
 }
 
 /// The link that was captured, and the capture point.
@@ -573,6 +603,8 @@ pub(crate) struct SchemaArgs {
 pub(crate) enum Output {
     /// gentle analyze; with --per-file, each line
     Analyze,
+    /// gentle analyze --against
+    AnalyzeAgainst,
     /// gentle compare, gentle sim, gentle testbed run and gentle testbed compare
     Compare,
     /// gentle model
@@ -750,6 +782,16 @@ fn duration(text: &str) -> Result<Nanos, String> {
 
 fn idle_timeout(text: &str) -> Result<Nanos, String> {
     time(text, Nanos::from_secs(1)..=Options::LONGEST_IDLE_TIMEOUT)
+}
+
+/// Time of day with its zone (RFC 3339), or a span.
+fn when(text: &str) -> Result<When, String> {
+    if let Ok(time) = text.parse::<jiff::Timestamp>() {
+        let nanoseconds = u64::try_from(time.as_nanosecond()).map_err(|_| "expected a time after 1970".to_owned())?;
+        return Ok(When::At(Instant(nanoseconds)));
+    }
+    let span = text.parse::<Nanos>();
+    span.map(When::After).map_err(|_| "expected a time such as 2026-11-28T09:30:00Z, or a span such as 90s".to_owned())
 }
 
 fn memory_limit(text: &str) -> Result<u64, String> {

@@ -7,6 +7,7 @@ use crate::other::{OtherCounts, Others};
 use crate::points::{Points, Sightings};
 use crate::results::DirectionBy;
 use crate::segment::{Batch, PacketMeta};
+use crate::selection::Selection;
 use crate::tally::Meter;
 use crate::tally::TimelineCounts;
 use crate::timestamps::Timestamps;
@@ -105,6 +106,10 @@ pub(crate) struct Decoder {
     /// Whether segments need more than their connection: a direction, or a capture point.
     annotates: bool,
     hasher: FlowKeyHasher,
+    /// Packets to decode; `None`: all.
+    selection: Option<Selection>,
+    /// Time of the first packet, selected or not.
+    first: Option<Instant>,
     pub(crate) files: Vec<FileCounts>,
     /// Meters by direction; unused if directions follow from connections.
     pub(crate) meters: Vec<Meter>,
@@ -126,6 +131,8 @@ impl Decoder {
             source: (usize::MAX, 0),
             annotates: by != DirectionBy::Initiator,
             hasher,
+            selection: Some(options.selection.clone()).filter(|selection| !selection.is_all()),
+            first: None,
             files: vec![FileCounts::default(); files],
             meters: vec![
                 Meter::default();
@@ -155,6 +162,9 @@ impl Decoder {
     /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
     #[inline(always)]
     pub(crate) fn decode(&mut self, file: usize, raw: &RawPacket<'_>, batch: &mut Batch) {
+        if self.selection.is_some() && !self.selects(&{ *raw }) {
+            return;
+        }
         if (file, raw.interface) != self.source {
             self.change_source(file, &{ *raw });
         }
@@ -178,6 +188,21 @@ impl Decoder {
             // Passes the address of a copy, so that `raw` itself can stay in registers.
             None => self.other_than_v4(file, &{ *raw }, batch),
         }
+    }
+
+    /// Whether the packet is to be decoded.
+    #[inline(never)]
+    fn selects(&mut self, raw: &RawPacket<'_>) -> bool {
+        let Some(selection) = &self.selection else {
+            return true;
+        };
+        let first = *self.first.get_or_insert(raw.time);
+        let has_time = selection.has_time(raw.time, first);
+        if !has_time || !selection.by_content() {
+            return has_time;
+        }
+        let packet = gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels);
+        packet.is_ok_and(|packet| selection.has_packet(&packet))
     }
 
     /// Decodes a packet that is not a plain TCP segment over IPv4.

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod anonymize;
+pub mod changes;
 mod codec;
 mod connections;
 pub mod continuing;
@@ -22,6 +23,7 @@ pub mod results;
 pub mod row;
 mod rows;
 mod segment;
+mod selection;
 mod sum;
 mod syn_extras;
 mod table_size;
@@ -35,3 +37,4 @@ pub use anonymize::Anonymizer;
 pub use control::{AnalysisError, Control};
 pub use options::{NotAPrefix, Options, VantagePoint, prefix};
 pub use rows::RowSink;
+pub use selection::{Selection, When};

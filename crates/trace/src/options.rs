@@ -1,6 +1,7 @@
 //! Options of an analysis.
 
 use crate::results::DirectionBy;
+use crate::selection::Selection;
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,8 @@ pub struct Options {
     /// Interfaces of the captures whose packets are analysed, by name, description or number. Empty: all, but of the
     /// interfaces at a simulated queue ([`QueueSide`](gentle_capture::QueueSide)) its entry interfaces.
     pub interfaces: Vec<String>,
+    /// Packets to analyse.
+    pub selection: Selection,
     /// Rule by which directions are distinguished; `None`: by `local` if it is not empty, else by initiator.
     pub direction: Option<DirectionBy>,
     /// Prefixes on the local side of the link.
@@ -98,6 +101,7 @@ impl Default for Options {
             memory_limit: 2 << 30,
             inner: false,
             interfaces: Vec::new(),
+            selection: Selection::default(),
             direction: None,
             local: Vec::new(),
             rate: None,

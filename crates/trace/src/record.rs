@@ -13,6 +13,7 @@ use crate::findings::{Findings, Shown, TooManyInterfaces};
 use crate::options::{Options, VantagePoint};
 use crate::results::{Analysis, DirectionBy};
 use crate::rows::RowSink;
+use crate::selection::Selection;
 use gentle_capture::{CaptureError, CaptureReader};
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
@@ -49,6 +50,7 @@ struct RecordOptions {
     strict: bool,
     inner: bool,
     interfaces: Vec<String>,
+    selection: Selection,
     direction: Option<DirectionBy>,
     local: Vec<IpNet>,
     rate_bps: Option<u64>,
@@ -65,6 +67,7 @@ impl RecordOptions {
             memory_limit: self.memory_limit,
             inner: self.inner,
             interfaces: self.interfaces.clone(),
+            selection: self.selection.clone(),
             direction: self.direction,
             local: self.local.clone(),
             rate: self.rate_bps.and_then(Rate::from_bits_per_second),
@@ -81,6 +84,10 @@ impl RecordOptions {
             ("--strict", self.strict != other.strict),
             ("--inner", self.inner != other.inner),
             ("--interface", self.interfaces != other.interfaces),
+            ("--host", self.selection.hosts != other.selection.hosts),
+            ("--port", self.selection.ports != other.selection.ports),
+            ("--since", self.selection.since != other.selection.since),
+            ("--until", self.selection.until != other.selection.until),
             ("--anonymize", self.anonymized != other.anonymized),
             ("--direction", self.direction != other.direction),
             ("--local", self.local != other.local),
@@ -133,8 +140,18 @@ impl Task {
 
 impl Recorder<'_> {
     fn options(&self) -> RecordOptions {
-        let Options { idle_timeout, memory_limit, inner, ref interfaces, direction, ref local, rate, vantage, top } =
-            *self.options;
+        let Options {
+            idle_timeout,
+            memory_limit,
+            inner,
+            ref interfaces,
+            ref selection,
+            direction,
+            ref local,
+            rate,
+            vantage,
+            top,
+        } = *self.options;
         let prefix = |&prefix: &IpNet| match self.anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
             None => prefix,
@@ -149,6 +166,7 @@ impl Recorder<'_> {
             strict: self.strict,
             inner,
             interfaces: interfaces.iter().map(interface).collect(),
+            selection: Selection { hosts: selection.hosts.iter().map(prefix).collect(), ..selection.clone() },
             direction,
             local: local.iter().map(prefix).collect(),
             rate_bps: rate.map(Rate::bits_per_second),

@@ -14,11 +14,12 @@ use crate::usage::Usage;
 use anyhow::Context;
 use gentle_capture::CaptureReader;
 use gentle_report::Origin;
-use gentle_report::analyze::{Detail, html, put_into_words, text};
+use gentle_report::analyze::{Detail, against, html, put_into_words, text};
+use gentle_trace::changes::{Against, changes};
 use gentle_trace::flows::{Flow, Flows};
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, SCHEMA};
 use gentle_trace::row::Row;
-use gentle_trace::{Anonymizer, Options, RowSink};
+use gentle_trace::{Anonymizer, Options, RowSink, Selection};
 use gentle_units::foreign::visible_json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,6 +50,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
 
     if let Some(directory) = &args.tasks.record {
         return records::run(&job, directory, html, stdout_is_taken);
+    }
+    if let Some(path) = &args.against {
+        return job.against(path);
     }
     let table = report.connections.as_ref().map(Table::create).transpose()?;
     let (analyses, outcome) = if args.per_file {
@@ -100,7 +104,7 @@ fn finish(
 
 fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
     let mut claims = FileClaims::default();
-    for path in &args.captures {
+    for path in args.captures.iter().chain(&args.against) {
         claims.reads_once(path)?;
     }
     if let Some(path) = &args.write {
@@ -134,6 +138,12 @@ fn options(args: &AnalyzeArgs) -> Options {
         memory_limit: args.memory_limit,
         inner: args.reading.inner,
         interfaces: args.reading.interfaces.clone(),
+        selection: Selection {
+            hosts: args.selection.hosts.clone(),
+            ports: args.selection.ports.clone(),
+            since: args.selection.since,
+            until: args.selection.until,
+        },
         direction: args.link.direction,
         local: args.link.local.clone(),
         rate: args.link.rate,
@@ -220,6 +230,33 @@ impl Job<'_> {
             outcome = outcome.and(write_flows(file, &list));
         }
         Ok((analysis, outcome))
+    }
+
+    /// Compares the captures with one made later.
+    fn against(&self, path: &Path) -> anyhow::Result<ExitCode> {
+        let both = self.all(None, None).and_then(|(before, _)| {
+            let after = self.analyze(vec![self.open(path)?], None)?;
+            Ok([before, after])
+        });
+        let [mut before, mut after] = match both {
+            _ if self.is_stopped() => {
+                print_error("interrupted before both captures were read");
+                return Ok(interrupt::exit_code());
+            }
+            both => both?,
+        };
+        for analysis in [&mut before, &mut after] {
+            put_into_words(analysis);
+            analysis.captures.iter().flat_map(|capture| &capture.warnings).for_each(|it| warn(it));
+        }
+        let changes = changes(&before, &after);
+        let found = Against { version: SCHEMA, before, after, changes };
+        let terminal = Terminal::of_stdout();
+        print(&match self.args.report.json {
+            true => visible_json(&serde_json::to_string(&found)?) + "\n",
+            false => against(&found, terminal.width, terminal.color),
+        })?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn exit_code(&self, analyses: &[Analysis], outcome: anyhow::Result<()>) -> anyhow::Result<ExitCode> {

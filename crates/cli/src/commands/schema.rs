@@ -3,6 +3,7 @@
 use crate::args::{Output, SchemaArgs};
 use crate::output::print;
 use gentle_experiment::results::Comparison;
+use gentle_trace::changes::Against;
 use gentle_trace::results::Analysis;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
     let schema = match args.of {
         Output::Analyze => of::<Analysis>(),
+        Output::AnalyzeAgainst => of::<Against>(),
         Output::Compare => of::<Comparison>(),
         Output::Model => of::<gentle_model::Prediction>(),
         Output::Reproduce => of::<gentle_papers::Reproduction>(),

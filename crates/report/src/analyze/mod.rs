@@ -3,6 +3,7 @@
 //! Both use the same sections, so that numbers and sentences are formatted once. The sentences are made by
 //! [`put_into_words`], which comes first.
 
+mod against;
 mod columns;
 mod display_filter;
 mod histogram;
@@ -13,6 +14,7 @@ mod sections;
 mod text;
 mod words;
 
+pub use self::against::against;
 pub use self::columns::columns;
 #[cfg(feature = "full")]
 pub use self::html::html;

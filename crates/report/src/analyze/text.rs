@@ -107,7 +107,7 @@ fn one(sheet: &mut Sheet, analysis: &Analysis, detail: Detail) {
 }
 
 /// Draws a table, in as many pieces as the width requires, followed by the explanations of its names.
-fn draw(sheet: &mut Sheet, table: &Table) {
+pub(super) fn draw(sheet: &mut Sheet, table: &Table) {
     if let Some(caption) = &table.caption {
         sheet.text += &paragraph(" ", caption, sheet.width);
     }

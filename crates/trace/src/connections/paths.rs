@@ -121,6 +121,53 @@ pub(super) enum Of {
     Handshake,
 }
 
+/// Whether the round trips of handshakes that follow each other closely are alike, as behind a queue, or as different as any
+/// two: then they differ for another reason, such as hosts behind one address, and a long one shows no queue. The measure is
+/// the ratio of von Neumann ("Distribution of the ratio of the mean square successive difference to the variance", 1941).
+#[derive(Debug, Clone, Copy)]
+struct Succession {
+    count: u32,
+    mean: f64,
+    /// Sum of squared deviations from the mean.
+    squares: f64,
+    pairs: u32,
+    /// Sum of squared differences of pairs.
+    differences: f64,
+    last: Option<(u64, f64)>,
+}
+
+/// Largest distance of a pair, bins.
+const CLOSE: u64 = 2;
+/// Fewest pairs that decide.
+const PAIRS: u32 = 8;
+/// Ratio of independent values is 1, of a slowly changing one 0.
+const ALIKE: f64 = 0.6;
+
+impl Succession {
+    const NONE: Succession = Succession { count: 0, mean: 0.0, squares: 0.0, pairs: 0, differences: 0.0, last: None };
+
+    fn add(&mut self, number: u64, micros: u32) {
+        let value = f64::from(micros);
+        self.count = self.count.saturating_add(1);
+        let deviation = value - self.mean;
+        self.mean += deviation / f64::from(self.count);
+        self.squares += deviation * (value - self.mean);
+        if let Some((before, last)) = self.last.replace((number, value))
+            && number.abs_diff(before) <= CLOSE
+        {
+            self.pairs = self.pairs.saturating_add(1);
+            self.differences += (value - last) * (value - last);
+        }
+    }
+
+    /// Whether values close to each other are alike; `None` with few pairs.
+    fn is_alike(&self) -> Option<bool> {
+        let variance = self.squares / f64::from(self.count.max(1));
+        let of_pairs = self.differences / f64::from(2 * self.pairs.max(1));
+        (self.pairs >= PAIRS).then_some(of_pairs < ALIKE * variance)
+    }
+}
+
 /// Path to one host.
 #[derive(Debug, Clone)]
 struct Host {
@@ -130,6 +177,7 @@ struct Host {
     round_trips: u32,
     /// All round trips, and those of handshakes.
     bins: [Bins<HOST_BINS>; 2],
+    succession: Succession,
 }
 
 impl Host {
@@ -137,7 +185,13 @@ impl Host {
         self.round_trips >= FEWEST
     }
 
-    const NONE: Host = Host { address: Address([0; 16]), shortest: u32::MAX, round_trips: 0, bins: [Bins::EMPTY; 2] };
+    const NONE: Host = Host {
+        address: Address([0; 16]),
+        shortest: u32::MAX,
+        round_trips: 0,
+        bins: [Bins::EMPTY; 2],
+        succession: Succession::NONE,
+    };
 }
 
 /// Fewest round trips of a host whose shortest one counts as that of an idle path.
@@ -150,6 +204,8 @@ pub(super) struct Paths {
     hosts: [Vec<Host>; 2],
     /// Both halves, over all hosts: how much round trips exceed each host's shortest one.
     halves: [[Bins<HALF_BINS>; 2]; 2],
+    /// Both halves, over all hosts.
+    successions: [Succession; 2],
     places: usize,
 }
 
@@ -165,7 +221,12 @@ impl Paths {
     /// Creates a cache that uses at most `bytes`.
     pub(super) fn new(bytes: usize) -> Paths {
         let places = (bytes / 2 / size_of::<Host>()).clamp(1, MAX_HOSTS / 2);
-        Paths { hosts: [CLIENT, SERVER].map(|_| Vec::new()), halves: [const { [Bins::EMPTY; 2] }; 2], places }
+        Paths {
+            hosts: [CLIENT, SERVER].map(|_| Vec::new()),
+            halves: [const { [Bins::EMPTY; 2] }; 2],
+            successions: [Succession::NONE; 2],
+            places,
+        }
     }
 
     fn place(&self, address: Address) -> usize {
@@ -200,9 +261,15 @@ impl Paths {
         for kind in kinds.clone() {
             host.bins[kind].at(number).add(took);
         }
+        if of == Of::Handshake {
+            host.succession.add(number, took);
+        }
         if let Some(excess) = excess {
             for kind in kinds {
                 self.halves[half][kind].at(number).add(excess);
+            }
+            if of == Of::Handshake {
+                self.successions[half].add(number, excess);
             }
         }
     }
@@ -230,8 +297,10 @@ impl Paths {
             };
             shows_queue(range, shortest)
         };
+        let is_alike = host.and_then(|host| host.succession.is_alike()).or(self.successions[half].is_alike());
         let queue = match (queue(Of::Data), queue(Of::Handshake)) {
             (Some(all), Some(handshakes)) if all != handshakes => None,
+            (Some(true), _) if is_alike == Some(false) => None,
             (all, _) => all,
         };
         PathState { queue, lost: self.halves[half][Of::Data as usize].lost(number) }

@@ -19,6 +19,8 @@ const FEWEST_DROPPED: u64 = 3;
 /// Factor by which losses of one kind exceed those of the other if nearly all, or most, are of one kind.
 const NEARLY_ALL: u64 = 9;
 const MOST: u64 = 2;
+/// Largest number of losses of unknown kind for which one in a queue speaks.
+const SPEAKS_FOR: u64 = 3;
 
 /// Slow attempts that were completed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -107,13 +109,13 @@ impl CauseCounts {
         most.is_some_and(|most| most * 2 >= self.with_loss)
     }
 
-    /// Attempts with a loss in a half of the path, in a queue and without one.
-    fn known(&self, half: usize) -> (u64, u64) {
+    /// Attempts with a loss in a half of the path: in a queue, without one, and without a sign of either.
+    fn losses(&self, half: usize) -> [u64; 3] {
         let of = |trouble: Trouble| -> u64 {
             let keys = self.all().filter(|(key, _)| (key.half, key.trouble) == (half, trouble));
             keys.map(|(_, group)| group.all.attempts).sum()
         };
-        (of(Trouble::LostInQueue), of(Trouble::LostWithoutQueue))
+        [Trouble::LostInQueue, Trouble::LostWithoutQueue, Trouble::Lost].map(of)
     }
 
     /// Causes, longest wait first.
@@ -129,10 +131,11 @@ impl CauseCounts {
             };
             let (dropped, others) = group.partition(is_dropped_at);
             found.add(CauseKind::DroppedOptions, &dropped);
-            let (queue, idle) = self.known(key.half);
+            let [queue, idle, unknown] = self.losses(key.half);
+            // Most losses of this half show the state of its path. A long round trip by chance must not speak for many others.
+            let is_queue = queue > idle * NEARLY_ALL && queue * SPEAKS_FOR >= unknown;
             match key.trouble {
-                // Most losses of this half show the state of its path.
-                Trouble::Lost if queue > idle * NEARLY_ALL => found.add(CauseKind::Congestion, &others),
+                Trouble::Lost if is_queue => found.add(CauseKind::Congestion, &others),
                 Trouble::LostWithoutQueue if queue > idle * MOST => found.add(CauseKind::LossWithoutQueue, &others),
                 Trouble::LostWithoutQueue => found.compare(key.half, &others, CauseKind::Loss, of.parties),
                 Trouble::Lost if idle > queue * NEARLY_ALL => {
