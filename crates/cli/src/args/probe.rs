@@ -28,7 +28,7 @@ const RATES: (f64, f64) = (0.001, 400.0);
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct ProbeArgs {
-    /// Host and port to connect to: HOST:PORT, IPV4:PORT or [IPV6]:PORT
+    /// Host and port to connect to, such as example.com:443; an IPv6 address in brackets
     #[arg(value_name = "HOST:PORT", required = true)]
     pub(crate) targets: Vec<Target>,
 

@@ -44,7 +44,7 @@ fn the_headline_comes_first_and_full_adds_every_table() {
         );
     }
     assert!(verdict[0].contains("lost a SYN or SYN/ACK"), "{verdict:?}");
-    assert!(report.lines().count() <= 30, "{report}");
+    assert!(report.lines().count() <= 38, "{report}");
     assert!(full.contains("\nTCP handshakes\n"), "{full}");
     assert!(!report.contains("\nTCP handshakes\n"), "{report}");
     assert!(!report.contains('\x1b'), "{report}");
@@ -368,4 +368,26 @@ fn anonymous_reports_have_none_of_the_addresses() {
     let found: Value = serde_json::from_str(&hidden[0]).unwrap();
     assert_eq!(found["anonymized"], true);
     assert_eq!(found["captures"][0]["path"], "capture 1");
+}
+
+#[test]
+fn packets_are_selected_by_host_port_and_time() {
+    let attempts = |args: &[&str]| json(&[&[CAPTURE], args].concat())["handshakes"]["attempts"].as_u64().unwrap();
+    let all = attempts(&[]);
+    let found = json(&[CAPTURE]);
+    let worst = found["top"]["servers"][0]["name"].as_str().unwrap();
+    let (host, port) = worst.rsplit_once(':').unwrap();
+    let of_server = attempts(&["--host", host, "--port", port]);
+    assert!((1..all).contains(&of_server), "{of_server} of {all}");
+    assert_eq!(attempts(&["--port", "9"]), 0);
+    assert_eq!(attempts(&["--host", "0.0.0.0/0", "--host", "::/0"]), all);
+    // Both parts of the time together have all packets.
+    let packets = |args: &[&str]| json(&[&[CAPTURE], args].concat())["captures"][0]["packets"].as_u64().unwrap();
+    let half = format!("{}s", found["duration_s"].as_f64().unwrap() / 2.0);
+    let parts = [packets(&["--until", &half]), packets(&["--since", &half])];
+    assert!(parts[0] > 0 && parts[1] > 0 && parts[0] + parts[1] == packets(&[]), "{parts:?}");
+    assert_eq!(attempts(&["--since", "1970-01-01T00:00:00Z"]), all);
+    assert_eq!(attempts(&["--since", "2500-01-01T00:00:00Z"]), 0);
+    let wrong = analyze(&[CAPTURE, "--since", "noon"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
 }

@@ -32,6 +32,19 @@ fn folder(n: usize, connections: &str, packets: &str) -> (TempDir, Vec<String>) 
     (folder, paths)
 }
 
+/// A report or JSON without causes and next steps: a task infers the kind of a loss from its own packets alone.
+fn without_causes(report: &str) -> String {
+    if let Ok(mut analysis) = serde_json::from_str::<serde_json::Value>(report) {
+        analysis["causes"].take();
+        analysis["next_steps"].take();
+        return analysis.to_string();
+    }
+    let (before, rest) = report.split_once("\nCauses\n").expect("causes");
+    let (_, after) = rest.split_once("\n\n").expect("another section");
+    let before = before.lines().filter(|line| !line.starts_with("Next:"));
+    before.chain(after.lines()).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn what_is_recorded_and_merged_is_what_one_call_prints() {
     let (folder, paths) = folder(6, "40", "600");
@@ -40,28 +53,24 @@ fn what_is_recorded_and_merged_is_what_one_call_prints() {
     let [all, some, rest] = [text(&all), text(&some), text(&rest)];
     let options = ["--rate=10mbit", "--top=3", "--local=10.0.0.0/8"];
     for form in [&[][..], &["--full"], &["--json"]] {
-        let call = |more: &[&str]| stdout(gentle(&["analyze"]).args(options).args(form).args(more));
+        let call = |more: &[&str]| without_causes(&stdout(gentle(&["analyze"]).args(options).args(form).args(more)));
+        let merge = |records: &[&str]| without_causes(&stdout(gentle(&["merge"]).args(records).args(form)));
         let expected = call(&paths);
         assert_eq!(call(&[&["--record", all], &paths[..]].concat()), expected);
-        assert_eq!(stdout(gentle(&["merge", all]).args(form)), expected);
+        assert_eq!(merge(&[all]), expected);
         // Two calls, one of them with captures as one trace, and one capture in both directories.
         call(&[&["--record", some, "--continue=all"], &paths[..2]].concat());
         call(&[&["--record", rest, "--threads=1"], &paths[2..]].concat());
         for order in [[some, rest, rest], [rest, some, some]] {
-            assert_eq!(stdout(gentle(&["merge"]).args(order).args(form)), expected);
+            assert_eq!(merge(&order), expected);
         }
     }
     assert_eq!(names(Path::new(all)).len(), 6);
     assert_eq!(names(Path::new(some)).len(), 1);
     let top = stdout(&mut gentle(&["merge", all, "--json", "--top=1", "--rate=1gbit"]));
-    let one = gentle(&["analyze", "--json", "--top=1", "--rate=1gbit", "--local=10.0.0.0/8"])
-        .args(&paths)
-        .assert()
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    assert_eq!(top.as_bytes(), one);
+    let one = ["analyze", "--json", "--top=1", "--rate=1gbit", "--local=10.0.0.0/8"];
+    let one = stdout(gentle(&one).args(&paths));
+    assert_eq!(without_causes(&top), without_causes(&one));
 }
 
 #[test]

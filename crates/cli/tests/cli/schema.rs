@@ -52,6 +52,31 @@ fn comparisons_are_as_the_schema_says() {
 }
 
 #[test]
+fn changes_are_as_the_schema_says() {
+    let against = ["analyze", "--json", "formats/us.pcap", "--against", "formats/ns.pcap"];
+    let found = stdout(&mut among_captures(&against));
+    valid("analyze-against", std::slice::from_ref(&found));
+    let found: Value = serde_json::from_str(&found).unwrap();
+    // Both captures have the same packets.
+    for change in found["changes"].as_array().unwrap() {
+        assert_eq!(change["before"], change["after"], "{change}");
+        let interval = &change["interval"];
+        assert!(interval.is_null() || interval[0].as_f64() < Some(0.0) && interval[1].as_f64() > Some(0.0), "{change}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn probes_are_as_the_schema_says() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap().to_string();
+    let lines = stdout(&mut gentle(&["probe", "--json", "--rate=50", "--count=3", &target]));
+    let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 4, "three connects and the summary: {lines:?}");
+    validate(&schema("probe"), &lines);
+}
+
+#[test]
 fn predictions_are_as_the_schema_says() {
     // Without loss, throughput is null.
     let commands = [&["model", "--json"][..], &["model", "--json", "--loss=0"]];

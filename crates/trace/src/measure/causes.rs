@@ -11,6 +11,7 @@ use crate::sum::{Sum, sum};
 use gentle_units::Nanos;
 use gentle_wire::Address;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// Fewest attempts from which a middlebox is inferred. Hosts leave out what a SYN carried when they send it again, so one
@@ -301,8 +302,7 @@ impl Found {
             }
         });
         let mut causes: Vec<Cause> = causes.collect();
-        let rank = |it: &Cause| (Nanos::from_secs_f64(it.group.waited_s), it.group.attempts);
-        causes.sort_by(|a, b| rank(b).cmp(&rank(a)));
+        causes.sort_by_key(|it| Reverse((Nanos::from_secs_f64(it.group.waited_s), it.group.attempts)));
         causes
     }
 }

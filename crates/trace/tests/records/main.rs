@@ -7,7 +7,7 @@ mod thousand;
 
 use gentle_capture::CaptureReader;
 use gentle_trace::record::{Record, Recorder, merge};
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, Finding};
 use gentle_trace::{Anonymizer, Control, Options};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +35,11 @@ fn merged(records: Vec<Record>) -> Analysis {
     merge(named.map(|(n, record)| (format!("record {n}"), record)).collect()).unwrap()
 }
 
+/// An analysis as JSON without its causes, and without what depends on them: a task infers the kind of a loss from its own
+/// packets alone.
 fn json(analysis: &Analysis) -> String {
-    serde_json::to_string(analysis).unwrap()
+    let mut analysis = analysis.clone();
+    analysis.causes.clear();
+    analysis.findings.retain(|finding| !matches!(finding, Finding::Deferred(_)));
+    serde_json::to_string(&analysis).unwrap()
 }
