@@ -20,8 +20,8 @@ const HALF_BINS: usize = 128;
 const NEAR: u64 = 7;
 /// Fewest of them: a single acknowledgement may be delayed by its host, as while a program does not read.
 const ENOUGH: u16 = 2;
-/// Largest number of remembered hosts, for both halves; 26 MB.
-const MAX_HOSTS: usize = 1 << 16;
+/// Largest number of remembered hosts, for both halves; 22 MB.
+const MAX_HOSTS: usize = 1 << 14;
 
 /// State of a path when a packet passed that was lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -201,7 +201,7 @@ const FEWEST: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Paths {
     /// Cache of hosts by half and address; a new host replaces the one in its place.
-    hosts: [Vec<Host>; 2],
+    hosts: [Vec<Option<Box<Host>>>; 2],
     /// Both halves, over all hosts: how much round trips exceed each host's shortest one.
     halves: [[Bins<HALF_BINS>; 2]; 2],
     /// Both halves, over all hosts.
@@ -239,11 +239,11 @@ impl Paths {
         let place = self.place(address);
         let hosts = &mut self.hosts[half];
         if hosts.is_empty() {
-            hosts.resize(self.places, Host::NONE);
+            hosts.resize_with(self.places, || None);
         }
-        let host = &mut hosts[place];
+        let host = hosts[place].get_or_insert_with(|| Box::new(Host { address, ..Host::NONE }));
         if host.address != address {
-            *host = Host { address, ..Host::NONE };
+            **host = Host { address, ..Host::NONE };
         }
         host
     }
@@ -283,7 +283,8 @@ impl Paths {
     /// State of the path to `address`, on the side `half`, at `time`.
     pub(super) fn state(&self, half: usize, address: Address, time: Instant) -> PathState {
         let number = bin_of(time);
-        let host = self.hosts[half].get(self.place(address)).filter(|host| host.address == address && host.is_known());
+        let host = self.hosts[half].get(self.place(address)).and_then(Option::as_deref);
+        let host = host.filter(|host| host.address == address && host.is_known());
         let shortest = host.map_or(0, |host| host.shortest);
         let queue = |of: Of| {
             let of_host = host.and_then(|host| {
@@ -304,5 +305,85 @@ impl Paths {
             (all, _) => all,
         };
         PathState { queue, lost: self.halves[half][Of::Data as usize].lost(number) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOST: Address = Address([7; 16]);
+
+    fn ms(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    fn at(time: u64) -> Instant {
+        Instant::from_millis(time)
+    }
+
+    /// Paths after handshakes with a host at these times, all in milliseconds.
+    fn paths(round_trips: impl IntoIterator<Item = (u64, u64)>) -> Paths {
+        let mut paths = Paths::new(1 << 20);
+        for (time, took) in round_trips {
+            paths.round_trip(SERVER, HOST, at(time), Of::Handshake, ms(took));
+        }
+        paths
+    }
+
+    fn queue(paths: &Paths, time: u64) -> Option<bool> {
+        paths.state(SERVER, HOST, at(time)).queue
+    }
+
+    #[test]
+    fn a_delay_that_grows_and_shrinks_is_a_queue() {
+        // 20 ms, with a queue of up to 100 ms from 10 s to 20 s.
+        let delay =
+            |time: u64| 20 + (time.clamp(10_000, 20_000) - 10_000).min(20_000 - time.clamp(10_000, 20_000)) / 50;
+        let found = paths((0..30_000).step_by(100).map(|time| (time, delay(time))));
+        // Only the last four seconds of a host are known.
+        assert_eq!(queue(&found, 29_000), Some(false));
+        assert_eq!(queue(&found, 40_000), None);
+        let until = |end: u64| paths((0..end).step_by(100).map(|time| (time, delay(time))));
+        assert_eq!(queue(&until(16_000), 15_000), Some(true));
+        assert_eq!(queue(&until(6_000), 5_000), Some(false));
+        // A single round trip near the loss, and a host of which too few are known.
+        assert_eq!(queue(&paths((0..40_000).step_by(2_500).map(|time| (time, 20))), 37_600), None);
+        assert_eq!(queue(&paths([(0, 20), (10, 20), (20, 80)]), 20), None);
+    }
+
+    #[test]
+    fn round_trips_that_differ_from_one_to_the_next_show_no_queue() {
+        // Hosts behind one address: 20 ms and 80 ms, at random.
+        let mut number: u32 = 1;
+        let mut took = move || {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if number >> 31 == 0 { 20 } else { 80 }
+        };
+        let found = paths((0..20_000).step_by(50).map(|time| (time, took())));
+        assert!((16_000..20_000).step_by(100).all(|time| queue(&found, time) != Some(true)));
+    }
+
+    proptest! {
+        /// A path whose round trips are all alike is never congested, whatever came before in its place.
+        #[test]
+        fn a_steady_path_has_no_queue(
+            others in prop::collection::vec((any::<[u8; 16]>(), 0_u64..10_000, 1_u64..1_000), 0..200),
+            took in 1_u64..500,
+            count in 4_u64..50,
+        ) {
+            let mut paths = Paths::new(1);
+            for (address, time, took) in others {
+                paths.round_trip(CLIENT, Address(address), at(time), Of::Data, ms(took));
+                paths.lost(CLIENT, at(time));
+            }
+            for number in 0..count {
+                paths.round_trip(SERVER, HOST, at(10_000 + number * 100), Of::Data, ms(took));
+            }
+            let state = paths.state(SERVER, HOST, at(10_000 + count * 100));
+            prop_assert_eq!(state.queue, Some(false));
+            prop_assert_eq!(state.lost, 0);
+        }
     }
 }

@@ -114,3 +114,44 @@ const OFTEN: u64 = 2;
 /// data (99 % of a Poisson distribution).
 const ERROR: f64 = 2.0;
 const SURE: f64 = 2.33;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Counts of servers with this data: segments and losses by side, in the servers' half of the path.
+    fn counts(segments: [u64; 2], lost: [u64; 2], in_a_row: u64) -> DataCounts {
+        DataCounts { segments, lost: [[0; 2], lost], in_a_row: [0, in_a_row], ..DataCounts::default() }
+    }
+
+    #[test]
+    fn losses_of_data_show_what_loses_handshakes() {
+        let kind = |counts: DataCounts| counts.kind_of_loss(SERVER, 20, 100);
+        assert_eq!(kind(counts([300, 2_000], [0, 3], 0)), Some(CauseKind::NewConnectionsDropped));
+        assert_eq!(kind(counts([300, 2_000], [30, 220], 20)), Some(CauseKind::RandomLoss));
+        assert_eq!(kind(counts([300, 2_000], [30, 220], 150)), Some(CauseKind::BurstLoss));
+        assert_eq!(kind(counts([300, 2_000], [60, 1_900], 700)), Some(CauseKind::BurstLoss));
+        assert_eq!(kind(counts([300, 2_000], [60, 300], 70)), Some(CauseKind::LossWithoutQueue));
+        // Too little data, and losses in the clients' half only.
+        assert_eq!(kind(counts([20, 20], [1, 1], 0)), None);
+        let other_half = DataCounts { segments: [300, 2_000], lost: [[30, 220], [0; 2]], ..DataCounts::default() };
+        assert_eq!(kind(other_half), Some(CauseKind::NewConnectionsDropped));
+        // A server that ignores first data again and again.
+        let ignored = DataCounts { first: [[0; 2], [2, 9]], ..counts([300, 2_000], [0, 3], 0) };
+        assert_eq!(kind(ignored), Some(CauseKind::ListenQueue));
+    }
+
+    proptest! {
+        /// Handshakes that are lost like data are not lost for being handshakes.
+        #[test]
+        fn an_equal_loss_is_not_that_of_handshakes_only(
+            attempts in 20_u64..2_000, up in 100_u64..5_000, down in 100_u64..5_000, loss in 0.02..0.5_f64,
+        ) {
+            let of = |n: u64| (n as f64 * loss) as u64;
+            let counts = counts([up, down], [of(up), of(down)], 0);
+            let kind = counts.kind_of_loss(SERVER, of(attempts).max(1), attempts);
+            prop_assert!(!matches!(kind, Some(CauseKind::NewConnectionsDropped | CauseKind::ListenQueue)), "{kind:?}");
+        }
+    }
+}
