@@ -5,7 +5,7 @@
 use gentle_fuzz::analysis::analyze_and_check;
 use gentle_fuzz::capture::{open, read_all};
 use gentle_trace::results::DirectionBy;
-use gentle_trace::{Anonymizer, Options, VantagePoint};
+use gentle_trace::{Anonymizer, Options, Selection, VantagePoint, When};
 use gentle_units::{Nanos, Rate};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
@@ -18,6 +18,15 @@ fn options(choice: u8) -> Options {
         interfaces: match choice & 0b10_0001 {
             0b10_0001 => vec!["0".to_owned()],
             _ => Vec::new(),
+        },
+        selection: match bit(6) {
+            false => Selection::default(),
+            true => Selection {
+                hosts: vec!["0.0.0.0/1".parse().expect("a prefix")],
+                ports: vec![80, 443],
+                since: Some(When::After(Nanos::from_millis(10))),
+                until: None,
+            },
         },
         direction: [None, Some(DirectionBy::Interface), Some(DirectionBy::Local), None][usize::from(choice >> 1 & 3)],
         local: match choice >> 1 & 3 {
