@@ -1,4 +1,4 @@
-//! What is reported about each connect.
+//! Report of a connect.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,7 +82,7 @@ impl Connect {
     }
 }
 
-/// What a prober reports.
+/// Events of a prober.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A connect ended.

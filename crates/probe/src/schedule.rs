@@ -47,7 +47,7 @@ impl Schedule {
         }
     }
 
-    /// The same schedule with another RTO of the first SYN.
+    /// Copy with another RTO of the first SYN.
     pub(crate) fn starting_with(self, initial: Duration) -> Schedule {
         Schedule { initial, ..self }
     }

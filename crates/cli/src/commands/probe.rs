@@ -26,7 +26,7 @@ const WAITING: usize = 4096;
 /// Descriptors needed besides those of the connects under way.
 const OTHER_DESCRIPTORS: u64 = 64;
 
-/// What the probing thread reports to the thread that prints.
+/// Messages of the probing thread to the thread that prints.
 enum Line {
     Connect(Connect),
     Note(String),

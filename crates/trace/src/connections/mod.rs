@@ -191,6 +191,10 @@ impl Connections {
     /// Records the round-trip time that a SYN/ACK of the connection at `at` shows, or, if `side` retransmitted its SYN or SYN/ACK
     /// at `now`, the state of the path when the previous one passed.
     fn note_handshake_path(&mut self, at: u32, side: usize, now: Instant) {
+        if side == CLIENT && self.table.get(at).loss_state.is_none() {
+            // A first SYN shows nothing.
+            return;
+        }
         let addresses = self.addresses(at);
         let connection = self.table.get_mut(at);
         if side == SERVER && connection.synacks == 1 && !connection.flags.has(ConnectionFlags::HANDSHAKE_REPEATED) {

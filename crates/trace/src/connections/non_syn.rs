@@ -103,7 +103,7 @@ impl Connections {
     }
 }
 
-/// What a segment without SYN is in its connection.
+/// Place of a segment without SYN in its connection.
 pub(super) struct Observed {
     /// Side that sent it.
     pub(super) side: usize,

@@ -256,7 +256,7 @@ impl Paths {
         host.shortest = host.shortest.min(took);
         host.round_trips = host.round_trips.saturating_add(1);
         let excess = host.is_known().then(|| took - host.shortest);
-        // Those of handshakes are in both.
+        // Round trips of handshakes are in both kinds.
         let kinds = Of::Data as usize..=of as usize;
         for kind in kinds.clone() {
             host.bins[kind].at(number).add(took);

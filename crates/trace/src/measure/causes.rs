@@ -124,6 +124,7 @@ impl CauseCounts {
         let mut found = Found::default();
         let decided = self.dropped_for(of.parties);
         let is_decided = |part: usize| decided.iter().any(|dropped| dropped.name == SynExtras::NAMES[part]);
+        let losses = [0, 1].map(|half| self.losses(half));
         for (key, group) in self.all() {
             let is_dropped_at = |party: Party| {
                 let answered = of.parties.answered_extras(party);
@@ -132,7 +133,7 @@ impl CauseCounts {
             };
             let (dropped, others) = group.partition(is_dropped_at);
             found.add(CauseKind::DroppedOptions, &dropped);
-            let [queue, idle, unknown] = self.losses(key.half);
+            let [queue, idle, unknown] = losses[key.half];
             // Most losses of this half show the state of its path. A long round trip by chance must not speak for many others.
             let is_queue = queue > idle * NEARLY_ALL && queue * SPEAKS_FOR >= unknown;
             match key.trouble {
@@ -262,9 +263,10 @@ impl Found {
                 kind => kind.unwrap_or(rest),
             }
         };
-        self.split(group, rest, kind);
-        for &party in group.parties.keys() {
-            if let Some((_, sum)) = self.0.get_mut(&kind(party)) {
+        let kinds: HashMap<Party, CauseKind> = group.parties.keys().map(|&party| (party, kind(party))).collect();
+        self.split(group, rest, |party| kinds[&party]);
+        for (party, kind) in kinds {
+            if let Some((_, sum)) = self.0.get_mut(&kind) {
                 sum.add(parties.data_of(party).1);
             }
         }

@@ -6,11 +6,11 @@ use gentle_trace::results::{Analysis, Cause, CauseKind};
 /// Text of a kind of cause.
 struct Text {
     name: &'static str,
-    /// What was observed.
+    /// Observation, as a clause.
     seen: &'static str,
-    /// What helps.
+    /// Remedy.
     remedy: &'static str,
-    /// What to run to verify it.
+    /// Command that verifies the cause.
     check: &'static str,
 }
 
