@@ -13,6 +13,7 @@ mod flow_key;
 pub mod flows;
 mod fragments;
 mod interfaces;
+pub mod live;
 mod measure;
 mod options;
 mod other;

@@ -2,6 +2,7 @@
 
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Way in which a connection ended.
@@ -33,7 +34,7 @@ impl Close {
 /// Outcome of a connection attempt, as far as the capture shows.
 ///
 /// Classification from all segments of the connection; [`Row::established`] is the definition of handshake-2009.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// A SYN/ACK was seen, and a later segment of either side shows that the client went on.

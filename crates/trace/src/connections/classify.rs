@@ -81,6 +81,11 @@ pub(crate) struct Classification {
 }
 
 impl Classification {
+    /// Whether the handshake took longer than without retransmissions.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.trouble.is_some()
+    }
+
     /// Whether a handshake packet was lost and later answered.
     pub(crate) fn has_loss(&self) -> bool {
         let answered = self.outcome.is_complete() || self.outcome == Outcome::HalfOpen;

@@ -361,6 +361,12 @@ impl Connection {
         self.ack_at.get()
     }
 
+    /// Time from the first SYN until the handshake was complete at the capture point, or until its SYN/ACK if the
+    /// acknowledgement was not captured.
+    pub(crate) fn connect_time(&self) -> Option<Nanos> {
+        self.ack_at.get().or(self.synack_at.get())
+    }
+
     /// Whether RST or the FINs of both sides were seen.
     pub(crate) fn is_closed(&self) -> bool {
         self.flags.has(ConnectionFlags::RST)

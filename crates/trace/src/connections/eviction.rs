@@ -4,6 +4,7 @@ use super::Connections;
 use super::connection::{Connection, ConnectionFlags};
 use super::loss_state::LossState;
 use super::table::{CHAIN_SCAN, Table};
+use super::undecided::{Decided, Undecided};
 use super::window::Pool;
 use crate::options::{Options, VantagePoint};
 use crate::row::Close;
@@ -39,6 +40,10 @@ pub(crate) trait ClosedSink {
 
     /// Called once for each connection.
     fn on_closed(&mut self, closed: ClosedConnection) -> Result<(), Self::Error>;
+
+    /// Called once for each attempt that [`Connections::decide`] finds over, and for each whose connection is removed earlier,
+    /// before [`on_closed`](ClosedSink::on_closed).
+    fn on_decided(&mut self, _attempt: Decided<'_>) {}
 }
 
 /// Limits on connections, and counts of connections evicted by them.
@@ -110,8 +115,9 @@ impl Eviction {
     }
 
     /// Memory of the live connections, bytes.
-    fn bytes(&self, table: &Table, pool: &Pool) -> usize {
+    fn bytes(&self, table: &Table, pool: &Pool, undecided: &Undecided) -> usize {
         table.bytes()
+            + undecided.bytes()
             + self.due.len() * size_of::<u32>()
             + pool.bytes()
             + self.loss_states * (size_of::<LossState>() + LossState::OTHER_SYNACKS * size_of::<(u32, u32)>())
@@ -123,13 +129,13 @@ impl Eviction {
     /// even if the rest is unused. Records about closed connections have an eighth. The other half is overhead of the
     /// allocator: growing tables hold the old and the new one, and freed memory is fragmented (measured with a flood of
     /// 20 million SYNs and a limit of 64 MiB: the whole process takes 64 MiB).
-    fn is_full(&self, table: &Table, pool: &Pool) -> bool {
-        self.bytes(table, pool) > self.memory_limit / 8 * 3
+    fn is_full(&self, table: &Table, pool: &Pool, undecided: &Undecided) -> bool {
+        self.bytes(table, pool, undecided) > self.memory_limit / 8 * 3
     }
 
     /// Updates the peak of memory in use.
-    fn note(&mut self, table: &Table, pool: &Pool) {
-        self.peak_bytes = self.peak_bytes.max(self.bytes(table, pool));
+    fn note(&mut self, table: &Table, pool: &Pool, undecided: &Undecided) {
+        self.peak_bytes = self.peak_bytes.max(self.bytes(table, pool, undecided));
     }
 }
 
@@ -202,8 +208,8 @@ impl Connections {
 
     /// If the memory limit is reached, evicts the connections that have been silent longest.
     pub(super) fn make_room<F: ClosedSink>(&mut self, tally: &mut Tally, sink: &mut F) -> Result<(), F::Error> {
-        self.eviction.note(&self.table, &self.pool);
-        if !self.eviction.is_full(&self.table, &self.pool) {
+        self.eviction.note(&self.table, &self.pool, &self.undecided);
+        if !self.eviction.is_full(&self.table, &self.pool, &self.undecided) {
             return Ok(());
         }
         let mut by_age: Vec<(Instant, u32)> = self.table.iter().map(|(at, connection)| (connection.last, at)).collect();
@@ -222,7 +228,7 @@ impl Connections {
 
     /// Ends the trace: passes all remaining connections to `sink`. No segment may be observed afterwards.
     pub(crate) fn finish<F: ClosedSink>(&mut self, tally: &mut Tally, sink: &mut F) -> Result<(), F::Error> {
-        self.eviction.note(&self.table, &self.pool);
+        self.eviction.note(&self.table, &self.pool, &self.undecided);
         // Connections stay in the index, which is discarded as a whole.
         let all = self.table.iter();
         for at in in_order(all.map(|(at, it)| (it.first, at)).collect()) {
@@ -265,6 +271,11 @@ impl Connections {
         }
     }
 
+    /// Number of connections evicted because memory was short.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.eviction.memory
+    }
+
     /// Numbers of connections evicted by the limits, and what remained at the end.
     pub(crate) fn evicted(&mut self) -> Evicted {
         let mut remaining = std::mem::take(&mut self.eviction.remaining);
@@ -293,6 +304,9 @@ impl Connections {
             let mut connection = self.table.remove_unlinked(at);
             self.pool.take_back(&mut connection.windows);
             self.eviction.loss_states -= usize::from(connection.loss_state.is_some());
+            if self.undecided.remove(at) {
+                sink.on_decided(Decided { connection: &connection, addresses });
+            }
             self.record_time_lost(&connection, tally);
             sink.on_closed(ClosedConnection::new(connection, addresses, unclosed))?;
         }

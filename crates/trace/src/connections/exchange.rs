@@ -185,6 +185,33 @@ impl Exchange {
         }
     }
 
+    /// Marks repeated SYN/ACKs as sent after the client's ACK, which was not captured.
+    pub(super) fn settle(&mut self) {
+        self.sent[SERVER].kept.iter_mut().skip(1).for_each(|synack| synack.settled = true);
+    }
+
+    /// Number of repetitions of the SYN or SYN/ACK of `side`.
+    pub(super) fn repetitions(&self, side: usize) -> u16 {
+        self.sent[side].all.saturating_sub(1)
+    }
+
+    /// Whether the client repeated its SYN after the newest SYN/ACK, so that it received none.
+    pub(super) fn is_asked_again(&self) -> bool {
+        let synacks = self.sent[SERVER].all;
+        synacks > 0 && self.sent[CLIENT].kept().last().is_some_and(|syn| syn.others_before >= synacks)
+    }
+
+    /// Time from the newest transmission to `now`, and to it from the one before it of the same side.
+    pub(super) fn newest(&self, now: Instant) -> (Nanos, Nanos) {
+        let now = CompactTime::at(now);
+        let of_side = |sent: &Transmissions| {
+            let (newest, earlier) = sent.kept().split_last()?;
+            let gap = earlier.last().map_or(Nanos::ZERO, |earlier| newest.at.since(earlier.at));
+            Some((now.since(newest.at), gap))
+        };
+        self.sent.iter().filter_map(of_side).min_by_key(|(since, _)| *since).unwrap_or_default()
+    }
+
     /// Records the first segment, seen at `at`, which shows that the client had received an answer.
     pub(super) fn record_answer(&mut self, at: CompactTime, echo: u16, is_plain: bool) {
         self.answer.get_or_insert(Answer { at, echo, is_plain, again: None, count: 1 });

@@ -20,6 +20,7 @@ mod repetition;
 mod sequence_space;
 mod table;
 mod trouble;
+mod undecided;
 mod views;
 mod waited;
 mod window;
@@ -29,6 +30,7 @@ pub(crate) use connection::{Connection, ConnectionFlags};
 pub(crate) use eviction::{ClosedConnection, ClosedSink, Evicted};
 pub(crate) use exchange::{CLIENT, SERVER};
 pub(crate) use trouble::Trouble;
+pub(crate) use undecided::Decided;
 
 use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;
@@ -41,6 +43,7 @@ use gentle_wire::{Address, TcpFlags};
 use non_syn::Observed;
 use paths::{Of, Paths};
 use table::Table;
+use undecided::Undecided;
 use views::RecentSyns;
 use window::Pool;
 
@@ -59,6 +62,7 @@ pub(crate) struct Connections {
     duplicates: DuplicateDetector,
     recent_syns: RecentSyns,
     paths: Paths,
+    undecided: Undecided,
     /// Whether a segment's direction follows from its connection.
     by_initiator: bool,
     /// Time of the latest segment.
@@ -75,9 +79,15 @@ impl Connections {
             duplicates: DuplicateDetector::default(),
             recent_syns: RecentSyns::default(),
             paths: Paths::new(options.memory() / 64),
+            undecided: Undecided::default(),
             by_initiator,
             latest: Instant::ZERO,
         }
+    }
+
+    /// Number of connections that are followed.
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
     }
 
     /// Handles the next segments of the trace.
@@ -221,6 +231,7 @@ impl Connections {
         let connection = Connection::new(segment, first_side);
         let at = self.table.insert(connection, segment.key.hash, v6, newest);
         self.eviction.began(at, segment.time, self.table.len());
+        self.undecided.began(at, segment.time);
         at
     }
 

@@ -6,6 +6,7 @@ use super::group::{Group, Party, Share};
 use super::parties::PartyCounts;
 use crate::connections::{Classification, Trouble};
 use crate::results::{Cause, CauseKind, DroppedFor};
+use crate::row::Outcome;
 use crate::segment::SynExtras;
 use crate::sum::{Sum, sum};
 use gentle_units::Nanos;
@@ -184,6 +185,22 @@ fn kind(trouble: Trouble) -> CauseKind {
         Trouble::Refused => CauseKind::Refused,
         Trouble::Reset => CauseKind::ResetByClient,
         Trouble::HeldUp => CauseKind::HeldUp,
+    }
+}
+
+/// Cause of an attempt, as far as the attempt alone shows it.
+pub(crate) fn cause_of(class: &Classification) -> Option<CauseKind> {
+    if class.outcome.is_complete() {
+        return class.trouble.map(kind);
+    }
+    match class.outcome {
+        Outcome::Refused => Some(CauseKind::Refused),
+        Outcome::Rejected => Some(CauseKind::Rejected),
+        Outcome::Challenged => Some(CauseKind::PortReuse),
+        Outcome::Unanswered if class.elsewhere => Some(CauseKind::NatNotUndone),
+        Outcome::HalfOpen if class.blackholed => Some(CauseKind::Filtered),
+        Outcome::HalfOpen if class.reset => Some(CauseKind::ResetByClient),
+        Outcome::Unanswered | Outcome::HalfOpen | Outcome::Succeeded | Outcome::OneSided => None,
     }
 }
 

@@ -14,5 +14,6 @@ mod parties;
 mod sample;
 mod undecided;
 
+pub(crate) use causes::cause_of;
 pub(crate) use filters::Filters;
 pub(crate) use outcomes::Outcomes;

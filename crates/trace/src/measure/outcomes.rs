@@ -146,7 +146,11 @@ impl Outcomes {
             *data += connection.waited_for_data();
         }
         if connection.flags.has(ConnectionFlags::SYN) {
-            self.attempt(closed);
+            match connection.flags.has(ConnectionFlags::ESTABLISHED) {
+                true => self.close(*close),
+                false => self.closes.never_established += 1,
+            }
+            self.attempt(connection, closed.addresses);
         } else {
             self.close(*close);
             let is_older = connection.flags.has(ConnectionFlags::CHALLENGED);
@@ -156,12 +160,10 @@ impl Outcomes {
                 self.inferred.without_syn_again += u64::from(again);
             }
         }
-        self.limit_memory();
     }
 
-    /// Records an attempt whose connection is closed.
-    fn attempt(&mut self, closed: &ClosedConnection) {
-        let ClosedConnection { connection, addresses, close } = closed;
+    /// Records an attempt, and returns its classification.
+    pub(crate) fn attempt(&mut self, connection: &Connection, addresses: [Address; 2]) -> Classification {
         if connection.synacks > 0 {
             self.sample.record(connection.isn, connection.ports());
         }
@@ -181,11 +183,9 @@ impl Outcomes {
             handshakes.successes_with_duplicate_syn += u64::from(again);
             handshakes.successes_with_retransmission += u64::from(sent_again);
             handshakes.syns_of_successes += u64::from(connection.syns);
-            self.close(*close);
         } else {
             handshakes.failures += 1;
             handshakes.failures_with_duplicate_syn += u64::from(again);
-            self.closes.never_established += 1;
         }
         let class = connection.classify(self.vantage);
         if success || class.reset {
@@ -194,8 +194,10 @@ impl Outcomes {
         if connection.flags.has(ConnectionFlags::LATER_VIEW) {
             self.inferred.seen_twice += 1;
         } else {
-            self.infer(connection, *addresses, &class);
+            self.infer(connection, addresses, &class);
         }
+        self.limit_memory();
+        class
     }
 
     /// Records the round-trip times of a handshake, if its packets show them: none was repeated, or only because the
@@ -213,7 +215,7 @@ impl Outcomes {
         }
     }
 
-    /// Records the inferred outcome of an attempt whose connection is closed.
+    /// Records the inferred outcome of an attempt.
     fn infer(&mut self, connection: &Connection, addresses: [Address; 2], class: &Classification) {
         let mut failed = Nanos::ZERO;
         let counts = &mut self.inferred;
@@ -342,12 +344,14 @@ impl Outcomes {
             successes_with_retransmission: counts.successes_with_retransmission,
             syn_per_success: per(counts.syns_of_successes, counts.successes),
             attempts_per_duplicate: per(tally.attempts, counts.attempts_with_duplicate_syn),
-            rtt_s: HandshakeRtt {
-                server_side: self.round_trips[0].quantiles(),
-                client_side: self.round_trips[1].quantiles(),
-                both: self.round_trips[2].quantiles(),
-            },
+            rtt_s: self.round_trips(),
         }
+    }
+
+    /// Round-trip times of handshakes.
+    pub(crate) fn round_trips(&self) -> HandshakeRtt {
+        let [server_side, client_side, both] = self.round_trips.each_ref().map(Distribution::quantiles);
+        HandshakeRtt { server_side, client_side, both }
     }
 
     /// Server half and client half of the round-trip time.

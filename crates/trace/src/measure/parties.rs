@@ -226,6 +226,17 @@ impl PartyCounts {
         keep(&mut self.clients, bytes / 2);
     }
 
+    /// Ports of servers with most attempts, at most `n`.
+    pub(crate) fn by_port(&self, n: usize) -> Vec<TopEntry> {
+        let mut ports: BTreeMap<u16, PartyLoss> = BTreeMap::new();
+        for ((_, port), loss) in &self.servers {
+            ports.entry(*port).or_default().add(*loss);
+        }
+        let mut ports: Vec<(u16, PartyLoss)> = ports.into_iter().collect();
+        ports.sort_by_key(|(_, loss)| Reverse(loss.attempts));
+        ports.into_iter().take(n).map(|(port, loss)| loss.entry(port.to_string())).collect()
+    }
+
     /// First `n` of each list; `show` formats an address, `show_server` one with its port, `show_prefix` a prefix.
     pub(crate) fn result(
         &self,

@@ -1,0 +1,112 @@
+//! Results of a live analysis.
+
+use crate::connections::{CLIENT, Classification, Connection, SERVER};
+use crate::measure::cause_of;
+use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, Quantiles, Top, TopEntry};
+use crate::row::Outcome;
+use gentle_wire::Address;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// Length of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// The last 10 s, in steps of a second.
+    Seconds,
+    /// The last 60 to 70 s, in steps of 10 s.
+    Minute,
+    /// The last 60 to 65 min, in steps of 5 min.
+    Hour,
+}
+
+impl Span {
+    /// All spans, shortest first.
+    pub const ALL: [Span; 3] = [Span::Seconds, Span::Minute, Span::Hour];
+}
+
+/// Statistics of the attempts decided in a window.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// Time that the window covers, seconds; less than its length soon after the start.
+    pub seconds: f64,
+    /// Attempts: completed and failed ones.
+    pub attempts: u64,
+    /// Attempts that were completed.
+    pub completed: u64,
+    /// Completed attempts that waited for a retransmission, or whose answer was later than the initial RTO.
+    pub slow: u64,
+    /// Attempts that were refused, or that were not completed before the client gave up.
+    pub failed: u64,
+    /// Completed attempts that lost a SYN or SYN/ACK.
+    pub with_loss: u64,
+    /// Time that completed attempts waited for retransmissions, seconds.
+    pub waited_s: f64,
+    /// Time that failed attempts waited, seconds.
+    pub failed_s: f64,
+    /// Time from the first SYN until the handshake was complete at the capture point, of completed attempts, seconds.
+    pub connect_s: Quantiles,
+    /// Round-trip times of handshakes without retransmissions.
+    pub rtt_s: HandshakeRtt,
+    /// Causes of slow and failed attempts, longest wait first.
+    pub causes: Vec<Cause>,
+    /// Parts for which middleboxes drop SYNs.
+    pub dropped_for: Vec<DroppedFor>,
+    /// Servers, clients and prefixes that lose most time.
+    pub top: Top,
+    /// Ports of the servers with most attempts.
+    pub ports: Vec<TopEntry>,
+}
+
+/// Attempt that was decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Attempt {
+    /// Time of the first SYN, Unix time, seconds.
+    pub time: f64,
+    /// Address and port of the client.
+    pub client: SocketAddr,
+    /// Address and port of the server.
+    pub server: SocketAddr,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Whether the attempt was completed later than without retransmissions.
+    pub slow: bool,
+    /// SYNs, including copies.
+    pub syns: u16,
+    /// SYN/ACKs, including copies.
+    pub synacks: u16,
+    /// Time from the first SYN until the handshake was complete at the capture point, seconds.
+    pub connect_s: Option<f64>,
+    /// Time that the client waited for retransmissions, seconds.
+    pub waited_s: f64,
+    /// Cause, as far as the attempt alone shows it.
+    pub cause: Option<CauseKind>,
+}
+
+impl Attempt {
+    pub(super) fn new(connection: &Connection, class: &Classification, ends: [(Address, u16); 2]) -> Attempt {
+        let [client, server] = [CLIENT, SERVER].map(|side| SocketAddr::new(IpAddr::from(ends[side].0), ends[side].1));
+        let is_complete = class.outcome.is_complete();
+        let waited = match is_complete {
+            true => class.waited + class.waited_with_data,
+            false => connection.delay_sums(CLIENT).0,
+        };
+        Attempt {
+            time: connection.first.since_origin().as_secs_f64(),
+            client,
+            server,
+            outcome: class.outcome,
+            slow: is_complete && class.is_slow(),
+            syns: connection.syns,
+            synacks: connection.synacks,
+            connect_s: connection.connect_time().filter(|_| is_complete).map(|took| took.as_secs_f64()),
+            waited_s: waited.as_secs_f64(),
+            cause: cause_of(class),
+        }
+    }
+
+    /// Whether the attempt was not completed.
+    pub fn has_failed(&self) -> bool {
+        !self.outcome.is_complete()
+    }
+}

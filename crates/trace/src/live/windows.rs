@@ -1,0 +1,152 @@
+//! Windows over the last seconds, minute and hour. Each is a row of slots that move on one by one; the sum of the slots of a
+//! shorter window becomes a slot of the next longer one.
+
+use super::results::{Span, Window};
+use crate::connections::{Classification, Connection, ConnectionFlags};
+use crate::measure::Outcomes;
+use crate::options::Options;
+use crate::sum::{Sum, sum};
+use crate::tally::Distribution;
+use gentle_units::{Instant, Nanos};
+use gentle_wire::Address;
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+/// Slot lengths, and the number of complete slots that are kept, of the windows by [`Span`].
+const LEVELS: [(Nanos, usize); 3] =
+    [(Nanos::from_secs(1), 10), (Nanos::from_secs(10), 6), (Nanos::from_secs(300), 12)];
+
+/// Inverse of the share of the memory for records about attempts that a slot may take: as many as there are slots.
+const SLOTS: u64 = 32;
+
+/// Attempts of a slot.
+#[derive(Debug, Clone)]
+struct Slot {
+    outcomes: Outcomes,
+    /// Time from the first SYN to the handshake's completion.
+    connect: Distribution,
+    completed: u64,
+    slow: u64,
+    failed: u64,
+}
+
+sum! {
+    Slot { outcomes, connect, completed, slow, failed }
+}
+
+#[derive(Debug)]
+struct Level {
+    running: Slot,
+    /// Begin of the running slot.
+    since: Instant,
+    complete: VecDeque<Slot>,
+}
+
+/// Windows of all spans.
+#[derive(Debug)]
+pub(super) struct Windows {
+    options: Options,
+    begin: Instant,
+    now: Instant,
+    levels: [Level; 3],
+}
+
+impl Windows {
+    pub(super) fn new(options: &Options, now: Instant) -> Windows {
+        let memory_limit = (options.memory_limit / SLOTS).max(Options::LEAST_MEMORY);
+        let options = Options { memory_limit, ..options.clone() };
+        let level = || Level { running: Slot::new(&options), since: now, complete: VecDeque::new() };
+        Windows { begin: now, now, levels: [level(), level(), level()], options }
+    }
+
+    /// Moves to `now`.
+    pub(super) fn advance(&mut self, now: Instant) {
+        self.now = now.max(self.now);
+        let [(slot, _), ..] = LEVELS;
+        // After a pause longer than all windows, as of a suspended machine, everything is old.
+        let longest = Nanos(LEVELS[2].0.0 * (LEVELS[2].1 as u64 + 1));
+        if now.saturating_since(self.levels[0].since) > longest {
+            *self = Windows { begin: self.begin, ..Windows::new(&self.options, now) };
+        }
+        while now.saturating_since(self.levels[0].since) >= slot {
+            self.complete(0);
+        }
+    }
+
+    /// Ends the running slot of a level.
+    fn complete(&mut self, at: usize) {
+        let (length, kept) = LEVELS[at];
+        let empty = Slot::new(&self.options);
+        let level = &mut self.levels[at];
+        let slot = std::mem::replace(&mut level.running, empty);
+        level.since += length;
+        let end = level.since;
+        if let Some(next) = self.levels.get_mut(at + 1) {
+            next.running.add(slot.clone());
+            if end.saturating_since(next.since) >= LEVELS[at + 1].0 {
+                self.complete(at + 1);
+            }
+        }
+        let complete = &mut self.levels[at].complete;
+        complete.push_back(slot);
+        if complete.len() > kept {
+            complete.pop_front();
+        }
+    }
+
+    /// Records a decided attempt; returns its classification unless it is another view of an earlier one.
+    pub(super) fn record(&mut self, connection: &Connection, addresses: [Address; 2]) -> Option<Classification> {
+        let slot = &mut self.levels[0].running;
+        let class = slot.outcomes.attempt(connection, addresses);
+        if connection.flags.has(ConnectionFlags::LATER_VIEW) {
+            return None;
+        }
+        if !class.outcome.is_complete() {
+            slot.failed += 1;
+        } else {
+            slot.completed += 1;
+            slot.slow += u64::from(class.is_slow());
+            if let Some(took) = connection.connect_time() {
+                slot.connect.record(took);
+            }
+        }
+        Some(class)
+    }
+
+    pub(super) fn window(&self, span: Span, top: usize) -> Window {
+        let level = &self.levels[span as usize];
+        let mut sum = level.running.clone();
+        level.complete.iter().for_each(|slot| sum.add(slot.clone()));
+        let length = Nanos(LEVELS[span as usize].0.0 * level.complete.len() as u64);
+        let running = self.now.saturating_since(level.since);
+        sum.outcomes.decide();
+        let show = |address: Address| IpAddr::from(address).to_string();
+        let show_server = |address: Address, port: u16| SocketAddr::new(IpAddr::from(address), port).to_string();
+        let outcomes = sum.outcomes.result(show, show_server);
+        let waiting = sum.outcomes.waiting();
+        let attempts = sum.completed + sum.failed;
+        let parties = &sum.outcomes.parties;
+        Window {
+            seconds: (length + running).as_secs_f64(),
+            attempts,
+            completed: sum.completed,
+            slow: sum.slow,
+            failed: sum.failed,
+            with_loss: outcomes.completed_with_loss,
+            waited_s: waiting.handshake_s,
+            failed_s: waiting.failed_s,
+            connect_s: sum.connect.quantiles(),
+            rtt_s: sum.outcomes.round_trips(),
+            causes: sum.outcomes.causes(attempts, show, show_server),
+            dropped_for: outcomes.dropped_for,
+            top: parties.result(top, show, show_server, |network, length| format!("{}/{length}", show(network))),
+            ports: parties.by_port(top),
+        }
+    }
+}
+
+impl Slot {
+    fn new(options: &Options) -> Slot {
+        Slot { outcomes: Outcomes::new(options), connect: Distribution::default(), completed: 0, slow: 0, failed: 0 }
+    }
+}
