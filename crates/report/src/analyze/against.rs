@@ -80,7 +80,7 @@ fn name(quantity: Changed) -> String {
     match quantity {
         Changed::HandshakeLoss => "handshake loss, of answered attempts".to_owned(),
         Changed::NotCompleted => "not completed, of attempts".to_owned(),
-        Changed::Cause(kind) => format!("{}, of attempts", words::cause(kind)),
+        Changed::Cause(kind) => format!("{}, of attempts", words::cause_name(kind)),
         Changed::Wait => "mean wait for handshake loss".to_owned(),
         Changed::RoundTrip => "median round-trip time".to_owned(),
     }

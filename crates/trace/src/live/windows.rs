@@ -13,8 +13,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 /// Slot lengths, and the number of complete slots that are kept, of the windows by [`Span`].
-const LEVELS: [(Nanos, usize); 3] =
-    [(Nanos::from_secs(1), 10), (Nanos::from_secs(10), 6), (Nanos::from_secs(300), 12)];
+const LEVELS: [(Nanos, usize); 3] = [(Nanos::from_secs(1), 10), (Nanos::from_secs(10), 6), (Nanos::from_secs(300), 12)];
 
 /// Inverse of the share of the memory for records about attempts that a slot may take: as many as there are slots.
 const SLOTS: u64 = 32;

@@ -25,7 +25,7 @@ pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
             Cell::Text(percents.show(Some(cause.share))),
             Cell::text(place(cause)),
         ];
-        table.row(Row::new(words::cause(cause.kind), cells).about(&cause.sentence));
+        table.row(Row::new(words::cause_name(cause.kind), cells).about(&cause.sentence));
     }
     Section::new("causes", "Causes").table(table).unless_empty()
 }

@@ -1,7 +1,7 @@
 //! Causes of slow and failed attempts: name, evidence, remedy, and the command that verifies it.
 
 use crate::format::{count, percent, plural};
-use gentle_trace::results::{Analysis, Cause, CauseKind};
+use gentle_trace::results::{Cause, CauseKind, DroppedFor};
 
 /// Text of a kind of cause.
 struct Text {
@@ -15,15 +15,15 @@ struct Text {
 }
 
 /// Name of a cause, as in tables.
-pub(in crate::analyze) fn name(kind: CauseKind) -> &'static str {
+pub fn cause_name(kind: CauseKind) -> &'static str {
     text(kind).name
 }
 
-/// Fills the text of the causes of `analysis`.
-pub(super) fn put_into_words(analysis: &mut Analysis) {
-    let dropped: Vec<&str> = analysis.outcomes.dropped_for.iter().map(|it| it.name).collect();
+/// Fills the text of causes; `dropped` has the parts for which SYNs are dropped.
+pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor]) {
+    let dropped: Vec<&str> = dropped.iter().map(|it| it.name).collect();
     let remedy = dropped_remedy(&dropped);
-    for cause in &mut analysis.causes {
+    for cause in causes {
         let Text { seen, remedy: usual, check, .. } = text(cause.kind);
         let (first, rest) = seen.split_at(1);
         cause.sentence = format!("{}{rest}{}.", first.to_uppercase(), evidence(cause));

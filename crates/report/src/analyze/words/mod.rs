@@ -10,7 +10,7 @@ mod trust;
 mod vantage;
 mod verdict;
 
-pub(super) use causes::name as cause;
+pub use causes::{cause_name, describe_causes};
 pub use replay::assumptions;
 
 use gentle_trace::results::Analysis;
@@ -21,7 +21,7 @@ pub fn put_into_words(analysis: &mut Analysis) {
         warning.sentence = trust::sentence(warning, &analysis.captures);
     }
     analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
-    causes::put_into_words(analysis);
+    describe_causes(&mut analysis.causes, &analysis.outcomes.dropped_for);
     analysis.next_steps = steps::steps(analysis);
     if let Some(cost) = &mut analysis.expected_cost {
         cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();

@@ -21,7 +21,7 @@ fn has_step(cause: &Cause) -> bool {
 }
 
 fn of_cause(cause: &Cause) -> String {
-    let name = super::causes::name(cause.kind);
+    let name = super::cause_name(cause.kind);
     format!("{name}: {} Check: {}", cause.remedy, cause.check)
 }
 

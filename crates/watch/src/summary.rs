@@ -1,0 +1,48 @@
+//! Summaries of the handshakes so far, as JSON lines and for views.
+
+use gentle_trace::live::{Attempt, Window};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of [`WatchLine`].
+pub const VERSION: u32 = 1;
+
+/// Line of `gentle watch --json`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum WatchLine {
+    /// Slow or failed attempt, when it is decided.
+    Attempt(Attempt),
+    /// Summary at the end of each interval.
+    Summary(Box<Summary>),
+}
+
+/// Handshakes of the last seconds, minute and hour.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Version of this format.
+    pub version: u32,
+    /// Unix time, seconds.
+    pub time: f64,
+    /// Network device, or `any`.
+    pub device: String,
+    /// Time since the start, seconds.
+    pub up_s: f64,
+    /// Attempts decided in the last 10 s.
+    pub seconds: Window,
+    /// Attempts decided in the last minute (60 to 70 s).
+    pub minute: Window,
+    /// Attempts decided in the last hour (60 to 65 min).
+    pub hour: Window,
+    /// Packets that were analysed since the start.
+    pub packets: u64,
+    /// Packets that the kernel dropped because they came faster than they were analysed, since the start. Results may have
+    /// errors while this grows.
+    pub missed: u64,
+    /// Fraction of the connections whose data is analysed. Of others, only SYN, FIN and RST are.
+    pub sample: f64,
+    /// Connections that are followed now.
+    pub connections: u64,
+    /// Connections forgotten because memory was short, since the start.
+    pub forgotten: u64,
+}
