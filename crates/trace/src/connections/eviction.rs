@@ -44,6 +44,9 @@ pub(crate) trait ClosedSink {
     /// Called once for each attempt that [`Connections::decide`] finds over, and for each whose connection is removed earlier,
     /// before [`on_closed`](ClosedSink::on_closed).
     fn on_decided(&mut self, _attempt: Decided<'_>) {}
+
+    /// Called once for each of these attempts, some time later, when its connection has had time to send data.
+    fn on_data(&mut self, _attempt: Decided<'_>) {}
 }
 
 /// Limits on connections, and counts of connections evicted by them.
@@ -304,9 +307,7 @@ impl Connections {
             let mut connection = self.table.remove_unlinked(at);
             self.pool.take_back(&mut connection.windows);
             self.eviction.loss_states -= usize::from(connection.loss_state.is_some());
-            if self.undecided.remove(at) {
-                sink.on_decided(Decided { connection: &connection, addresses });
-            }
+            self.decide_removed(at, &connection, addresses, sink);
             self.record_time_lost(&connection, tally);
             sink.on_closed(ClosedConnection::new(connection, addresses, unclosed))?;
         }

@@ -18,6 +18,12 @@ const HALF_OPEN: u16 = 3;
 /// Stale entries of the queue that are kept without a search.
 const STALE: usize = 1024;
 
+/// Time for which a completed handshake without data is undecided: a server that defers the client repeats its SYN/ACK at the
+/// end of that time, usually at most 30 s (`TCP_DEFER_ACCEPT`).
+const IDLE: Nanos = Nanos::from_secs(32);
+/// Time from the decision until the data of the connection counts.
+const DATA: Nanos = Nanos::from_secs(10);
+
 /// Attempt that was decided.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decided<'a> {
@@ -26,7 +32,19 @@ pub(crate) struct Decided<'a> {
     pub(crate) addresses: [Address; 2],
 }
 
-/// Attempt in the queue.
+/// State of the attempt at a place in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Pending {
+    /// Nothing is pending.
+    #[default]
+    Nothing,
+    /// The outcome is.
+    Outcome,
+    /// The outcome was decided, and the data does not count yet.
+    Data,
+}
+
+/// Attempt in a queue.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     due: Instant,
@@ -39,11 +57,15 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     is_on: bool,
-    /// In the order in which they are due, since each waits for the same time.
-    queue: VecDeque<Entry>,
-    /// For each place in the table, whether its attempt is undecided.
-    waits: Vec<bool>,
+    /// Undecided attempts, and those whose data does not count yet; each in the order in which they are due, since all wait for
+    /// an equal time.
+    queues: [VecDeque<Entry>; 2],
+    /// State of each place in the table.
+    pending: Vec<Pending>,
 }
+
+const OUTCOME: usize = 0;
+const DATA_OF: usize = 1;
 
 impl Undecided {
     /// Records that a connection began at place `at`.
@@ -52,34 +74,50 @@ impl Undecided {
             return;
         }
         let place = at as usize;
-        if place >= self.waits.len() {
-            self.waits.resize(place + 1, false);
+        if place >= self.pending.len() {
+            self.pending.resize(place + 1, Pending::Nothing);
         }
-        self.waits[place] = true;
-        self.queue.push_back(Entry { due: first + QUIET, at, first });
+        self.pending[place] = Pending::Outcome;
+        self.queues[OUTCOME].push_back(Entry { due: first + QUIET, at, first });
     }
 
-    /// Removes the attempt at `at`; returns whether it was undecided.
-    pub(super) fn remove(&mut self, at: u32) -> bool {
-        self.waits.get_mut(at as usize).is_some_and(std::mem::take)
+    /// Removes the attempt at `at`; returns its state.
+    pub(super) fn remove(&mut self, at: u32) -> Pending {
+        self.pending.get_mut(at as usize).map(std::mem::take).unwrap_or_default()
     }
 
     /// Memory in use, bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.queue.capacity() * size_of::<Entry>() + self.waits.capacity()
+        let entries: usize = self.queues.iter().map(VecDeque::capacity).sum();
+        entries * size_of::<Entry>() + self.pending.capacity() * size_of::<Pending>()
     }
 
-    fn waits(&self, entry: &Entry, table: &Table) -> bool {
-        self.waits[entry.at as usize] && table.get(entry.at).first == entry.first
+    /// Takes the next entry of a queue that is due and not stale.
+    fn next(&mut self, queue: usize, now: Instant, table: &Table) -> Option<Entry> {
+        loop {
+            let entry = *self.queues[queue].front().filter(|entry| entry.due <= now)?;
+            self.queues[queue].pop_front();
+            if self.is_pending(queue, &entry, table) {
+                return Some(entry);
+            }
+        }
+    }
+
+    /// Whether the connection of an entry is still there and in the state of its queue.
+    fn is_pending(&self, queue: usize, entry: &Entry, table: &Table) -> bool {
+        let state = [Pending::Outcome, Pending::Data][queue];
+        self.pending[entry.at as usize] == state && table.get(entry.at).first == entry.first
     }
 
     /// Removes entries of connections that were removed early, as in a flood.
     fn remove_stale(&mut self, table: &Table) {
-        if self.queue.len() > table.len() * 2 + STALE {
-            let mut queue = std::mem::take(&mut self.queue);
-            queue.retain(|entry| self.waits(entry, table));
-            queue.shrink_to(queue.len() * 2);
-            self.queue = queue;
+        for queue in [OUTCOME, DATA_OF] {
+            if self.queues[queue].len() > table.len() * 2 + STALE {
+                let mut entries = std::mem::take(&mut self.queues[queue]);
+                entries.retain(|entry| self.is_pending(queue, entry, table));
+                entries.shrink_to(entries.len() * 2);
+                self.queues[queue] = entries;
+            }
         }
     }
 }
@@ -99,32 +137,56 @@ impl Connections {
         sink: &mut F,
     ) {
         self.undecided.remove_stale(&self.table);
-        while let Some(&entry) = self.undecided.queue.front().filter(|entry| entry.due <= now) {
-            self.undecided.queue.pop_front();
-            if !self.undecided.waits(&entry, &self.table) {
-                continue;
-            }
+        while let Some(entry) = self.undecided.next(OUTCOME, now, &self.table) {
             let addresses = self.addresses(entry.at);
             let connection = self.table.get_mut(entry.at);
-            if connection.flags.has(ConnectionFlags::SYN) && connection.is_undecided(now) {
-                self.undecided.queue.push_back(Entry { due: now + QUIET, ..entry });
+            let pending = &mut self.undecided.pending[entry.at as usize];
+            if !connection.flags.has(ConnectionFlags::SYN) {
+                *pending = Pending::Nothing;
                 continue;
             }
-            if !connection.outcome().is_complete() && !sees_all(addresses, connection.ports()) {
+            let sees_all = sees_all(addresses, connection.ports());
+            if connection.is_undecided(now, sees_all) {
+                self.undecided.queues[OUTCOME].push_back(Entry { due: now + QUIET, ..entry });
+                continue;
+            }
+            if !connection.outcome().is_complete() && !sees_all {
                 connection.assume_acknowledged();
             }
+            *pending = Pending::Data;
+            self.undecided.queues[DATA_OF].push_back(Entry { due: now + DATA, ..entry });
+            sink.on_decided(Decided { connection: self.table.get(entry.at), addresses });
+        }
+        while let Some(entry) = self.undecided.next(DATA_OF, now, &self.table) {
             self.undecided.remove(entry.at);
             let connection = self.table.get(entry.at);
-            if connection.flags.has(ConnectionFlags::SYN) {
-                sink.on_decided(Decided { connection, addresses });
-            }
+            sink.on_data(Decided { connection, addresses: self.addresses(entry.at) });
         }
+    }
+
+    /// Passes the attempt of a connection that was at `at` and is removed to `sink`, if anything about it is pending.
+    pub(super) fn decide_removed<F: ClosedSink>(
+        &mut self,
+        at: u32,
+        connection: &Connection,
+        addresses: [Address; 2],
+        sink: &mut F,
+    ) {
+        let removed = Decided { connection, addresses };
+        let pending = self.undecided.remove(at);
+        if pending == Pending::Nothing || !connection.flags.has(ConnectionFlags::SYN) {
+            return;
+        }
+        if pending == Pending::Outcome {
+            sink.on_decided(removed);
+        }
+        sink.on_data(removed);
     }
 }
 
 impl Connection {
-    /// Whether a handshake packet may still come at `now`.
-    fn is_undecided(&self, now: Instant) -> bool {
+    /// Whether a handshake packet may still come at `now`; `sees_all`: all segments are captured.
+    fn is_undecided(&self, now: Instant, sees_all: bool) -> bool {
         let exchange = self.loss_state.as_ref().map(|it| &it.exchange).filter(|it| it.is_used());
         let is_answered = self.outcome().is_complete();
         let (last, gap) = match exchange {
@@ -136,6 +198,7 @@ impl Connection {
         };
         // Timeouts double (RFC 6298, 5.5).
         let longest = match is_answered {
+            true if sees_all && self.bytes == [0; 2] && !self.is_closed() => IDLE,
             true => Nanos::ZERO,
             false => Nanos(gap.0.saturating_mul(2)) + Nanos(gap.0 / 5) + Nanos::from_secs(1),
         };

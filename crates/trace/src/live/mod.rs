@@ -121,6 +121,10 @@ impl ClosedSink for DecidedSink<'_> {
         Ok(())
     }
 
+    fn on_data(&mut self, Decided { connection, addresses }: Decided<'_>) {
+        self.windows.record_data(connection, addresses);
+    }
+
     fn on_decided(&mut self, Decided { connection, addresses }: Decided<'_>) {
         if let Some(class) = self.windows.record(connection, addresses) {
             let ports = connection.ports();

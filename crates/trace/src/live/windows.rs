@@ -112,6 +112,11 @@ impl Windows {
         Some(class)
     }
 
+    /// Records the data of the connection of an earlier attempt.
+    pub(super) fn record_data(&mut self, connection: &Connection, addresses: [Address; 2]) {
+        self.levels[0].running.outcomes.data(connection, addresses);
+    }
+
     pub(super) fn window(&self, span: Span, top: usize) -> Window {
         let level = &self.levels[span as usize];
         let mut sum = level.running.clone();

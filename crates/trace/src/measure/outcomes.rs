@@ -151,6 +151,7 @@ impl Outcomes {
                 false => self.closes.never_established += 1,
             }
             self.attempt(connection, closed.addresses);
+            self.data(connection, closed.addresses);
         } else {
             self.close(*close);
             let is_older = connection.flags.has(ConnectionFlags::CHALLENGED);
@@ -198,6 +199,13 @@ impl Outcomes {
         }
         self.limit_memory();
         class
+    }
+
+    /// Records the data of the connection of an attempt.
+    pub(crate) fn data(&mut self, connection: &Connection, addresses: [Address; 2]) {
+        if !connection.flags.has(ConnectionFlags::LATER_VIEW) {
+            self.parties.record_data(connection, addresses[SERVER]);
+        }
     }
 
     /// Records the round-trip times of a handshake, if its packets show them: none was repeated, or only because the

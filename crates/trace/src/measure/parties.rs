@@ -158,8 +158,15 @@ impl PartyCounts {
             unseen: class.outcome == Outcome::OneSided,
             answered: if complete { class.answered_extras.bits() as u8 } else { 0 },
         };
-        loss.data = DataCounts::of(connection);
         self.servers.entry((server, port)).or_default().add(loss);
+    }
+
+    /// Records the data of an attempt's connection.
+    pub(crate) fn record_data(&mut self, connection: &Connection, server: Address) {
+        // The server may have been removed because of the memory limit.
+        if let Some(loss) = self.servers.get_mut(&(server, connection.ports()[1])) {
+            loss.data.add(DataCounts::of(connection));
+        }
     }
 
     /// Replaces all addresses.

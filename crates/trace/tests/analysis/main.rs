@@ -8,6 +8,7 @@ mod frames;
 mod handshakes;
 mod invariants;
 mod limits;
+mod live;
 mod netns;
 mod outcomes;
 mod per_connection;
