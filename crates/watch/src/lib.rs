@@ -4,6 +4,8 @@
 
 #![cfg(target_os = "linux")]
 
+#[cfg_attr(not(test), expect(dead_code))]
+mod filter;
 mod summary;
 
 pub use summary::{Summary, VERSION, WatchLine};

@@ -1,5 +1,6 @@
 //! Errors of the wire engine.
 
+use gentle_packets::PacketError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -7,25 +8,9 @@ use thiserror::Error;
 /// Error that prevents the engine from starting or stops it.
 #[derive(Debug, Error)]
 pub enum WireError {
-    /// There is no network device of this name.
-    #[error("there is no network device '{0}' here; ip link lists them")]
-    NoInterface(String),
-    /// No device was given and there is no default route.
-    #[error("there is no default route to take the network device from; name one: -i DEV")]
-    NoDefaultRoute,
-    /// The device has frames of an unsupported link type.
-    #[error(
-        "{interface}: its frames are of type {hardware} (ARPHRD_* of Linux); expected Ethernet, PPP or a device for IP packets"
-    )]
-    UnknownLink {
-        /// Name of the device.
-        interface: String,
-        /// `ARPHRD_*`, include/uapi/linux/if_arp.h.
-        hardware: u16,
-    },
-    /// The process lacks CAP_NET_RAW.
-    #[error("a packet socket needs the capability CAP_NET_RAW; run this as root")]
-    NotPermitted,
+    /// The packet socket failed.
+    #[error(transparent)]
+    Packets(#[from] PacketError),
     /// The user to switch to does not exist.
     #[error("there is no user '{0}' here; expected the name of an existing user (--user)")]
     NoUser(String),

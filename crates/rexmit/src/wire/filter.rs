@@ -1,7 +1,5 @@
 //! Filter program that the kernel runs on every packet of the interface, so that only handshakes reach user space.
 //!
-//! Classic BPF (Documentation/networking/filter.rst), assembled here because ports and roles are known only at run
-//! time, and because libpcap's compiler supports neither TCP flags behind IPv6 headers nor the direction of a packet.
 //! The filter accepts:
 //!
 //! - outgoing: SYNs (client side), SYN/ACKs (server side), resets, FINs, and ACKs without data while a handshake waits;
@@ -12,52 +10,11 @@
 //! ACKs, which are of interest only while a handshake waits: the program is replaced when one begins.
 
 use crate::select::Selection;
+use gentle_packets::bpf::opcode::{
+    ABS, ALU, AND, B, H, IND, JEQ, JGE, JGT, JMP, K, LD, LDX, MEM, OUTGOING, PACKET_TYPE, RET, RSH, ST, W, X,
+};
+use gentle_packets::bpf::{Assembler, Instruction, LENGTH, Label, Transport, skip_headers};
 use gentle_wire::{LinkType, TcpFlags};
-use std::collections::BTreeMap;
-
-/// `struct sock_filter`, include/uapi/linux/filter.h.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Instruction {
-    pub(super) code: u16,
-    pub(super) jt: u8,
-    pub(super) jf: u8,
-    pub(super) k: u32,
-}
-
-// include/uapi/linux/bpf_common.h: class, size, mode, source.
-const LD: u16 = 0x00;
-const LDX: u16 = 0x01;
-const ST: u16 = 0x02;
-const ALU: u16 = 0x04;
-const JMP: u16 = 0x05;
-const RET: u16 = 0x06;
-const MISC: u16 = 0x07;
-const W: u16 = 0x00;
-const H: u16 = 0x08;
-const B: u16 = 0x10;
-const IMM: u16 = 0x00;
-const ABS: u16 = 0x20;
-const IND: u16 = 0x40;
-const MEM: u16 = 0x60;
-const ADD: u16 = 0x00;
-const SUB: u16 = 0x10;
-const AND: u16 = 0x50;
-const LSH: u16 = 0x60;
-const RSH: u16 = 0x70;
-const JA: u16 = 0x00;
-const JEQ: u16 = 0x10;
-const JGT: u16 = 0x20;
-const JGE: u16 = 0x30;
-const JSET: u16 = 0x40;
-const K: u16 = 0x00;
-const X: u16 = 0x08;
-const TAX: u16 = 0x00;
-const TXA: u16 = 0x80;
-
-/// Direction of the packet: `SKF_AD_OFF + SKF_AD_PKTTYPE`, include/uapi/linux/filter.h.
-const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
-/// Packet type of outgoing packets; include/uapi/linux/if_packet.h.
-pub(super) const OUTGOING: u8 = 4;
 
 /// Accepted length of a packet that is not to be copied: two VLAN tags, an IPv4 header with all its options, and an ICMP
 /// error with a quoted header of the same size or a TCP header with all its options; bytes.
@@ -65,12 +22,8 @@ const HEAD: u32 = 192;
 /// Accepted length of a packet that may be copied: all of it.
 const WHOLE: u32 = 0xffff;
 
-/// Memory cells of the program.
-const LENGTH: u32 = 0;
-const HEADER: u32 = 1;
-const PROTOCOL: u32 = 2;
-const TRANSPORT: u32 = 3;
-const FLAGS: u32 = HEADER;
+/// Memory cell of the TCP flags.
+const FLAGS: u32 = 4;
 
 const FIN: u32 = TcpFlags::FIN.0 as u32;
 const SYN: u32 = TcpFlags::SYN.0 as u32;
@@ -81,281 +34,90 @@ const PSH: u32 = TcpFlags::PSH.0 as u32;
 /// Maximum number of ports or ranges: jumps reach at most 255 instructions.
 pub(crate) const MAX_PORTS: usize = 32;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Label {
-    /// Following instruction.
-    Next,
-    Tagged,
-    TwiceTagged,
-    Ip,
-    V4,
-    V6,
-    Tcp,
-    Icmp,
-    IcmpV6,
-    IcmpError,
-    Flags,
-    Outgoing,
-    Syn,
-    WithoutData,
-    /// Position after the test of the upper end of a range of ports (by index); `true`: of the source port, `false`: of
-    /// the destination port.
-    Port(bool, usize),
-    AcceptHead,
-    AcceptWhole,
-    Reject,
-}
-
-use Label::{
-    AcceptHead, AcceptWhole, Flags, Icmp, IcmpError, IcmpV6, Ip, Next, Outgoing, Port, Reject, Syn, Tagged, Tcp,
-    TwiceTagged, V4, V6, WithoutData,
-};
-
-/// Instruction with unresolved jumps.
-struct Step {
-    code: u16,
-    k: u32,
-    then: Label,
-    otherwise: Label,
-}
-
-#[derive(Default)]
-struct Assembler {
-    steps: Vec<Step>,
-    labels: BTreeMap<Label, usize>,
-}
-
-impl Assembler {
-    fn at(&mut self, label: Label) -> &mut Assembler {
-        self.labels.insert(label, self.steps.len());
-        self
-    }
-
-    fn op(&mut self, code: u16, k: u32) -> &mut Assembler {
-        self.jump(code, k, Next, Next)
-    }
-
-    fn jump(&mut self, code: u16, k: u32, then: Label, otherwise: Label) -> &mut Assembler {
-        self.steps.push(Step { code, k, then, otherwise });
-        self
-    }
-
-    fn is(&mut self, k: u32, then: Label, otherwise: Label) -> &mut Assembler {
-        self.jump(JMP | JEQ | K, k, then, otherwise)
-    }
-
-    fn has(&mut self, bits: u32, then: Label, otherwise: Label) -> &mut Assembler {
-        self.jump(JMP | JSET | K, bits, then, otherwise)
-    }
-
-    fn goto(&mut self, label: Label) -> &mut Assembler {
-        self.jump(JMP | JA, 0, label, Next)
-    }
-
-    fn finish(&self) -> Vec<Instruction> {
-        let distance = |from: usize, label: Label| match label {
-            Next => 0,
-            label => self.labels[&label] - from - 1,
-        };
-        self.steps
-            .iter()
-            .enumerate()
-            .map(|(at, step)| {
-                let (then, otherwise) = (distance(at, step.then), distance(at, step.otherwise));
-                let always = step.code == JMP | JA;
-                Instruction {
-                    code: step.code,
-                    jt: if always { 0 } else { then as u8 },
-                    jf: otherwise as u8,
-                    k: if always { then as u32 } else { step.k },
-                }
-            })
-            .collect()
-    }
-}
-
 /// Filter for an interface with this link type, [`LinkType::ETHERNET`] or raw IP. `waiting`: a handshake waits for its
 /// answer, which may take another route; the next packet of the local end then shows that it arrived.
 pub(super) fn program(link: LinkType, selection: &Selection, waiting: bool) -> Vec<Instruction> {
     let mut p = Assembler::default();
-    network_layer(&mut p, link);
-    transport_layer(&mut p);
-    ports(&mut p, selection);
-    flags(&mut p, selection, waiting);
-    p.at(AcceptHead).op(RET | K, HEAD);
-    p.at(AcceptWhole).op(RET | K, WHOLE);
-    p.at(Reject).op(RET | K, 0);
+    let [tcp, icmp_error, accept_head, accept_whole, reject] = p.labels();
+    let exits = Exits { accept_head, accept_whole, reject };
+    skip_headers(&mut p, link, &Transport { tcp, udp: None, icmp_error, reject });
+    p.at(icmp_error).op(LD | W | ABS, PACKET_TYPE);
+    p.is(OUTGOING.into(), reject, accept_head);
+    p.at(tcp);
+    ports(&mut p, selection, reject);
+    flags(&mut p, selection, waiting, exits);
+    p.at(accept_head).op(RET | K, HEAD);
+    p.at(accept_whole).op(RET | K, WHOLE);
+    p.at(reject).op(RET | K, 0);
     p.finish()
 }
 
-/// Skips the link header; leaves the offset of the IP header in X.
-fn network_layer(p: &mut Assembler, link: LinkType) {
-    if link != LinkType::ETHERNET {
-        p.op(LDX | W | IMM, 0).op(LD | B | ABS, 0);
-        p.op(ALU | RSH | K, 4).is(4, V4, Next).is(6, V6, Reject);
-        return;
-    }
-    let tag = |p: &mut Assembler, to: Label| {
-        p.is(0x8100, to, Next).is(0x88a8, to, Next);
-    };
-    p.op(LD | H | ABS, 12);
-    tag(p, Tagged);
-    p.op(LDX | W | IMM, 14).goto(Ip);
-    p.at(Tagged).op(LD | H | ABS, 16);
-    tag(p, TwiceTagged);
-    p.op(LDX | W | IMM, 18).goto(Ip);
-    p.at(TwiceTagged).op(LD | H | ABS, 20);
-    p.op(LDX | W | IMM, 22);
-    p.at(Ip).is(0x0800, V4, Next).is(0x86dd, V6, Reject);
-}
-
-/// Skips the IP header; leaves the offset of the TCP or ICMP header in X and the length of header and payload in
-/// `LENGTH`.
-fn transport_layer(p: &mut Assembler) {
-    p.at(V4).op(LD | H | IND, 6).has(0x1fff, Reject, Next);
-    p.op(LD | H | IND, 2).op(ST, LENGTH);
-    p.op(LD | B | IND, 9).op(ST, PROTOCOL);
-    p.op(LD | B | IND, 0).op(ALU | AND | K, 0xf);
-    p.op(ALU | LSH | K, 2).op(ST, HEADER);
-    p.op(ALU | ADD | X, 0).op(ST, TRANSPORT);
-    p.op(LD | MEM, LENGTH).op(LDX | MEM, HEADER);
-    p.op(ALU | SUB | X, 0).op(ST, LENGTH);
-    p.op(LDX | MEM, TRANSPORT).op(LD | MEM, PROTOCOL);
-    p.is(6, Tcp, Next).is(1, Icmp, Reject);
-    // TCP after extension headers is not accepted: it does not occur in practice.
-    p.at(V6).op(LD | H | IND, 4).op(ST, LENGTH);
-    p.op(LD | B | IND, 6).op(ST, PROTOCOL);
-    p.op(MISC | TXA, 0).op(ALU | ADD | K, 40);
-    p.op(MISC | TAX, 0).op(LD | MEM, PROTOCOL);
-    p.is(6, Tcp, Next).is(58, IcmpV6, Reject);
-    // Error types: RFC 792; RFC 4443, 2.1.
-    p.at(Icmp).op(LD | B | IND, 0).is(3, IcmpError, Next);
-    p.is(11, IcmpError, Next).is(12, IcmpError, Reject);
-    p.at(IcmpV6).op(LD | B | IND, 0);
-    p.jump(JMP | JGT | K, 4, Reject, Next);
-    p.jump(JMP | JGE | K, 1, IcmpError, Reject);
-    p.at(IcmpError).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Reject, AcceptHead);
+/// Ends of the program.
+#[derive(Debug, Clone, Copy)]
+struct Exits {
+    accept_head: Label,
+    accept_whole: Label,
+    reject: Label,
 }
 
 /// Compares source and destination port; the flags decide later which of them is the server's.
-fn ports(p: &mut Assembler, selection: &Selection) {
-    p.at(Tcp);
+fn ports(p: &mut Assembler, selection: &Selection, reject: Label) {
     if selection.ports.is_empty() {
         return;
     }
-    for (source, offset) in [(true, 0), (false, 2)] {
+    let selected = p.label();
+    for offset in [0, 2] {
         p.op(LD | H | IND, offset);
-        for (number, ports) in selection.ports.iter().enumerate() {
+        for ports in &selection.ports {
             let (first, last) = (u32::from(*ports.0.start()), u32::from(*ports.0.end()));
             if first == last {
-                p.is(first, Flags, Next);
+                p.is(first, selected, Label::NEXT);
             } else {
-                let after_range = Port(source, number);
-                p.jump(JMP | JGE | K, first, Next, after_range);
-                p.jump(JMP | JGT | K, last, after_range, Flags);
+                let after_range = p.label();
+                p.jump(JMP | JGE | K, first, Label::NEXT, after_range);
+                p.jump(JMP | JGT | K, last, after_range, selected);
                 p.at(after_range);
             }
         }
     }
-    p.goto(Reject);
+    p.goto(reject);
+    p.at(selected);
 }
 
-fn flags(p: &mut Assembler, selection: &Selection, waiting: bool) {
+fn flags(p: &mut Assembler, selection: &Selection, waiting: bool, exits: Exits) {
+    const NEXT: Label = Label::NEXT;
+    let Exits { accept_head, accept_whole, reject } = exits;
+    let [outgoing, syn, without_data] = p.labels();
     let (client, server) = (selection.client, selection.server);
-    p.at(Flags).op(LD | B | IND, 13).has(RST, AcceptHead, Next);
+    p.op(LD | B | IND, 13).has(RST, accept_head, NEXT);
     p.op(ST, FLAGS).op(LD | W | ABS, PACKET_TYPE);
-    p.is(OUTGOING.into(), Outgoing, Next);
-    p.op(LD | MEM, FLAGS).has(ACK, Next, Reject);
-    p.has(SYN, if client { AcceptHead } else { Reject }, Next);
+    p.is(OUTGOING.into(), outgoing, NEXT);
+    p.op(LD | MEM, FLAGS).has(ACK, NEXT, reject);
+    p.has(SYN, if client { accept_head } else { reject }, NEXT);
     if server {
-        p.has(PSH, AcceptHead, WithoutData);
+        p.has(PSH, accept_head, without_data);
     } else {
-        p.goto(Reject);
+        p.goto(reject);
     }
-    p.at(Outgoing).op(LD | MEM, FLAGS).has(SYN, Syn, Next);
-    p.has(FIN, AcceptHead, if waiting { WithoutData } else { Reject });
+    p.at(outgoing).op(LD | MEM, FLAGS).has(SYN, syn, NEXT);
+    p.has(FIN, accept_head, if waiting { without_data } else { reject });
     // A segment as long as its header carries no data.
-    p.at(WithoutData).op(LD | B | IND, 12);
+    p.at(without_data).op(LD | B | IND, 12);
     p.op(ALU | AND | K, 0xf0).op(ALU | RSH | K, 2);
     p.op(LDX | MEM, LENGTH);
-    p.jump(JMP | JEQ | X, 0, AcceptHead, Reject);
-    let wanted = |wanted| if wanted { AcceptWhole } else { Reject };
-    p.at(Syn).has(ACK, wanted(server), wanted(client));
+    p.jump(JMP | JEQ | X, 0, accept_head, reject);
+    let wanted = |wanted| if wanted { accept_whole } else { reject };
+    p.at(syn).has(ACK, wanted(server), wanted(client));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::select::Ports;
+    use gentle_packets::interpreter::run;
     use gentle_wire::{Ipv4Header, Ipv6Header, Tcp, protocol};
     use proptest::prelude::*;
     use std::net::Ipv4Addr;
-
-    /// Interpreter equivalent to the kernel's (net/core/filter.c, lib/test_bpf.c); returns the number of bytes
-    /// accepted. Reading beyond the packet ends the program with 0.
-    fn run(program: &[Instruction], packet: &[u8], outgoing: bool) -> u32 {
-        let mut memory = [0_u32; 16];
-        let (mut a, mut x, mut at) = (0_u32, 0_u32, 0_usize);
-        loop {
-            let Instruction { code, jt, jf, k } = program[at];
-            at += 1;
-            let load = |offset: u32| {
-                let size = match code & 0x18 {
-                    W => 4,
-                    H => 2,
-                    _ => 1,
-                };
-                let from = usize::try_from(offset).ok()?;
-                let bytes = packet.get(from..from.checked_add(size)?)?;
-                Some(bytes.iter().fold(0, |value, byte| value << 8 | u32::from(*byte)))
-            };
-            let jump = |holds: bool| usize::from(if holds { jt } else { jf });
-            match (code & 0x07, code & 0xf8) {
-                (LD, mode) if mode & 0xe0 == ABS && k == PACKET_TYPE => {
-                    a = if outgoing { OUTGOING.into() } else { 0 };
-                }
-                (LD, mode) if mode & 0xe0 == ABS => match load(k) {
-                    Some(value) => a = value,
-                    None => return 0,
-                },
-                (LD, mode) if mode & 0xe0 == IND => match load(x.wrapping_add(k)) {
-                    Some(value) => a = value,
-                    None => return 0,
-                },
-                (LD, MEM) => a = memory[k as usize],
-                (LDX, IMM) => x = k,
-                (LDX, MEM) => x = memory[k as usize],
-                (ST, _) => memory[k as usize] = a,
-                (ALU, op) => {
-                    let operand = if op & X == X { x } else { k };
-                    a = match op & 0xf0 {
-                        ADD => a.wrapping_add(operand),
-                        SUB => a.wrapping_sub(operand),
-                        AND => a & operand,
-                        LSH => a << operand,
-                        RSH => a >> operand,
-                        other => panic!("ALU {other:#x}"),
-                    };
-                }
-                (JMP, op) => {
-                    let operand = if op & X == X { x } else { k };
-                    at += match op & 0xf0 {
-                        JA => k as usize,
-                        JEQ => jump(a == operand),
-                        JGT => jump(a > operand),
-                        JGE => jump(a >= operand),
-                        JSET => jump(a & operand != 0),
-                        other => panic!("JMP {other:#x}"),
-                    };
-                }
-                (RET, _) => return k,
-                (MISC, TAX) => x = a,
-                (MISC, TXA) => a = x,
-                other => panic!("{other:?}"),
-            }
-        }
-    }
 
     fn selection(client: bool, server: bool, ports: &[&str]) -> Selection {
         Selection {

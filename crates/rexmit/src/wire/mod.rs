@@ -1,18 +1,14 @@
 //! Wire engine: a packet socket on one interface that drives the core. Reads the system's clocks.
 
-mod call;
-mod clock;
 mod error;
 mod filter;
-mod interface;
 mod privileges;
-mod socket;
 mod status_socket;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod system_calls;
 
 pub use error::WireError;
-pub use interface::default_route_interface;
+pub use gentle_packets::default_route_interface;
 pub use privileges::{Account, Confined, Confinement};
 pub use status_socket::running_engines;
 
@@ -21,16 +17,16 @@ pub const MAX_PORTS: usize = filter::MAX_PORTS;
 
 use crate::config::Config;
 use crate::event::{Answered, Event};
-use crate::frame::Frame;
+use crate::frame::{Direction, Frame, Vlan};
 use crate::paths::PathRecord;
 use crate::retransmitter::Retransmitter;
 use crate::status::{STATUS_VERSION, Status};
-use clock::Clock;
+use gentle_packets::bpf::Instruction;
+use gentle_packets::{BATCH, Clock, Device, Layer, PacketSocket, Received};
 use gentle_units::{Instant, Nanos};
-use nix::net::if_::if_nametoindex;
+use gentle_wire::LinkType;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use socket::{BATCH, PacketSocket};
 use status_socket::StatusSocket;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -47,6 +43,9 @@ const REPORT_INTERVAL: Nanos = Nanos::from_secs(10);
 /// kernel more than receiving a few ACKs.
 const FILTER_HOLD: Nanos = Nanos::from_secs(1);
 
+/// Size of the kernel's receive buffer, bytes; it holds tens of thousands of handshake packets.
+const RECEIVE_BUFFER: usize = 16 << 20;
+
 /// Receiver of events, in order; `unix_ns` is the Unix time of the event.
 pub trait Observer {
     /// Called for each event of the core; `sent`: the event is a copy, and it was sent.
@@ -60,15 +59,16 @@ pub trait Observer {
 /// Engine on one interface, with reduced privileges.
 pub struct Engine {
     interface: String,
-    index: u32,
     confined: Confined,
     dry_run: bool,
-    /// Whether the interface went down and no packet has arrived since; it may have been removed.
-    down: bool,
     /// Time at which a handshake last waited for an answer.
     last_waiting: Instant,
     core: Retransmitter,
     socket: PacketSocket,
+    /// Filters: the first is used while no handshake waits, the second while one does.
+    filters: [Vec<Instruction>; 2],
+    /// Whether the second filter is attached.
+    filter_waits: bool,
     status_socket: StatusSocket,
     clock: Clock,
 }
@@ -87,9 +87,11 @@ impl Engine {
         seed: u64,
         mut confinement: Confinement,
     ) -> Result<Engine, WireError> {
-        let socket = PacketSocket::open(interface, &config.selection)?;
+        let device = Device::Named(interface);
+        let filter = |link, waiting| filter::program(link, &config.selection, waiting);
+        let socket = PacketSocket::open(device, Layer::Link, RECEIVE_BUFFER, |link| filter(link, false))?;
+        let filters = [false, true].map(|waiting| filter(socket.link(), waiting));
         let mut status_socket = StatusSocket::open(run_dir, interface)?;
-        let index = if_nametoindex(interface).map_err(|_| WireError::NoInterface(interface.to_owned()))?;
         confinement.directories.push(run_dir.to_owned());
         let confined = privileges::drop_all(&confinement)?;
         status_socket.serve()?;
@@ -98,13 +100,13 @@ impl Engine {
         let core = Retransmitter::new(config, seed);
         Ok(Engine {
             interface: interface.to_owned(),
-            index,
             confined,
             dry_run,
-            down: false,
             last_waiting: clock.now(),
             core,
             socket,
+            filters,
+            filter_waits: false,
             status_socket,
             clock,
         })
@@ -125,7 +127,7 @@ impl Engine {
     /// # Errors
     /// If the system call fails.
     pub fn reduced_receive_buffer(&self) -> Result<Option<usize>, WireError> {
-        Ok(Some(self.socket.receive_buffer()?).filter(|size| *size < socket::RECEIVE_BUFFER))
+        Ok(Some(self.socket.receive_buffer()?).filter(|size| *size < RECEIVE_BUFFER))
     }
 
     /// Runs until `stop` is set.
@@ -175,9 +177,9 @@ impl Engine {
 
     /// Receives a batch of packets; returns their number and the time of the last one.
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<(usize, Instant), WireError> {
-        let (core, clock) = (&mut self.core, &mut self.clock);
+        let (core, clock, link) = (&mut self.core, &mut self.clock, self.socket.link());
         let (mut comparison, mut newest) = (None, Instant::ZERO);
-        let outcome = self.socket.receive(|received| {
+        let count = self.socket.receive(|received| {
             // Read when all packets are there, so that none is later, however long the process was held up before.
             let comparison = comparison.get_or_insert_with(|| clock.compare());
             let (passed, exact_time) = comparison.passed(received.time);
@@ -185,23 +187,12 @@ impl Engine {
             if received.after_loss {
                 core.missed(passed);
             }
-            let frame = Frame { exact_time, ..received.frame };
-            if let Some(answered) = core.frame(passed, received.direction, &frame) {
+            let direction = if received.outgoing { Direction::Out } else { Direction::In };
+            if let Some(answered) = core.frame(passed, direction, &frame(&received, link, exact_time)) {
                 observer.answered(passed, &answered);
             }
-        });
-        let count = match outcome {
-            Err(nix::Error::ENETDOWN) => {
-                self.down = true;
-                0
-            }
-            outcome => outcome.map_err(WireError::errno("recvmmsg"))?,
-        };
-        if count > 0 {
-            self.down = false;
-        }
-        // A removed device is reported only as down; a new device with the same name has another index.
-        if self.down && !self.socket.is_on(&self.interface, self.index) {
+        })?;
+        if self.socket.is_removed() {
             return Err(WireError::InterfaceRemoved(self.interface.clone()));
         }
         Ok((count, newest))
@@ -214,7 +205,11 @@ impl Engine {
             self.last_waiting = now;
         }
         let idle = now.saturating_since(self.last_waiting) >= FILTER_HOLD;
-        self.socket.wait_for_answers(!idle)
+        if self.filter_waits == idle {
+            self.filter_waits = !idle;
+            self.socket.set_filter(&self.filters[usize::from(self.filter_waits)])?;
+        }
+        Ok(())
     }
 
     fn process_events(&mut self, observer: &mut dyn Observer) {
@@ -253,5 +248,17 @@ impl Engine {
             counters: self.core.counters(),
             paths: self.core.paths(self.clock.now()),
         }
+    }
+}
+
+/// Input of the core: a received packet.
+fn frame<'a>(received: &Received<'a>, link: LinkType, exact_time: bool) -> Frame<'a> {
+    Frame {
+        bytes: received.bytes,
+        original_len: received.original_len,
+        link,
+        vlan: received.vlan.map(|(tpid, tci)| Vlan { tpid, tci }),
+        partial_checksum: received.partial_checksum,
+        exact_time,
     }
 }

@@ -1,6 +1,6 @@
 //! Engine that runs on a host for the duration of a test.
 
-use crate::host::Host;
+use gentle_packets::Host;
 use gentle_rexmit::wire::{Confinement, Engine, Observer, WireError};
 use gentle_rexmit::{Answered, Config, Event, Selection, Status, Timing};
 use gentle_units::{Instant, Nanos};

@@ -5,7 +5,6 @@
 #![cfg(target_os = "linux")]
 
 mod engine;
-mod host;
 mod lost;
 mod network;
 mod quiet;

@@ -1,6 +1,6 @@
 //! Network of client, router and server, and the losses at the router.
 
-use crate::host::Host;
+use gentle_packets::Host;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};

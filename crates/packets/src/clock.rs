@@ -1,11 +1,11 @@
-//! Clock of the engine: Unix time at the start, advanced by the monotonic clock.
+//! Clock of a program that receives packets: Unix time at the start, advanced by the monotonic clock.
 
 use gentle_units::{Instant, Nanos};
-use nix::sys::time::TimeSpec;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Clock that never steps: Unix time at the start, advanced by the monotonic clock.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub struct Clock {
     unix: Instant,
     started: std::time::Instant,
     /// Time of the last comparison with the system clock, and the lead of the system clock then, nanoseconds.
@@ -20,31 +20,33 @@ const SLACK: Nanos = Nanos::from_millis(1);
 /// Largest number of readings of both clocks for one comparison.
 const READINGS: usize = 10;
 
-/// Conversion of the kernel's timestamps to this clock.
+/// Conversion of the kernel's timestamps to a [`Clock`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Comparison {
-    pub(super) now: Instant,
+pub struct Comparison {
+    now: Instant,
     ahead: i128,
     /// Whether the system clock has not been set since the last comparison.
     steady: bool,
 }
 
 impl Clock {
-    pub(super) fn start() -> Clock {
+    /// Starts a clock with the system's Unix time.
+    pub fn start() -> Clock {
         Clock { unix: system(), started: std::time::Instant::now(), compared: Instant::ZERO, ahead: 0 }
     }
 
     /// Unix time of the start.
-    pub(super) fn started(&self) -> Instant {
+    pub fn started(&self) -> Instant {
         self.unix
     }
 
-    pub(super) fn now(&self) -> Instant {
+    /// Current time: Unix time of the start plus the time passed since.
+    pub fn now(&self) -> Instant {
         self.unix + Nanos(self.started.elapsed().as_nanos() as u64)
     }
 
     /// Compares both clocks. Packet timestamps come from the system clock, which may be set at any time.
-    pub(super) fn compare(&mut self) -> Comparison {
+    pub fn compare(&mut self) -> Comparison {
         let mut read = (self.now(), system());
         // Read again if the process was held up between the two clocks.
         for _ in 1..READINGS {
@@ -68,12 +70,10 @@ impl Clock {
 }
 
 impl Comparison {
-    /// Time at which a packet passed, and whether it is exact; it is not if the timestamp is missing or impossible.
-    pub(super) fn passed(&self, time: Option<TimeSpec>) -> (Instant, bool) {
-        let unix = time.and_then(|time| {
-            let (seconds, ns) = (i128::from(time.tv_sec()), i128::from(time.tv_nsec()));
-            u64::try_from(seconds * 1_000_000_000 + ns - self.ahead).ok()
-        });
+    /// Time of the clock at which a packet with this timestamp (Unix time) passed, and whether it is exact. It is not
+    /// exact if the timestamp is missing or impossible; the time is then that of the comparison.
+    pub fn passed(&self, time: Option<Instant>) -> (Instant, bool) {
+        let unix = time.and_then(|time| u64::try_from(i128::from(time.0) - self.ahead).ok());
         match unix.map(Instant) {
             Some(passed) if self.steady && passed <= self.now => (passed, true),
             _ => (self.now, false),
@@ -92,11 +92,6 @@ mod tests {
 
     const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-    fn at(time: Instant) -> Option<TimeSpec> {
-        let (seconds, ns) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
-        Some(TimeSpec::new(seconds as i64, ns as i64))
-    }
-
     #[test]
     fn a_packet_is_as_old_as_the_kernel_says() {
         let mut clock = Clock::start();
@@ -104,9 +99,9 @@ mod tests {
         clock.against(start, start);
         let read = start + MS(500);
         let comparison = clock.against(read, read);
-        assert_eq!(comparison.passed(at(start + MS(20))), (start + MS(20), true));
+        assert_eq!(comparison.passed(Some(start + MS(20))), (start + MS(20), true));
         assert_eq!(comparison.passed(None), (read, false));
-        assert_eq!(comparison.passed(at(read + MS(9))), (read, false));
+        assert_eq!(comparison.passed(Some(read + MS(9))), (read, false));
     }
 
     #[test]
@@ -116,9 +111,9 @@ mod tests {
         clock.against(start, start);
         let (read, set) = (start + MS(500), start + MS(900));
         let before = clock.against(read, set);
-        assert!(!before.passed(at(read)).1);
+        assert!(!before.passed(Some(read)).1);
         // The offset is known from the next comparison on.
         let after = clock.against(read + MS(250), set + MS(250));
-        assert_eq!(after.passed(at(set + MS(100))), (read + MS(100), true));
+        assert_eq!(after.passed(Some(set + MS(100))), (read + MS(100), true));
     }
 }

@@ -3,16 +3,16 @@
 
 #![expect(unsafe_code, reason = "packet sockets have no safe interface")]
 
-use super::filter::Instruction;
+use crate::bpf::Instruction;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// All protocols, including outgoing packets; include/uapi/linux/if_ether.h.
-pub(super) const ETH_P_ALL: u16 = 0x0003;
+pub(crate) const ETH_P_ALL: u16 = 0x0003;
 
-/// Binds the socket to an interface. Protocol 0: no packets are received yet.
-pub(super) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Result<()> {
+/// Binds the socket to an interface; 0: to all. Protocol 0: no packets are received yet.
+pub(crate) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Result<()> {
     let address = address(interface, protocol);
     // SAFETY: the kernel reads an address of the length given.
     let outcome = unsafe {
@@ -27,7 +27,7 @@ pub(super) fn bind(socket: &impl AsFd, interface: u32, protocol: u16) -> io::Res
 
 /// Hardware type `ARPHRD_*` of the interface that a socket is bound to. (nix accepts only addresses of full length,
 /// which the kernel does not return.)
-pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
+pub(crate) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     let mut address = address(0, 0);
     let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to the address, and any bytes are a valid address.
@@ -36,9 +36,9 @@ pub(super) fn hardware_type(socket: &impl AsFd) -> io::Result<u16> {
     Ok(address.sll_hatype)
 }
 
-/// Index of the interface of this name in the network namespace of the socket. (`if_nametoindex` of the C library opens another
-/// socket, which a confined engine may not.)
-pub(super) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32> {
+/// Index of the interface of this name in the network namespace of the socket. (`if_nametoindex` of the C library opens
+/// another socket, which a confined process may not.)
+pub(crate) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32> {
     // SAFETY: all members of the structure are numbers, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     // The last byte stays zero.
@@ -58,13 +58,13 @@ pub(super) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32>
 /// Selects whether sent packets bypass the device's queue discipline. The bypass also skips the filters of clsact,
 /// which the kernel runs before the queue discipline (`__dev_queue_xmit`, net/core/dev.c), but not the rules of
 /// nftables (`packet_xmit`, net/packet/af_packet.c).
-pub(super) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
+pub(crate) fn bypass_queue(socket: &impl AsFd, bypass: bool) -> io::Result<()> {
     let on = libc::c_int::from(bypass);
     set(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)
 }
 
 /// Sends a frame. Protocol 0: the kernel takes it from the Ethernet header.
-pub(super) fn send(socket: &impl AsFd, interface: u32, protocol: u16, frame: &[u8]) -> io::Result<()> {
+pub(crate) fn send(socket: &impl AsFd, interface: u32, protocol: u16, frame: &[u8]) -> io::Result<()> {
     let address = address(interface, protocol);
     // SAFETY: the kernel reads the frame and an address, each of the given length.
     let outcome = unsafe {
@@ -81,7 +81,7 @@ pub(super) fn send(socket: &impl AsFd, interface: u32, protocol: u16, frame: &[u
 }
 
 /// Attaches a filter program to the socket.
-pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<()> {
+pub(crate) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<()> {
     let mut code: Vec<libc::sock_filter> = program
         .iter()
         .map(|instruction| libc::sock_filter {
@@ -99,7 +99,7 @@ pub(super) fn attach(socket: &impl AsFd, program: &[Instruction]) -> io::Result<
 }
 
 /// Requests the length, checksum status and VLAN tag of each packet.
-pub(super) fn want_auxiliary_data(socket: &impl AsFd) -> io::Result<()> {
+pub(crate) fn want_auxiliary_data(socket: &impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)
 }

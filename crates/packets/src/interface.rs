@@ -1,16 +1,19 @@
 //! Interface of the default route.
 
-use super::error::WireError;
+use crate::error::PacketError;
 use std::fs;
 
 /// Name of the interface of the default route: that of IPv4, else of IPv6; the lowest metric of several. The tables in
 /// /proc are sufficient for this and are read as text.
-pub fn default_route_interface() -> Result<String, WireError> {
+///
+/// # Errors
+/// There is no default route.
+pub fn default_route_interface() -> Result<String, PacketError> {
     // proc_pid_net(5): tables of the network namespace of this process.
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     of_table_v4(&read("/proc/self/net/route"))
         .or_else(|| of_table_v6(&read("/proc/self/net/ipv6_route")))
-        .ok_or(WireError::NoDefaultRoute)
+        .ok_or(PacketError::NoDefaultRoute)
 }
 
 /// Columns, net/ipv4/fib_trie.c, fib_route_seq_show: Iface, Destination, Gateway, Flags, RefCnt, Use, Metric, Mask, …

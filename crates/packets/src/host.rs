@@ -1,4 +1,4 @@
-//! Host for tests: a thread in its own network namespace.
+//! Hosts for tests.
 
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Pid, gettid};
@@ -8,14 +8,15 @@ use std::thread;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-pub(crate) struct Host {
+/// Thread in a separate network namespace.
+pub struct Host {
     jobs: Sender<Job>,
     thread: Pid,
 }
 
 impl Host {
     /// Creates a host; `None` if this system does not permit it.
-    pub(crate) fn new() -> Option<Host> {
+    pub fn new() -> Option<Host> {
         let (jobs, queue) = channel::<Job>();
         let (told, made) = channel();
         thread::spawn(move || {
@@ -39,7 +40,7 @@ impl Host {
     }
 
     /// Runs a closure on the host and returns its result.
-    pub(crate) fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         let (done, result) = channel();
         let job = Box::new(move || {
             // The receiver is gone if the test has failed.
@@ -50,13 +51,13 @@ impl Host {
     }
 
     /// Starts a closure on a separate thread in the host's namespace.
-    pub(crate) fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+    pub fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
         // A new thread inherits the namespace of its parent.
         self.run(|| thread::spawn(job))
     }
 
     /// Runs a shell command, which must succeed.
-    pub(crate) fn sh(&self, line: &str) {
+    pub fn sh(&self, line: &str) {
         let line = line.to_owned();
         self.run(move || {
             let output = Command::new("sh").args(["-ec", &line]).output().expect("a shell");
@@ -66,7 +67,7 @@ impl Host {
     }
 
     /// Thread identifier by which ip finds the namespace.
-    pub(crate) fn thread(&self) -> Pid {
+    pub fn thread(&self) -> Pid {
         self.thread
     }
 }

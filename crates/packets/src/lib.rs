@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+#![cfg(target_os = "linux")]
+
+pub mod bpf;
+mod call;
+mod clock;
+mod error;
+#[cfg(any(test, feature = "testing"))]
+mod host;
+mod interface;
+#[cfg(any(test, feature = "testing"))]
+pub mod interpreter;
+mod socket;
+
+pub use clock::{Clock, Comparison};
+pub use error::PacketError;
+#[cfg(any(test, feature = "testing"))]
+pub use host::Host;
+pub use interface::default_route_interface;
+pub use socket::{BATCH, Device, Layer, PacketSocket, Received};
