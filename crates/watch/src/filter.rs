@@ -15,7 +15,7 @@ use gentle_packets::bpf::opcode::{
     ABS, ALU, B, H, IND, JGE, JMP, K, LD, LDX, MEM, MISC, MUL, RET, RSH, ST, TAX, W, X, XOR,
 };
 use gentle_packets::bpf::{Assembler, Instruction, Label, TRANSPORT, Transport, skip_headers};
-use gentle_wire::{LinkType, TcpFlags};
+use gentle_wire::{Address, LinkType, TcpFlags};
 use std::ops::Range;
 
 /// Largest sample parameter: 1 in 65,536 connections.
@@ -66,6 +66,19 @@ pub(crate) fn program(sample: u8) -> Vec<Instruction> {
     p.at(accept_names).op(RET | K, NAMES);
     p.at(reject).op(RET | K, 0);
     p.finish()
+}
+
+/// Whether the connection between these addresses and ports is in the sample.
+pub(crate) fn is_sampled(addresses: [Address; 2], ports: [u16; 2], sample: u8) -> bool {
+    let words = |address: Address| {
+        // IPv4 addresses have their four bytes at the end.
+        let bytes = if address.is_v4() { &address.0[12..] } else { &address.0[..] };
+        let words = bytes.chunks_exact(4).map(|word| word.iter().fold(0, |word, byte| word << 8 | u32::from(*byte)));
+        words.fold(0, |sum: u32, word| sum ^ word)
+    };
+    let ports = u32::from(ports[0] ^ ports[1]);
+    let hash = (words(addresses[0]) ^ words(addresses[1]) ^ ports).wrapping_mul(SPREAD);
+    hash.leading_zeros() >= u32::from(sample)
 }
 
 /// Leaves the hash of the connection in A, which is the same for both directions: the XOR of all words of the addresses
@@ -175,18 +188,9 @@ mod tests {
         ip(ends.addresses, 0, protocol::UDP, 9, |sum, out| udp.emit(Some(sum), out).expect("a datagram"))
     }
 
-    /// Whether a connection is in the sample, computed from the definition of the hash.
     fn is_sampled(ends: Ends, sample: u8) -> bool {
-        let words = |address: IpAddr| match address {
-            IpAddr::V4(address) => u32::from_be_bytes(address.octets()),
-            IpAddr::V6(address) => address
-                .octets()
-                .chunks(4)
-                .fold(0, |sum, word| sum ^ u32::from_be_bytes(word.try_into().expect("four bytes"))),
-        };
         let (a, b) = ends.addresses;
-        let hash = (words(a) ^ words(b) ^ u32::from(ends.ports.0 ^ ends.ports.1)).wrapping_mul(SPREAD);
-        hash.leading_zeros() >= u32::from(sample)
+        super::is_sampled([a.into(), b.into()], ends.ports.into(), sample)
     }
 
     #[test]

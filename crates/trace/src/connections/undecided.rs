@@ -208,7 +208,7 @@ impl Connection {
     /// Completes the handshake if only its acknowledgement is missing, which was not captured: after a lost SYN/ACK, the client
     /// would have repeated its SYN, and after a lost acknowledgement, the server its SYN/ACK.
     fn assume_acknowledged(&mut self) {
-        if self.synacks == 0 || self.flags.has(ConnectionFlags::RST) {
+        if self.synacks == 0 || self.flags.has(ConnectionFlags::RESET) {
             return;
         }
         if let Some(loss_state) = &mut self.loss_state {

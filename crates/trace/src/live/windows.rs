@@ -63,9 +63,10 @@ impl Windows {
         self.now = now.max(self.now);
         let [(slot, _), ..] = LEVELS;
         // After a pause longer than all windows, as of a suspended machine, everything is old.
-        let longest = Nanos(LEVELS[2].0.0 * (LEVELS[2].1 as u64 + 1));
-        if now.saturating_since(self.levels[0].since) > longest {
-            *self = Windows { begin: self.begin, ..Windows::new(&self.options, now) };
+        let [.., (longest, slots)] = LEVELS;
+        if now.saturating_since(self.levels[0].since) > Nanos(longest.0 * (slots as u64 + 1)) {
+            let since_step = Nanos(now.saturating_since(self.begin).0 % longest.0);
+            *self = Windows { begin: self.begin, ..Windows::new(&self.options, now - since_step) };
         }
         while now.saturating_since(self.levels[0].since) >= slot {
             self.complete(0);

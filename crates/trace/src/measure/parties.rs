@@ -163,9 +163,9 @@ impl PartyCounts {
 
     /// Records the data of an attempt's connection.
     pub(crate) fn record_data(&mut self, connection: &Connection, server: Address) {
-        // The server may have been removed because of the memory limit.
-        if let Some(loss) = self.servers.get_mut(&(server, connection.ports()[1])) {
-            loss.data.add(DataCounts::of(connection));
+        let data = DataCounts::of(connection);
+        if data != DataCounts::default() {
+            self.servers.entry((server, connection.ports()[1])).or_default().data.add(data);
         }
     }
 

@@ -102,4 +102,44 @@ impl CauseKind {
         CauseKind::Scan,
         CauseKind::Flood,
     ];
+
+    /// Name in JSON and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CauseKind::Congestion => "congestion",
+            CauseKind::RandomLoss => "random-loss",
+            CauseKind::BurstLoss => "burst-loss",
+            CauseKind::LossWithoutQueue => "loss-without-queue",
+            CauseKind::NewConnectionsDropped => "new-connections-dropped",
+            CauseKind::Loss => "loss",
+            CauseKind::DroppedOptions => "dropped-options",
+            CauseKind::ListenQueue => "listen-queue",
+            CauseKind::DeferredAccept => "deferred-accept",
+            CauseKind::Deferred => "deferred",
+            CauseKind::LateAnswer => "late-answer",
+            CauseKind::PortReuse => "port-reuse",
+            CauseKind::ResetByClient => "reset-by-client",
+            CauseKind::HeldUp => "held-up",
+            CauseKind::Filtered => "filtered",
+            CauseKind::DroppedInPart => "dropped-in-part",
+            CauseKind::DeadHost => "dead-host",
+            CauseKind::Refused => "refused",
+            CauseKind::Rejected => "rejected",
+            CauseKind::NatNotUndone => "nat-not-undone",
+            CauseKind::Scan => "scan",
+            CauseKind::Flood => "flood",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_in_json() {
+        for kind in CauseKind::ALL {
+            assert_eq!(serde_json::to_value(kind).expect("a name"), kind.name());
+        }
+    }
 }

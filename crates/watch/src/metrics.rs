@@ -1,0 +1,173 @@
+//! Metrics in the OpenMetrics text format, version 1.0. The number of series is bounded: labels are causes, outcomes, and at most
+//! [`PORTS`] ports of servers.
+
+use crate::summary::Summary;
+use gentle_trace::live::{Attempt, Window};
+use gentle_trace::results::CauseKind;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+/// Upper bounds of the histogram, seconds. Pairs surround the times of SYNs: 1, 3 and 7 s.
+const BUCKETS: [f64; 16] =
+    [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.95, 1.5, 2.95, 3.5, 6.95, 7.95, 20.0];
+
+/// Largest number of ports with series; attempts at further ones count for the port `other`.
+const PORTS: usize = 16;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByOutcome {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByCause {
+    cause: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByPort {
+    port: String,
+    outcome: &'static str,
+}
+
+/// Time counter, seconds.
+type Seconds = Counter<f64, AtomicU64>;
+
+/// Counters of a watch.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    attempts: Family<ByOutcome, Counter>,
+    by_port: Family<ByPort, Counter>,
+    ports: Mutex<BTreeSet<u16>>,
+    seconds: Histogram,
+    caused: Family<ByCause, Counter>,
+    waited: Family<ByCause, Seconds>,
+    packets: Counter,
+    missed: Counter,
+    forgotten: Counter,
+    sample: Gauge<f64, AtomicU64>,
+    connections: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        Metrics::new()
+    }
+}
+
+/// Outcomes by which attempts are counted.
+const OUTCOMES: [&str; 3] = ["prompt", "slow", "failed"];
+
+impl Metrics {
+    /// Metrics without attempts.
+    pub fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("gentle_watch");
+        let metrics = Metrics {
+            attempts: Family::default(),
+            by_port: Family::default(),
+            ports: Mutex::default(),
+            seconds: Histogram::new(BUCKETS),
+            caused: Family::default(),
+            waited: Family::default(),
+            packets: Counter::default(),
+            missed: Counter::default(),
+            forgotten: Counter::default(),
+            sample: Gauge::default(),
+            connections: Gauge::default(),
+            registry: Registry::default(),
+        };
+        let help = "Connection attempts: completed without a wait (prompt), completed after one (slow), or failed";
+        registry.register("attempts", help, metrics.attempts.clone());
+        registry.register("port_attempts", "Connection attempts by port of the server", metrics.by_port.clone());
+        let help = "Time from the first SYN until the handshake was complete";
+        registry.register_with_unit("connect", help, Unit::Seconds, metrics.seconds.clone());
+        let help = "Slow and failed attempts by cause, counted at the end of each minute";
+        registry.register("caused", help, metrics.caused.clone());
+        let help = "Time that attempts waited by cause, counted at the end of each minute";
+        registry.register_with_unit("waited", help, Unit::Seconds, metrics.waited.clone());
+        registry.register("packets", "Packets analysed", metrics.packets.clone());
+        let help = "Packets that came faster than they were analysed";
+        registry.register("missed_packets", help, metrics.missed.clone());
+        let help = "Connections forgotten because memory was short";
+        registry.register("forgotten_connections", help, metrics.forgotten.clone());
+        let help = "Fraction of the connections whose data is analysed";
+        registry.register_with_unit("sample", help, Unit::Ratios, metrics.sample.clone());
+        registry.register("connections", "Connections that are followed", metrics.connections.clone());
+        // Series exist from the start, so that their first increase is visible.
+        for outcome in OUTCOMES {
+            let _ = metrics.attempts.get_or_create(&ByOutcome { outcome });
+        }
+        for kind in CauseKind::ALL {
+            let _ = metrics.caused.get_or_create(&cause(kind));
+            let _ = metrics.waited.get_or_create(&cause(kind));
+        }
+        metrics.sample.set(1.0);
+        Metrics { registry, ..metrics }
+    }
+
+    /// Counts a decided attempt.
+    pub fn attempt(&self, attempt: &Attempt) {
+        let outcome = match (attempt.has_failed(), attempt.slow) {
+            (true, _) => OUTCOMES[2],
+            (false, true) => OUTCOMES[1],
+            (false, false) => OUTCOMES[0],
+        };
+        self.attempts.get_or_create(&ByOutcome { outcome }).inc();
+        let port = self.port(attempt.server.port());
+        self.by_port.get_or_create(&ByPort { port, outcome }).inc();
+        if let Some(seconds) = attempt.connect_s {
+            self.seconds.observe(seconds);
+        }
+    }
+
+    /// Label of a port: the first ports have their own.
+    fn port(&self, port: u16) -> String {
+        let mut ports = self.ports.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if ports.len() < PORTS {
+            ports.insert(port);
+        }
+        if ports.contains(&port) { port.to_string() } else { "other".to_owned() }
+    }
+
+    /// Counts the causes of a minute.
+    pub fn minute(&self, minute: &Window) {
+        for found in &minute.causes {
+            self.caused.get_or_create(&cause(found.kind)).inc_by(found.group.attempts);
+            self.waited.get_or_create(&cause(found.kind)).inc_by(found.group.waited_s);
+        }
+    }
+
+    /// Updates what is known about the watch itself.
+    pub fn summary(&self, summary: &Summary) {
+        let raise = |counter: &Counter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
+        raise(&self.packets, summary.packets);
+        raise(&self.missed, summary.missed);
+        raise(&self.forgotten, summary.forgotten);
+        self.sample.set(summary.sample);
+        self.connections.set(summary.connections as i64);
+    }
+
+    /// Formats all metrics.
+    ///
+    /// # Errors
+    /// If the library cannot encode a metric.
+    pub fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+fn cause(kind: CauseKind) -> ByCause {
+    ByCause { cause: kind.name() }
+}

@@ -1,0 +1,262 @@
+//! Live analysis of the packets of a device.
+
+use crate::error::WatchError;
+use crate::filter;
+use crate::ring::Ring;
+use crate::sampling::Sampling;
+use crate::summary::{Summary, VERSION};
+use gentle_capture::RawPacket;
+use gentle_packets::{BATCH, Clock, Device, Layer, PacketError, PacketSocket};
+use gentle_trace::Options;
+use gentle_trace::live::{Attempt, Live, Span, Window};
+use gentle_units::{Instant, Nanos};
+use gentle_wire::LinkType;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+/// Size of the kernel's receive buffer, bytes.
+const RECEIVE_BUFFER: usize = 32 << 20;
+/// Longest time for which packets wait in the socket, and between checks of the stop flag.
+const WAIT: Nanos = Nanos::from_millis(100);
+/// Batches of packets after which attempts are decided at the latest.
+const BATCHES: usize = 64;
+/// Interval of [`Observer::minute`].
+const MINUTE: u64 = 60;
+/// Interval at which the window of the last hour is summed up, seconds.
+const HOUR_STEP: u64 = 10;
+
+/// Settings of a [`Watch`].
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Name of the device; `None`: all devices.
+    pub device: Option<String>,
+    /// Packets to analyse, memory limit, position of the capture point.
+    pub options: Options,
+    /// Folder for the packets around slow and failed attempts, and the size of all files there, bytes.
+    pub ring: Option<(PathBuf, u64)>,
+    /// Length of the lists in windows.
+    pub top: usize,
+    /// Interval of summaries.
+    pub interval: Nanos,
+}
+
+/// Receiver of what a watch finds. Its calls delay the analysis.
+pub trait Observer {
+    /// Called for each decided attempt.
+    fn attempt(&mut self, attempt: &Attempt);
+    /// Called at each interval.
+    fn summary(&mut self, summary: Summary);
+    /// Called at the end of each minute with the attempts decided in it.
+    fn minute(&mut self, minute: Window);
+    /// Called when something happens to the watch itself, with a sentence.
+    fn note(&mut self, sentence: String);
+    /// Comment in captures on an attempt.
+    fn comment(&self, attempt: &Attempt) -> String;
+}
+
+/// Live analysis of the packets of a device.
+pub struct Watch {
+    config: Config,
+    /// `None` while the device is gone.
+    socket: Option<PacketSocket>,
+    /// Packets that earlier sockets missed.
+    missed_before: u64,
+    clock: Clock,
+    live: Live,
+    sampling: Sampling,
+    /// Sample parameter, shared with `live`.
+    sample: Arc<AtomicU8>,
+    ring: Option<Ring>,
+    hour: Window,
+    /// Seconds since the start.
+    second: u64,
+    next_summary: Instant,
+}
+
+impl Watch {
+    /// Opens the packet socket, and the folder for captures.
+    ///
+    /// # Errors
+    /// There is no such device, the process lacks CAP_NET_RAW, or the folder cannot be written to.
+    pub fn open(config: Config) -> Result<Watch, WatchError> {
+        let socket = open(&config, 0)?;
+        let ring = config.ring.as_ref().map(|(folder, size)| {
+            Ring::open(folder, *size).map_err(|source| WatchError::Ring { path: folder.clone(), source })
+        });
+        let clock = Clock::start();
+        let now = clock.now();
+        let mut live = Live::new(&config.options, now);
+        let sample = Arc::new(AtomicU8::new(0));
+        let shared = Arc::clone(&sample);
+        live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, shared.load(Ordering::Relaxed)));
+        Ok(Watch {
+            next_summary: now + config.interval,
+            config,
+            socket: Some(socket),
+            missed_before: 0,
+            clock,
+            live,
+            sampling: Sampling::default(),
+            sample,
+            ring: ring.transpose()?,
+            hour: Window::default(),
+            second: 0,
+        })
+    }
+
+    /// Watches until `stop` is set. While the device is gone, the watch waits for its return.
+    ///
+    /// # Errors
+    /// If a system call fails.
+    pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WatchError> {
+        while !stop.load(Ordering::Relaxed) {
+            self.wait()?;
+            self.receive(observer)?;
+            self.advance(observer);
+        }
+        observer.summary(self.summary());
+        Ok(())
+    }
+
+    /// Waits for a packet, at most until the next check.
+    fn wait(&self) -> Result<(), WatchError> {
+        let mut sources: Vec<PollFd<'_>> =
+            self.socket.iter().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN)).collect();
+        let timeout = TimeSpec::from(Duration::from_nanos(WAIT.0));
+        match ppoll(&mut sources, Some(timeout), None) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(WatchError::Wait(error.into())),
+        }
+    }
+
+    /// Receives packets that have passed by now, up to a number of batches.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WatchError> {
+        for _ in 0..BATCHES {
+            if self.receive_batch(observer)? < BATCH {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<usize, WatchError> {
+        let Some(socket) = &mut self.socket else {
+            return Ok(0);
+        };
+        let (clock, live, sampling, ring) = (&mut self.clock, &mut self.live, &mut self.sampling, &mut self.ring);
+        let mut comparison = None;
+        let mut over = Vec::new();
+        let count = socket.receive(|received| {
+            // Read when all packets of the batch are there, so that none is later.
+            let comparison = comparison.get_or_insert_with(|| clock.compare());
+            let packet = RawPacket {
+                time: comparison.passed(received.time).0,
+                interface: received.interface,
+                link: LinkType::RAW,
+                original_len: received.original_len,
+                data: received.bytes,
+            };
+            sampling.count(packet.data);
+            if let Some(ring) = ring {
+                ring.packet(&packet);
+            }
+            live.packet(&packet, &mut |attempt| over.push(attempt.clone()));
+        })?;
+        let now = self.clock.now();
+        over.iter().for_each(|attempt| self.decided(now, attempt, observer));
+        Ok(count)
+    }
+
+    /// Decides attempts, and reports what is due.
+    fn advance(&mut self, observer: &mut dyn Observer) {
+        let now = self.clock.now();
+        let mut over = Vec::new();
+        self.live.advance(now, &mut |attempt| over.push(attempt.clone()));
+        over.iter().for_each(|attempt| self.decided(now, attempt, observer));
+        let second = now.saturating_since(self.clock.started()).as_secs_f64() as u64;
+        if second > self.second {
+            let passed = second - self.second;
+            let minutes = [self.second, second].map(|second| second / MINUTE);
+            let steps = [self.second, second].map(|second| second / HOUR_STEP);
+            self.second = second;
+            self.every_second(passed, observer);
+            if minutes[0] != minutes[1] {
+                observer.minute(self.live.window(Span::Minute, self.config.top));
+            }
+            if steps[0] != steps[1] || second < HOUR_STEP {
+                self.hour = self.live.window(Span::Hour, self.config.top);
+            }
+        }
+        if now >= self.next_summary {
+            self.next_summary = now + self.config.interval;
+            observer.summary(self.summary());
+        }
+    }
+
+    fn decided(&mut self, now: Instant, attempt: &Attempt, observer: &mut dyn Observer) {
+        observer.attempt(attempt);
+        if let Some(ring) = &mut self.ring
+            && (attempt.slow || attempt.has_failed())
+            && let Err(error) = ring.write(now, attempt, &observer.comment(attempt))
+        {
+            observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));
+        }
+    }
+
+    fn every_second(&mut self, passed: u64, observer: &mut dyn Observer) {
+        if self.sampling.adjust(passed as f64) {
+            let sample = self.sampling.sample();
+            let set = self.socket.as_ref().map_or(Ok(()), |socket| socket.set_filter(&filter::program(sample)));
+            match set {
+                Ok(()) => self.sample.store(sample, Ordering::Relaxed),
+                Err(error) => observer.note(format!("the filter stays as it is: {error}")),
+            }
+        }
+        let device = self.config.device.as_deref().unwrap_or_default();
+        match &self.socket {
+            Some(socket) if socket.is_removed() => {
+                self.missed_before += socket.missed();
+                self.socket = None;
+                observer.note(format!("{device} is gone; waiting for its return"));
+            }
+            Some(_) => {}
+            None => match open(&self.config, self.sampling.sample()) {
+                Ok(socket) => {
+                    self.socket = Some(socket);
+                    observer.note(format!("{device} is back"));
+                }
+                Err(PacketError::NoInterface(_)) => {}
+                Err(error) => observer.note(error.to_string()),
+            },
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let window = |span| self.live.window(span, self.config.top);
+        let now = self.clock.now();
+        Summary {
+            version: VERSION,
+            time: now.since_origin().as_secs_f64(),
+            device: self.config.device.clone().unwrap_or_else(|| "any".to_owned()),
+            up_s: now.saturating_since(self.clock.started()).as_secs_f64(),
+            seconds: window(Span::Seconds),
+            minute: window(Span::Minute),
+            hour: self.hour.clone(),
+            packets: self.live.packets(),
+            missed: self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed),
+            sample: 0.5_f64.powi(self.sampling.sample().into()),
+            connections: self.live.connections() as u64,
+            forgotten: self.live.forgotten(),
+        }
+    }
+}
+
+fn open(config: &Config, sample: u8) -> Result<PacketSocket, PacketError> {
+    let device = config.device.as_deref().map_or(Device::Any, Device::Named);
+    PacketSocket::open(device, Layer::Network, RECEIVE_BUFFER, |_| filter::program(sample))
+}
