@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod conntrack;
 mod drop_reasons;
 #[path = "../../../rexmit/tests/wire/host.rs"]
 mod host;
