@@ -90,8 +90,8 @@ kinds! {
     /// `tcp_rcv_synsent_state_process`, net/ipv4/tcp_input.c. `TSEcrRejected`: `tcp_check_req`,
     /// net/ipv4/tcp_minisocks.c.
     TimestampRejected "timestamp_rejected",
-    /// Segments whose timestamp was older than the connection's latest; before Linux 6.14 also SYNs for ports in
-    /// TIME-WAIT. `PAWSEstab`: `tcp_validate_incoming`, net/ipv4/tcp_input.c; `tcp_check_req`,
+    /// Segments whose timestamp was older than the connection's latest; on kernels without `PAWSTimewait` also SYNs for
+    /// ports in TIME-WAIT. `PAWSEstab`: `tcp_validate_incoming`, net/ipv4/tcp_input.c; `tcp_check_req`,
     /// net/ipv4/tcp_minisocks.c.
     OldTimestamp "old_timestamp",
     /// Segments without the required MD5 or TCP-AO signature, or with a wrong or unexpected one. `TCPMD5NotFound`,

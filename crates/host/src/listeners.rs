@@ -69,7 +69,7 @@ impl Listener {
             address: SocketAddr::new(ip, port),
             waiting: word(header, 56)?,
             backlog: word(header, 60)?,
-            // Kernels before 4.6 do not have it.
+            // Old kernels do not have it.
             drops: word(memory, DROPS * 4).unwrap_or(0),
         })
     }

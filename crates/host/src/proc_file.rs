@@ -27,7 +27,7 @@ impl ProcFile {
 
     /// Present content, in which invalid UTF-8 is replaced.
     pub(crate) fn read(&self) -> io::Result<String> {
-        // Several reads from one position each would be of different times. The kernel generates the text at position 0.
+        // A read at position 0 makes the kernel generate the text again (`seq_read_iter`, fs/seq_file.c).
         let mut bytes = Vec::new();
         let mut chunk = vec![0; 64 << 10];
         while (bytes.len() as u64) < MAX_SIZE {

@@ -77,17 +77,17 @@ const ENTRIES: &[Entry] = &[
     Entry {
         kind: FindingKind::FastOpenBlackhole,
         counters: &[(TCP_EXT, "TCPFastOpenBlackhole")],
-        before: "this host detected ",
-        noun: "path",
-        after: " that may drop packets of Fast Open, and disabled it for some time",
+        before: "this host disabled Fast Open ",
+        noun: "time",
+        after: " because a path seems to drop its packets",
         remedy: "turn Fast Open off: sysctl net.ipv4.tcp_fastopen=0",
     },
     Entry {
         kind: FindingKind::SynRetransmitted,
         counters: &[(TCP_EXT, "TCPSynRetrans")],
         before: "this host retransmitted ",
-        noun: "SYN or SYN/ACK",
-        after: "",
+        noun: "handshake packet",
+        after: " (SYN or SYN/ACK)",
         remedy: "remove the cause, which another finding or the handshakes show",
     },
     Entry {
@@ -135,9 +135,9 @@ const ENTRIES: &[Entry] = &[
     Entry {
         kind: FindingKind::TimeWaitRejected,
         counters: &[(TCP_EXT, "PAWSTimewait"), (TCP_EXT, "TCPACKSkippedTimeWait")],
-        before: "",
+        before: "this host rejected or ignored ",
         noun: "segment",
-        after: " for ports in TIME-WAIT met a rejection, such as SYNs from a port that a client or NAT used again too soon",
+        after: " for ports in TIME-WAIT, such as SYNs from a port that a client or NAT reused too soon",
         remedy: "widen the clients' port range (net.ipv4.ip_local_port_range, or that of a NAT), or keep connections open \
                  longer",
     },
@@ -153,8 +153,8 @@ const ENTRIES: &[Entry] = &[
         kind: FindingKind::TimestampRejected,
         counters: &[(TCP_EXT, "PAWSActive"), (TCP_EXT, "TSEcrRejected")],
         before: "",
-        noun: "SYN/ACK or ACK",
-        after: " of a handshake echoed a timestamp that this host had not sent",
+        noun: "handshake packet",
+        after: " (SYN/ACK or ACK) echoed a timestamp that this host had not sent",
         remedy: "look for a device on the path that rewrites TCP timestamps, or turn them off: sysctl net.ipv4.tcp_timestamps=0",
     },
     Entry {
@@ -162,7 +162,7 @@ const ENTRIES: &[Entry] = &[
         counters: &[(TCP_EXT, "PAWSEstab")],
         before: "this host rejected ",
         noun: "segment",
-        after: " with an old timestamp (PAWS); before Linux 6.14 these include SYNs from reused ports",
+        after: " with an old timestamp (PAWS); kernels without the counter PAWSTimewait include SYNs from reused ports",
         remedy: "look for packets that overtake each other, and for several clients behind one NAT that use the same port",
     },
     Entry {
@@ -253,7 +253,7 @@ impl Entry {
         if self.kind == FindingKind::SynCookiesSent {
             // The kernel counts `TCPReqQFullDoCookies` in both cases (`tcp_syn_flood_action`, net/ipv4/tcp_input.c).
             sentence.push_str(match always_cookies {
-                true => " (net.ipv4.tcp_syncookies=2 answers all SYNs so)",
+                true => " (net.ipv4.tcp_syncookies=2 answers every SYN this way)",
                 false => " (the queue of half-open connections was full)",
             });
         }

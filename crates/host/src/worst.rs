@@ -1,6 +1,7 @@
 //! Bounded lists that keep the worst.
 
-/// Maximum number of findings with a place that one read returns for a kind. The rest is one finding without place.
+/// Maximum number of findings with a place that one read returns for a kind, worst first. Events of further places are
+/// one finding without place; limits that are reached at further places are left out.
 pub const MAX_PLACES: usize = 16;
 
 /// List of at most `limit` elements with the largest weights.
