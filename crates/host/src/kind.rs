@@ -131,7 +131,8 @@ kinds! {
     /// Packets that filters of the qdisc `ingress` or `clsact` dropped. `gnet_stats_queue.drops`: `sch_handle_ingress`,
     /// net/core/dev.c.
     IngressDrop "ingress_drop",
-    /// `NETFILTER_DROP`: `nf_hook_slow`, net/netfilter/core.c.
+    /// Packets dropped by a firewall rule or by connection tracking. `NETFILTER_DROP`: `nf_hook_slow`,
+    /// net/netfilter/core.c.
     FirewallDrop "firewall_drop",
     /// `SOCKET_FILTER`: `sk_filter_trim_cap`, net/core/filter.c.
     SocketFilterDrop "socket_filter_drop",

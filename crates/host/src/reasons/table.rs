@@ -19,9 +19,10 @@ const ENTRIES: &[Entry] = &[
     Entry {
         kind: FindingKind::FirewallDrop,
         reasons: &["NETFILTER_DROP"],
-        before: "a rule of the firewall (netfilter) dropped ",
+        before: "netfilter, by a firewall rule or by connection tracking, dropped ",
         after: "",
-        remedy: "find the rule by its counter, and add an exception if it drops SYNs or SYN/ACKs of wanted connections",
+        remedy: "if no finding names connection tracking, find the rule by its counter, and add an exception if it drops SYNs or \
+                 SYN/ACKs of wanted connections",
         check: "nft list ruleset",
     },
     Entry {
@@ -186,7 +187,9 @@ mod tests {
         let found = findings(increases.into_iter());
         let counts: Vec<(FindingKind, u64)> = found.iter().map(|finding| (finding.kind, finding.count)).collect();
         assert_eq!(counts, [(FindingKind::FirewallDrop, 1), (FindingKind::TcFilterDrop, 5)]);
-        assert!(found[0].sentence.starts_with("a rule of the firewall (netfilter) dropped 1 packet (of any protocol"));
+        assert!(
+            found[0].sentence.starts_with("netfilter, by a firewall rule or by connection tracking, dropped 1 packet")
+        );
         assert!(found[1].sentence.ends_with("kernel: TC_EGRESS, TC_INGRESS)"), "{}", found[1].sentence);
     }
 }
