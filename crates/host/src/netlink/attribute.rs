@@ -1,0 +1,37 @@
+//! Netlink attributes: type, length, value.
+
+use netlink_packet_core::{NLA_HEADER_SIZE, NlasIterator};
+
+/// Value of the first attribute of this type; parsing stops at the first malformed attribute.
+pub(crate) fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    let attribute = NlasIterator::new(bytes).map_while(Result::ok).find(|attribute| attribute.kind() == kind)?;
+    let length = usize::from(attribute.length());
+    attribute.into_inner().get(NLA_HEADER_SIZE..length)
+}
+
+/// Text up to the terminating zero.
+pub(crate) fn text(value: &[u8]) -> String {
+    let end = value.iter().position(|byte| *byte == 0);
+    String::from_utf8_lossy(&value[..end.unwrap_or(value.len())]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{find, text};
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_attribute_is_found_by_type() {
+        let bytes = [&5_u16.to_ne_bytes()[..], &1_u16.to_ne_bytes(), &[7, 0, 0, 0]].concat();
+        let bytes = [&bytes[..], &7_u16.to_ne_bytes(), &3_u16.to_ne_bytes(), b"lo\0\0"].concat();
+        assert_eq!((find(&bytes, 1), find(&bytes, 2)), (Some(&[7][..]), None));
+        assert_eq!(find(&bytes, 3).map(text).as_deref(), Some("lo"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_searched(bytes: Vec<u8>, kind: u16) {
+            find(&bytes, kind).map(text);
+        }
+    }
+}
