@@ -5,8 +5,6 @@
 
 mod conntrack;
 mod drop_reasons;
-#[path = "../../../rexmit/tests/wire/host.rs"]
-mod host;
 mod listen_queue;
 mod network;
 mod path;

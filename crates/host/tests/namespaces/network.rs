@@ -1,6 +1,6 @@
 //! Network of a client and a server.
 
-use crate::host::Host as Namespace;
+use gentle_packets::Host as Namespace;
 use gentle_host::{Finding, FindingKind, Host};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, socket};
 use std::net::{SocketAddr, TcpStream};

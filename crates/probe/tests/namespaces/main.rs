@@ -3,8 +3,6 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "../../../rexmit/tests/wire/host.rs"]
-mod host;
 mod loss;
 mod network;
 mod outcomes;

@@ -1,6 +1,6 @@
 //! Network of a client and a server, and the probes of the client.
 
-use crate::host::Host;
+use gentle_packets::Host;
 use gentle_probe::{Config, Connect, Event, Families, Outcome, Prober, Target, TargetSummary};
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};

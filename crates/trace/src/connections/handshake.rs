@@ -488,6 +488,12 @@ impl Connection {
             && self.endpoints[CLIENT].flags.has(EndpointFlags::OPENING)
     }
 
+    /// Whether `segment` of the client, with RST, comes after data that it sent after a SYN/ACK, captured or not.
+    pub(super) fn follows_data(&self, segment: &Segment) -> bool {
+        let from = distance(segment.seq, self.isn[CLIENT]);
+        self.synacks > 0 && (self.opening_len().max(1) + 1..=FIRST_WINDOW).contains(&from)
+    }
+
     /// Sequence numbers of the SYN and its data.
     fn opening_len(&self) -> i32 {
         distance(self.endpoints[CLIENT].next, self.isn[CLIENT])

@@ -182,6 +182,10 @@ impl Connection {
         }
         self.flags.add(ConnectionFlags::RST);
         let is_attempt = self.flags.has(ConnectionFlags::SYN);
+        if side == CLIENT && self.follows_data(segment) {
+            self.flags.add(ConnectionFlags::CLIENT_WENT_ON);
+            self.flags.add(ConnectionFlags::WENT_ON);
+        }
         let went_on = self.flags.has(ConnectionFlags::WENT_ON) || self.flags.has(ConnectionFlags::ESTABLISHED);
         if side == SERVER && is_attempt && !went_on {
             // After a SYN/ACK, it is still an answer.
