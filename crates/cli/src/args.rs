@@ -14,6 +14,8 @@ mod sweep;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod values;
+#[cfg(target_os = "linux")]
+mod watch;
 
 pub(crate) use lab::LabArgs;
 pub(crate) use model::{FormName, ModelArgs};
@@ -33,6 +35,9 @@ pub(crate) use testbed::{
     BuildArgs, CheckArgs, DecisionsArgs, ExecArgs, MachineArgs, PartsArgs, TestbedArgs, TestbedCommand,
     TestbedCompareArgs, TestbedRunArgs, TestbedSweepArgs,
 };
+
+#[cfg(target_os = "linux")]
+pub(crate) use watch::WatchArgs;
 
 use crate::files::is_stdout;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -136,6 +141,9 @@ pub(crate) enum Command {
     /// Set up a queue scheme on a network device, show its counters, remove it
     #[cfg(target_os = "linux")]
     Qdisc(QdiscArgs),
+    /// Watch the handshakes of a network device: which are slow or fail, and why
+    #[cfg(target_os = "linux")]
+    Watch(Box<WatchArgs>),
     /// Connect to servers at a fixed rate, and count lost SYNs and lost SYN/ACKs separately
     #[cfg(target_os = "linux")]
     Probe(ProbeArgs),
@@ -624,6 +632,9 @@ pub(crate) enum Output {
     /// gentle testbed check
     #[cfg(target_os = "linux")]
     TestbedCheck,
+    /// gentle watch: each line
+    #[cfg(target_os = "linux")]
+    Watch,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -37,6 +37,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Qdisc(qdisc) => commands::qdisc::run(&qdisc),
         #[cfg(target_os = "linux")]
+        Command::Watch(watch) => commands::watch::run(&watch),
+        #[cfg(target_os = "linux")]
         Command::Probe(probe) => commands::probe::run(&probe),
         #[cfg(target_os = "linux")]
         Command::Rexmit(rexmit) => commands::rexmit::run(&rexmit),

@@ -2,6 +2,7 @@
 //! [`PORTS`] ports of servers.
 
 use crate::summary::Summary;
+use gentle_host::{Finding, FindingKind};
 use gentle_trace::live::{Attempt, Window};
 use gentle_trace::results::CauseKind;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -39,6 +40,11 @@ struct ByPort {
     outcome: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByKind {
+    kind: &'static str,
+}
+
 /// Time counter, seconds.
 type Seconds = Counter<f64, AtomicU64>;
 
@@ -52,6 +58,7 @@ pub struct Metrics {
     seconds: Histogram,
     caused: Family<ByCause, Counter>,
     waited: Family<ByCause, Seconds>,
+    host: Family<ByKind, Counter>,
     packets: Counter,
     missed: Counter,
     forgotten: Counter,
@@ -79,6 +86,7 @@ impl Metrics {
             seconds: Histogram::new(BUCKETS),
             caused: Family::default(),
             waited: Family::default(),
+            host: Family::default(),
             packets: Counter::default(),
             missed: Counter::default(),
             forgotten: Counter::default(),
@@ -95,13 +103,16 @@ impl Metrics {
         registry.register("caused", help, metrics.caused.clone());
         let help = "Time that attempts waited by cause, counted at the end of each minute";
         registry.register_with_unit("waited", help, Unit::Seconds, metrics.waited.clone());
+        let help =
+            "Counters of the host that drop or repeat handshakes; of a limit, the readings at which it was reached";
+        registry.register("host_events", help, metrics.host.clone());
         registry.register("packets", "Packets analysed", metrics.packets.clone());
         let help = "Packets that came faster than they were analysed";
         registry.register("missed_packets", help, metrics.missed.clone());
         let help = "Connections forgotten because memory was short";
         registry.register("forgotten_connections", help, metrics.forgotten.clone());
         let help = "Fraction of the connections whose data is analysed";
-        registry.register_with_unit("sample", help, Unit::Ratios, metrics.sample.clone());
+        registry.register_with_unit("sample", help, Unit::Other("ratio".to_owned()), metrics.sample.clone());
         registry.register("connections", "Connections that are followed", metrics.connections.clone());
         // Series exist from the start, so that their first increase is visible.
         for outcome in OUTCOMES {
@@ -110,6 +121,9 @@ impl Metrics {
         for kind in CauseKind::ALL {
             let _ = metrics.caused.get_or_create(&cause(kind));
             let _ = metrics.waited.get_or_create(&cause(kind));
+        }
+        for kind in FindingKind::ALL {
+            let _ = metrics.host.get_or_create(&ByKind { kind: kind.name() });
         }
         metrics.sample.set(1.0);
         Metrics { registry, ..metrics }
@@ -137,6 +151,11 @@ impl Metrics {
             ports.insert(port);
         }
         if ports.contains(&port) { port.to_string() } else { "other".to_owned() }
+    }
+
+    /// Counts a finding of the host.
+    pub fn host(&self, finding: &Finding) {
+        self.host.get_or_create(&ByKind { kind: finding.kind.name() }).inc_by(finding.count);
     }
 
     /// Counts the causes of a minute.

@@ -30,8 +30,9 @@ impl Sampling {
         let (low, high) = RATES;
         let before = self.sample;
         if rate > high as f64 {
-            let halvings = (rate / high as f64).log2().ceil() as u8;
-            self.sample = before.saturating_add(halvings.max(1)).min(MAX_SAMPLE);
+            let ratio = (rate / high as f64).ceil() as u64;
+            let halvings = ratio.next_power_of_two().ilog2() as u8;
+            self.sample = before.saturating_add(halvings).min(MAX_SAMPLE);
         } else if rate < low as f64 {
             // One at a time: the next sample has up to twice as many packets.
             self.sample = before.saturating_sub(1);

@@ -1,24 +1,27 @@
 //! Summaries of the handshakes so far, as JSON lines and for views.
 
+use gentle_host::Finding;
 use gentle_trace::live::{Attempt, Window};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Version of [`WatchLine`].
 pub const VERSION: u32 = 1;
 
 /// Line of `gentle watch --json`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum WatchLine {
     /// Slow or failed attempt, when it is decided.
     Attempt(Attempt),
+    /// Counter of the host that increased, or is at its limit; read every 10 s.
+    Host(Finding),
     /// Summary at the end of each interval.
     Summary(Box<Summary>),
 }
 
 /// Handshakes of the last seconds, minute and hour.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Summary {
     /// Version of this format.
     pub version: u32,

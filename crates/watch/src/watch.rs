@@ -6,6 +6,7 @@ use crate::ring::Ring;
 use crate::sampling::Sampling;
 use crate::summary::{Summary, VERSION};
 use gentle_capture::RawPacket;
+use gentle_host::{Finding, Host, Missing};
 use gentle_packets::{BATCH, Clock, Device, Layer, PacketError, PacketSocket};
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Live, Span, Window};
@@ -27,7 +28,7 @@ const WAIT: Nanos = Nanos::from_millis(100);
 const BATCHES: usize = 64;
 /// Interval of [`Observer::minute`].
 const MINUTE: u64 = 60;
-/// Interval at which the window of the last hour is summed up, seconds.
+/// Interval at which the window of the last hour is summed up and the host's counters are read, seconds.
 const HOUR_STEP: u64 = 10;
 
 /// Settings of a [`Watch`].
@@ -53,6 +54,8 @@ pub trait Observer {
     fn summary(&mut self, summary: Summary);
     /// Called at the end of each minute with the attempts decided in it.
     fn minute(&mut self, minute: Window);
+    /// Called for each counter of the host that has increased, or is at its limit, every 10 s.
+    fn host(&mut self, finding: Finding);
     /// Called when something happens to the watch itself, with a sentence.
     fn note(&mut self, sentence: String);
     /// Comment in captures on an attempt.
@@ -72,6 +75,7 @@ pub struct Watch {
     /// Sample parameter, shared with `live`.
     sample: Arc<AtomicU8>,
     ring: Option<Ring>,
+    host: Host,
     hour: Window,
     /// Seconds since the start.
     second: u64,
@@ -104,9 +108,15 @@ impl Watch {
             sampling: Sampling::default(),
             sample,
             ring: ring.transpose()?,
+            host: Host::open(),
             hour: Window::default(),
             second: 0,
         })
+    }
+
+    /// Counters of the host that cannot be read here.
+    pub fn missing(&self) -> &[Missing] {
+        self.host.missing()
     }
 
     /// Watches until `stop` is set. While the device is gone, the watch waits for its return.
@@ -188,6 +198,9 @@ impl Watch {
             if minutes[0] != minutes[1] {
                 observer.minute(self.live.window(Span::Minute, self.config.top));
             }
+            if steps[0] != steps[1] {
+                self.host.read().into_iter().for_each(|finding| observer.host(finding));
+            }
             if steps[0] != steps[1] || second < HOUR_STEP {
                 self.hour = self.live.window(Span::Hour, self.config.top);
             }
@@ -249,7 +262,7 @@ impl Watch {
             hour: self.hour.clone(),
             packets: self.live.packets(),
             missed: self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed),
-            sample: 0.5_f64.powi(self.sampling.sample().into()),
+            sample: 1.0 / f64::from(1_u32 << self.sampling.sample()),
             connections: self.live.connections() as u64,
             forgotten: self.live.forgotten(),
         }

@@ -76,7 +76,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(time.0))
 }
 
-fn endpoint(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn endpoint(text: &str) -> Result<SocketAddr, String> {
     let address = text.parse().ok().filter(|address: &SocketAddr| address.port() > 0);
     address.ok_or_else(|| "expected an address of this host and a port, such as 127.0.0.1:9780".to_owned())
 }

@@ -20,6 +20,8 @@ pub(crate) mod sim;
 pub(crate) mod sweep;
 #[cfg(target_os = "linux")]
 pub(crate) mod testbed;
+#[cfg(target_os = "linux")]
+pub(crate) mod watch;
 
 mod anonymize;
 mod captures;

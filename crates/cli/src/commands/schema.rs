@@ -24,6 +24,8 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         Output::QdiscShow => of::<gentle_deploy::DeviceQueues>(),
         #[cfg(target_os = "linux")]
         Output::TestbedCheck => of::<gentle_testbed::check::Agreement>(),
+        #[cfg(target_os = "linux")]
+        Output::Watch => of::<gentle_watch::WatchLine>(),
     };
     print(&format!("{}\n", serde_json::to_string_pretty(&schema)?))?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! Network of a client and a server.
 
-use gentle_packets::Host as Namespace;
 use gentle_host::{Finding, FindingKind, Host};
+use gentle_packets::Host as Namespace;
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, socket};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};

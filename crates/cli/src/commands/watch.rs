@@ -1,0 +1,222 @@
+//! The command `gentle watch`.
+
+mod text;
+mod view;
+
+use super::metrics_endpoint;
+use crate::args::WatchArgs;
+use crate::interrupt;
+use crate::output::{note, print_while_read, warn};
+use anyhow::Context;
+use gentle_host::Finding;
+use gentle_packets::default_route_interface;
+use gentle_trace::live::{Attempt, Window};
+use gentle_trace::{Options, Selection};
+use gentle_units::Nanos;
+use gentle_units::foreign::visible_json;
+use gentle_units::text::plural;
+use gentle_watch::{Config, Metrics, Observer, Summary, Watch, WatchError, WatchLine};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use view::{Action, Screen, View};
+
+/// Name that stands for all devices.
+const ANY: &str = "any";
+/// Maximum number of messages that wait for standard output; further ones are dropped and counted.
+const WAITING: usize = 4096;
+/// Interval of summaries for the view and for metrics.
+const SECOND: Nanos = Nanos::from_secs(1);
+/// Longest time between two pictures of the view.
+const PICTURE: Duration = Duration::from_millis(250);
+
+/// Message of the watching thread to the thread that prints.
+enum Message {
+    Attempt(Attempt),
+    Host(Finding),
+    Summary(Box<Summary>),
+    Note(String),
+}
+
+pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
+    let lines = args.plain || args.json || !io::stdout().is_terminal();
+    let watch = Watch::open(config(args, lines)?)?;
+    for missing in watch.missing() {
+        note(&format!("{}; {}", missing.sentence, missing.remedy));
+    }
+    let metrics = Arc::new(Metrics::new());
+    if let Some(address) = args.listen {
+        let served = Arc::clone(&metrics);
+        metrics_endpoint::serve(address, move || served.text())?;
+        // A failure of standard error cannot be reported.
+        let _ = writeln!(io::stderr().lock(), "gentle watch: metrics at http://{address}/metrics");
+    }
+    let stop = interrupt::flag()?;
+    let (messages, waiting) = sync_channel(WAITING);
+    let sender = Sender { messages, metrics, dropped: Arc::default() };
+    let dropped = Arc::clone(&sender.dropped);
+    let watching = start(watch, sender, &stop)?;
+    let shown = match lines {
+        true => print_lines(args.json, &waiting, &stop),
+        false => show(&waiting, &stop),
+    };
+    stop.store(true, Ordering::Relaxed);
+    let ended = match watching.join() {
+        Ok(ended) => ended,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    shown?;
+    ended?;
+    let dropped = dropped.load(Ordering::Relaxed);
+    if dropped > 0 {
+        let lines = plural(dropped, "line was", "lines were");
+        warn(&format!("the output is incomplete: {lines} dropped because its reader was too slow"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(args: &WatchArgs, lines: bool) -> anyhow::Result<Config> {
+    let device = match args.interface.as_deref() {
+        Some(ANY) => None,
+        Some(name) => Some(name.to_owned()),
+        None => Some(default_route_interface()?),
+    };
+    let options = Options {
+        selection: Selection { hosts: args.hosts.clone(), ports: args.ports.clone(), ..Selection::default() },
+        memory_limit: args.memory_limit,
+        vantage: args.vantage,
+        ..Options::default()
+    };
+    Ok(Config {
+        device,
+        options,
+        ring: args.ring.clone().map(|folder| (folder, args.ring_size)),
+        top: args.top.into(),
+        interval: if lines { args.interval } else { SECOND },
+    })
+}
+
+fn start(
+    mut watch: Watch,
+    mut sender: Sender,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<JoinHandle<Result<(), WatchError>>> {
+    let stopped = Arc::clone(stop);
+    let watching = thread::Builder::new().name("watch".to_owned());
+    watching.spawn(move || watch.run(&stopped, &mut sender)).context("a thread for the packets")
+}
+
+/// Passes what a watch finds to the thread that prints, without waiting for it.
+struct Sender {
+    messages: SyncSender<Message>,
+    metrics: Arc<Metrics>,
+    /// Number of messages dropped because the reader was too slow.
+    dropped: Arc<AtomicU64>,
+}
+
+impl Sender {
+    fn send(&self, message: Message) {
+        if self.messages.try_send(message).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Observer for Sender {
+    fn attempt(&mut self, attempt: &Attempt) {
+        self.metrics.attempt(attempt);
+        if attempt.slow || attempt.has_failed() {
+            self.send(Message::Attempt(attempt.clone()));
+        }
+    }
+
+    fn summary(&mut self, summary: Summary) {
+        self.metrics.summary(&summary);
+        self.send(Message::Summary(Box::new(summary)));
+    }
+
+    fn minute(&mut self, minute: Window) {
+        self.metrics.minute(&minute);
+    }
+
+    fn host(&mut self, finding: Finding) {
+        self.metrics.host(&finding);
+        self.send(Message::Host(finding));
+    }
+
+    fn note(&mut self, sentence: String) {
+        self.send(Message::Note(sentence));
+    }
+
+    fn comment(&self, attempt: &Attempt) -> String {
+        format!("gentle watch: {}", text::fate(attempt))
+    }
+}
+
+/// Prints a line for each message until the watch ends or nobody reads.
+fn print_lines(json: bool, waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
+    for message in waiting {
+        let line = match (message, json) {
+            (Message::Note(sentence), _) => {
+                note(&sentence);
+                continue;
+            }
+            (Message::Attempt(attempt), true) => as_json(&WatchLine::Attempt(attempt))?,
+            (Message::Host(finding), true) => as_json(&WatchLine::Host(finding))?,
+            (Message::Summary(mut summary), true) => {
+                text::describe(&mut summary);
+                as_json(&WatchLine::Summary(summary))?
+            }
+            (Message::Attempt(attempt), false) => text::attempt(&attempt),
+            (Message::Host(finding), false) => text::host(&finding),
+            (Message::Summary(summary), false) => text::summary(&summary),
+        };
+        if !print_while_read(&line)? {
+            stop.store(true, Ordering::Relaxed);
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn as_json(line: &WatchLine) -> anyhow::Result<String> {
+    Ok(visible_json(&serde_json::to_string(line)?) + "\n")
+}
+
+/// Shows the terminal view until the user quits or the watch ends.
+fn show(waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
+    let mut view = View::new();
+    let mut screen = Screen::open().context("the terminal")?;
+    let mut drawn: Option<Instant> = None;
+    while !stop.load(Ordering::Relaxed) {
+        loop {
+            match waiting.try_recv() {
+                Ok(Message::Attempt(attempt)) => view.attempt(attempt),
+                Ok(Message::Summary(summary)) => view.summary(*summary),
+                Ok(Message::Note(sentence)) => view.note(sentence),
+                Ok(Message::Host(finding)) if finding.kind.is_effect() => {}
+                Ok(Message::Host(finding)) => view.note(finding.sentence),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+        if drawn.is_none_or(|drawn| drawn.elapsed() >= PICTURE) {
+            screen.draw(&view).context("the terminal")?;
+            drawn = Some(Instant::now());
+        }
+        match screen.poll_key(PICTURE).context("the terminal")? {
+            Some(key) => {
+                if let Action::Quit = view.key(key) {
+                    return Ok(());
+                }
+                drawn = None;
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Lines of `gentle watch --plain`.
+
+use gentle_host::Finding;
+use gentle_report::analyze::{cause_name, describe_causes};
+use gentle_trace::live::{Attempt, Window};
+use gentle_trace::results::Cause;
+use gentle_units::foreign::plain;
+use gentle_units::text::{plural, time};
+use gentle_watch::Summary;
+use jiff::Timestamp;
+use std::fmt::Write;
+
+/// Maximum number of causes in the line of a summary.
+const CAUSES: usize = 3;
+
+/// UTC with seconds.
+fn clock(unix_s: f64) -> String {
+    let second = Timestamp::from_second(unix_s as i64).unwrap_or_default();
+    second.strftime("%FT%TZ").to_string()
+}
+
+/// Outcome of an attempt with its cause and the time that it waited.
+pub(super) fn fate(attempt: &Attempt) -> String {
+    let outcome = if attempt.has_failed() { "failed" } else { "slow" };
+    let mut text = format!("{outcome} after {} of waiting", time(attempt.waited_s));
+    match attempt.cause {
+        Some(cause) => text += &format!(": {}", cause_name(cause)),
+        None => text += &format!(": {}", attempt.outcome.name()),
+    }
+    text
+}
+
+/// Line of a slow or failed attempt.
+pub(super) fn attempt(attempt: &Attempt) -> String {
+    let packets = format!(
+        "{}, {}",
+        plural(attempt.syns.into(), "SYN", "SYNs"),
+        plural(attempt.synacks.into(), "SYN/ACK", "SYN/ACKs")
+    );
+    format!("{} {} > {} {} ({packets})\n", clock(attempt.time), attempt.client, attempt.server, fate(attempt))
+}
+
+/// Line of a counter of the host.
+pub(super) fn host(finding: &Finding) -> String {
+    format!("host: {}\n", plain(&finding.sentence))
+}
+
+/// Fills in the text of all causes.
+pub(super) fn describe(summary: &mut Summary) {
+    for window in [&mut summary.seconds, &mut summary.minute, &mut summary.hour] {
+        let Window { causes, dropped_for, .. } = window;
+        describe_causes(causes, dropped_for);
+    }
+}
+
+/// Line of a summary: the last minute.
+pub(super) fn summary(summary: &Summary) -> String {
+    let window = &summary.minute;
+    let mut text = format!(
+        "{} last {} s: {}, {} slow, {} failed",
+        clock(summary.time),
+        window.seconds.round(),
+        plural(window.attempts, "attempt", "attempts"),
+        window.slow,
+        window.failed
+    );
+    if let (Some(median), Some(p99)) = (window.connect_s.p50, window.connect_s.p99) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; connected in {} (median), {} (99 %)", time(median), time(p99));
+    }
+    for cause in window.causes.iter().take(CAUSES) {
+        let _ = write!(text, "; {}", brief(cause));
+    }
+    if summary.missed > 0 {
+        let _ = write!(text, "; {} missed since the start", plural(summary.missed, "packet", "packets"));
+    }
+    text + "\n"
+}
+
+/// Cause with its attempts, the time that they waited, and the server with most.
+fn brief(cause: &Cause) -> String {
+    let place = cause.group.most.first().map_or(String::new(), |most| format!(" at {}", plain(&most.name)));
+    let waited = time(cause.group.waited_s);
+    format!("{}: {}, {waited}{place}", cause_name(cause.kind), plural(cause.group.attempts, "attempt", "attempts"))
+}
