@@ -208,14 +208,11 @@ fn show(waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
             screen.draw(&view).context("the terminal")?;
             drawn = Some(Instant::now());
         }
-        match screen.poll_key(PICTURE).context("the terminal")? {
-            Some(key) => {
-                if let Action::Quit = view.key(key) {
-                    return Ok(());
-                }
-                drawn = None;
+        if let Some(key) = screen.poll_key(PICTURE).context("the terminal")? {
+            if let Action::Quit = view.key(key) {
+                return Ok(());
             }
-            None => {}
+            drawn = None;
         }
     }
     Ok(())
