@@ -46,6 +46,6 @@ pub struct Summary {
     pub sample: f64,
     /// Connections that are followed now.
     pub connections: u64,
-    /// Connections forgotten because memory was short, since the start.
+    /// Connections forgotten before their end because memory was short, since the start.
     pub forgotten: u64,
 }

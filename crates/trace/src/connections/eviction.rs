@@ -67,6 +67,8 @@ pub(super) struct Eviction {
     peak_bytes: usize,
     idle: u64,
     memory: u64,
+    /// Those of `memory` that had not ended.
+    unfinished: u64,
     remaining: Vec<Remaining>,
 }
 
@@ -91,6 +93,7 @@ impl Eviction {
             peak_bytes: 0,
             idle: 0,
             memory: 0,
+            unfinished: 0,
             remaining: Vec::new(),
         }
     }
@@ -226,6 +229,8 @@ impl Connections {
         }
         let oldest = in_order(by_age);
         self.eviction.memory += oldest.len() as u64;
+        let unfinished = oldest.iter().filter(|&&at| !self.table.get(at).is_over());
+        self.eviction.unfinished += unfinished.count() as u64;
         self.evict_all(&oldest, Close::Silent, tally, sink)
     }
 
@@ -274,9 +279,9 @@ impl Connections {
         }
     }
 
-    /// Number of connections evicted because memory was short.
+    /// Number of connections evicted before their end because memory was short.
     pub(crate) fn forgotten(&self) -> u64 {
-        self.eviction.memory
+        self.eviction.unfinished
     }
 
     /// Numbers of connections evicted by the limits, and what remained at the end.

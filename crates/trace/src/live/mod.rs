@@ -102,7 +102,7 @@ impl Live {
         self.connections.len()
     }
 
-    /// Number of connections forgotten because memory was short.
+    /// Number of connections forgotten before their end because memory was short.
     pub fn forgotten(&self) -> u64 {
         self.connections.forgotten()
     }

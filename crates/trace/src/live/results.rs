@@ -25,7 +25,7 @@ impl Span {
     pub const ALL: [Span; 3] = [Span::Seconds, Span::Minute, Span::Hour];
 }
 
-/// Statistics of the attempts decided in a window.
+/// Statistics of the attempts decided in a window; percentiles to two significant digits.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Time that the window covers, seconds; less than its length soon after the start.

@@ -152,6 +152,6 @@ impl Windows {
 
 impl Slot {
     fn new(options: &Options) -> Slot {
-        Slot { outcomes: Outcomes::new(options), connect: Distribution::default(), completed: 0, slow: 0, failed: 0 }
+        Slot { outcomes: Outcomes::coarse(options), connect: Distribution::coarse(), completed: 0, slow: 0, failed: 0 }
     }
 }

@@ -1,4 +1,4 @@
-//! Distribution of durations in bounded memory: exact mean, percentiles to three significant digits.
+//! Distribution of durations in bounded memory: exact mean, percentiles to three or two significant digits.
 
 use crate::results::Quantiles;
 use crate::sum::Sum;
@@ -10,13 +10,21 @@ use serde::{Deserialize, Serialize};
 const LONGEST_NS: u64 = 36_000_000_000_000;
 
 /// Distribution of durations.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
 pub(crate) struct Distribution {
+    /// Significant digits of percentiles.
+    digits: u8,
     histogram: Option<Histogram<u64>>,
     n: u64,
     sum_ns: u128,
     max: Nanos,
+}
+
+impl Default for Distribution {
+    fn default() -> Distribution {
+        Distribution { digits: 3, histogram: None, n: 0, sum_ns: 0, max: Nanos::ZERO }
+    }
 }
 
 /// Form of a distribution in records.
@@ -55,7 +63,7 @@ impl TryFrom<Kept> for Distribution {
 
 impl Sum for Distribution {
     fn add(&mut self, more: Distribution) {
-        let Distribution { histogram, n, sum_ns, max } = more;
+        let Distribution { digits: _, histogram, n, sum_ns, max } = more;
         let Some(histogram) = histogram else {
             return;
         };
@@ -70,6 +78,11 @@ impl Sum for Distribution {
 }
 
 impl Distribution {
+    /// Distribution with percentiles to two significant digits, in an eighth of the memory: at most 40 kB.
+    pub(crate) fn coarse() -> Distribution {
+        Distribution { digits: 2, ..Distribution::default() }
+    }
+
     pub(crate) fn record(&mut self, time: Nanos) {
         self.n += 1;
         self.sum_ns += u128::from(time.0);
@@ -78,7 +91,8 @@ impl Distribution {
     }
 
     fn histogram(&mut self) -> &mut Histogram<u64> {
-        self.histogram.get_or_insert_with(|| Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("valid bounds"))
+        let digits = self.digits;
+        self.histogram.get_or_insert_with(|| Histogram::new_with_bounds(1, LONGEST_NS, digits).expect("valid bounds"))
     }
 
     pub(crate) fn quantiles(&self) -> Quantiles {
