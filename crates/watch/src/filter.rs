@@ -24,9 +24,8 @@ pub(crate) const MAX_SAMPLE: u8 = 16;
 /// Accepted length of a TCP segment or ICMP error: an IPv4 header with all its options, and a TCP header with all its
 /// options or an ICMP error with a quoted header of that size; bytes.
 const HEAD: u32 = 192;
-/// Accepted length of a datagram with names, bytes: an IPv6 header, a UDP header and most of a message of 512 bytes
-/// (RFC 1035, 4.2.1), in which answers precede other records.
-const NAMES: u32 = 512;
+/// Accepted length of a datagram with names, bytes: all of it on Ethernet.
+const NAMES: u32 = 1_500;
 
 /// Port of DNS (RFC 1035, 4.2).
 const DNS: u32 = 53;

@@ -1,12 +1,12 @@
 //! Results of a live analysis.
 
-use crate::connections::{CLIENT, Classification, Connection, SERVER};
+use crate::connections::{CLIENT, Classification, Connection};
 use crate::measure::cause_of;
 use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, Quantiles, Top, TopEntry};
 use crate::row::Outcome;
-use gentle_wire::Address;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 /// Length of a window.
@@ -56,6 +56,8 @@ pub struct Window {
     pub top: Top,
     /// Ports of the servers with most attempts.
     pub ports: Vec<TopEntry>,
+    /// Names of these servers in DNS answers that passed, by address; the latest one of several.
+    pub names: BTreeMap<IpAddr, String>,
 }
 
 /// Attempt that was decided.
@@ -67,6 +69,8 @@ pub struct Attempt {
     pub client: SocketAddr,
     /// Address and port of the server.
     pub server: SocketAddr,
+    /// Name of the server in a DNS answer that passed.
+    pub name: Option<String>,
     /// Outcome.
     pub outcome: Outcome,
     /// Whether the attempt was completed later than without retransmissions.
@@ -84,8 +88,13 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn new(connection: &Connection, class: &Classification, ends: [(Address, u16); 2]) -> Attempt {
-        let [client, server] = [CLIENT, SERVER].map(|side| SocketAddr::new(IpAddr::from(ends[side].0), ends[side].1));
+    pub(super) fn new(
+        connection: &Connection,
+        class: &Classification,
+        ends: [SocketAddr; 2],
+        name: Option<&str>,
+    ) -> Attempt {
+        let [client, server] = ends;
         let is_complete = class.outcome.is_complete();
         let waited = match is_complete {
             true => class.waited + class.waited_with_data,
@@ -95,6 +104,7 @@ impl Attempt {
             time: connection.first.since_origin().as_secs_f64(),
             client,
             server,
+            name: name.map(str::to_owned),
             outcome: class.outcome,
             slow: is_complete && class.is_slow(),
             syns: connection.syns,

@@ -9,7 +9,7 @@ use crate::sum::{Sum, sum};
 use crate::tally::Distribution;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 /// Slot lengths, and the number of complete slots that are kept, of the windows by [`Span`].
@@ -146,6 +146,7 @@ impl Windows {
             dropped_for: outcomes.dropped_for,
             top: parties.result(top, show, show_server, |network, length| format!("{}/{length}", show(network))),
             ports: parties.by_port(top),
+            names: BTreeMap::new(),
         }
     }
 }

@@ -9,6 +9,7 @@ use gentle_units::text::{plural, time};
 use gentle_watch::Summary;
 use jiff::Timestamp;
 use std::fmt::Write;
+use std::net::SocketAddr;
 
 /// Maximum number of causes in the line of a summary.
 const CAUSES: usize = 3;
@@ -30,6 +31,17 @@ pub(super) fn fate(attempt: &Attempt) -> String {
     text
 }
 
+/// Server with its name, if that is known.
+pub(super) fn server(server: SocketAddr, name: Option<&str>) -> String {
+    name.map_or_else(|| server.to_string(), |name| format!("{} ({server})", plain(name)))
+}
+
+/// Name of a server, as lists of windows have it, with the name that `window` has for it.
+pub(super) fn named(window: &Window, name: &str) -> String {
+    let known = name.parse::<SocketAddr>().ok().and_then(|it| Some(server(it, Some(window.names.get(&it.ip())?))));
+    known.unwrap_or_else(|| plain(name))
+}
+
 /// Line of a slow or failed attempt.
 pub(super) fn attempt(attempt: &Attempt) -> String {
     let packets = format!(
@@ -37,7 +49,8 @@ pub(super) fn attempt(attempt: &Attempt) -> String {
         plural(attempt.syns.into(), "SYN", "SYNs"),
         plural(attempt.synacks.into(), "SYN/ACK", "SYN/ACKs")
     );
-    format!("{} {} > {} {} ({packets})\n", clock(attempt.time), attempt.client, attempt.server, fate(attempt))
+    let server = server(attempt.server, attempt.name.as_deref());
+    format!("{} {} > {server} {} ({packets})\n", clock(attempt.time), attempt.client, fate(attempt))
 }
 
 /// Line of a counter of the host.
@@ -69,7 +82,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         let _ = write!(text, "; connected in {} (median), {} (99 %)", time(median), time(p99));
     }
     for cause in window.causes.iter().take(CAUSES) {
-        let _ = write!(text, "; {}", brief(cause));
+        let _ = write!(text, "; {}", brief(window, cause));
     }
     if summary.missed > 0 {
         let _ = write!(text, "; {} missed since the start", plural(summary.missed, "packet", "packets"));
@@ -78,8 +91,8 @@ pub(super) fn summary(summary: &Summary) -> String {
 }
 
 /// Cause with its attempts, the time that they waited, and the server with most.
-fn brief(cause: &Cause) -> String {
-    let place = cause.group.most.first().map_or(String::new(), |most| format!(" at {}", plain(&most.name)));
+fn brief(window: &Window, cause: &Cause) -> String {
+    let place = cause.group.most.first().map_or(String::new(), |most| format!(" at {}", named(window, &most.name)));
     let waited = time(cause.group.waited_s);
     format!("{}: {}, {waited}{place}", cause_name(cause.kind), plural(cause.group.attempts, "attempt", "attempts"))
 }

@@ -1,5 +1,6 @@
 //! Lower part of the view: causes, the explanation of the selected one, servers, prefixes and ports, and the log.
 
+use super::super::text::{named, server};
 use super::canvas::{Cell, Column, Kind, Meaning, cut, table, width, wrap};
 use super::words::{period, place, span_name};
 use super::{Entry, List, View};
@@ -33,7 +34,7 @@ pub(super) fn causes(view: &View, columns: usize, height: usize) -> Vec<Line<'st
             (count(cause.group.attempts), meaning),
             (percent(cause.share), meaning),
             (time(cause.group.waited_s), meaning),
-            (place(cause).unwrap_or_default(), meaning),
+            (place(window, cause).unwrap_or_default(), meaning),
         ]
     };
     let rows: Vec<Vec<Cell>> = window.causes.iter().enumerate().map(rows).collect();
@@ -95,7 +96,7 @@ pub(super) fn parties(view: &View, columns: usize) -> Vec<Line<'static>> {
     let row = |entry: &&gentle_trace::results::TopEntry| {
         let mark = |number: u64, mark: Meaning| if number > 0 { mark } else { Meaning::Plain };
         vec![
-            (format!("  {}", plain(&entry.name)), Meaning::Plain),
+            (format!("  {}", named(window, &entry.name)), Meaning::Plain),
             (count(entry.attempts), Meaning::Plain),
             (count(entry.with_loss), mark(entry.with_loss, Meaning::Slow)),
             (count(entry.failures), mark(entry.failures, Meaning::Failed)),
@@ -155,13 +156,14 @@ fn attempt_line(view: &View, attempt: &Attempt, columns: usize) -> Line<'static>
     };
     let room = columns.saturating_sub(width(&lead) + result.len() + width(&waited));
     // Two IPv4 addresses with ports, and without the client's.
+    let server = server(attempt.server, attempt.name.as_deref());
     let (both, usual) = match columns >= WITH_PORTS {
-        true => (format!("{} > {}", attempt.client, attempt.server), 45),
-        false => (format!("{} > {}", attempt.client.ip(), attempt.server), 34),
+        true => (format!("{} > {server}", attempt.client), 45),
+        false => (format!("{} > {server}", attempt.client.ip()), 34),
     };
     let ends = match width(&both) + 2 + width(cause).min(CAUSE) <= room {
         true => both,
-        false => format!("> {}", attempt.server),
+        false => format!("> {server}"),
     };
     // Names of causes line up as far as possible.
     let wide = usual.min(room.saturating_sub(2 + CAUSE)).max(width(&ends)).min(room);

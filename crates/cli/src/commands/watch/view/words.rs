@@ -1,10 +1,10 @@
 //! Sentences of the view.
 
+use super::super::text::named;
 use super::canvas::{Meaning, glued};
 use gentle_report::analyze::cause_name;
 use gentle_trace::live::{Span, Window};
 use gentle_trace::results::{Cause, CauseKind};
-use gentle_units::foreign::plain;
 use gentle_units::text::{count, grouped, percent, plural, significant, time};
 use std::net::{IpAddr, SocketAddr};
 
@@ -95,7 +95,8 @@ pub(super) fn verdict(span: Span, window: &Window) -> (String, Meaning) {
     };
     match window.causes.first() {
         Some(cause) => {
-            let place = place(cause).map_or(String::new(), |place| format!(" {} {place}", preposition(cause.kind)));
+            let place =
+                place(window, cause).map_or(String::new(), |place| format!(" {} {place}", preposition(cause.kind)));
             let lost = glued(&time(cause.group.waited_s));
             (format!("{text}; worst: {}{place}, {lost} lost.", cause_name(cause.kind)), meaning)
         }
@@ -117,9 +118,9 @@ fn preposition(kind: CauseKind) -> &'static str {
 }
 
 /// Place of a cause: a server, the prefix of all its servers, or the first of several; for scans, clients.
-pub(super) fn place(cause: &Cause) -> Option<String> {
+pub(super) fn place(window: &Window, cause: &Cause) -> Option<String> {
     let group = &cause.group;
-    let first = plain(&group.most.first()?.name);
+    let first = named(window, &group.most.first()?.name);
     let others = group.parties.saturating_sub(1);
     if others == 0 {
         return Some(first);
