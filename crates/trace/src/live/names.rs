@@ -87,7 +87,7 @@ mod tests {
     use simple_dns::{CLASS, Name, QCLASS, QTYPE, Question, ResourceRecord, TYPE};
 
     fn answer(name: &str, addresses: &[IpAddr]) -> Vec<u8> {
-        let mut message = Packet::new_reply(7, simple_dns::OPCODE::StandardQuery);
+        let mut message = Packet::new_reply(7);
         let asked = Name::new_unchecked(name);
         let alias = Name::new_unchecked("edge.cdn.example");
         message.questions.push(Question::new(asked.clone(), QTYPE::TYPE(TYPE::A), QCLASS::CLASS(CLASS::IN), false));
