@@ -234,6 +234,18 @@ fn every_profile_is_in_the_book_with_its_knobs() {
     check("reference/tcp-profiles.md", "knobs", &knobs());
 }
 
+/// The tables of counters and metrics are hand-written, because the program has no short text for their causes.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_counter_and_metric_of_watch_is_in_the_book() {
+    let page = std::fs::read_to_string(root().join("docs/reference/watch.md")).unwrap();
+    let metrics = gentle_watch::Metrics::new().text().unwrap();
+    let metrics = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let kinds = gentle_host::FindingKind::ALL.iter().map(|kind| kind.name());
+    let missing: Vec<&str> = metrics.chain(kinds).filter(|name| !page.contains(&format!("`{name}"))).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
 /// Paths of the tree in the text of a page: in backquotes, without spaces, and below a folder of the top.
 fn paths(page: &str) -> impl Iterator<Item = &str> {
     let quoted = page.split('`').skip(1).step_by(2);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 /// Outputs: the argument of `gentle schema`, and the commands that print them.
-const OUTPUTS: [(&str, &str); 9] = [
+const OUTPUTS: [(&str, &str); 10] = [
     ("analyze", "`gentle analyze --json` and `gentle merge --json`; with `--per-file` each line"),
     ("compare", "`--json` of `gentle compare`, `gentle sim`, `gentle testbed run` and `gentle testbed compare`"),
     ("model", "`gentle model --json`"),
@@ -16,6 +16,7 @@ const OUTPUTS: [(&str, &str); 9] = [
     ("reproduce-coverage", "`gentle reproduce --coverage --json`"),
     ("sweep", "`gentle sweep --json`"),
     ("testbed-check", "`gentle testbed check --json`"),
+    ("watch", "each line of `gentle watch --json`"),
 ];
 
 fn text<'a>(node: &'a Value, key: &str) -> &'a str {
