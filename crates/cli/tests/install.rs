@@ -59,9 +59,12 @@ fn what_is_installed_is_complete_and_goes_again() {
     for file in [
         "bin/gentle",
         "lib/systemd/system/gentle-qdisc@.service",
+        "lib/systemd/system/gentle-watch@.service",
         "share/bash-completion/completions/gentle",
         "share/doc/gentle/docs/guides/router.md",
+        "share/gentle/deploy/grafana/gentle-watch.json",
         "share/gentle/deploy/openwrt/spa.qos",
+        "share/gentle/deploy/prometheus/gentle-rules.yml",
         "share/gentle/deploy/rexmit.toml",
         "share/gentle/kernel/Kbuild",
         "share/gentle/kernel/young.h",
@@ -121,9 +124,30 @@ fn systemd_accepts_the_unit_for_any_device() {
     assert!(!UNIT.contains("User="), "{UNIT}");
     assert!(UNIT.contains("\nRuntimeDirectory=gentle\nRuntimeDirectoryMode=0700\n"), "{UNIT}");
     assert!(UNIT.contains("\nCapabilityBoundingSet=CAP_NET_ADMIN\n"), "{UNIT}");
+    verified(r"gentle-qdisc@br\x2dlan.service", UNIT);
+}
+
+#[test]
+fn systemd_accepts_the_unit_that_watches_any_device() {
+    const UNIT: &str = include_str!("../../../deploy/systemd/gentle-watch@.service");
+    // The unit of all devices depends on none.
+    assert!(!UNIT.contains("%i"), "{UNIT}");
+    assert!(UNIT.contains("\nCapabilityBoundingSet=CAP_NET_RAW\nAmbientCapabilities=CAP_NET_RAW\nDynamicUser=yes\n"));
+    let [any, _] = ["gentle-watch@any.service", r"gentle-watch@br\x2dlan.service"].map(|name| verified(name, UNIT));
+    // Exposure in tenths: gentle watch needs packet, netlink and internet sockets, and the network of the host.
+    let output = Command::new("systemd-analyze")
+        .args(["security", "--offline=true", "--threshold=18", "--no-pager"])
+        .arg(any.path().join("gentle-watch@any.service"))
+        .output()
+        .expect("systemd-analyze is there: scripts/bootstrap test installs it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Folder with a unit that systemd accepts without a warning.
+fn verified(name: &str, unit: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let instance = folder.path().join(r"gentle-qdisc@br\x2dlan.service");
-    fs::write(&instance, UNIT).unwrap();
+    let instance = folder.path().join(name);
+    fs::write(&instance, unit).unwrap();
     let output = Command::new("systemd-analyze")
         .args(["verify", "--man=no"])
         .arg(&instance)
@@ -131,4 +155,5 @@ fn systemd_accepts_the_unit_for_any_device() {
         .expect("systemd-analyze is there: scripts/bootstrap test installs it");
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && words.is_empty(), "{words}");
+    folder
 }
