@@ -54,7 +54,7 @@ pub trait Observer {
     fn summary(&mut self, summary: Summary);
     /// Called at the end of each minute with the attempts decided in it.
     fn minute(&mut self, minute: Window);
-    /// Called for each counter of the host that has increased, or is at its limit, every 10 s.
+    /// Called for each counter of the host that has increased, or is at its limit: at the start, every 10 s, and at the end.
     fn host(&mut self, finding: Finding);
     /// Called when something happens to the watch itself, with a sentence.
     fn note(&mut self, sentence: String);
@@ -124,13 +124,20 @@ impl Watch {
     /// # Errors
     /// If a system call fails.
     pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WatchError> {
+        // The first reading is the baseline of later ones.
+        self.read_host(observer);
         while !stop.load(Ordering::Relaxed) {
             self.wait()?;
             self.receive(observer)?;
             self.advance(observer);
         }
+        self.read_host(observer);
         observer.summary(self.summary());
         Ok(())
+    }
+
+    fn read_host(&mut self, observer: &mut dyn Observer) {
+        self.host.read().into_iter().for_each(|finding| observer.host(finding));
     }
 
     /// Waits for a packet, at most until the next check.
@@ -199,7 +206,7 @@ impl Watch {
                 observer.minute(self.live.window(Span::Minute, self.config.top));
             }
             if steps[0] != steps[1] {
-                self.host.read().into_iter().for_each(|finding| observer.host(finding));
+                self.read_host(observer);
             }
             if steps[0] != steps[1] || second < HOUR_STEP {
                 self.hour = self.live.window(Span::Hour, self.config.top);
@@ -213,8 +220,9 @@ impl Watch {
 
     fn decided(&mut self, now: Instant, attempt: &Attempt, observer: &mut dyn Observer) {
         observer.attempt(attempt);
-        if let Some(ring) = &mut self.ring
-            && (attempt.slow || attempt.has_failed())
+        let Some(ring) = &mut self.ring else { return };
+        ring.decided(attempt);
+        if (attempt.slow || attempt.has_failed())
             && let Err(error) = ring.write(now, attempt, &observer.comment(attempt))
         {
             observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));
