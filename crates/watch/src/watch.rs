@@ -70,6 +70,8 @@ pub struct Watch {
     /// Packets that earlier sockets missed.
     missed_before: u64,
     clock: Clock,
+    /// Time of the newest packet so far; at first, of the start.
+    newest: Instant,
     live: Live,
     sampling: Sampling,
     /// Sample parameter, shared with `live`.
@@ -103,6 +105,7 @@ impl Watch {
             config,
             socket: Some(socket),
             missed_before: 0,
+            newest: now,
             clock,
             live,
             sampling: Sampling::default(),
@@ -128,8 +131,8 @@ impl Watch {
         self.read_host(observer);
         while !stop.load(Ordering::Relaxed) {
             self.wait()?;
-            self.receive(observer)?;
-            self.advance(observer);
+            let now = self.receive(observer)?;
+            self.advance(now, observer);
         }
         self.read_host(observer);
         observer.summary(self.summary());
@@ -151,14 +154,16 @@ impl Watch {
         }
     }
 
-    /// Receives packets that have passed by now, up to a number of batches.
-    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WatchError> {
+    /// Receives packets that have passed by now, up to a number of batches. Returns the time up to which all packets have been
+    /// received: an attempt must not be decided while its next packet waits in the socket.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<Instant, WatchError> {
+        let begin = self.clock.now();
         for _ in 0..BATCHES {
             if self.receive_batch(observer)? < BATCH {
-                break;
+                return Ok(self.newest.max(begin));
             }
         }
-        Ok(())
+        Ok(self.newest)
     }
 
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<usize, WatchError> {
@@ -166,7 +171,7 @@ impl Watch {
             return Ok(0);
         };
         let (clock, live, sampling, ring) = (&mut self.clock, &mut self.live, &mut self.sampling, &mut self.ring);
-        let mut comparison = None;
+        let (mut comparison, newest) = (None, &mut self.newest);
         let mut over = Vec::new();
         let count = socket.receive(|received| {
             // Read when all packets of the batch are there, so that none is later.
@@ -178,6 +183,7 @@ impl Watch {
                 original_len: received.original_len,
                 data: received.bytes,
             };
+            *newest = packet.time.max(*newest);
             sampling.count(packet.data);
             if let Some(ring) = ring {
                 ring.packet(&packet);
@@ -190,8 +196,7 @@ impl Watch {
     }
 
     /// Decides attempts, and reports what is due.
-    fn advance(&mut self, observer: &mut dyn Observer) {
-        let now = self.clock.now();
+    fn advance(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut over = Vec::new();
         self.live.advance(now, &mut |attempt| over.push(attempt.clone()));
         over.iter().for_each(|attempt| self.decided(now, attempt, observer));

@@ -314,10 +314,7 @@ fn a_device_removed_while_packets_wait_is_noticed() {
         return;
     };
     let mut socket = a.run(|| open(Device::Named("eth0"), Layer::Network, 9, 0xffff));
-    b.run(|| {
-        let sender = std::net::UdpSocket::bind("192.0.2.2:0").expect("a port");
-        sender.send_to(b"waits", "192.0.2.1:9").expect("a route");
-    });
+    b.run(|| send("192.0.2.2", ("192.0.2.1", 9), &[b"waits"]));
     let wait = PollFd::new(socket.as_fd(), PollFlags::POLLIN);
     assert_eq!(poll(&mut [wait], 10_000_u16), Ok(1));
     a.sh("ip link delete eth0; ip link add eth0 type veth peer name other");

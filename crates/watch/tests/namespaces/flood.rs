@@ -7,18 +7,20 @@ use gentle_packets::bpf::opcode::{K, RET};
 use gentle_packets::{Device, Host, Layer, PacketSocket};
 use gentle_trace::live::Attempt;
 use gentle_wire::{Ipv4Header, Tcp, TcpFlags, protocol};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// Number of SYNs, and the number sent every 10 ms.
+/// Number of SYNs, and the largest number that is not analysed yet: half of what the socket holds.
 const SYNS: u32 = 200_000;
-const BURST: u32 = 300;
+const AHEAD: u64 = 30_000;
 const CONNECTS: usize = 40;
 
 /// Largest memory of the process of a watch with a limit of 64 MB, bytes.
 const MOST_MEMORY: u64 = 100 << 20;
 
 /// Sends SYNs from random addresses and ports to port 7 of the server.
-fn flood(client: &Host, destination: [u8; 6]) {
+fn flood(client: &Host, destination: [u8; 6], analysed: &AtomicU64) {
     let socket = client.run(|| {
         let mut nothing = Assembler::default();
         nothing.op(RET | K, 0);
@@ -27,7 +29,6 @@ fn flood(client: &Host, destination: [u8; 6]) {
     let mut frame = [0; 14 + 20 + 20];
     frame[..6].copy_from_slice(&destination);
     frame[6..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 8, 0]);
-    let begin = Instant::now();
     for n in 0..SYNS {
         // Knuth's multiplier spreads the numbers over all addresses and ports.
         let random = n.wrapping_mul(0x9e37_79b1);
@@ -48,9 +49,8 @@ fn flood(client: &Host, destination: [u8; 6]) {
         let at = 14 + header.emit(&mut frame[14..]).expect("a header");
         tcp.emit(&sum, &mut frame[at..]).expect("a segment");
         socket.send(&frame).expect("it is sent");
-        if n % BURST == 0 {
-            let due = begin + Duration::from_millis(10) * (n / BURST);
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        while u64::from(n) > analysed.load(Ordering::Relaxed) + AHEAD {
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -66,10 +66,10 @@ fn flood_does_not_change_the_statistics_of_connects() {
         .server
         .sh("nft 'add rule inet loss arriving tcp dport 80 tcp flags & (syn|ack) == syn numgen inc mod 3 0 drop'");
     let folder = tempfile::tempdir().expect("a folder");
-    let mut process = Process::start(&network.server, Some(folder.path()), 64_000_000);
+    let process = Process::start(&network.server, Some(folder.path()), 64_000_000);
     let begun = counter(&network.client, "TCPSynRetrans");
-    let client = std::sync::Arc::clone(&network.client);
-    let flooding = std::thread::spawn(move || flood(&client, [2, 0, 0, 0, 0, 2]));
+    let (client, analysed) = (Arc::clone(&network.client), Arc::clone(&process.analysed));
+    let flooding = std::thread::spawn(move || flood(&client, [2, 0, 0, 0, 0, 2], &analysed));
     let mut connected = 0;
     while !flooding.is_finished() {
         connected += network.connect(SERVER, CONNECTS);

@@ -10,19 +10,23 @@ use gentle_watch::{Config, Observer, Summary, Watch};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 
 /// Variables with the folder of the ring, which may be empty, and the memory limit.
 const FOLDER: &str = "GENTLE_WATCH_TEST_FOLDER";
 const MEMORY: &str = "GENTLE_WATCH_TEST_MEMORY";
 
-/// Watch of `eth0` in another process; it ends with this value.
+/// Watch of `eth0` in another process, which is killed when this value is dropped.
 pub(crate) struct Process {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
-    lines: BufReader<ChildStdout>,
+    lines: Receiver<Value>,
+    /// Packets that the watch has analysed, by its latest summary.
+    pub(crate) analysed: Arc<AtomicU64>,
 }
 
 impl Process {
@@ -40,30 +44,36 @@ impl Process {
                 .expect("a process")
         });
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
-        let mut process = Process { child, stdin, lines: BufReader::new(stdout) };
+        let (sender, lines) = channel();
+        let analysed = Arc::new(AtomicU64::new(0));
+        let latest = Arc::clone(&analysed);
+        // Lines are read at once, so that the watch never waits for a reader.
+        thread::spawn(move || {
+            let values = BufReader::new(stdout).lines().map_while(Result::ok);
+            let values = values.filter_map(|line| serde_json::from_str(&line).ok()).filter(Value::is_object);
+            for value in values {
+                if let Some(packets) = value["value"]["packets"].as_u64() {
+                    latest.store(packets, Ordering::Relaxed);
+                }
+                let _ = sender.send(value);
+            }
+        });
+        let process = Process { child, stdin, lines, analysed };
         assert_eq!(process.next()["type"], "open");
         process
     }
 
     /// Next line of the watch.
-    pub(crate) fn next(&mut self) -> Value {
-        let mut line = String::new();
-        loop {
-            line.clear();
-            assert!(self.lines.read_line(&mut line).expect("a line") > 0, "the watch has ended");
-            if let Ok(value @ Value::Object(_)) = serde_json::from_str(&line) {
-                return value;
-            }
-        }
+    pub(crate) fn next(&self) -> Value {
+        self.lines.recv().expect("the watch has not ended")
     }
 
     /// Ends the watch; returns all lines that are left.
     pub(crate) fn end(mut self) -> Vec<Value> {
         drop(self.stdin.take());
-        let mut text = String::new();
-        self.lines.read_to_string(&mut text).expect("lines");
-        assert!(self.child.wait().expect("an end").success(), "{text}");
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).filter(Value::is_object).collect()
+        let lines = self.lines.iter().collect();
+        assert!(self.child.wait().expect("an end").success());
+        lines
     }
 }
 
@@ -124,7 +134,7 @@ fn watches_until_standard_input_ends() {
     Printer.print("open", Value::Null);
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         stopped.store(true, Ordering::Relaxed);
     });
