@@ -78,6 +78,8 @@ pub struct Watch {
     sample: Arc<AtomicU8>,
     ring: Option<Ring>,
     host: Host,
+    /// Findings of the first reading, which is the baseline of later ones.
+    baseline: Vec<Finding>,
     hour: Window,
     /// Seconds since the start.
     second: u64,
@@ -100,6 +102,7 @@ impl Watch {
         let sample = Arc::new(AtomicU8::new(0));
         let shared = Arc::clone(&sample);
         live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, shared.load(Ordering::Relaxed)));
+        let mut host = Host::open();
         Ok(Watch {
             next_summary: now + config.interval,
             config,
@@ -111,7 +114,8 @@ impl Watch {
             sampling: Sampling::default(),
             sample,
             ring: ring.transpose()?,
-            host: Host::open(),
+            baseline: host.read(),
+            host,
             hour: Window::default(),
             second: 0,
         })
@@ -127,8 +131,7 @@ impl Watch {
     /// # Errors
     /// If a system call fails.
     pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WatchError> {
-        // The first reading is the baseline of later ones.
-        self.read_host(observer);
+        std::mem::take(&mut self.baseline).into_iter().for_each(|finding| observer.host(finding));
         while !stop.load(Ordering::Relaxed) {
             self.wait()?;
             let now = self.receive(observer)?;
