@@ -85,7 +85,7 @@ pub struct PacketSocket {
     interface: u32,
     layer: Layer,
     link: LinkType,
-    /// Whether the device went down and no packet has arrived since.
+    /// Whether the device has ever gone down. Packets that are received after that may have waited in the socket since before.
     down: bool,
     /// Dropped packets, as reported with the packets received.
     missed: u64,
@@ -230,7 +230,6 @@ impl PacketSocket {
         let mut received = 0;
         for message in messages {
             received += 1;
-            self.down = false;
             let (mut auxiliary, mut time, mut after_loss) = (None, None, false);
             for control in message.cmsgs().map_err(&failed)? {
                 match control {

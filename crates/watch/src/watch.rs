@@ -54,7 +54,7 @@ pub trait Observer {
     fn summary(&mut self, summary: Summary);
     /// Called at the end of each minute with the attempts decided in it.
     fn minute(&mut self, minute: Window);
-    /// Called for each counter of the host that has increased, or is at its limit, every 10 s.
+    /// Called for each counter of the host that has increased, or is at its limit: at the start, every 10 s, and at the end.
     fn host(&mut self, finding: Finding);
     /// Called when something happens to the watch itself, with a sentence.
     fn note(&mut self, sentence: String);
@@ -70,12 +70,16 @@ pub struct Watch {
     /// Packets that earlier sockets missed.
     missed_before: u64,
     clock: Clock,
+    /// Time of the newest packet so far; at first, of the start.
+    newest: Instant,
     live: Live,
     sampling: Sampling,
     /// Sample parameter, shared with `live`.
     sample: Arc<AtomicU8>,
     ring: Option<Ring>,
     host: Host,
+    /// Findings of the first reading, which is the baseline of later ones.
+    baseline: Vec<Finding>,
     hour: Window,
     /// Seconds since the start.
     second: u64,
@@ -98,17 +102,20 @@ impl Watch {
         let sample = Arc::new(AtomicU8::new(0));
         let shared = Arc::clone(&sample);
         live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, shared.load(Ordering::Relaxed)));
+        let mut host = Host::open();
         Ok(Watch {
             next_summary: now + config.interval,
             config,
             socket: Some(socket),
             missed_before: 0,
+            newest: now,
             clock,
             live,
             sampling: Sampling::default(),
             sample,
             ring: ring.transpose()?,
-            host: Host::open(),
+            baseline: host.read(),
+            host,
             hour: Window::default(),
             second: 0,
         })
@@ -124,13 +131,19 @@ impl Watch {
     /// # Errors
     /// If a system call fails.
     pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WatchError> {
+        std::mem::take(&mut self.baseline).into_iter().for_each(|finding| observer.host(finding));
         while !stop.load(Ordering::Relaxed) {
             self.wait()?;
-            self.receive(observer)?;
-            self.advance(observer);
+            let now = self.receive(observer)?;
+            self.advance(now, observer);
         }
+        self.read_host(observer);
         observer.summary(self.summary());
         Ok(())
+    }
+
+    fn read_host(&mut self, observer: &mut dyn Observer) {
+        self.host.read().into_iter().for_each(|finding| observer.host(finding));
     }
 
     /// Waits for a packet, at most until the next check.
@@ -144,14 +157,16 @@ impl Watch {
         }
     }
 
-    /// Receives packets that have passed by now, up to a number of batches.
-    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), WatchError> {
+    /// Receives packets that have passed by now, up to a number of batches. Returns the time up to which all packets have been
+    /// received: an attempt must not be decided while its next packet waits in the socket.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<Instant, WatchError> {
+        let begin = self.clock.now();
         for _ in 0..BATCHES {
             if self.receive_batch(observer)? < BATCH {
-                break;
+                return Ok(self.newest.max(begin));
             }
         }
-        Ok(())
+        Ok(self.newest)
     }
 
     fn receive_batch(&mut self, observer: &mut dyn Observer) -> Result<usize, WatchError> {
@@ -159,7 +174,7 @@ impl Watch {
             return Ok(0);
         };
         let (clock, live, sampling, ring) = (&mut self.clock, &mut self.live, &mut self.sampling, &mut self.ring);
-        let mut comparison = None;
+        let (mut comparison, newest) = (None, &mut self.newest);
         let mut over = Vec::new();
         let count = socket.receive(|received| {
             // Read when all packets of the batch are there, so that none is later.
@@ -171,6 +186,7 @@ impl Watch {
                 original_len: received.original_len,
                 data: received.bytes,
             };
+            *newest = packet.time.max(*newest);
             sampling.count(packet.data);
             if let Some(ring) = ring {
                 ring.packet(&packet);
@@ -183,8 +199,7 @@ impl Watch {
     }
 
     /// Decides attempts, and reports what is due.
-    fn advance(&mut self, observer: &mut dyn Observer) {
-        let now = self.clock.now();
+    fn advance(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut over = Vec::new();
         self.live.advance(now, &mut |attempt| over.push(attempt.clone()));
         over.iter().for_each(|attempt| self.decided(now, attempt, observer));
@@ -199,7 +214,7 @@ impl Watch {
                 observer.minute(self.live.window(Span::Minute, self.config.top));
             }
             if steps[0] != steps[1] {
-                self.host.read().into_iter().for_each(|finding| observer.host(finding));
+                self.read_host(observer);
             }
             if steps[0] != steps[1] || second < HOUR_STEP {
                 self.hour = self.live.window(Span::Hour, self.config.top);
@@ -213,8 +228,9 @@ impl Watch {
 
     fn decided(&mut self, now: Instant, attempt: &Attempt, observer: &mut dyn Observer) {
         observer.attempt(attempt);
-        if let Some(ring) = &mut self.ring
-            && (attempt.slow || attempt.has_failed())
+        let Some(ring) = &mut self.ring else { return };
+        ring.decided(attempt);
+        if (attempt.slow || attempt.has_failed())
             && let Err(error) = ring.write(now, attempt, &observer.comment(attempt))
         {
             observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));

@@ -24,3 +24,4 @@ mod scenarios;
 mod schemes;
 mod tunnels;
 mod user;
+mod watch;

@@ -307,6 +307,22 @@ fn a_removed_device_is_noticed() {
     assert!(removed());
 }
 
+/// The kernel reports the removal before packets that wait.
+#[test]
+fn a_device_removed_while_packets_wait_is_noticed() {
+    let Some((a, b)) = pair() else {
+        return;
+    };
+    let mut socket = a.run(|| open(Device::Named("eth0"), Layer::Network, 9, 0xffff));
+    b.run(|| send("192.0.2.2", ("192.0.2.1", 9), &[b"waits"]));
+    let wait = PollFd::new(socket.as_fd(), PollFlags::POLLIN);
+    assert_eq!(poll(&mut [wait], 10_000_u16), Ok(1));
+    a.sh("ip link delete eth0; ip link add eth0 type veth peer name other");
+    let counts = [(); 3].map(|()| socket.receive(|_| ()).expect("no error"));
+    assert_eq!(counts, [0, 1, 0]);
+    assert!(socket.is_removed());
+}
+
 #[test]
 fn impossible_sockets_are_refused() {
     let Some(host) = loopback() else {

@@ -1,0 +1,48 @@
+//! Listen queue that is full.
+
+use crate::network::{Network, PORT, SERVER, Watching, config, counter};
+use gentle_host::FindingKind;
+use gentle_trace::results::CauseKind;
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Socket that listens with a backlog of 1, and accepts nothing.
+fn listen_only(network: &Network) -> OwnedFd {
+    network.server.run(move || {
+        let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).expect("a socket");
+        bind(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT))).expect("a port");
+        listen(&socket, Backlog::new(1).expect("a backlog")).expect("a queue");
+        socket
+    })
+}
+
+#[test]
+fn full_listen_queue_is_found_with_its_socket() {
+    let Some(network) = Network::new() else { return };
+    let _listener = listen_only(&network);
+    let watch = Watching::start(&network.server, config());
+    // Fills the queue: the server completes two handshakes.
+    let open: Vec<_> = (0..2)
+        .map(|_| network.client.run(|| std::net::TcpStream::connect(SERVER).expect("space in the queue")))
+        .collect();
+    assert_eq!(network.connect(SERVER, 10), 0);
+    watch.expect("an overflow", |seen| {
+        seen.events(FindingKind::ListenQueueOverflow) > 0 && seen.count(|attempt| attempt.has_failed()) == 10
+    });
+    drop(open);
+    let seen = watch.stop();
+    let overflows = counter(&network.server, "ListenOverflows");
+    assert_eq!(overflows, counter(&network.server, "ListenDrops"));
+    assert_eq!(seen.events(FindingKind::ListenQueueOverflow), overflows, "{:#?}", seen.found);
+    for finding in seen.found.iter().filter(|finding| finding.kind == FindingKind::ListenQueueOverflow) {
+        assert_eq!(finding.place, "0.0.0.0:80");
+    }
+    // Each SYN of the others was dropped.
+    let syns: u64 = seen.attempts.iter().filter(|it| it.has_failed()).map(|it| u64::from(it.syns)).sum();
+    assert_eq!(syns, overflows, "{:#?}", seen.attempts);
+    let window = &seen.summaries.last().expect("a summary").minute;
+    let kinds: Vec<CauseKind> = window.causes.iter().map(|cause| cause.kind).collect();
+    let like_a_queue = [CauseKind::ListenQueue, CauseKind::NewConnectionsDropped, CauseKind::DroppedInPart];
+    assert!(kinds.iter().all(|kind| like_a_queue.contains(kind)), "{kinds:?}");
+}
