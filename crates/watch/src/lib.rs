@@ -18,5 +18,5 @@ mod watch;
 pub use error::WatchError;
 pub use metrics::Metrics;
 pub use ring::LEAST_RING;
-pub use summary::{Summary, VERSION, WatchLine};
+pub use summary::{Counts, Summary, VERSION, WatchLine};
 pub use watch::{Config, Observer, Watch};

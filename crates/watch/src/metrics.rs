@@ -1,7 +1,7 @@
 //! Metrics in the OpenMetrics text format, version 1.0. The number of series is bounded: labels are causes, outcomes, and at most
 //! [`PORTS`] ports of servers.
 
-use crate::summary::Summary;
+use crate::summary::Counts;
 use gentle_host::{Finding, FindingKind};
 use gentle_trace::live::{Attempt, Window};
 use gentle_trace::results::CauseKind;
@@ -113,7 +113,11 @@ impl Metrics {
         registry.register("forgotten_connections", help, metrics.forgotten.clone());
         let help = "Fraction of the connections whose data is analysed";
         registry.register_with_unit("sample", help, Unit::Other("ratio".to_owned()), metrics.sample.clone());
-        registry.register("connections", "Connections that are followed", metrics.connections.clone());
+        registry.register(
+            "connections",
+            "Connections that are followed, closed ones for a minute",
+            metrics.connections.clone(),
+        );
         // Series exist from the start, so that their first increase is visible.
         for outcome in OUTCOMES {
             let _ = metrics.attempts.get_or_create(&ByOutcome { outcome });
@@ -137,17 +141,21 @@ impl Metrics {
             (false, false) => OUTCOMES[0],
         };
         self.attempts.get_or_create(&ByOutcome { outcome }).inc();
-        let port = self.port(attempt.server.port());
-        self.by_port.get_or_create(&ByPort { port, outcome }).inc();
+        let port = self.port(attempt);
+        for each in OUTCOMES {
+            let attempts = self.by_port.get_or_create(&ByPort { port: port.clone(), outcome: each });
+            attempts.inc_by(u64::from(each == outcome));
+        }
         if let Some(seconds) = attempt.connect_s {
             self.seconds.observe(seconds);
         }
     }
 
-    /// Label of a port: the first ports have their own.
-    fn port(&self, port: u16) -> String {
+    /// Label of the server's port: the first ports that answered have series. A scan has no answers from others.
+    fn port(&self, attempt: &Attempt) -> String {
+        let port = attempt.server.port();
         let mut ports = self.ports.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if ports.len() < PORTS {
+        if ports.len() < PORTS && !attempt.has_failed() {
             ports.insert(port);
         }
         if ports.contains(&port) { port.to_string() } else { "other".to_owned() }
@@ -167,13 +175,13 @@ impl Metrics {
     }
 
     /// Updates what is known about the watch itself.
-    pub fn summary(&self, summary: &Summary) {
+    pub fn counts(&self, counts: &Counts) {
         let raise = |counter: &Counter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
-        raise(&self.packets, summary.packets);
-        raise(&self.missed, summary.missed);
-        raise(&self.forgotten, summary.forgotten);
-        self.sample.set(summary.sample);
-        self.connections.set(summary.connections as i64);
+        raise(&self.packets, counts.packets);
+        raise(&self.missed, counts.missed);
+        raise(&self.forgotten, counts.forgotten);
+        self.sample.set(counts.sample);
+        self.connections.set(counts.connections as i64);
     }
 
     /// Formats all metrics.

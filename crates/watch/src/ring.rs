@@ -15,7 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Number of files that a ring is divided into; the oldest is removed before another begins.
@@ -315,7 +315,7 @@ impl Ring {
         let milliseconds = now.since_origin().as_millis() as u64;
         let time = newest.map_or(milliseconds, |newest| milliseconds.max(newest.saturating_add(1)));
         let path = self.folder.join(format!("{}{time:013}{}", NAME.0, NAME.1));
-        let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
         Ok(Open { file, path, length: 0 })
     }
 }

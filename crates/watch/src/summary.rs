@@ -20,6 +20,22 @@ pub enum WatchLine {
     Summary(Box<Summary>),
 }
 
+/// Counts about a watch itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Packets that were analysed since the start.
+    pub packets: u64,
+    /// Packets that the kernel dropped because they came faster than they were analysed, since the start. Results may have
+    /// errors while this grows.
+    pub missed: u64,
+    /// Fraction of the connections whose data is analysed. Of others, only SYN, FIN and RST are.
+    pub sample: f64,
+    /// Connections that are followed now; closed ones are for a minute.
+    pub connections: u64,
+    /// Connections forgotten before their end because memory was short, since the start.
+    pub forgotten: u64,
+}
+
 /// Handshakes of the last seconds, minute and hour.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Summary {
@@ -37,15 +53,7 @@ pub struct Summary {
     pub minute: Window,
     /// Attempts decided in the last hour (60 to 65 min).
     pub hour: Window,
-    /// Packets that were analysed since the start.
-    pub packets: u64,
-    /// Packets that the kernel dropped because they came faster than they were analysed, since the start. Results may have
-    /// errors while this grows.
-    pub missed: u64,
-    /// Fraction of the connections whose data is analysed. Of others, only SYN, FIN and RST are.
-    pub sample: f64,
-    /// Connections that are followed now.
-    pub connections: u64,
-    /// Connections forgotten before their end because memory was short, since the start.
-    pub forgotten: u64,
+    /// Counts about the watch itself.
+    #[serde(flatten)]
+    pub counts: Counts,
 }

@@ -4,7 +4,7 @@ use crate::error::WatchError;
 use crate::filter;
 use crate::ring::Ring;
 use crate::sampling::Sampling;
-use crate::summary::{Summary, VERSION};
+use crate::summary::{Counts, Summary, VERSION};
 use gentle_capture::RawPacket;
 use gentle_host::{Finding, Host, Missing};
 use gentle_packets::{BATCH, Clock, Device, Layer, PacketError, PacketSocket};
@@ -52,6 +52,8 @@ pub trait Observer {
     fn attempt(&mut self, attempt: &Attempt);
     /// Called at each interval.
     fn summary(&mut self, summary: Summary);
+    /// Called every second.
+    fn counts(&mut self, counts: &Counts);
     /// Called at the end of each minute with the attempts decided in it.
     fn minute(&mut self, minute: Window);
     /// Called for each counter of the host that has increased, or is at its limit: at the start, every 10 s, and at the end.
@@ -210,6 +212,7 @@ impl Watch {
             let steps = [self.second, second].map(|second| second / HOUR_STEP);
             self.second = second;
             self.every_second(passed, observer);
+            observer.counts(&self.counts());
             if minutes[0] != minutes[1] {
                 observer.minute(self.live.window(Span::Minute, self.config.top));
             }
@@ -265,6 +268,16 @@ impl Watch {
         }
     }
 
+    fn counts(&self) -> Counts {
+        Counts {
+            packets: self.live.packets(),
+            missed: self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed),
+            sample: 1.0 / f64::from(1_u32 << self.sampling.sample()),
+            connections: self.live.connections() as u64,
+            forgotten: self.live.forgotten(),
+        }
+    }
+
     fn summary(&self) -> Summary {
         let window = |span| self.live.window(span, self.config.top);
         let now = self.clock.now();
@@ -276,11 +289,7 @@ impl Watch {
             seconds: window(Span::Seconds),
             minute: window(Span::Minute),
             hour: self.hour.clone(),
-            packets: self.live.packets(),
-            missed: self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed),
-            sample: 1.0 / f64::from(1_u32 << self.sampling.sample()),
-            connections: self.live.connections() as u64,
-            forgotten: self.live.forgotten(),
+            counts: self.counts(),
         }
     }
 }

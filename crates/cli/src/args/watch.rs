@@ -20,9 +20,10 @@ Examples:
   gentle watch --plain --listen 127.0.0.1:9781   metrics for Prometheus
   gentle watch --ring /var/log/gentle            keeps the packets around each slow or failed attempt
 
-An attempt counts when its handshake has been quiet for 3.5 s. It needs CAP_NET_RAW, sends nothing and changes nothing; as
-root, it also counts the kernel's drop reasons in a tracefs instance, which it removes at the end. Causes are those of
-gentle analyze; docs/reference/watch.md has the fields, metrics and limits.
+An attempt counts when its handshake has been quiet for 3.5 s. Causes are those of gentle analyze.
+
+gentle watch needs CAP_NET_RAW and sends nothing. As root, it also counts the kernel's reasons for dropped packets, in a \
+tracefs instance that it removes at the end. The rules, fields, metrics and limits are in docs/reference/watch.md.
 
 Keys of the view: q quits, 1 2 3 choose the window, arrows a cause, Enter explains it, Tab changes the list, ? helps.
 
@@ -31,7 +32,7 @@ Exit codes: 0 stopped by q, Ctrl-C or SIGTERM, 1 failure, 2 usage error.";
 #[derive(Debug, ClapArgs)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct WatchArgs {
-    /// Network device, or any for all [default: the device of the default route]
+    /// Network device, or "any" for all [default: the device of the default route]
     #[arg(long, short, value_name = "DEV")]
     pub(crate) interface: Option<String>,
 
@@ -55,7 +56,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, conflicts_with = "plain")]
     pub(crate) json: bool,
 
-    /// Interval of summaries in lines, 1s to 1h
+    /// Interval of summaries in lines, 1s to 3600s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub(crate) interval: Nanos,
 

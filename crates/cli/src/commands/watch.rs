@@ -15,14 +15,14 @@ use gentle_trace::{Options, Selection};
 use gentle_units::Nanos;
 use gentle_units::foreign::visible_json;
 use gentle_units::text::plural;
-use gentle_watch::{Config, Metrics, Observer, Summary, Watch, WatchError, WatchLine};
+use gentle_watch::{Config, Counts, Metrics, Observer, Summary, Watch, WatchError, WatchLine};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use view::{Action, Screen, View};
 
 /// Name that stands for all devices.
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let dropped = Arc::clone(&sender.dropped);
     let watching = start(watch, sender, &stop)?;
     let shown = match lines {
-        true => print_lines(args.json, &waiting, &stop),
+        true => print_lines(args, &waiting, &stop),
         false => show(&waiting, &stop),
     };
     stop.store(true, Ordering::Relaxed);
@@ -135,8 +135,11 @@ impl Observer for Sender {
     }
 
     fn summary(&mut self, summary: Summary) {
-        self.metrics.summary(&summary);
         self.send(Message::Summary(Box::new(summary)));
+    }
+
+    fn counts(&mut self, counts: &Counts) {
+        self.metrics.counts(counts);
     }
 
     fn minute(&mut self, minute: Window) {
@@ -158,9 +161,9 @@ impl Observer for Sender {
 }
 
 /// Prints a line for each message until the watch ends or nobody reads.
-fn print_lines(json: bool, waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
+fn print_lines(args: &WatchArgs, waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
     for message in waiting {
-        let line = match (message, json) {
+        let line = match (message, args.json) {
             (Message::Note(sentence), _) => {
                 note(&sentence);
                 continue;
@@ -172,8 +175,8 @@ fn print_lines(json: bool, waiting: &Receiver<Message>, stop: &AtomicBool) -> an
                 as_json(&WatchLine::Summary(summary))?
             }
             (Message::Attempt(attempt), false) => text::attempt(&attempt),
-            (Message::Host(finding), false) => text::host(&finding),
-            (Message::Summary(summary), false) => text::summary(&summary),
+            (Message::Host(finding), false) => text::host(unix_now(), &finding),
+            (Message::Summary(summary), false) => text::summary(&summary, args.interval),
         };
         if !print_while_read(&line)? {
             stop.store(true, Ordering::Relaxed);
@@ -181,6 +184,11 @@ fn print_lines(json: bool, waiting: &Receiver<Message>, stop: &AtomicBool) -> an
         }
     }
     Ok(())
+}
+
+/// Unix time, seconds.
+fn unix_now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 fn as_json(line: &WatchLine) -> anyhow::Result<String> {

@@ -148,7 +148,8 @@ fn counts_are_those_of_the_kernel_and_causes_those_of_a_capture() {
 fn full_size_memory_is_constant_for_hours_of_light_traffic() {
     let Some(scene) = make("light", HOURS * 3_600) else { return };
     for point in POINTS {
-        let sizes: Vec<u64> = scene.truth["memory_kb"][point].as_array().unwrap().iter().flat_map(Value::as_u64).collect();
+        let sizes: Vec<u64> =
+            scene.truth["memory_kb"][point].as_array().unwrap().iter().flat_map(Value::as_u64).collect();
         let largest = |sizes: &[u64]| sizes.iter().copied().max().unwrap();
         let (before, after) = sizes.split_at(sizes.len() / 2);
         assert!(largest(after) <= largest(before) * 11 / 10, "{point}: {sizes:?}");

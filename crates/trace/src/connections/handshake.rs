@@ -562,7 +562,8 @@ impl Connection {
             return;
         }
         self.flags.add(ConnectionFlags::ESTABLISHED);
-        if self.flags.has(ConnectionFlags::SYN) {
+        // A client may send its FIN long after an acknowledgement that was not captured.
+        if self.flags.has(ConnectionFlags::SYN) && !segment.flags().any(TcpFlags::FIN) {
             // Otherwise the SYN may still come, if the capture is out of order.
             self.ack_at = CompactDuration::new(segment.time.saturating_since(self.first));
         }

@@ -2,19 +2,23 @@
 //! has been quiet for longer than any timer of either end waits, not when its connection ends.
 
 use super::Connections;
+use super::compact_time::CompactDuration;
 use super::connection::{Connection, ConnectionFlags};
 use super::eviction::ClosedSink;
 use super::exchange::SERVER;
 use super::table::Table;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Time without a handshake packet after which an attempt is decided: longer than the largest initial RTO in use, 3 s
 /// (RFC 2988; RFC 6298, 5.7).
 pub(crate) const QUIET: Nanos = Nanos::from_millis(3_500);
 /// Number of unacknowledged repetitions of a SYN/ACK from which no client is behind the SYN.
 const HALF_OPEN: u16 = 3;
+/// Initial RTO of a server, after which it would have repeated its SYN/ACK (RFC 6298, 2.1).
+const FIRST_TIMER: Nanos = Nanos::from_secs(1);
 /// Stale entries of the queue that are kept without a search.
 const STALE: usize = 1024;
 
@@ -44,8 +48,8 @@ pub(super) enum Pending {
     Data,
 }
 
-/// Attempt in a queue.
-#[derive(Debug, Clone, Copy)]
+/// Attempt in a queue, ordered by the time when it is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     due: Instant,
     at: u32,
@@ -57,9 +61,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     is_on: bool,
-    /// Undecided attempts, and those whose data does not count yet; each in the order in which they are due, since all wait for
-    /// an equal time.
-    queues: [VecDeque<Entry>; 2],
+    /// Undecided attempts, and those whose data does not count yet.
+    queues: [BinaryHeap<Reverse<Entry>>; 2],
     /// State of each place in the table.
     pending: Vec<Pending>,
 }
@@ -78,7 +81,7 @@ impl Undecided {
             self.pending.resize(place + 1, Pending::Nothing);
         }
         self.pending[place] = Pending::Outcome;
-        self.queues[OUTCOME].push_back(Entry { due: first + QUIET, at, first });
+        self.queues[OUTCOME].push(Reverse(Entry { due: first + QUIET, at, first }));
     }
 
     /// Removes the attempt at `at`; returns its state.
@@ -88,15 +91,15 @@ impl Undecided {
 
     /// Memory in use, bytes.
     pub(super) fn bytes(&self) -> usize {
-        let entries: usize = self.queues.iter().map(VecDeque::capacity).sum();
+        let entries: usize = self.queues.iter().map(BinaryHeap::capacity).sum();
         entries * size_of::<Entry>() + self.pending.capacity() * size_of::<Pending>()
     }
 
     /// Takes the next entry of a queue that is due and not stale.
     fn next(&mut self, queue: usize, now: Instant, table: &Table) -> Option<Entry> {
         loop {
-            let entry = *self.queues[queue].front().filter(|entry| entry.due <= now)?;
-            self.queues[queue].pop_front();
+            let Reverse(entry) = *self.queues[queue].peek().filter(|Reverse(entry)| entry.due <= now)?;
+            self.queues[queue].pop();
             if self.is_pending(queue, &entry, table) {
                 return Some(entry);
             }
@@ -114,7 +117,7 @@ impl Undecided {
         for queue in [OUTCOME, DATA_OF] {
             if self.queues[queue].len() > table.len() * 2 + STALE {
                 let mut entries = std::mem::take(&mut self.queues[queue]);
-                entries.retain(|entry| self.is_pending(queue, entry, table));
+                entries.retain(|Reverse(entry)| self.is_pending(queue, entry, table));
                 entries.shrink_to(entries.len() * 2);
                 self.queues[queue] = entries;
             }
@@ -146,15 +149,16 @@ impl Connections {
                 continue;
             }
             let sees_all = sees_all(addresses, connection.ports());
-            if connection.is_undecided(now, sees_all) {
-                self.undecided.queues[OUTCOME].push_back(Entry { due: now + QUIET, ..entry });
+            let undecided = connection.undecided_for(now, sees_all);
+            if undecided > Nanos::ZERO {
+                self.undecided.queues[OUTCOME].push(Reverse(Entry { due: now + undecided, ..entry }));
                 continue;
             }
-            if !connection.outcome().is_complete() && !sees_all {
+            if !sees_all {
                 connection.assume_acknowledged();
             }
             *pending = Pending::Data;
-            self.undecided.queues[DATA_OF].push_back(Entry { due: now + DATA, ..entry });
+            self.undecided.queues[DATA_OF].push(Reverse(Entry { due: now + DATA, ..entry }));
             sink.on_decided(Decided { connection: self.table.get(entry.at), addresses });
         }
         while let Some(entry) = self.undecided.next(DATA_OF, now, &self.table) {
@@ -185,8 +189,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Whether a handshake packet may still come at `now`; `sees_all`: all segments are captured.
-    fn is_undecided(&self, now: Instant, sees_all: bool) -> bool {
+    /// Time after `now` for which a handshake packet may still come; `sees_all`: all segments are captured.
+    fn undecided_for(&self, now: Instant, sees_all: bool) -> Nanos {
         let exchange = self.loss_state.as_ref().map(|it| &it.exchange).filter(|it| it.is_used());
         let is_answered = self.outcome().is_complete();
         let (last, gap) = match exchange {
@@ -202,13 +206,19 @@ impl Connection {
             true => Nanos::ZERO,
             false => Nanos(gap.0.saturating_mul(2)) + Nanos(gap.0 / 5) + Nanos::from_secs(1),
         };
-        last < longest.max(QUIET)
+        longest.max(QUIET).saturating_sub(last)
     }
 
-    /// Completes the handshake if only its acknowledgement is missing, which was not captured: after a lost SYN/ACK, the client
-    /// would have repeated its SYN, and after a lost acknowledgement, the server its SYN/ACK.
+    /// Completes the handshake of a connection of which only SYNs, FINs and RSTs are captured if only its acknowledgement is
+    /// missing: after a lost SYN/ACK, the client would have repeated its SYN, and after a lost acknowledgement, the server its
+    /// SYN/ACK.
     fn assume_acknowledged(&mut self) {
-        if self.synacks == 0 || self.flags.has(ConnectionFlags::RESET) {
+        let synack_at = self.synack_at.get().unwrap_or_default();
+        // The time of a FIN or RST, which acknowledges, too.
+        let ended_at = std::mem::replace(&mut self.ack_at, CompactDuration::NONE).get().unwrap_or_default();
+        let is_reset = self.flags.has(ConnectionFlags::RESET);
+        let is_at_once = ended_at.saturating_sub(synack_at) < FIRST_TIMER;
+        if self.outcome().is_complete() || self.synacks == 0 || is_reset && is_at_once {
             return;
         }
         if let Some(loss_state) = &mut self.loss_state {

@@ -83,7 +83,7 @@ pub struct Attempt {
     pub connect_s: Option<f64>,
     /// Time that the client waited for retransmissions, seconds.
     pub waited_s: f64,
-    /// Cause, as far as the attempt alone shows it.
+    /// Cause, as far as the attempt alone shows it; `loss` for a loss whose kind the causes of windows show.
     pub cause: Option<CauseKind>,
 }
 

@@ -188,10 +188,14 @@ fn kind(trouble: Trouble) -> CauseKind {
     }
 }
 
-/// Cause of an attempt, as far as the attempt alone shows it.
+/// Cause of an attempt, as far as the attempt alone shows it: of losses without a queue and of SYNs that were ignored, only others
+/// show the kind.
 pub(crate) fn cause_of(class: &Classification) -> Option<CauseKind> {
     if class.outcome.is_complete() {
-        return class.trouble.map(kind);
+        return class.trouble.map(|trouble| match trouble {
+            Trouble::LostWithoutQueue | Trouble::IgnoredSyn => CauseKind::Loss,
+            trouble => kind(trouble),
+        });
     }
     match class.outcome {
         Outcome::Refused => Some(CauseKind::Refused),

@@ -3,7 +3,8 @@
 use gentle_host::Finding;
 use gentle_report::analyze::{cause_name, describe_causes};
 use gentle_trace::live::{Attempt, Window};
-use gentle_trace::results::Cause;
+use gentle_trace::results::{Cause, CauseKind};
+use gentle_units::Nanos;
 use gentle_units::foreign::plain;
 use gentle_units::text::{plural, time};
 use gentle_watch::Summary;
@@ -23,12 +24,16 @@ fn clock(unix_s: f64) -> String {
 /// Outcome of an attempt with its cause and the time that it waited.
 pub(super) fn fate(attempt: &Attempt) -> String {
     let outcome = if attempt.has_failed() { "failed" } else { "slow" };
-    let mut text = format!("{outcome} after {} of waiting", time(attempt.waited_s));
-    match attempt.cause {
-        Some(cause) => text += &format!(": {}", cause_name(cause)),
-        None => text += &format!(": {}", attempt.outcome.name()),
-    }
-    text
+    let waited = match attempt.waited_s {
+        0.0 => String::new(),
+        waited_s => format!(" after {} of waiting", time(waited_s)),
+    };
+    let cause = match attempt.cause {
+        Some(CauseKind::Loss) => "packet lost",
+        Some(cause) => cause_name(cause),
+        None => attempt.outcome.name(),
+    };
+    format!("{outcome}{waited}: {cause}")
 }
 
 /// Server with its name, if that is known.
@@ -53,9 +58,10 @@ pub(super) fn attempt(attempt: &Attempt) -> String {
     format!("{} {} > {server} {} ({packets})\n", clock(attempt.time), attempt.client, fate(attempt))
 }
 
-/// Line of a counter of the host.
-pub(super) fn host(finding: &Finding) -> String {
-    format!("host: {}\n", plain(&finding.sentence))
+/// Line of a counter of the host at this Unix time, seconds.
+pub(super) fn host(now: f64, finding: &Finding) -> String {
+    let Finding { sentence, remedy, check, .. } = finding;
+    format!("{} host: {}\n", clock(now), plain(&format!("{sentence}; {remedy} Check: {check}")))
 }
 
 /// Fills in the text of all causes.
@@ -66,9 +72,13 @@ pub(super) fn describe(summary: &mut Summary) {
     }
 }
 
-/// Line of a summary: the last minute.
-pub(super) fn summary(summary: &Summary) -> String {
-    let window = &summary.minute;
+/// Line of a summary of the window that covers `interval`.
+pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
+    let window = match interval.0 / Nanos::from_secs(1).0 {
+        ..=10 => &summary.seconds,
+        ..=60 => &summary.minute,
+        _ => &summary.hour,
+    };
     let mut text = format!(
         "{} last {} s: {}, {} slow, {} failed",
         clock(summary.time),
@@ -84,8 +94,8 @@ pub(super) fn summary(summary: &Summary) -> String {
     for cause in window.causes.iter().take(CAUSES) {
         let _ = write!(text, "; {}", brief(window, cause));
     }
-    if summary.missed > 0 {
-        let _ = write!(text, "; {} missed since the start", plural(summary.missed, "packet", "packets"));
+    if summary.counts.missed > 0 {
+        let _ = write!(text, "; {} missed since the start", plural(summary.counts.missed, "packet", "packets"));
     }
     text + "\n"
 }

@@ -137,9 +137,9 @@ impl View {
         let rate = |number: u64| if window.seconds > 0.0 { number as f64 / window.seconds } else { 0.0 };
         self.received.history.push_back(Moment {
             time: summary.time,
-            packets: summary.packets,
-            missed: summary.missed,
-            forgotten: summary.forgotten,
+            packets: summary.counts.packets,
+            missed: summary.counts.missed,
+            forgotten: summary.counts.forgotten,
             attempts: rate(window.attempts),
             slow_or_failed: rate(window.slow.saturating_add(window.failed)),
         });

@@ -33,8 +33,8 @@ pub(super) fn head(view: &View, columns: usize) -> Vec<Line<'static>> {
     line.push_span(look.span(cut(&plain(&summary.device), 24), Meaning::Head));
     let mut parts = vec![format!("up {}", duration(summary.up_s)), look.time_of_day(summary.time)];
     parts.extend(packet_rate(view).map(|packets| format!("{} packets/s", rate(packets))));
-    if summary.sample < 1.0 {
-        parts.push(format!("data of {} of connections", percent(summary.sample)));
+    if summary.counts.sample < 1.0 {
+        parts.push(format!("data of {} of connections", percent(summary.counts.sample)));
     }
     let mut used = line.width();
     for part in parts {
@@ -59,8 +59,8 @@ fn packet_rate(view: &View) -> Option<f64> {
     let shown = view.shown();
     let summary = shown.summary.as_ref()?;
     let (packets, seconds) = match shown.history.iter().rev().nth(1) {
-        Some(before) => (summary.packets.saturating_sub(before.packets), summary.time - before.time),
-        None => (summary.packets, summary.up_s),
+        Some(before) => (summary.counts.packets.saturating_sub(before.packets), summary.time - before.time),
+        None => (summary.counts.packets, summary.up_s),
     };
     (seconds > 0.0).then(|| packets as f64 / seconds)
 }
@@ -79,7 +79,7 @@ pub(super) fn notices(view: &View, columns: usize) -> Vec<Line<'static>> {
         let is_first =
             shown.history.front().is_some_and(|first| first.time >= earlier.time) && summary.up_s <= RECENT_S;
         let since = if is_first { (0, 0) } else { (earlier.missed, earlier.forgotten) };
-        (summary.missed.saturating_sub(since.0), summary.forgotten.saturating_sub(since.1))
+        (summary.counts.missed.saturating_sub(since.0), summary.counts.forgotten.saturating_sub(since.1))
     });
     if missed > 0 {
         let missed = plural(missed, "packet was", "packets were");

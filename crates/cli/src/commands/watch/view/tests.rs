@@ -5,7 +5,7 @@ use super::{Action, List, View};
 use gentle_trace::live::{Attempt, Span, Window};
 use gentle_trace::results::{AttemptGroup, Cause, CauseKind, NamedParty, Quantiles, Top, TopEntry};
 use gentle_trace::row::Outcome;
-use gentle_watch::Summary;
+use gentle_watch::{Counts, Summary};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use ratatui_core::backend::TestBackend;
@@ -91,9 +91,12 @@ fn summary(second: u32) -> Summary {
         seconds,
         minute: window(64.0, 1),
         hour: window(3720.0, 58),
-        packets: 1_000_000 + 12_345 * u64::from(second),
-        sample: 1.0,
-        connections: 812,
+        counts: Counts {
+            packets: 1_000_000 + 12_345 * u64::from(second),
+            sample: 1.0,
+            connections: 812,
+            ..Counts::default()
+        },
         ..Summary::default()
     }
 }
@@ -158,7 +161,16 @@ fn the_start_and_a_quiet_minute() {
     let none = Window { seconds: 1.0, ..Window::default() };
     let [seconds, minute, hour] = [none.clone(), none.clone(), none];
     let device = "eth0".to_owned();
-    view.summary(Summary { time: BEGIN, device, up_s: 1.0, sample: 1.0, seconds, minute, hour, ..Summary::default() });
+    view.summary(Summary {
+        time: BEGIN,
+        device,
+        up_s: 1.0,
+        counts: Counts { sample: 1.0, ..Counts::default() },
+        seconds,
+        minute,
+        hour,
+        ..Summary::default()
+    });
     insta::assert_snapshot!("quiet_80x24", screen(&view, 80, 24));
 }
 
@@ -166,7 +178,9 @@ fn the_start_and_a_quiet_minute() {
 fn missed_packets_and_a_sample_on_a_linux_console() {
     let mut view = evening();
     view.look.ascii = true;
-    view.summary(Summary { missed: 4120, forgotten: 1, sample: 0.25, ..summary(200) });
+    let mut last = summary(200);
+    last.counts = Counts { missed: 4120, forgotten: 1, sample: 0.25, ..last.counts };
+    view.summary(last);
     insta::assert_snapshot!("warnings_80x24", screen(&view, 80, 24));
     press(&mut view, KeyCode::Char('?'));
     assert!(screen(&view, 80, 24).is_ascii());
@@ -362,7 +376,7 @@ prop_compose! {
         (seconds, minute, hour) in (any_window(), any_window(), any_window()),
         [packets, missed, forgotten] in [any_count(), any_count(), any_count()],
     ) -> Summary {
-        Summary { time, device, up_s, seconds, minute, hour, packets, missed, sample, forgotten, ..Summary::default() }
+        Summary { time, device, up_s, seconds, minute, hour, counts: Counts { packets, missed, sample, forgotten, ..Counts::default() }, ..Summary::default() }
     }
 }
 
