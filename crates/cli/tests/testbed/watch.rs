@@ -13,15 +13,15 @@ const POINTS: [&str; 3] = ["client", "router", "server"];
 
 /// Scenes that `make` knows, and causes of which the client sees at least three attempts.
 const SCENES: [(&str, &[&str]); 5] = [
-    ("random-loss", &["random-loss", "loss"]),
-    ("congestion", &["congestion", "loss"]),
+    ("random-loss", &["random-loss", "loss", "loss-without-queue"]),
+    ("congestion", &["congestion", "loss", "loss-without-queue"]),
     ("listen-queue", &["listen-queue", "loss", "new-connections-dropped"]),
     ("drop", &["dropped-in-part"]),
     ("refused", &["refused"]),
 ];
 
 /// Duration of a scene, seconds of virtual time.
-const SECONDS: u32 = 120;
+const SECONDS: u32 = 150;
 
 /// Watches of a scene: truth of the kernels, and by point the lines of the watch and the analysis of the capture.
 struct Scene {
