@@ -159,7 +159,7 @@ type Step = (u32, [u8; 2], [u8; 2], bool, u16, [u8; 2], u16, bool);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let time = prop_oneof![8 => 0..50_u32, 3 => 900..1_100_u32, 1 => 0..40_000_u32, 1 => 0..5_000_000_u32];
-    let flags = prop_oneof![4 => Just(0x02_u16), 3 => Just(0x12), 3 => Just(0x10), Just(0x14), Just(0x04), Just(0x11), 0..0x200_u16];
+    let flags = prop_oneof![4 => Just(0x02_u16), 3 => Just(0x12), 3 => Just(0x10), 1 => Just(0x14), 1 => Just(0x04), 1 => Just(0x11), 1 => 0..0x200_u16];
     let step = (
         time,
         [0..3_u8, 0..3_u8],
