@@ -61,7 +61,7 @@ pub(super) fn attempt(attempt: &Attempt) -> String {
 /// Line of a counter of the host at this Unix time, seconds.
 pub(super) fn host(now: f64, finding: &Finding) -> String {
     let Finding { sentence, remedy, check, .. } = finding;
-    format!("{} host: {}\n", clock(now), plain(&format!("{sentence}; {remedy} Check: {check}")))
+    format!("{} host: {}\n", clock(now), plain(&format!("{sentence}; {remedy}; check: {check}")))
 }
 
 /// Fills in the text of all causes.
