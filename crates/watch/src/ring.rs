@@ -312,7 +312,7 @@ impl Ring {
             fs::remove_file(path)?;
             (sum, left) = (sum - length, left - 1);
         }
-        let milliseconds = now.since_origin().as_millis() as u64;
+        let milliseconds = now.since_origin().as_millis();
         let time = newest.map_or(milliseconds, |newest| milliseconds.max(newest.saturating_add(1)));
         let path = self.folder.join(format!("{}{time:013}{}", NAME.0, NAME.1));
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
@@ -327,8 +327,11 @@ impl Keys {
     }
 }
 
-/// Hosts of a packet, and if it is of TCP, its ports and whether it is a SYN without ACK.
-fn ends(packet: &[u8]) -> Option<([IpAddr; 2], Option<([u16; 2], bool)>)> {
+/// Ports of a TCP segment, and whether it is a SYN without ACK.
+type Segment = ([u16; 2], bool);
+
+/// Hosts of a packet, and its segment if it is of TCP.
+fn ends(packet: &[u8]) -> Option<([IpAddr; 2], Option<Segment>)> {
     let packet = dissect(LinkType::RAW, packet, packet.len() as u32, Tunnels::Outer).ok()?;
     let tcp = match &packet.transport {
         Transport::Tcp(tcp) => {

@@ -76,7 +76,7 @@ pub(super) fn describe(summary: &mut Summary) {
 pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
     let window = match interval.0 / Nanos::from_secs(1).0 {
         ..=10 => &summary.seconds,
-        ..=60 => &summary.minute,
+        11..=60 => &summary.minute,
         _ => &summary.hour,
     };
     let mut text = format!(
