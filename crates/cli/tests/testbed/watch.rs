@@ -13,15 +13,15 @@ const POINTS: [&str; 3] = ["client", "router", "server"];
 
 /// Scenes that `make` knows, and causes of which the client sees at least three attempts.
 const SCENES: [(&str, &[&str]); 5] = [
-    ("random-loss", &["random-loss", "loss"]),
-    ("congestion", &["congestion", "loss"]),
+    ("random-loss", &["random-loss", "loss", "loss-without-queue"]),
+    ("congestion", &["congestion", "loss", "loss-without-queue"]),
     ("listen-queue", &["listen-queue", "loss", "new-connections-dropped"]),
     ("drop", &["dropped-in-part"]),
     ("refused", &["refused"]),
 ];
 
 /// Duration of a scene, seconds of virtual time.
-const SECONDS: u32 = 120;
+const SECONDS: u32 = 150;
 
 /// Watches of a scene: truth of the kernels, and by point the lines of the watch and the analysis of the capture.
 struct Scene {
@@ -148,7 +148,8 @@ fn counts_are_those_of_the_kernel_and_causes_those_of_a_capture() {
 fn full_size_memory_is_constant_for_hours_of_light_traffic() {
     let Some(scene) = make("light", HOURS * 3_600) else { return };
     for point in POINTS {
-        let sizes: Vec<u64> = scene.truth["memory_kb"][point].as_array().unwrap().iter().flat_map(Value::as_u64).collect();
+        let sizes: Vec<u64> =
+            scene.truth["memory_kb"][point].as_array().unwrap().iter().flat_map(Value::as_u64).collect();
         let largest = |sizes: &[u64]| sizes.iter().copied().max().unwrap();
         let (before, after) = sizes.split_at(sizes.len() / 2);
         assert!(largest(after) <= largest(before) * 11 / 10, "{point}: {sizes:?}");

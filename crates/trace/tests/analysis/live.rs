@@ -6,7 +6,8 @@ use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Live, Span, Window};
 use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::{Instant, Nanos};
-use gentle_wire::{TcpFlags, Transport, Tunnels, dissect};
+use gentle_wire::{Ipv4Header, LinkType, Tcp, TcpFlags, Transport, Tunnels, dissect, protocol};
+use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// Interval at which the clock of a live analysis advances.
@@ -149,5 +150,100 @@ fn pauses_do_no_harm() {
             let window = live.window(span, 1);
             assert!(window.seconds <= 3_900.0 && window.attempts == 0, "{pause} {span:?} {}", window.seconds);
         }
+    }
+}
+
+/// Steps of a random trace: time in between, milliseconds; hosts and ports; direction; flags; sequence and acknowledgement
+/// numbers; length of data; whether the clock advances afterwards.
+type Step = (u32, [u8; 2], [u8; 2], bool, u16, [u8; 2], u16, bool);
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let time = prop_oneof![8 => 0..50_u32, 3 => 900..1_100_u32, 1 => 0..40_000_u32, 1 => 0..5_000_000_u32];
+    let flags = prop_oneof![4 => Just(0x02_u16), 3 => Just(0x12), 3 => Just(0x10), 1 => Just(0x14), 1 => Just(0x04), 1 => Just(0x11), 1 => 0..0x200_u16];
+    let step = (
+        time,
+        [0..3_u8, 0..3_u8],
+        [0..2_u8, 0..2_u8],
+        any::<bool>(),
+        flags,
+        [0..4_u8, 0..4_u8],
+        0..3_u16,
+        any::<bool>(),
+    );
+    prop::collection::vec(step, 0..400)
+}
+
+fn segment(step: &Step) -> Vec<u8> {
+    let (_, hosts, ports, reversed, flags, numbers, data, _) = *step;
+    let mut ends =
+        [([192, 0, 2, hosts[0]], 1000 + u16::from(ports[0])), ([198, 51, 100, hosts[1]], 80 + u16::from(ports[1]))];
+    if reversed {
+        ends.reverse();
+    }
+    let payload = [0; 3];
+    let tcp = Tcp {
+        src_port: ends[0].1,
+        dst_port: ends[1].1,
+        seq: u32::from(numbers[0]),
+        ack: u32::from(numbers[1]),
+        flags: TcpFlags(flags),
+        window: 1000,
+        payload_len: u32::from(data),
+        options: &[],
+        payload: &payload[..usize::from(data)],
+    };
+    let length = tcp.header_len() + usize::from(data);
+    let header = Ipv4Header::new(ends[0].0.into(), ends[1].0.into(), protocol::TCP, length as u32);
+    let mut packet = vec![0; 100];
+    let at = header.emit(&mut packet).expect("a header");
+    let end = at + tcp.emit(&header.pseudo_header(), &mut packet[at..]).expect("a segment");
+    packet.truncate(end);
+    packet
+}
+
+proptest! {
+    /// Attempts are at most the SYNs, and each is counted once: as completed or as failed, in each window that covers all.
+    #[test]
+    fn any_packets_give_consistent_windows(steps in steps(), sees_all: bool) {
+        let begin = Instant(1_767_225_600_000_000_000);
+        let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
+        let mut live = Live::new(&options, begin);
+        live.sees_all_of(move |_, _| sees_all);
+        let (mut now, mut syns, mut attempts) = (begin, 0, Vec::new());
+        let check = |live: &Live| {
+            for span in Span::ALL {
+                let window = live.window(span, 3);
+                assert_eq!(window.attempts, window.completed + window.failed);
+                assert!(window.slow <= window.completed && window.with_loss <= window.completed, "{window:?}");
+                assert!(window.seconds >= 0.0 && window.waited_s >= 0.0 && window.failed_s >= 0.0, "{window:?}");
+                assert!(window.causes.iter().map(|cause| cause.group.attempts).sum::<u64>() <= window.attempts, "{window:?}");
+                assert!(window.top.servers.len() <= 3 && window.ports.len() <= 3, "{window:?}");
+            }
+        };
+        for step in &steps {
+            now += Nanos::from_millis(u64::from(step.0));
+            let data = segment(step);
+            syns += u64::from(step.4 & 0x12 == 0x02);
+            let original_len = data.len() as u32;
+            let packet = RawPacket { time: now, interface: 0, link: LinkType::RAW, original_len, data: &data };
+            live.packet(&packet, &mut |attempt| attempts.push(attempt.clone()));
+            if step.7 {
+                live.advance(now, &mut |attempt| attempts.push(attempt.clone()));
+                check(&live);
+            }
+        }
+        for _ in 0..200 {
+            now += Nanos::from_secs(1);
+            live.advance(now, &mut |attempt| attempts.push(attempt.clone()));
+        }
+        check(&live);
+        prop_assert!(attempts.len() as u64 <= syns, "{} of {syns} SYNs", attempts.len());
+        prop_assert!(live.connections() as u64 <= live.packets());
+        for attempt in &attempts {
+            prop_assert!(attempt.waited_s >= 0.0 && attempt.connect_s.is_none_or(|took| took >= 0.0), "{attempt:?}");
+            prop_assert!(!(attempt.slow && attempt.has_failed()), "{attempt:?}");
+        }
+        let hour = live.window(Span::Hour, 3);
+        prop_assert!(hour.attempts <= attempts.len() as u64);
     }
 }
