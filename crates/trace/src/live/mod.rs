@@ -1,7 +1,7 @@
 //! Analysis of packets as they pass: attempts as they are decided, and statistics of the last seconds, minute and hour.
 //!
 //! Connections are followed and attempts classified as in captures. Attempts count when they are decided, not when their
-//! connection ends ([`Connections::decide`]), so a window lags by a few seconds; a cause that depends on other attempts is that
+//! connection ends, so a window lags by a few seconds; a cause that depends on other attempts is that
 //! of the attempts in the same window.
 
 mod names;
