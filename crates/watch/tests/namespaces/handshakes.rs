@@ -27,7 +27,7 @@ fn clean_connects_are_prompt_and_counted() {
         assert_eq!(seen.count(|attempt| attempt.server.is_ipv6()), CONNECTS);
         assert_eq!(seen.count(|attempt| (attempt.syns, attempt.synacks) == (1, 1)), 2 * CONNECTS);
         let last = seen.summaries.last().expect("a summary");
-        assert_eq!((last.missed, last.forgotten, last.sample), (0, 0, 1.0));
+        assert_eq!((last.counts.missed, last.counts.forgotten, last.counts.sample), (0, 0, 1.0));
         assert!(seen.notes.is_empty(), "{:?}", seen.notes);
     }
 }

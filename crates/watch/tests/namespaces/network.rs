@@ -5,7 +5,7 @@ use gentle_packets::Host;
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Window};
 use gentle_units::Nanos;
-use gentle_watch::{Config, Observer, Summary, Watch};
+use gentle_watch::{Config, Counts, Observer, Summary, Watch};
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -149,6 +149,8 @@ impl Observer for Recorder {
     fn summary(&mut self, summary: Summary) {
         self.record(|seen| seen.summaries.push(summary));
     }
+
+    fn counts(&mut self, _counts: &Counts) {}
 
     fn minute(&mut self, minute: Window) {
         self.record(|seen| seen.minutes.push(minute));

@@ -6,7 +6,7 @@ use gentle_packets::Host;
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Window};
 use gentle_units::Nanos;
-use gentle_watch::{Config, Observer, Summary, Watch};
+use gentle_watch::{Config, Counts, Observer, Summary, Watch};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -104,6 +104,8 @@ impl Observer for Printer {
     fn summary(&mut self, summary: Summary) {
         self.print("summary", serde_json::to_value(summary).expect("JSON"));
     }
+
+    fn counts(&mut self, _counts: &Counts) {}
 
     fn minute(&mut self, _minute: Window) {}
 
