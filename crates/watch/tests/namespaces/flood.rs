@@ -93,14 +93,6 @@ fn flood_does_not_change_the_statistics_of_connects() {
         of("attempt").into_iter().map(|it| serde_json::from_value(it.clone()).expect("an attempt")).collect();
     let last = (*of("summary").last().expect("a summary")).clone();
     let peak = of("peak")[0].as_u64().expect("a size");
-    eprintln!(
-        "peak {peak}, missed {}, forgotten {}, packets {}, attempts {}, connected {connected}, repeated {repeated}, notes {:?}",
-        last["missed"],
-        last["forgotten"],
-        last["packets"],
-        attempts.len(),
-        of("note")
-    );
     assert_eq!(last["missed"], 0);
     assert_eq!(last["sample"], 1.0);
     assert!(peak < MOST_MEMORY, "{peak}");
