@@ -395,7 +395,7 @@ mod tests {
                 }
                 let udp = UdpSocket::bind((server.ip(), 0)).expect("a port");
                 for port in [9, 53] {
-                    udp.send_to(&[0; 1000], (server.ip(), port)).expect("a route");
+                    udp.send_to(&[0; 2000], (server.ip(), port)).expect("a route");
                 }
                 let deadline = Instant::now() + Duration::from_secs(10);
                 let names = |seen: &[Seen]| seen.iter().any(|seen| seen.protocol == protocol::UDP);
