@@ -99,7 +99,7 @@ impl Watch {
             Ring::open(folder, *size).map_err(|source| WatchError::Ring { path: folder.clone(), source })
         });
         let clock = Clock::start();
-        let now = clock.now();
+        let now = clock.started();
         let mut live = Live::new(&config.options, now);
         let sample = Arc::new(AtomicU8::new(0));
         let shared = Arc::clone(&sample);
@@ -214,7 +214,7 @@ impl Watch {
             self.every_second(passed, observer);
             observer.counts(&self.counts());
             if minutes[0] != minutes[1] {
-                observer.minute(self.live.window(Span::Minute, self.config.top));
+                observer.minute(self.live.minute(self.config.top));
             }
             if steps[0] != steps[1] {
                 self.read_host(observer);

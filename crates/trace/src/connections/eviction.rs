@@ -45,6 +45,9 @@ pub(crate) trait ClosedSink {
     /// before [`on_closed`](ClosedSink::on_closed).
     fn on_decided(&mut self, _attempt: Decided<'_>) {}
 
+    /// Called for an attempt that was answered and is not decided yet.
+    fn on_answer(&mut self, _attempt: Decided<'_>) {}
+
     /// Called once for each of these attempts, some time later, when its connection has had time to send data.
     fn on_data(&mut self, _attempt: Decided<'_>) {}
 }

@@ -151,6 +151,9 @@ impl Connections {
             let sees_all = sees_all(addresses, connection.ports());
             let undecided = connection.undecided_for(now, sees_all);
             if undecided > Nanos::ZERO {
+                if connection.outcome().is_complete() {
+                    sink.on_answer(Decided { connection, addresses });
+                }
                 self.undecided.queues[OUTCOME].push(Reverse(Entry { due: now + undecided, ..entry }));
                 continue;
             }
@@ -201,7 +204,8 @@ impl Connection {
             }
         };
         // Timeouts double (RFC 6298, 5.5).
-        let longest = match is_answered {
+        let repeats = exchange.is_some_and(|exchange| exchange.repetitions(SERVER) > 0);
+        let longest = match is_answered && !repeats {
             true if sees_all && self.bytes == [0; 2] && !self.is_closed() => IDLE,
             true => Nanos::ZERO,
             false => Nanos(gap.0.saturating_mul(2)) + Nanos(gap.0 / 5) + Nanos::from_secs(1),

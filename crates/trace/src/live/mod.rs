@@ -104,6 +104,11 @@ impl Live {
         window
     }
 
+    /// Statistics of the attempts decided in the latest whole minute since the start: each attempt is in one minute.
+    pub fn minute(&self, top: usize) -> Window {
+        self.windows.minute(top)
+    }
+
     /// Number of packets so far.
     pub fn packets(&self) -> u64 {
         self.packets
@@ -132,6 +137,10 @@ impl ClosedSink for DecidedSink<'_> {
 
     fn on_closed(&mut self, _closed: ClosedConnection) -> Result<(), Infallible> {
         Ok(())
+    }
+
+    fn on_answer(&mut self, Decided { connection, addresses }: Decided<'_>) {
+        self.windows.record_answer(connection, addresses);
     }
 
     fn on_data(&mut self, Decided { connection, addresses }: Decided<'_>) {

@@ -2,7 +2,7 @@
 //! shorter window becomes a slot of the next longer one.
 
 use super::results::{Span, Window};
-use crate::connections::{Classification, Connection, ConnectionFlags};
+use crate::connections::{Classification, Connection, ConnectionFlags, SERVER};
 use crate::measure::Outcomes;
 use crate::options::Options;
 use crate::sum::{Sum, sum};
@@ -113,6 +113,11 @@ impl Windows {
         Some(class)
     }
 
+    /// Records that the server of an attempt has answered, which shows that it is alive.
+    pub(super) fn record_answer(&mut self, connection: &Connection, addresses: [Address; 2]) {
+        self.levels[0].running.outcomes.parties.record_answer(connection, addresses[SERVER]);
+    }
+
     /// Records the data of the connection of an earlier attempt.
     pub(super) fn record_data(&mut self, connection: &Connection, addresses: [Address; 2]) {
         self.levels[0].running.outcomes.data(connection, addresses);
@@ -120,10 +125,20 @@ impl Windows {
 
     pub(super) fn window(&self, span: Span, top: usize) -> Window {
         let level = &self.levels[span as usize];
-        let mut sum = level.running.clone();
+        let running = self.now.saturating_since(level.since);
+        self.sum(span, level.running.clone(), running, top)
+    }
+
+    /// Window of the latest whole minute since the start.
+    pub(super) fn minute(&self, top: usize) -> Window {
+        self.sum(Span::Minute, Slot::new(&self.options), Nanos::ZERO, top)
+    }
+
+    /// Sum of the complete slots of a level and of `sum`, which covers `running`.
+    fn sum(&self, span: Span, mut sum: Slot, running: Nanos, top: usize) -> Window {
+        let level = &self.levels[span as usize];
         level.complete.iter().for_each(|slot| sum.add(slot.clone()));
         let length = Nanos(LEVELS[span as usize].0.0 * level.complete.len() as u64);
-        let running = self.now.saturating_since(level.since);
         sum.outcomes.decide();
         let show = |address: Address| IpAddr::from(address).to_string();
         let show_server = |address: Address, port: u16| SocketAddr::new(IpAddr::from(address), port).to_string();

@@ -161,6 +161,11 @@ impl PartyCounts {
         self.servers.entry((server, port)).or_default().add(loss);
     }
 
+    /// Records that a server has answered an attempt that does not count yet.
+    pub(crate) fn record_answer(&mut self, connection: &Connection, server: Address) {
+        self.servers.entry((server, connection.ports()[1])).or_default().facts.seen = true;
+    }
+
     /// Records the data of an attempt's connection.
     pub(crate) fn record_data(&mut self, connection: &Connection, server: Address) {
         let data = DataCounts::of(connection);
