@@ -109,6 +109,11 @@ impl Live {
         self.windows.minute(top)
     }
 
+    /// Memory of the records about attempts in windows, bytes; at most a quarter of the memory limit.
+    pub fn window_bytes(&self) -> usize {
+        self.windows.bytes()
+    }
+
     /// Number of packets so far.
     pub fn packets(&self) -> u64 {
         self.packets

@@ -5,7 +5,7 @@ use super::results::{Span, Window};
 use crate::connections::{Classification, Connection, ConnectionFlags, SERVER};
 use crate::measure::Outcomes;
 use crate::options::Options;
-use crate::sum::{Sum, sum};
+use crate::sum::Sum;
 use crate::tally::Distribution;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
@@ -15,8 +15,8 @@ use std::net::{IpAddr, SocketAddr};
 /// Slot lengths, and the number of complete slots that are kept, of the windows by [`Span`].
 const LEVELS: [(Nanos, usize); 3] = [(Nanos::from_secs(1), 10), (Nanos::from_secs(10), 6), (Nanos::from_secs(300), 12)];
 
-/// Inverse of the share of the memory for records about attempts that a slot may take: as many as there are slots.
-const SLOTS: u64 = 32;
+/// Divisor of the memory limit for [`Outcomes`], which use a sixteenth of theirs: 31 slots take a quarter of the memory.
+const SHARE: u64 = 8;
 
 /// Attempts of a slot.
 #[derive(Debug, Clone)]
@@ -29,8 +29,20 @@ struct Slot {
     failed: u64,
 }
 
-sum! {
-    Slot { outcomes, connect, completed, slow, failed }
+impl Slot {
+    fn new(options: &Options) -> Slot {
+        Slot { outcomes: Outcomes::coarse(options), connect: Distribution::coarse(), completed: 0, slow: 0, failed: 0 }
+    }
+
+    /// Adds the attempts of another slot, within the memory limit of one.
+    fn add(&mut self, more: Slot) {
+        let Slot { outcomes, connect, completed, slow, failed } = more;
+        self.outcomes.add(outcomes);
+        self.connect.add(connect);
+        self.completed += completed;
+        self.slow += slow;
+        self.failed += failed;
+    }
 }
 
 #[derive(Debug)]
@@ -52,7 +64,7 @@ pub(super) struct Windows {
 
 impl Windows {
     pub(super) fn new(options: &Options, now: Instant) -> Windows {
-        let memory_limit = (options.memory_limit / SLOTS).max(Options::LEAST_MEMORY);
+        let memory_limit = (options.memory_limit / SHARE).max(Options::LEAST_MEMORY);
         let options = Options { memory_limit, ..options.clone() };
         let level = || Level { running: Slot::new(&options), since: now, complete: VecDeque::new() };
         Windows { begin: now, now, levels: [level(), level(), level()], options }
@@ -113,6 +125,12 @@ impl Windows {
         Some(class)
     }
 
+    /// Memory of the records about attempts, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let slots = self.levels.iter().flat_map(|level| level.complete.iter().chain([&level.running]));
+        slots.map(|slot| slot.outcomes.bytes_with_one_more()).sum()
+    }
+
     /// Records that the server of an attempt has answered, which shows that it is alive.
     pub(super) fn record_answer(&mut self, connection: &Connection, addresses: [Address; 2]) {
         self.levels[0].running.outcomes.parties.record_answer(connection, addresses[SERVER]);
@@ -163,11 +181,5 @@ impl Windows {
             ports: parties.by_port(top),
             names: BTreeMap::new(),
         }
-    }
-}
-
-impl Slot {
-    fn new(options: &Options) -> Slot {
-        Slot { outcomes: Outcomes::coarse(options), connect: Distribution::coarse(), completed: 0, slow: 0, failed: 0 }
     }
 }

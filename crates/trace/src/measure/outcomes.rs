@@ -317,10 +317,13 @@ impl Outcomes {
         self.closes.silent = self.closes.silent.saturating_add(connections);
     }
 
+    /// Memory of addresses and failures after one more attempt, bytes.
+    pub(crate) fn bytes_with_one_more(&self) -> usize {
+        self.parties.bytes_with_one_more() + self.failures.bytes_with_one_more() + self.causes.bytes_with_one_more()
+    }
+
     fn limit_memory(&mut self) {
-        let bytes = self.parties.bytes_with_one_more()
-            + self.failures.bytes_with_one_more()
-            + self.causes.bytes_with_one_more();
+        let bytes = self.bytes_with_one_more();
         if bytes > self.memory_limit {
             self.parties.update_alive();
             self.failures.decide_early(&self.parties);

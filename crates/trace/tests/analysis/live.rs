@@ -1,6 +1,7 @@
 //! Live analyses compared with analyses of the same packets in a capture.
 
 use crate::captures::analyze_files;
+use crate::frames::{SYN, Segment};
 use gentle_capture::{CaptureReader, RawPacket};
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Live, Span, Window};
@@ -8,6 +9,7 @@ use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::{Instant, Nanos};
 use gentle_wire::{Ipv4Header, LinkType, Tcp, TcpFlags, Transport, Tunnels, dissect, protocol};
 use proptest::prelude::*;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 /// Interval at which the clock of a live analysis advances.
@@ -135,6 +137,30 @@ fn windows_forget_what_is_old() {
     assert!((14.0..=20.0).contains(&seconds), "{seconds}");
     assert!((60.0..=80.0).contains(&minute), "{minute}");
     assert!((3_600.0..=3_920.0).contains(&hour), "{hour}");
+}
+
+/// Each attempt is of another client and another server.
+#[test]
+fn memory_of_windows_is_bounded() {
+    let options = Options { memory_limit: 8 << 20, ..Options::default() };
+    let mut now = Instant::ZERO;
+    let mut live = Live::new(&options, now);
+    for number in 0..60_000_u32 {
+        let [_, a, b, c] = number.to_be_bytes();
+        let (client, server) = (format!("10.{a}.{b}.{c}"), format!("11.{a}.{b}.{c}"));
+        let at_us = now.since_origin().as_micros();
+        let syn = Segment { at_us, flags: SYN, ..Segment::between(0.0, (&client, 40_000), (&server, 443), SYN) };
+        let capture = crate::frames::pcap(&[syn]);
+        let mut reader =
+            CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(capture))).expect("a capture");
+        let packet = reader.next().expect("it is not damaged").expect("a packet");
+        live.packet(&packet, &mut |_| ());
+        now += Nanos::from_millis(100);
+        live.advance(now, &mut |_| ());
+        assert!(live.window_bytes() <= 2 << 20, "{number}: {}", live.window_bytes());
+    }
+    let hour = live.window(Span::Hour, 10);
+    assert!(hour.attempts > 30_000 && hour.failed == hour.attempts, "{} {}", hour.attempts, hour.failed);
 }
 
 /// A pause of any length, as of a suspended machine, and a step of the clock backwards do no harm.
