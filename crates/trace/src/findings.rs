@@ -312,7 +312,7 @@ impl Findings {
         self.outcomes.decide();
         let outcomes = self.outcomes.result(|address| address.to_string(), server_name);
         let attempts = self.tally.attempts;
-        let causes = self.outcomes.causes(attempts, |address| address.to_string(), server_name);
+        let causes = self.outcomes.causes(attempts, |_| false, |address| address.to_string(), server_name);
         let top = self.outcomes.parties.result(
             options.top,
             |address| address.to_string(),

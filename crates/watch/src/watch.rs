@@ -6,14 +6,16 @@ use crate::ring::Ring;
 use crate::sampling::Sampling;
 use crate::summary::{Counts, Summary, VERSION};
 use gentle_capture::RawPacket;
-use gentle_host::{Finding, Host, Missing};
+use gentle_host::{Finding, FindingKind, Host, Missing};
 use gentle_packets::{BATCH, Clock, Device, Layer, PacketError, PacketSocket};
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Live, Span, Window};
 use gentle_units::{Instant, Nanos};
 use gentle_wire::LinkType;
+use nix::sys::socket::SockaddrStorage;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,7 +147,12 @@ impl Watch {
     }
 
     fn read_host(&mut self, observer: &mut dyn Observer) {
-        self.host.read().into_iter().for_each(|finding| observer.host(finding));
+        for finding in self.host.read() {
+            if let (FindingKind::ListenQueueOverflow, Ok(socket)) = (finding.kind, finding.place.parse()) {
+                addresses_of(socket).for_each(|socket| self.live.listen_queue_overflowed(socket));
+            }
+            observer.host(finding);
+        }
     }
 
     /// Waits for a packet, at most until the next check.
@@ -292,6 +299,18 @@ impl Watch {
             counts: self.counts(),
         }
     }
+}
+
+/// Addresses at which a listening socket of this host is reached.
+fn addresses_of(socket: SocketAddr) -> impl Iterator<Item = SocketAddr> {
+    let is_any = socket.ip().is_unspecified();
+    let interfaces = is_any.then(|| nix::ifaddrs::getifaddrs().ok()).flatten().into_iter().flatten();
+    let of_interface = |address: &SockaddrStorage| {
+        let v4 = address.as_sockaddr_in().map(|it| IpAddr::from(it.ip()));
+        v4.or_else(|| Some(IpAddr::from(address.as_sockaddr_in6()?.ip())))
+    };
+    let addresses = interfaces.filter_map(move |interface| of_interface(&interface.address?));
+    addresses.chain((!is_any).then_some(socket.ip())).map(move |address| SocketAddr::new(address, socket.port()))
 }
 
 fn open(config: &Config, sample: u8) -> Result<PacketSocket, PacketError> {

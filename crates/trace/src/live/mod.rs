@@ -68,6 +68,12 @@ impl Live {
         self.sees_all = Box::new(sees_all);
     }
 
+    /// Records that the listen queue of a socket of this host overflowed since the last call, by the kernel's counters: attempts at it
+    /// without an answer have that cause.
+    pub fn listen_queue_overflowed(&mut self, socket: SocketAddr) {
+        self.windows.overflowed(socket);
+    }
+
     /// Handles the next packet. Attempts that end are passed to `decided`.
     pub fn packet(&mut self, packet: &RawPacket<'_>, decided: &mut dyn FnMut(&Attempt)) {
         self.packets += 1;

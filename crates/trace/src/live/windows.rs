@@ -60,14 +60,21 @@ pub(super) struct Windows {
     begin: Instant,
     now: Instant,
     levels: [Level; 3],
+    /// Sockets of this host whose listen queues overflowed, and when, oldest first.
+    overflows: VecDeque<(SocketAddr, Instant)>,
 }
+
+/// Largest number of sockets in [`Windows::overflows`].
+const OVERFLOWS: usize = 256;
+/// Time by which attempts are decided after the overflow that they met: SYNs repeat for some seconds.
+const OVERFLOW_KEPT: Nanos = Nanos::from_secs(60);
 
 impl Windows {
     pub(super) fn new(options: &Options, now: Instant) -> Windows {
         let memory_limit = (options.memory_limit / SHARE).max(Options::LEAST_MEMORY);
         let options = Options { memory_limit, ..options.clone() };
         let level = || Level { running: Slot::new(&options), since: now, complete: VecDeque::new() };
-        Windows { begin: now, now, levels: [level(), level(), level()], options }
+        Windows { begin: now, now, levels: [level(), level(), level()], overflows: VecDeque::new(), options }
     }
 
     /// Moves to `now`.
@@ -141,6 +148,25 @@ impl Windows {
         self.levels[0].running.outcomes.data(connection, addresses);
     }
 
+    /// Records that a listen queue of this host overflowed lately.
+    pub(super) fn overflowed(&mut self, socket: SocketAddr) {
+        self.overflows.retain(|(other, _)| *other != socket);
+        self.overflows.push_back((socket, self.now));
+        if self.overflows.len() > OVERFLOWS {
+            self.overflows.pop_front();
+        }
+    }
+
+    /// Whether the listen queue of a server on this host overflowed within the last `span` and some time after.
+    fn has_overflowed(&self, span: Nanos, (address, port): (Address, u16)) -> bool {
+        let address = IpAddr::from(address);
+        self.overflows.iter().any(|(socket, at)| {
+            socket.port() == port
+                && socket.ip().to_canonical() == address
+                && self.now.saturating_since(*at) <= span + OVERFLOW_KEPT
+        })
+    }
+
     pub(super) fn window(&self, span: Span, top: usize) -> Window {
         let level = &self.levels[span as usize];
         let running = self.now.saturating_since(level.since);
@@ -175,7 +201,7 @@ impl Windows {
             failed_s: waiting.failed_s,
             connect_s: sum.connect.quantiles(),
             rtt_s: sum.outcomes.round_trips(),
-            causes: sum.outcomes.causes(attempts, show, show_server),
+            causes: sum.outcomes.causes(attempts, |server| self.has_overflowed(length, server), show, show_server),
             dropped_for: outcomes.dropped_for,
             top: parties.result(top, show, show_server, |network, length| format!("{}/{length}", show(network))),
             ports: parties.by_port(top),

@@ -166,6 +166,7 @@ impl CauseCounts {
                 CauseKind::Filtered
             }
         });
+        found.prefer_overflows(of.has_overflowed);
         found.causes(of)
     }
 }
@@ -219,6 +220,19 @@ const LOSSES: [CauseKind; 7] = [
     CauseKind::Loss,
 ];
 
+/// Causes of SYNs without an answer that may be those of an overflowing listen queue.
+const UNANSWERED: [CauseKind; 9] = [
+    CauseKind::NewConnectionsDropped,
+    CauseKind::RandomLoss,
+    CauseKind::BurstLoss,
+    CauseKind::LossWithoutQueue,
+    CauseKind::Loss,
+    CauseKind::Deferred,
+    CauseKind::Filtered,
+    CauseKind::DroppedInPart,
+    CauseKind::DeadHost,
+];
+
 const FAILURES: [(Reason, CauseKind); 9] = [
     (Reason::Dead, CauseKind::DeadHost),
     (Reason::Refused, CauseKind::Refused),
@@ -236,6 +250,8 @@ pub(super) struct Evidence<'a> {
     pub(super) attempts: u64,
     pub(super) failures: &'a Failures,
     pub(super) parties: &'a PartyCounts,
+    /// Whether the server's host has counted overflows of its listen queue.
+    pub(super) has_overflowed: &'a dyn Fn(Party) -> bool,
     pub(super) show: &'a dyn Fn(Address) -> String,
     pub(super) show_server: &'a dyn Fn(Address, u16) -> String,
 }
@@ -291,6 +307,18 @@ impl Found {
                 sum.add(parties.data_of(party).1);
             }
         }
+    }
+
+    /// Moves attempts without an answer to the listen queue of their server where that has overflowed.
+    fn prefer_overflows(&mut self, has_overflowed: &dyn Fn(Party) -> bool) {
+        for kind in UNANSWERED {
+            if let Some((group, _)) = self.0.get_mut(&kind) {
+                let (overflowed, others) = group.partition(has_overflowed);
+                *group = others;
+                self.add(CauseKind::ListenQueue, &overflowed);
+            }
+        }
+        self.0.retain(|_, (group, _)| group.all.attempts > 0);
     }
 
     /// Cause of most losses of each server.

@@ -433,10 +433,12 @@ impl Outcomes {
         }
     }
 
-    /// Causes of slow and failed attempts, longest wait first; arguments as for [`result`](Outcomes::result).
+    /// Causes of slow and failed attempts, longest wait first; `has_overflowed`: the listen queue of the server has, by its host's
+    /// counters; other arguments as for [`result`](Outcomes::result).
     pub(crate) fn causes(
         &self,
         attempts: u64,
+        has_overflowed: impl Fn((Address, u16)) -> bool,
         show: impl Fn(Address) -> String,
         show_server: impl Fn(Address, u16) -> String,
     ) -> Vec<Cause> {
@@ -444,6 +446,7 @@ impl Outcomes {
             attempts,
             failures: &self.failures,
             parties: &self.parties,
+            has_overflowed: &has_overflowed,
             show: &show,
             show_server: &show_server,
         })

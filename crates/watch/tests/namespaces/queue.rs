@@ -48,6 +48,6 @@ fn full_listen_queue_is_found_with_its_socket() {
     assert_eq!(syns, overflows, "{:#?}", seen.attempts);
     let window = &seen.summaries.last().expect("a summary").minute;
     let kinds: Vec<CauseKind> = window.causes.iter().map(|cause| cause.kind).collect();
-    let like_a_queue = [CauseKind::ListenQueue, CauseKind::NewConnectionsDropped, CauseKind::DroppedInPart];
-    assert!(!kinds.is_empty() && kinds.iter().all(|kind| like_a_queue.contains(kind)), "{kinds:?}");
+    // The counters of the host show the cause, which the packets alone do not.
+    assert_eq!(kinds, [CauseKind::ListenQueue]);
 }
