@@ -5,13 +5,14 @@ use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "analyze",
     "compare",
     "merge",
     "sim",
     "sweep",
     "qdisc",
+    "watch",
     "probe",
     "rexmit",
     "testbed",
