@@ -45,12 +45,20 @@ impl Slot {
     }
 }
 
+/// Slots of one length.
 #[derive(Debug)]
 struct Level {
     running: Slot,
     /// Begin of the running slot.
     since: Instant,
     complete: VecDeque<Slot>,
+}
+
+impl Level {
+    /// Levels without attempts, whose first slots begin at `since`.
+    fn all(options: &Options, since: Instant) -> [Level; 3] {
+        LEVELS.map(|_| Level { running: Slot::new(options), since, complete: VecDeque::new() })
+    }
 }
 
 /// Windows of all spans.
@@ -73,19 +81,17 @@ impl Windows {
     pub(super) fn new(options: &Options, now: Instant) -> Windows {
         let memory_limit = (options.memory_limit / SHARE).max(Options::LEAST_MEMORY);
         let options = Options { memory_limit, ..options.clone() };
-        let level = || Level { running: Slot::new(&options), since: now, complete: VecDeque::new() };
-        Windows { begin: now, now, levels: [level(), level(), level()], overflows: VecDeque::new(), options }
+        Windows { begin: now, now, levels: Level::all(&options, now), overflows: VecDeque::new(), options }
     }
 
     /// Moves to `now`.
     pub(super) fn advance(&mut self, now: Instant) {
         self.now = now.max(self.now);
-        let [(slot, _), ..] = LEVELS;
+        let [(slot, _), .., (longest, slots)] = LEVELS;
         // After a pause longer than all windows, as of a suspended machine, everything is old.
-        let [.., (longest, slots)] = LEVELS;
         if now.saturating_since(self.levels[0].since) > Nanos(longest.0 * (slots as u64 + 1)) {
             let since_step = Nanos(now.saturating_since(self.begin).0 % longest.0);
-            *self = Windows { begin: self.begin, ..Windows::new(&self.options, now - since_step) };
+            self.levels = Level::all(&self.options, now - since_step);
         }
         while now.saturating_since(self.levels[0].since) >= slot {
             self.complete(0);
