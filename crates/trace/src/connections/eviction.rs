@@ -70,7 +70,7 @@ pub(super) struct Eviction {
     peak_bytes: usize,
     idle: u64,
     memory: u64,
-    /// Those of `memory` that had not ended.
+    /// Number of connections in `memory` that had not ended.
     unfinished: u64,
     remaining: Vec<Remaining>,
 }

@@ -14,12 +14,12 @@ use std::collections::BinaryHeap;
 
 /// Time without a handshake packet after which an attempt is decided: longer than the largest initial RTO in use, 3 s
 /// (RFC 2988; RFC 6298, 5.7).
-pub(crate) const QUIET: Nanos = Nanos::from_millis(3_500);
+const QUIET: Nanos = Nanos::from_millis(3_500);
 /// Number of unacknowledged repetitions of a SYN/ACK from which no client is behind the SYN.
 const HALF_OPEN: u16 = 3;
 /// Initial RTO of a server, after which it would have repeated its SYN/ACK (RFC 6298, 2.1).
 const FIRST_TIMER: Nanos = Nanos::from_secs(1);
-/// Stale entries of the queue that are kept without a search.
+/// Number of stale entries of the queue that are kept without a search.
 const STALE: usize = 1024;
 
 /// Time for which a completed handshake without data is undecided: a server that defers the client repeats its SYN/ACK at the
@@ -36,19 +36,18 @@ pub(crate) struct Decided<'a> {
     pub(crate) addresses: [Address; 2],
 }
 
-/// State of the attempt at a place in the table.
+/// Part of the attempt at a place in the table that is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Pending {
-    /// Nothing is pending.
+enum Pending {
     #[default]
     Nothing,
-    /// The outcome is.
+    /// The outcome and the data.
     Outcome,
     /// The outcome was decided, and the data does not count yet.
     Data,
 }
 
-/// Attempt in a queue, ordered by the time when it is due.
+/// Attempt in the queue, ordered by the time when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     due: Instant,
@@ -61,14 +60,11 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     is_on: bool,
-    /// Undecided attempts, and those whose data does not count yet.
-    queues: [BinaryHeap<Reverse<Entry>>; 2],
+    /// Attempts of which something is pending.
+    queue: BinaryHeap<Reverse<Entry>>,
     /// State of each place in the table.
     pending: Vec<Pending>,
 }
-
-const OUTCOME: usize = 0;
-const DATA_OF: usize = 1;
 
 impl Undecided {
     /// Records that a connection began at place `at`.
@@ -81,46 +77,42 @@ impl Undecided {
             self.pending.resize(place + 1, Pending::Nothing);
         }
         self.pending[place] = Pending::Outcome;
-        self.queues[OUTCOME].push(Reverse(Entry { due: first + QUIET, at, first }));
+        self.queue.push(Reverse(Entry { due: first + QUIET, at, first }));
     }
 
-    /// Removes the attempt at `at`; returns its state.
-    pub(super) fn remove(&mut self, at: u32) -> Pending {
+    /// Removes the attempt at `at`; returns what was pending.
+    fn remove(&mut self, at: u32) -> Pending {
         self.pending.get_mut(at as usize).map(std::mem::take).unwrap_or_default()
     }
 
     /// Memory in use, bytes.
     pub(super) fn bytes(&self) -> usize {
-        let entries: usize = self.queues.iter().map(BinaryHeap::capacity).sum();
-        entries * size_of::<Entry>() + self.pending.capacity() * size_of::<Pending>()
+        self.queue.capacity() * size_of::<Entry>() + self.pending.capacity() * size_of::<Pending>()
     }
 
-    /// Takes the next entry of a queue that is due and not stale.
-    fn next(&mut self, queue: usize, now: Instant, table: &Table) -> Option<Entry> {
+    /// Takes the next entry that is due and not stale, with what is pending.
+    fn next(&mut self, now: Instant, table: &Table) -> Option<(Entry, Pending)> {
         loop {
-            let Reverse(entry) = *self.queues[queue].peek().filter(|Reverse(entry)| entry.due <= now)?;
-            self.queues[queue].pop();
-            if self.is_pending(queue, &entry, table) {
-                return Some(entry);
+            let Reverse(entry) = *self.queue.peek().filter(|Reverse(entry)| entry.due <= now)?;
+            self.queue.pop();
+            if !self.is_stale(&entry, table) {
+                return Some((entry, self.pending[entry.at as usize]));
             }
         }
     }
 
-    /// Whether the connection of an entry is still there and in the state of its queue.
-    fn is_pending(&self, queue: usize, entry: &Entry, table: &Table) -> bool {
-        let state = [Pending::Outcome, Pending::Data][queue];
-        self.pending[entry.at as usize] == state && table.get(entry.at).first == entry.first
+    /// Whether the connection of an entry is no longer there, or nothing of it is pending.
+    fn is_stale(&self, entry: &Entry, table: &Table) -> bool {
+        self.pending[entry.at as usize] == Pending::Nothing || table.get(entry.at).first != entry.first
     }
 
     /// Removes entries of connections that were removed early, as in a flood.
     fn remove_stale(&mut self, table: &Table) {
-        for queue in [OUTCOME, DATA_OF] {
-            if self.queues[queue].len() > table.len() * 2 + STALE {
-                let mut entries = std::mem::take(&mut self.queues[queue]);
-                entries.retain(|Reverse(entry)| self.is_pending(queue, entry, table));
-                entries.shrink_to(entries.len() * 2);
-                self.queues[queue] = entries;
-            }
+        if self.queue.len() > table.len() * 2 + STALE {
+            let mut queue = std::mem::take(&mut self.queue);
+            queue.retain(|Reverse(entry)| !self.is_stale(entry, table));
+            queue.shrink_to(queue.len() * 2);
+            self.queue = queue;
         }
     }
 }
@@ -140,34 +132,35 @@ impl Connections {
         sink: &mut F,
     ) {
         self.undecided.remove_stale(&self.table);
-        while let Some(entry) = self.undecided.next(OUTCOME, now, &self.table) {
+        while let Some((entry, pending)) = self.undecided.next(now, &self.table) {
             let addresses = self.addresses(entry.at);
             let connection = self.table.get_mut(entry.at);
-            let pending = &mut self.undecided.pending[entry.at as usize];
-            if !connection.flags.has(ConnectionFlags::SYN) {
-                *pending = Pending::Nothing;
+            if pending == Pending::Data || !connection.flags.has(ConnectionFlags::SYN) {
+                self.undecided.remove(entry.at);
+                if pending == Pending::Data {
+                    sink.on_data(Decided { connection, addresses });
+                }
                 continue;
             }
             let sees_all = sees_all(addresses, connection.ports());
             let undecided = connection.undecided_for(now, sees_all);
-            if undecided > Nanos::ZERO {
-                if connection.outcome().is_complete() {
-                    sink.on_answer(Decided { connection, addresses });
+            let due = match undecided {
+                Nanos::ZERO => {
+                    if !sees_all {
+                        connection.assume_acknowledged();
+                    }
+                    self.undecided.pending[entry.at as usize] = Pending::Data;
+                    sink.on_decided(Decided { connection, addresses });
+                    now + DATA
                 }
-                self.undecided.queues[OUTCOME].push(Reverse(Entry { due: now + undecided, ..entry }));
-                continue;
-            }
-            if !sees_all {
-                connection.assume_acknowledged();
-            }
-            *pending = Pending::Data;
-            self.undecided.queues[DATA_OF].push(Reverse(Entry { due: now + DATA, ..entry }));
-            sink.on_decided(Decided { connection: self.table.get(entry.at), addresses });
-        }
-        while let Some(entry) = self.undecided.next(DATA_OF, now, &self.table) {
-            self.undecided.remove(entry.at);
-            let connection = self.table.get(entry.at);
-            sink.on_data(Decided { connection, addresses: self.addresses(entry.at) });
+                undecided => {
+                    if connection.outcome().is_complete() {
+                        sink.on_answer(Decided { connection, addresses });
+                    }
+                    now + undecided
+                }
+            };
+            self.undecided.queue.push(Reverse(Entry { due, ..entry }));
         }
     }
 

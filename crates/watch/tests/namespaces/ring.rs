@@ -137,7 +137,7 @@ fn killed_process_leaves_readable_files_and_the_next_continues() {
         process.child.wait().expect("it has ended");
         kept = files(&network.client, folder.path()).values().map(Vec::len).sum();
     }
-    // What was written last may be incomplete.
+    // The last section may be incomplete.
     let mut packets = 0;
     for file in files(&network.client, folder.path()).into_values().filter(|file| !file.is_empty()) {
         let reader = CaptureReader::from_reader("ring".to_owned(), Box::new(std::io::Cursor::new(file)));

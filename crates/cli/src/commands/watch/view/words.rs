@@ -6,11 +6,12 @@ use gentle_report::analyze::cause_name;
 use gentle_trace::live::{Span, Window};
 use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::text::{count, grouped, percent, plural, significant, time};
-use std::net::{IpAddr, SocketAddr};
+use ipnet::IpNet;
+use std::net::SocketAddr;
 
 /// Prefix lengths by which servers are named together, as in the lists of prefixes.
-const PREFIX_V4: u32 = 24;
-const PREFIX_V6: u32 = 48;
+const PREFIX_V4: u8 = 24;
+const PREFIX_V6: u8 = 48;
 
 /// Name of a span in a table.
 pub(super) fn span_name(span: Span) -> &'static str {
@@ -140,14 +141,6 @@ fn prefix(name: &str) -> Option<String> {
         Ok(server) => server.ip(),
         Err(_) => name.parse().ok()?,
     };
-    Some(match address {
-        IpAddr::V4(address) => {
-            let network = address.to_bits() & (u32::MAX << (32 - PREFIX_V4));
-            format!("{}/{PREFIX_V4}", std::net::Ipv4Addr::from_bits(network))
-        }
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & (u128::MAX << (128 - PREFIX_V6));
-            format!("{}/{PREFIX_V6}", std::net::Ipv6Addr::from_bits(network))
-        }
-    })
+    let length = if address.is_ipv4() { PREFIX_V4 } else { PREFIX_V6 };
+    Some(IpNet::new(address, length).ok()?.trunc().to_string())
 }
