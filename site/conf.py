@@ -29,6 +29,8 @@ html_theme = "furo"
 html_title = "gentle"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+# Guides come first in the results of a search.
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_favicon = "../lab/public/icon.svg"
 html_copy_source = False
 html_use_index = False

@@ -3,8 +3,8 @@
 //!
 //! The filter accepts:
 //!
-//! - every TCP segment with SYN, FIN or RST;
-//! - every TCP segment of the connections in the sample;
+//! - TCP segments with SYN, FIN or RST: all, or under pressure those of the connections in a sample;
+//! - the other TCP segments of the connections in a smaller sample;
 //! - ICMP errors;
 //! - UDP datagrams from or to port 53, for names of hosts.
 //!
@@ -43,23 +43,36 @@ const PORT: u32 = 5;
 const ADDRESSES_V4: Range<u32> = 12..20;
 const ADDRESSES_V6: Range<u32> = 8..40;
 
-/// Filter with a sample of 1 in 2^`sample` connections, 0 to [`MAX_SAMPLE`]; 0: all connections. A connection in a
-/// sample is in all larger samples.
-pub(crate) fn program(sample: u8) -> Vec<Instruction> {
-    debug_assert!(sample <= MAX_SAMPLE);
+/// Sizes of the samples: 1 in 2^n connections, n up to [`MAX_SAMPLE`]. A connection in a sample is in all larger samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Samples {
+    /// Connections of which segments with SYN, FIN and RST are accepted.
+    pub(crate) handshakes: u8,
+    /// Connections of which all other segments are accepted too; not less than `handshakes`.
+    pub(crate) data: u8,
+}
+
+/// Filter with these samples.
+pub(crate) fn program(samples: Samples) -> Vec<Instruction> {
+    debug_assert!(samples.handshakes <= samples.data && samples.data <= MAX_SAMPLE);
     let mut p = Assembler::default();
-    let [tcp, udp, accept, accept_names, reject] = p.labels();
+    let [tcp, udp, handshake, accept, accept_names, reject] = p.labels();
+    // Connections of a sample have zeros in the upper bits of their hash.
+    let limit = |sample: u8| 1 << (32 - u32::from(sample));
     skip_headers(&mut p, LinkType::RAW, &Transport { tcp, udp: Some(udp), icmp_error: accept, reject });
     p.at(udp).op(LD | H | IND, 0).is(DNS, accept_names, Label::NEXT);
     p.op(LD | H | IND, 2).is(DNS, accept_names, reject);
     p.at(tcp);
-    if sample > 0 {
-        let always = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST;
-        p.op(LD | B | IND, 13).has(always.0.into(), accept, Label::NEXT);
+    if samples.data > 0 {
+        let marks = TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST;
+        p.op(LD | B | IND, 13).has(marks.0.into(), handshake, Label::NEXT);
         hash(&mut p);
-        // Connections of the sample have zeros in the upper bits of their hash.
-        let limit = 1 << (32 - u32::from(sample.min(MAX_SAMPLE)));
-        p.jump(JMP | JGE | K, limit, reject, accept);
+        p.jump(JMP | JGE | K, limit(samples.data), reject, accept);
+        p.at(handshake);
+        if samples.handshakes > 0 {
+            hash(&mut p);
+            p.jump(JMP | JGE | K, limit(samples.handshakes), reject, accept);
+        }
     }
     p.at(accept).op(RET | K, HEAD);
     p.at(accept_names).op(RET | K, NAMES);
@@ -138,6 +151,10 @@ mod tests {
         (prop_oneof![v4, v6], any::<(u16, u16)>()).prop_map(|(addresses, ports)| Ends { addresses, ports })
     }
 
+    fn samples() -> impl Strategy<Value = Samples> {
+        (0..=MAX_SAMPLE, 0..=MAX_SAMPLE).prop_map(|(a, b)| Samples { handshakes: a.min(b), data: a.max(b) })
+    }
+
     /// IP header, with `options` bytes of options in IPv4, and the payload that `emit` writes.
     fn ip(
         addresses: (IpAddr, IpAddr),
@@ -196,7 +213,7 @@ mod tests {
     fn fragments_extension_headers_and_requests_are_rejected() {
         let v4 = Ends { addresses: ([192, 0, 2, 1].into(), [192, 0, 2, 2].into()), ports: (40_000, 80) };
         let v6 = Ends { addresses: ([1; 16].into(), [2; 16].into()), ports: (40_000, 80) };
-        let all = program(0);
+        let all = program(Samples::default());
         let run = |packet: &[u8]| [false, true].map(|outgoing| run(&all, packet, outgoing));
         let mut fragment = tcp(v4, 0, TcpFlags::SYN, 0);
         // The first fragment has the flags.
@@ -223,18 +240,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn handshakes_and_ends_always_pass(
+        fn segments_of_the_samples_pass(
             ends in ends(),
             options in (0..=10_usize).prop_map(|words| words * 4),
             flags in (0..0x1000_u16).prop_map(TcpFlags),
             data in 0..300_usize,
-            sample in 0..=MAX_SAMPLE,
+            samples in samples(),
             outgoing: bool,
         ) {
             let packet = tcp(ends, options, flags, data);
-            let expected = flags.any(ALWAYS) || is_sampled(ends, sample);
-            prop_assert_eq!(run(&program(sample), &packet, outgoing), if expected { HEAD } else { 0 });
-            prop_assert_eq!(run(&program(0), &packet, outgoing), HEAD);
+            let sample = if flags.any(ALWAYS) { samples.handshakes } else { samples.data };
+            let expected = if is_sampled(ends, sample) { HEAD } else { 0 };
+            prop_assert_eq!(run(&program(samples), &packet, outgoing), expected);
+            prop_assert_eq!(run(&program(Samples { handshakes: 0, ..samples }), &packet, outgoing) > 0, flags.any(ALWAYS) || expected > 0);
+            prop_assert_eq!(run(&program(Samples::default()), &packet, outgoing), HEAD);
         }
 
         /// Everything that gentle-wire reads as such a segment passes, also in damaged packets.
@@ -244,7 +263,7 @@ mod tests {
             flags in (0..0x200_u16).prop_map(TcpFlags),
             damage in prop::collection::vec((0..60_usize, any::<u8>()), 0..4),
             length in 0..120_usize,
-            sample in 0..=MAX_SAMPLE,
+            data in 0..=MAX_SAMPLE,
         ) {
             let mut packet = tcp(ends, 0, flags, 40);
             for (at, byte) in damage {
@@ -259,15 +278,21 @@ mod tests {
             if let Ok(read) = dissect(LinkType::RAW, &packet, original_len, Tunnels::Outer)
                 && let gentle_wire::Transport::Tcp(tcp) = read.transport
                 && !extended(&packet)
-                && (sample == 0 || tcp.flags.any(ALWAYS))
+                && (data == 0 || tcp.flags.any(ALWAYS))
             {
-                prop_assert_eq!(run(&program(sample), &packet, false), HEAD);
+                prop_assert_eq!(run(&program(Samples { handshakes: 0, data }), &packet, false), HEAD);
             }
         }
 
         #[test]
         fn both_directions_have_the_same_fate_and_samples_are_nested(ends in ends(), data in 0..300_usize) {
-            let passes = |ends: Ends, sample: u8| run(&program(sample), &tcp(ends, 0, TcpFlags::ACK, data), false) > 0;
+            let passes = |ends: Ends, sample: u8| {
+                let fates = [TcpFlags::ACK, TcpFlags::SYN].map(|flags| {
+                    run(&program(Samples { handshakes: sample, data: sample }), &tcp(ends, 0, flags, data), false) > 0
+                });
+                assert_eq!(fates[0], fates[1]);
+                fates[0]
+            };
             for sample in 0..=MAX_SAMPLE {
                 prop_assert_eq!(passes(ends, sample), passes(ends.reversed(), sample));
                 prop_assert!(sample == 0 || !passes(ends, sample) || passes(ends, sample - 1));
@@ -275,27 +300,27 @@ mod tests {
         }
 
         #[test]
-        fn names_pass_and_other_datagrams_do_not(ends in ends(), side in 0..3, sample in 0..=MAX_SAMPLE) {
+        fn names_pass_and_other_datagrams_do_not(ends in ends(), side in 0..3, samples in samples()) {
             let ports = match side {
                 0 => (53, ends.ports.1),
                 1 => (ends.ports.0, 53),
                 _ => ends.ports,
             };
             let expected = if ports.0 == 53 || ports.1 == 53 { NAMES } else { 0 };
-            prop_assert_eq!(run(&program(sample), &udp(Ends { ports, ..ends }), false), expected);
+            prop_assert_eq!(run(&program(samples), &udp(Ends { ports, ..ends }), false), expected);
         }
 
         #[test]
         fn any_bytes_end_the_program(
             mut packet in prop::collection::vec(any::<u8>(), 0..120),
             version in prop_oneof![Just(None), Just(Some(0x45)), Just(Some(0x4f)), Just(Some(0x60))],
-            sample in 0..=MAX_SAMPLE,
+            samples in samples(),
             outgoing: bool,
         ) {
             if let (Some(version), Some(first)) = (version, packet.first_mut()) {
                 *first = version;
             }
-            prop_assert!([0, HEAD, NAMES].contains(&run(&program(sample), &packet, outgoing)));
+            prop_assert!([0, HEAD, NAMES].contains(&run(&program(samples), &packet, outgoing)));
         }
     }
 
@@ -322,7 +347,7 @@ mod tests {
                 let packets: Vec<Vec<u8>> =
                     connections.iter().map(|ends| tcp(*ends, 0, TcpFlags::ACK, 0)).collect();
                 for sample in [1, 3, 6] {
-                    let program = program(sample);
+                    let program = program(Samples { handshakes: 0, data: sample });
                     let passed = packets.iter().filter(|packet| run(&program, packet, false) > 0).count() as f64;
                     let share = 1.0 / f64::from(1 << sample);
                     let deviation = (count * share * (1.0 - share)).sqrt();
@@ -360,19 +385,23 @@ mod tests {
     #[test]
     fn the_kernel_runs_the_program() {
         const SAMPLE: u8 = 2;
+        const SAMPLES: Samples = Samples { handshakes: 0, data: SAMPLE };
         let Some(host) = Host::new() else {
             return;
         };
         host.sh("ip link set lo up");
         host.run(|| {
-            for sample in 0..=MAX_SAMPLE {
-                PacketSocket::open(Device::Any, Layer::Network, 1 << 20, |_| program(sample)).expect("it is accepted");
+            for data in 0..=MAX_SAMPLE {
+                for handshakes in 0..=data {
+                    let program = program(Samples { handshakes, data });
+                    PacketSocket::open(Device::Any, Layer::Network, 1 << 20, |_| program).expect("it is accepted");
+                }
             }
             let listeners = ["127.0.0.1:0", "[::1]:0"].map(|address| TcpListener::bind(address).expect("a port"));
             for listener in &listeners {
                 let server = listener.local_addr().expect("an address");
                 let mut socket =
-                    PacketSocket::open(Device::Any, Layer::Network, 1 << 20, |_| program(SAMPLE)).expect("a socket");
+                    PacketSocket::open(Device::Any, Layer::Network, 1 << 20, |_| program(SAMPLES)).expect("a socket");
                 let mut seen: Vec<Seen> = Vec::new();
                 let mut ports = Vec::new();
                 for sampled in [true, false] {

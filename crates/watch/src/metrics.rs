@@ -62,7 +62,9 @@ pub struct Metrics {
     packets: Counter,
     missed: Counter,
     forgotten: Counter,
+    left_out: Counter,
     sample: Gauge<f64, AtomicU64>,
+    handshake_sample: Gauge<f64, AtomicU64>,
     connections: Gauge,
 }
 
@@ -90,7 +92,9 @@ impl Metrics {
             packets: Counter::default(),
             missed: Counter::default(),
             forgotten: Counter::default(),
+            left_out: Counter::default(),
             sample: Gauge::default(),
+            handshake_sample: Gauge::default(),
             connections: Gauge::default(),
             registry: Registry::default(),
         };
@@ -111,6 +115,11 @@ impl Metrics {
         registry.register("missed_packets", help, metrics.missed.clone());
         let help = "Connections forgotten because memory was short";
         registry.register("forgotten_connections", help, metrics.forgotten.clone());
+        let help = "Attempts that do not count because packets of them may have been missed";
+        registry.register("left_out_attempts", help, metrics.left_out.clone());
+        let help = "Fraction of the connections whose handshakes are analysed";
+        let ratio = Unit::Other("ratio".to_owned());
+        registry.register_with_unit("handshake_sample", help, ratio, metrics.handshake_sample.clone());
         let help = "Fraction of the connections whose data is analysed";
         registry.register_with_unit("sample", help, Unit::Other("ratio".to_owned()), metrics.sample.clone());
         registry.register(
@@ -130,6 +139,7 @@ impl Metrics {
             let _ = metrics.host.get_or_create(&ByKind { kind: kind.name() });
         }
         metrics.sample.set(1.0);
+        metrics.handshake_sample.set(1.0);
         Metrics { registry, ..metrics }
     }
 
@@ -180,7 +190,9 @@ impl Metrics {
         raise(&self.packets, counts.packets);
         raise(&self.missed, counts.missed);
         raise(&self.forgotten, counts.forgotten);
+        raise(&self.left_out, counts.left_out);
         self.sample.set(counts.sample);
+        self.handshake_sample.set(counts.handshake_sample);
         self.connections.set(counts.connections as i64);
     }
 

@@ -25,15 +25,18 @@ pub enum WatchLine {
 pub struct Counts {
     /// Packets that were analysed since the start.
     pub packets: u64,
-    /// Packets that the kernel dropped because they came faster than they were analysed, since the start. Results may have
-    /// errors while this grows.
+    /// Packets that the kernel dropped because they came faster than they were analysed, since the start.
     pub missed: u64,
     /// Fraction of the connections whose data is analysed. Of others, only SYN, FIN and RST are.
     pub sample: f64,
+    /// Fraction of the connections whose handshakes are analysed: less than 1 under a flood, when all would be too many.
+    pub handshake_sample: f64,
     /// Connections that are followed now; closed ones are for a minute.
     pub connections: u64,
     /// Connections forgotten before their end because memory was short, since the start.
     pub forgotten: u64,
+    /// Attempts that do not count because packets of them may have been missed, since the start.
+    pub left_out: u64,
 }
 
 /// Handshakes of the last seconds, minute and hour.

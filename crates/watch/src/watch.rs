@@ -1,7 +1,7 @@
 //! Live analysis of the packets of a device.
 
 use crate::error::WatchError;
-use crate::filter;
+use crate::filter::{self, Samples};
 use crate::ring::Ring;
 use crate::sampling::Sampling;
 use crate::summary::{Counts, Summary, VERSION};
@@ -26,6 +26,8 @@ use std::time::Duration;
 const RECEIVE_BUFFER: usize = 32 << 20;
 /// Longest time for which packets wait in the socket, and between checks of the stop flag.
 const WAIT: Nanos = Nanos::from_millis(100);
+/// Age of the newest packet received from which the analysis is too slow.
+const BEHIND: Nanos = Nanos::from_secs(1);
 /// Batches of packets after which attempts are decided at the latest.
 const BATCHES: usize = 64;
 /// Interval of [`Observer::minute`].
@@ -78,8 +80,12 @@ pub struct Watch {
     newest: Instant,
     live: Live,
     sampling: Sampling,
-    /// Sample parameter, shared with `live`.
-    sample: Arc<AtomicU8>,
+    /// Samples of the filter in use, shared with `live`.
+    shared: Arc<SharedSamples>,
+    /// Missed packets and lost attempts at the last look.
+    lost: u64,
+    /// Time from which the packets received have passed the present filter for a second.
+    settled: Instant,
     ring: Option<Ring>,
     host: Host,
     /// Findings of the first reading, which is the baseline of later ones.
@@ -90,22 +96,43 @@ pub struct Watch {
     next_summary: Instant,
 }
 
+/// Samples of the filter in use.
+#[derive(Debug, Default)]
+struct SharedSamples {
+    handshakes: AtomicU8,
+    data: AtomicU8,
+}
+
+impl SharedSamples {
+    fn set(&self, samples: Samples) {
+        self.handshakes.store(samples.handshakes, Ordering::Relaxed);
+        self.data.store(samples.data, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Samples {
+        let load = |sample: &AtomicU8| sample.load(Ordering::Relaxed);
+        Samples { handshakes: load(&self.handshakes), data: load(&self.data) }
+    }
+}
+
 impl Watch {
     /// Opens the packet socket, and the folder for captures.
     ///
     /// # Errors
     /// There is no such device, the process lacks CAP_NET_RAW, or the folder cannot be written to.
     pub fn open(config: Config) -> Result<Watch, WatchError> {
-        let socket = open(&config, 0)?;
+        let socket = open(&config, Samples::default())?;
         let ring = config.ring.as_ref().map(|(folder, size)| {
             Ring::open(folder, *size).map_err(|source| WatchError::Ring { path: folder.clone(), source })
         });
         let clock = Clock::start();
         let now = clock.started();
         let mut live = Live::new(&config.options, now);
-        let sample = Arc::new(AtomicU8::new(0));
-        let shared = Arc::clone(&sample);
-        live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, shared.load(Ordering::Relaxed)));
+        let shared = Arc::new(SharedSamples::default());
+        let samples = Arc::clone(&shared);
+        live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, samples.get().data));
+        let samples = Arc::clone(&shared);
+        live.sees_handshakes_of(move |addresses, ports| filter::is_sampled(addresses, ports, samples.get().handshakes));
         let mut host = Host::open();
         Ok(Watch {
             next_summary: now + config.interval,
@@ -116,7 +143,9 @@ impl Watch {
             clock,
             live,
             sampling: Sampling::default(),
-            sample,
+            shared,
+            lost: 0,
+            settled: now,
             ring: ring.transpose()?,
             baseline: host.read(),
             host,
@@ -197,6 +226,9 @@ impl Watch {
             };
             *newest = packet.time.max(*newest);
             sampling.count(packet.data);
+            if received.after_loss {
+                live.missed_before(packet.time);
+            }
             if let Some(ring) = ring {
                 ring.packet(&packet);
             }
@@ -218,7 +250,7 @@ impl Watch {
             let minutes = [self.second, second].map(|second| second / MINUTE);
             let steps = [self.second, second].map(|second| second / HOUR_STEP);
             self.second = second;
-            self.every_second(passed, observer);
+            self.every_second(now, passed, observer);
             observer.counts(&self.counts());
             if minutes[0] != minutes[1] {
                 observer.minute(self.live.minute(self.config.top));
@@ -247,15 +279,8 @@ impl Watch {
         }
     }
 
-    fn every_second(&mut self, passed: u64, observer: &mut dyn Observer) {
-        if self.sampling.adjust(passed as f64) {
-            let sample = self.sampling.sample();
-            let set = self.socket.as_ref().map_or(Ok(()), |socket| socket.set_filter(&filter::program(sample)));
-            match set {
-                Ok(()) => self.sample.store(sample, Ordering::Relaxed),
-                Err(error) => observer.note(format!("the filter stays as it is: {error}")),
-            }
-        }
+    fn every_second(&mut self, now: Instant, passed: u64, observer: &mut dyn Observer) {
+        self.adjust_samples(now, passed, observer);
         let device = self.config.device.as_deref().unwrap_or_default();
         match &self.socket {
             Some(socket) if socket.is_removed() => {
@@ -264,7 +289,7 @@ impl Watch {
                 observer.note(format!("{device} is gone; waiting for its return"));
             }
             Some(_) => {}
-            None => match open(&self.config, self.sampling.sample()) {
+            None => match open(&self.config, self.sampling.samples()) {
                 Ok(socket) => {
                     self.socket = Some(socket);
                     observer.note(format!("{device} is back"));
@@ -275,13 +300,49 @@ impl Watch {
         }
     }
 
+    /// Adjusts the samples to the packets of the last `passed` seconds before `now`.
+    fn adjust_samples(&mut self, now: Instant, passed: u64, observer: &mut dyn Observer) {
+        let lost = self.missed() + self.live.lost();
+        let is_behind = self.clock.now().saturating_since(now) > BEHIND;
+        let pressure = std::mem::replace(&mut self.lost, lost) < lost || is_behind;
+        if now < self.settled {
+            self.sampling.forget();
+            return;
+        }
+        if !self.sampling.adjust(passed as f64, pressure) {
+            return;
+        }
+        let samples = self.sampling.samples();
+        let set = self.socket.as_ref().map_or(Ok(()), |socket| socket.set_filter(&filter::program(samples)));
+        if let Err(error) = set {
+            observer.note(format!("the filter stays as it is: {error}"));
+            return;
+        }
+        let present = self.clock.now();
+        self.settled = present + Nanos::from_secs(1);
+        // Of connections that a larger sample adds, earlier packets were not received.
+        if samples.handshakes < self.shared.get().handshakes {
+            self.live.missed_before(present);
+        }
+        self.shared.set(samples);
+    }
+
+    /// Packets that the kernel dropped because they came faster than they were analysed.
+    fn missed(&self) -> u64 {
+        self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed)
+    }
+
     fn counts(&self) -> Counts {
+        let share = |sample: u8| 1.0 / f64::from(1_u32 << sample);
+        let Samples { handshakes, data } = self.sampling.samples();
         Counts {
             packets: self.live.packets(),
-            missed: self.missed_before + self.socket.as_ref().map_or(0, PacketSocket::missed),
-            sample: 1.0 / f64::from(1_u32 << self.sampling.sample()),
+            missed: self.missed(),
+            sample: share(data),
+            handshake_sample: share(handshakes),
             connections: self.live.connections() as u64,
             forgotten: self.live.forgotten(),
+            left_out: self.live.left_out(),
         }
     }
 
@@ -313,7 +374,7 @@ fn addresses_of(socket: SocketAddr) -> impl Iterator<Item = SocketAddr> {
     addresses.chain((!is_any).then_some(socket.ip())).map(move |address| SocketAddr::new(address, socket.port()))
 }
 
-fn open(config: &Config, sample: u8) -> Result<PacketSocket, PacketError> {
+fn open(config: &Config, samples: Samples) -> Result<PacketSocket, PacketError> {
     let device = config.device.as_deref().map_or(Device::Any, Device::Named);
-    PacketSocket::open(device, Layer::Network, RECEIVE_BUFFER, |_| filter::program(sample))
+    PacketSocket::open(device, Layer::Network, RECEIVE_BUFFER, |_| filter::program(samples))
 }

@@ -234,6 +234,7 @@ impl Connections {
         self.eviction.memory += oldest.len() as u64;
         let unfinished = oldest.iter().filter(|&&at| !self.table.get(at).is_over());
         self.eviction.unfinished += unfinished.count() as u64;
+        oldest.iter().for_each(|&at| self.undecided.lose(at, self.table.get(at)));
         self.evict_all(&oldest, Close::Silent, tally, sink)
     }
 

@@ -30,7 +30,7 @@ pub(crate) use connection::{Connection, ConnectionFlags};
 pub(crate) use eviction::{ClosedConnection, ClosedSink, Evicted};
 pub(crate) use exchange::{CLIENT, SERVER};
 pub(crate) use trouble::Trouble;
-pub(crate) use undecided::Decided;
+pub(crate) use undecided::{Decided, QUIET};
 
 use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;
@@ -88,6 +88,11 @@ impl Connections {
     /// Number of connections that are followed.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
+    }
+
+    /// Time of the latest segment.
+    pub(crate) fn latest(&self) -> Instant {
+        self.latest
     }
 
     /// Handles the next segments of the trace.

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 /// Time without a handshake packet after which an attempt is decided: longer than the largest initial RTO in use, 3 s
 /// (RFC 2988; RFC 6298, 5.7).
-const QUIET: Nanos = Nanos::from_millis(3_500);
+pub(crate) const QUIET: Nanos = Nanos::from_millis(3_500);
 /// Number of unacknowledged repetitions of a SYN/ACK from which no client is behind the SYN.
 const HALF_OPEN: u16 = 3;
 /// Initial RTO of a server, after which it would have repeated its SYN/ACK (RFC 6298, 2.1).
@@ -64,6 +64,8 @@ pub(super) struct Undecided {
     queue: BinaryHeap<Reverse<Entry>>,
     /// State of each place in the table.
     pending: Vec<Pending>,
+    /// Number of attempts that were removed before their outcome was known.
+    lost: u64,
 }
 
 impl Undecided {
@@ -78,6 +80,15 @@ impl Undecided {
         }
         self.pending[place] = Pending::Outcome;
         self.queue.push(Reverse(Entry { due: first + QUIET, at, first }));
+    }
+
+    /// Removes the attempt at `at`, whose connection is evicted for lack of memory, if its outcome is not known yet.
+    pub(super) fn lose(&mut self, at: u32, connection: &Connection) {
+        let pending = self.pending.get_mut(at as usize).filter(|pending| **pending == Pending::Outcome);
+        if let Some(pending) = pending.filter(|_| !connection.outcome().is_complete() && !connection.is_over()) {
+            *pending = Pending::Nothing;
+            self.lost += 1;
+        }
     }
 
     /// Removes the attempt at `at`; returns what was pending.
@@ -121,6 +132,11 @@ impl Connections {
     /// Enables [`Connections::decide`].
     pub(crate) fn decide_early(&mut self) {
         self.undecided.is_on = true;
+    }
+
+    /// Number of attempts so far whose connections were evicted for lack of memory before their outcome was known.
+    pub(crate) fn lost(&self) -> u64 {
+        self.undecided.lost
     }
 
     /// Passes all attempts that are over at `now` to `sink`. `sees_all`: whether all segments between these addresses and ports

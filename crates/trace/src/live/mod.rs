@@ -10,7 +10,7 @@ mod windows;
 
 pub use results::{Attempt, Span, Window};
 
-use crate::connections::{CLIENT, ClosedConnection, ClosedSink, Connections, Decided, SERVER};
+use crate::connections::{CLIENT, ClosedConnection, ClosedSink, ConnectionFlags, Connections, Decided, QUIET, SERVER};
 use crate::decode::Decoder;
 use crate::flow_key::FlowKeyHasher;
 use crate::options::Options;
@@ -40,7 +40,26 @@ pub struct Live {
     names: Names,
     /// Whether all segments between these addresses and ports (of client and server) are seen.
     sees_all: Box<dyn Fn([Address; 2], [u16; 2]) -> bool + Send>,
+    reliable: Reliable,
     packets: u64,
+}
+
+/// Attempts whose packets were all seen. Others do not count.
+struct Reliable {
+    /// Whether the handshakes between these addresses and ports (of client and server) are seen.
+    sees_handshake: Box<dyn Fn([Address; 2], [u16; 2]) -> bool + Send>,
+    /// Time from which on the first SYN of an attempt is its first one: earlier ones may have been missed.
+    from: Instant,
+    /// Attempts that did not count.
+    left_out: u64,
+    /// Value of [`Connections::lost`] at the last look.
+    lost: u64,
+}
+
+impl Reliable {
+    fn counts(&self, Decided { connection, addresses }: Decided<'_>) -> bool {
+        connection.first >= self.from && (self.sees_handshake)(addresses, connection.ports())
+    }
 }
 
 impl Live {
@@ -58,6 +77,7 @@ impl Live {
             windows: Windows::new(options, now),
             names: Names::default(),
             sees_all: Box::new(|_, _| true),
+            reliable: Reliable { sees_handshake: Box::new(|_, _| true), from: Instant::ZERO, left_out: 0, lost: 0 },
             packets: 0,
         }
     }
@@ -66,6 +86,17 @@ impl Live {
     /// acknowledgement of a SYN/ACK is not expected: without a repetition, it is assumed.
     pub fn sees_all_of(&mut self, sees_all: impl Fn([Address; 2], [u16; 2]) -> bool + Send + 'static) {
         self.sees_all = Box::new(sees_all);
+    }
+
+    /// Sets which handshakes are captured, by the addresses and ports of client and server. Attempts of others do not count.
+    pub fn sees_handshakes_of(&mut self, sees: impl Fn([Address; 2], [u16; 2]) -> bool + Send + 'static) {
+        self.reliable.sees_handshake = Box::new(sees);
+    }
+
+    /// Records that packets before `time` may have been missed. Attempts that began before, or so soon after that their
+    /// first SYN may have been a repetition, do not count.
+    pub fn missed_before(&mut self, time: Instant) {
+        self.reliable.from = self.reliable.from.max(time + QUIET);
     }
 
     /// Records that the listen queue of a socket of this host overflowed since the last call, by the kernel's counters: attempts at it
@@ -88,15 +119,21 @@ impl Live {
     pub fn advance(&mut self, now: Instant, decided: &mut dyn FnMut(&Attempt)) {
         self.follow(decided);
         self.windows.advance(now);
-        let mut sink = DecidedSink { windows: &mut self.windows, names: &self.names, decided };
+        let Live { windows, names, reliable, .. } = self;
+        let mut sink = DecidedSink { windows, names, reliable, decided };
         self.connections.decide(now, &self.sees_all, &mut sink);
     }
 
     fn follow(&mut self, decided: &mut dyn FnMut(&Attempt)) {
         self.sightings.leave_out_repeats(&mut self.batch, &mut self.tally);
-        let mut sink = DecidedSink { windows: &mut self.windows, names: &self.names, decided };
+        let Live { windows, names, reliable, .. } = self;
+        let mut sink = DecidedSink { windows, names, reliable, decided };
         let Ok(()) = self.connections.observe_all(&mut self.batch, &mut self.tally, &mut sink);
         self.batch.clear();
+        let lost = self.connections.lost();
+        if std::mem::replace(&mut self.reliable.lost, lost) < lost {
+            self.missed_before(self.connections.latest());
+        }
     }
 
     /// Statistics of the attempts decided in the latest `span`; lists have at most `top` entries.
@@ -134,12 +171,23 @@ impl Live {
     pub fn forgotten(&self) -> u64 {
         self.connections.forgotten()
     }
+
+    /// Number of attempts forgotten before their outcome was known because memory was short.
+    pub fn lost(&self) -> u64 {
+        self.connections.lost()
+    }
+
+    /// Number of attempts that did not count because packets of them may have been missed.
+    pub fn left_out(&self) -> u64 {
+        self.reliable.left_out
+    }
 }
 
 /// Counts decided attempts and passes them on.
 struct DecidedSink<'a> {
     windows: &'a mut Windows,
     names: &'a Names,
+    reliable: &'a mut Reliable,
     decided: &'a mut dyn FnMut(&Attempt),
 }
 
@@ -150,15 +198,24 @@ impl ClosedSink for DecidedSink<'_> {
         Ok(())
     }
 
-    fn on_answer(&mut self, Decided { connection, addresses }: Decided<'_>) {
-        self.windows.record_answer(connection, addresses);
+    fn on_answer(&mut self, answered: Decided<'_>) {
+        if self.reliable.counts(answered) {
+            self.windows.record_answer(answered.connection, answered.addresses);
+        }
     }
 
-    fn on_data(&mut self, Decided { connection, addresses }: Decided<'_>) {
-        self.windows.record_data(connection, addresses);
+    fn on_data(&mut self, decided: Decided<'_>) {
+        if self.reliable.counts(decided) {
+            self.windows.record_data(decided.connection, decided.addresses);
+        }
     }
 
-    fn on_decided(&mut self, Decided { connection, addresses }: Decided<'_>) {
+    fn on_decided(&mut self, decided: Decided<'_>) {
+        if !self.reliable.counts(decided) {
+            self.reliable.left_out += u64::from(!decided.connection.flags.has(ConnectionFlags::LATER_VIEW));
+            return;
+        }
+        let Decided { connection, addresses } = decided;
         if let Some(class) = self.windows.record(connection, addresses) {
             let ports = connection.ports();
             let ends = [CLIENT, SERVER].map(|side| SocketAddr::new(IpAddr::from(addresses[side]), ports[side]));

@@ -19,6 +19,17 @@ const END: Nanos = Nanos::from_secs(200);
 
 /// Watches the packets of a capture that `sees` returns true for; `sees_all`: that are all.
 fn watch(path: &Path, sees: impl Fn(&RawPacket<'_>) -> bool, sees_all: bool) -> (Vec<Attempt>, Window) {
+    let (attempts, window, _) = watch_with(path, |packet, _| sees(packet), sees_all);
+    (attempts, window)
+}
+
+/// Watches the packets of a capture that `sees` returns true for, which may tell the analysis about others. Also returns the
+/// number of attempts that were left out.
+fn watch_with(
+    path: &Path,
+    mut sees: impl FnMut(&RawPacket<'_>, &mut Live) -> bool,
+    sees_all: bool,
+) -> (Vec<Attempt>, Window, u64) {
     let mut reader = CaptureReader::open(path).expect("it is a capture");
     let mut attempts = Vec::new();
     let mut decided = |attempt: &Attempt| attempts.push(attempt.clone());
@@ -33,7 +44,7 @@ fn watch(path: &Path, sees: impl Fn(&RawPacket<'_>) -> bool, sees_all: bool) -> 
             *now += STEP;
             live.advance(*now, &mut decided);
         }
-        if sees(&packet) {
+        if sees(&packet, live) {
             live.packet(&packet, &mut decided);
         }
     }
@@ -42,7 +53,7 @@ fn watch(path: &Path, sees: impl Fn(&RawPacket<'_>) -> bool, sees_all: bool) -> 
         live.advance(now + Nanos(STEP.0 * (step + 1)), &mut decided);
     }
     let window = live.window(Span::Hour, 10);
-    (attempts, window)
+    (attempts, window, live.left_out())
 }
 
 /// Captures of real hosts that this crate has, each shorter than an hour.
@@ -110,6 +121,92 @@ fn without_acknowledgements_outcomes_are_alike_and_losses_have_an_uncertain_caus
             assert!(!certain(&hour.causes, kind) || certain(&analysis.causes, kind), "{path:?} {kind:?}");
         }
     }
+}
+
+/// Attempts that are reported although packets were missed are those of the complete capture, or begin with the late repetition of
+/// a SYN that was missed.
+#[test]
+fn attempts_after_missed_packets_are_those_of_the_capture() {
+    const QUIET_S: f64 = 3.5;
+    let mut tried = 0;
+    for path in captures() {
+        let (complete, _) = watch(&path, |_| true, true);
+        let times: Vec<f64> = complete.iter().map(|attempt| attempt.time).collect();
+        let (first, last) = times.iter().fold((f64::MAX, 0.0_f64), |(a, b), time| (a.min(*time), b.max(*time)));
+        for part in 0..8 {
+            let from = first - 0.5 + (last - first + 1.0) * f64::from(part) / 8.0;
+            let missing = from..from + 0.05 + 0.3 * f64::from(part);
+            let mut resumed = None;
+            let sees = |packet: &RawPacket<'_>, live: &mut Live| {
+                let time = packet.time.since_origin().as_secs_f64();
+                if time >= missing.end && resumed.is_none() {
+                    resumed = Some(time);
+                    live.missed_before(packet.time);
+                }
+                !missing.contains(&time)
+            };
+            let (attempts, window, left_out) = watch_with(&path, sees, true);
+            assert_eq!(window.attempts, attempts.len() as u64);
+            // A loss becomes known with the next packet; attempts are decided before that if it comes late.
+            if resumed.is_none_or(|time| time > missing.start + QUIET_S) {
+                continue;
+            }
+            tried += 1;
+            assert!(left_out + window.attempts <= complete.len() as u64 * 2, "{path:?} {left_out}");
+            let key = |it: &Attempt| (it.client, it.server, it.outcome, it.syns, it.synacks, it.slow);
+            for attempt in &attempts {
+                let same = complete.iter().find(|it| it.time == attempt.time && it.client == attempt.client);
+                match same {
+                    Some(same) => assert_eq!(key(attempt), key(same), "{path:?} {missing:?} {attempt:#?}"),
+                    None => assert!(attempt.time >= missing.end + QUIET_S, "{path:?} {missing:?} {attempt:#?}"),
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+/// A sample of the handshakes has the attempts of its connections.
+#[test]
+fn attempts_outside_a_sample_do_not_count() {
+    for path in captures() {
+        let (complete, _) = watch(&path, |_| true, true);
+        for kept in [0, 1] {
+            let tell = |_: &RawPacket<'_>, live: &mut Live| {
+                live.sees_handshakes_of(move |_, ports| ports[0] % 2 == kept);
+                true
+            };
+            let (attempts, window, left_out) = watch_with(&path, tell, true);
+            let expected: Vec<&Attempt> = complete.iter().filter(|it| it.client.port() % 2 == kept).collect();
+            assert_eq!(attempts.iter().collect::<Vec<_>>(), expected, "{path:?}");
+            assert_eq!((window.attempts, left_out), (expected.len() as u64, (complete.len() - expected.len()) as u64));
+        }
+    }
+}
+
+/// A flood that does not fit into memory evicts attempts whose outcome is unknown: they do not count, nor do those that begin soon
+/// after, because their first SYN may have been forgotten.
+#[test]
+fn attempts_evicted_from_memory_do_not_count() {
+    let options = Options { memory_limit: Options::LEAST_MEMORY, ..Options::default() };
+    let (mut now, mut decided) = (Instant::ZERO, 0_u64);
+    let mut live = Live::new(&options, now);
+    const SYNS: u64 = 100_000;
+    for number in 0..SYNS as u32 {
+        let step = (0, [0, 0], [0, 0], false, 0x02, [0, 0], 0, false);
+        let mut data = segment(&step);
+        data[12..16].copy_from_slice(&number.to_be_bytes());
+        let original_len = data.len() as u32;
+        let packet = RawPacket { time: now, interface: 0, link: LinkType::RAW, original_len, data: &data };
+        live.packet(&packet, &mut |_| decided += 1);
+        now += Nanos::from_micros(1);
+        live.advance(now, &mut |_| decided += 1);
+    }
+    assert!(live.lost() > SYNS / 2, "{}", live.lost());
+    for second in 1..200 {
+        live.advance(now + Nanos::from_secs(second), &mut |_| decided += 1);
+    }
+    assert_eq!((decided, live.left_out()), (0, SYNS - live.lost()));
 }
 
 #[test]

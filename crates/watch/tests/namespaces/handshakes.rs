@@ -45,7 +45,7 @@ fn all_devices_count_each_attempt_once() {
     let watches = [Watching::start(&network.client, all.clone()), Watching::start(&network.server, all)];
     // The server's namespace also has connects over its loopback device.
     let local = network.server.run(|| crate::network::connect_once("127.0.0.1:80".parse().expect("an address")));
-    assert!(local);
+    assert!(local.is_some());
     assert_eq!((network.connect(SERVER, CONNECTS), network.connect(SERVER_V6, CONNECTS)), (CONNECTS, CONNECTS));
     for (watch, local) in watches.into_iter().zip([0, 1]) {
         watch.expect_attempts(2 * CONNECTS + local);

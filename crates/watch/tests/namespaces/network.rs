@@ -77,21 +77,38 @@ impl Network {
         }));
     }
 
+    /// Connects `count` times at once, and closes each connection; returns those that were connected.
+    pub(crate) fn connects(&self, address: &str, count: usize) -> Vec<Connected> {
+        let address: SocketAddr = address.parse().expect("an address");
+        let connects: Vec<JoinHandle<Option<Connected>>> =
+            (0..count).map(|_| self.client.start(move || connect_once(address))).collect();
+        connects.into_iter().filter_map(|connect| connect.join().expect("it ends")).collect()
+    }
+
     /// Connects `count` times at once, and closes each connection; returns the number that were connected.
     pub(crate) fn connect(&self, address: &str, count: usize) -> usize {
-        let address: SocketAddr = address.parse().expect("an address");
-        let connects: Vec<JoinHandle<bool>> =
-            (0..count).map(|_| self.client.start(move || connect_once(address))).collect();
-        connects.into_iter().map(|connect| connect.join().expect("it ends")).filter(|ok| *ok).count()
+        self.connects(address, count).len()
     }
 }
 
-/// Connects and closes after the server has closed its side; returns whether it was connected.
-pub(crate) fn connect_once(address: SocketAddr) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address) else { return false };
+/// Connection that was made and closed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Connected {
+    /// Port of the client.
+    pub(crate) port: u16,
+    /// Time that the connect took.
+    pub(crate) took: Duration,
+}
+
+/// Connects and closes after the server has closed its side; `None` if it was not connected.
+pub(crate) fn connect_once(address: SocketAddr) -> Option<Connected> {
+    let begin = Instant::now();
+    let mut stream = TcpStream::connect(address).ok()?;
+    let took = begin.elapsed();
+    let port = stream.local_addr().expect("an address").port();
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.read(&mut [0]);
-    true
+    Some(Connected { port, took })
 }
 
 /// Counter of a host (`TcpExt`), as in `/proc/net/netstat`.

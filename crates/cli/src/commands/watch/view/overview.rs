@@ -33,7 +33,9 @@ pub(super) fn head(view: &View, columns: usize) -> Vec<Line<'static>> {
     line.push_span(look.span(cut(&plain(&summary.device), 24), Meaning::Head));
     let mut parts = vec![format!("up {}", duration(summary.up_s)), look.time_of_day(summary.time)];
     parts.extend(packet_rate(view).map(|packets| format!("{} packets/s", rate(packets))));
-    if summary.counts.sample < 1.0 {
+    if summary.counts.handshake_sample < 1.0 {
+        parts.push(format!("only {} of connections", percent(summary.counts.handshake_sample)));
+    } else if summary.counts.sample < 1.0 {
         parts.push(format!("data of {} of connections", percent(summary.counts.sample)));
     }
     let mut used = line.width();
@@ -83,7 +85,7 @@ pub(super) fn notices(view: &View, columns: usize) -> Vec<Line<'static>> {
     });
     if missed > 0 {
         let missed = plural(missed, "packet was", "packets were");
-        let text = format!("Warning: {missed} missed in the last minute. Results may have errors.");
+        let text = format!("Warning: {missed} missed in the last minute. Attempts at that time do not count.");
         lines.extend(wrap(&text, columns).into_iter().map(|text| look.line(text, Meaning::Alert)));
     }
     if forgotten > 0 {
