@@ -13,6 +13,7 @@ mod outcomes;
 
 pub use cause::{Cause, CauseKind};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
+pub use crate::names::PlaceNames;
 pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
@@ -83,6 +84,9 @@ pub struct Analysis {
     pub closes: Closes,
     /// Limits on memory and idle time, and their effects.
     pub limits: Limits,
+    /// Names of the servers, clients and prefixes above, by address or prefix: given with `--names`, or of DNS answers in the
+    /// captures, the latest one of several. Empty if addresses were replaced.
+    pub names: PlaceNames,
     /// Connections as flows to replay; only with `--flows` or `compare --from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,

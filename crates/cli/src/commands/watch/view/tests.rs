@@ -72,7 +72,7 @@ fn window(seconds: f64, scale: u64) -> Window {
             prefixes: vec![entry("203.0.113.0/24", 1214 * scale, 0, 8 * scale, 8.0 * many, 0.0)],
         },
         ports: vec![entry("443", 3100 * scale, scale, 8 * scale, 8.0 * many, 1.0 * many)],
-        names: [("203.0.113.7".parse().unwrap(), "shop.example".to_owned())].into(),
+        names: [("203.0.113.7".to_owned(), "shop.example".to_owned())].into_iter().collect(),
         ..Window::default()
     }
 }
@@ -106,6 +106,7 @@ fn attempt(second: f64, server: &str, waited_s: f64, outcome: Outcome, cause: Op
         time: BEGIN + second,
         client: SocketAddr::from(([198, 51, 100, 7], 50_000 + second as u16)),
         server: server.parse().unwrap(),
+        client_name: None,
         name: server.starts_with("203.0.113.7:").then(|| "shop.example".to_owned()),
         outcome,
         slow: outcome.is_complete(),
