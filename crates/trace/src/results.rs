@@ -11,9 +11,9 @@ mod cost;
 mod finding;
 mod outcomes;
 
+pub use crate::names::PlaceNames;
 pub use cause::{Cause, CauseKind};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
-pub use crate::names::PlaceNames;
 pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};

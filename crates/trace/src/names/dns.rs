@@ -120,7 +120,8 @@ impl DnsNames {
     }
 
     fn forget_older_half(&mut self) {
-        let mut times: Vec<(Instant, Address)> = self.names.iter().map(|(&address, named)| (named.0, address)).collect();
+        let mut times: Vec<(Instant, Address)> =
+            self.names.iter().map(|(&address, named)| (named.0, address)).collect();
         let middle = times.len() / 2;
         let (_, &mut middle, _) = times.select_nth_unstable(middle);
         self.names.retain(|&address, named| (named.0, address) > middle);

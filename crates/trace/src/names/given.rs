@@ -194,13 +194,18 @@ mod tests {
             ("192.0.2.0/24", "no name follows 192.0.2.0/24"),
             ("192.0.2.0/24 # office", "no name follows 192.0.2.0/24"),
             ("192.0.2.0/24 the office", "\"office\" follows the name \"the\", which is one word"),
-            ("192.0.2.1 a\u{1b}[31m", "the name \"a\\u{1b}[31m\": expected text on one line without control characters"),
+            (
+                "192.0.2.1 a\u{1b}[31m",
+                "the name \"a\\u{1b}[31m\": expected text on one line without control characters",
+            ),
         ] {
             let error = read(&format!("192.0.2.9 first\n{line}\n")).expect_err("a wrong line");
             assert_eq!(error, format!("line 2: {problem}{EXPECTED}"));
         }
         let long = "a".repeat(LONGEST + 1);
-        assert!(read(&format!("192.0.2.1 {long}")).expect_err("a long name").starts_with("line 1: a name of 321 bytes"));
+        assert!(
+            read(&format!("192.0.2.1 {long}")).expect_err("a long name").starts_with("line 1: a name of 321 bytes")
+        );
     }
 
     #[test]

@@ -210,11 +210,10 @@ mod tests {
             let mut names = GivenNames::default();
             texts.iter().for_each(|text| names.read(text).expect("right texts"));
             let of = |address: &str| names.of(address.parse().expect("an address"));
-            assert_eq!(["10.96.12.7", "10.96.0.1", "10.9.9.9"].map(of), [
-                Some("mine"),
-                Some("default/kubernetes"),
-                Some("cluster")
-            ]);
+            assert_eq!(
+                ["10.96.12.7", "10.96.0.1", "10.9.9.9"].map(of),
+                [Some("mine"), Some("default/kubernetes"), Some("cluster")]
+            );
         }
     }
 

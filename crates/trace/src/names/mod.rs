@@ -7,8 +7,8 @@ mod places;
 
 pub(crate) use dns::{DnsNames, PORT as DNS_PORT};
 pub use given::{GivenNames, NamesError};
-pub(crate) use places::{of_analysis, of_window};
 pub use places::PlaceNames;
+pub(crate) use places::{of_analysis, of_window};
 
 use gentle_wire::Address;
 use ipnet::IpNet;

@@ -38,9 +38,7 @@ fn answer(at_s: f64, name: &str, by_tcp: bool) -> Timed {
     let packet = match by_tcp {
         false => {
             let udp = Udp { src_port: 53, dst_port: 3_053, payload_len: message.len() as u32, payload: &message };
-            ip_packet(ends[0], ends[1], (protocol::UDP, 64, 1), 8 + message.len(), |sum, out| {
-                udp.emit(Some(sum), out)
-            })
+            ip_packet(ends[0], ends[1], (protocol::UDP, 64, 1), 8 + message.len(), |sum, out| udp.emit(Some(sum), out))
         }
         true => {
             let payload = [&(message.len() as u16).to_be_bytes()[..], &message].concat();
@@ -139,7 +137,9 @@ fn replaced_addresses_have_no_names() {
 
 #[test]
 fn live_attempts_and_windows_have_the_names_of_an_analysis() {
-    for options in [Options::default(), Options { names: given("198.51.100.2 office\n192.0.2.1 laptop\n"), ..Options::default() }] {
+    for options in
+        [Options::default(), Options { names: given("198.51.100.2 office\n192.0.2.1 laptop\n"), ..Options::default() }]
+    {
         let bytes = capture(&[answer(0.0, "www.example", false)]);
         let analysis = analyze_bytes(&[&bytes], &options).0;
         let mut reader = CaptureReader::from_reader("memory".into(), Box::new(Cursor::new(bytes))).expect("a capture");

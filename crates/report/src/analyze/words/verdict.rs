@@ -2,9 +2,7 @@
 
 use super::{cost, names};
 use crate::format::{count, percent, plural, time};
-use gentle_trace::results::{
-    Analysis, AttemptGroup, DataWait, FailureReason, Finding, NamedParty, PlaceNames, Waits,
-};
+use gentle_trace::results::{Analysis, AttemptGroup, DataWait, FailureReason, Finding, NamedParty, PlaceNames, Waits};
 use std::collections::BTreeMap;
 
 /// Sentence of a finding in `analysis`, whose warnings have their sentences.
