@@ -45,7 +45,9 @@ fn reports_have_names_with_the_addresses() {
         "2001:db8:2::2": "lab", "2001:db8:2::/48": "lab",
     });
     assert_eq!(found["names"], expected);
-    let both = json(&mut analyze(&path, &["--against", text(&path)]));
+    let after = folder.path().join("after.pcap");
+    fs::copy(&path, &after).unwrap();
+    let both = json(&mut analyze(&path, &["--against", text(&after)]));
     assert_eq!([&both["before"]["names"], &both["after"]["names"]], [&serde_json::json!({SERVER: "shop.example"}); 2]);
 }
 
