@@ -3,6 +3,7 @@
 mod completion;
 mod lab;
 mod model;
+mod names;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
@@ -19,6 +20,7 @@ mod watch;
 
 pub(crate) use lab::LabArgs;
 pub(crate) use model::{FormName, ModelArgs};
+pub(crate) use names::NamesArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use probe::ProbeArgs;
 #[cfg(target_os = "linux")]
@@ -334,12 +336,15 @@ pub(crate) struct ReportArgs {
     /// Replace addresses, preserving common prefixes, with a random key or one derived from PASSPHRASE
     ///
     /// A passphrase gives the same replacements in every run. Anyone who knows the passphrase can reverse them.
-    #[arg(long, value_name = "PASSPHRASE", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "PASSPHRASE", conflicts_with = "names", num_args = 0..=1, require_equals = true, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) anonymize: Option<Option<String>>,
 
     /// Length of the lists of servers, clients and prefixes that lose the most time
     #[arg(long, value_name = "N", default_value = "10", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: u16,
+
+    #[command(flatten)]
+    pub(crate) names: NamesArgs,
 
     /// Hide the progress bar
     #[arg(long, short)]
@@ -456,6 +461,9 @@ pub(crate) struct MergeArgs {
     /// Length of the lists of servers, clients and prefixes that lose the most time [default: the records' length]
     #[arg(long, value_name = "N", value_parser = whole(0..=MAX_LINES))]
     pub(crate) top: Option<u16>,
+
+    #[command(flatten)]
+    pub(crate) names: NamesArgs,
 
     /// Print JSON instead of tables (fields: docs/reference/json.md)
     #[arg(long, help_heading = "Output")]

@@ -9,6 +9,7 @@ mod commands;
 mod files;
 mod input;
 mod interrupt;
+mod names;
 mod origin;
 mod output;
 mod progress;

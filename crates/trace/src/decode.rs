@@ -2,6 +2,7 @@
 
 use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
+use crate::names::{DNS_PORT, DnsNames};
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
 use crate::points::{Points, Sightings};
@@ -110,6 +111,8 @@ pub(crate) struct Decoder {
     selection: Option<Selection>,
     /// Time of the first packet, selected or not.
     first: Option<Instant>,
+    /// Names in DNS answers, selected or not.
+    pub(crate) names: DnsNames,
     pub(crate) files: Vec<FileCounts>,
     /// Meters by direction; unused if directions follow from connections.
     pub(crate) meters: Vec<Meter>,
@@ -133,6 +136,7 @@ impl Decoder {
             hasher,
             selection: Some(options.selection.clone()).filter(|selection| !selection.is_all()),
             first: None,
+            names: DnsNames::new(options.memory()),
             files: vec![FileCounts::default(); files],
             meters: vec![
                 Meter::default();
@@ -154,9 +158,9 @@ impl Decoder {
         self.meters.iter_mut().for_each(Meter::end);
     }
 
-    /// Handshakes of other protocols.
-    pub(crate) fn into_others(self) -> OtherCounts {
-        self.others.finish()
+    /// Handshakes of other protocols, and names.
+    pub(crate) fn into_others(self) -> (OtherCounts, DnsNames) {
+        (self.others.finish(), self.names)
     }
 
     /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
@@ -179,6 +183,9 @@ impl Decoder {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v4(&plain));
                 counts.tcp_segments += 1;
                 bin.segments += 1;
+                if plain.tcp.src_port == DNS_PORT {
+                    self.names.segment(raw.time, plain.tcp.payload);
+                }
                 if self.annotates {
                     let addresses = [plain.src, plain.dst].map(Address::v4);
                     let direction = self.direction(file, &{ *raw }, addresses);
@@ -190,7 +197,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the packet is to be decoded.
+    /// Whether the packet is to be decoded. If not, a DNS answer in it is read.
     #[inline(never)]
     fn selects(&mut self, raw: &RawPacket<'_>) -> bool {
         let Some(selection) = &self.selection else {
@@ -198,11 +205,21 @@ impl Decoder {
         };
         let first = *self.first.get_or_insert(raw.time);
         let has_time = selection.has_time(raw.time, first);
-        if !has_time || !selection.by_content() {
-            return has_time;
+        if has_time && !selection.by_content() {
+            return true;
         }
-        let packet = gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels);
-        packet.is_ok_and(|packet| selection.has_packet(&packet))
+        // Most packets are of TCP, and those of other times have no other use.
+        if !has_time && plain_tcp_v4(raw.link, raw.data).is_some() {
+            return false;
+        }
+        let Ok(packet) = gentle_wire::dissect(raw.link, raw.data, raw.original_len, self.tunnels) else {
+            return false;
+        };
+        let is_selected = has_time && selection.has_packet(&packet);
+        if !is_selected {
+            self.names.packet(raw.time, &packet);
+        }
+        is_selected
     }
 
     /// Decodes a packet that is not a plain TCP segment over IPv4.
@@ -212,6 +229,9 @@ impl Decoder {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v6(&plain));
                 self.count_segment(file, raw.time);
+                if plain.tcp.src_port == DNS_PORT {
+                    self.names.segment(raw.time, plain.tcp.payload);
+                }
                 let addresses = [plain.src, plain.dst].map(Address);
                 let direction = self.direction(file, raw, addresses);
                 self.annotate(file, raw, direction, batch);
@@ -294,6 +314,9 @@ impl Decoder {
         let meta = PacketMeta { time: raw.time, wire_len, ip_id: ip.id.unwrap_or(0), ttl: ip.ttl };
         batch.push(meta, tcp, || self.hasher.key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port)));
         self.count_segment(file, raw.time);
+        if tcp.src_port == DNS_PORT {
+            self.names.segment(raw.time, tcp.payload);
+        }
     }
 
     #[inline]
@@ -330,6 +353,7 @@ impl Decoder {
     }
 
     fn other(&mut self, file: usize, raw: &RawPacket<'_>, packet: &Packet<'_>) {
+        self.names.packet(raw.time, packet);
         let counts = &mut self.files[file];
         match packet.transport {
             Transport::Udp(_) => counts.udp += 1,

@@ -7,6 +7,7 @@ use crate::decode::{FileCounts, INTERFACES, LOCAL};
 use crate::interfaces::{InterfaceFacts, label};
 use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes};
+use crate::names::{self, DnsNames, Names, PlaceNames};
 use crate::options::Options;
 use crate::other::OtherCounts;
 use crate::results::{Analysis, Capture, DirectionBy, Limits, SCHEMA};
@@ -140,6 +141,7 @@ pub(crate) struct Findings {
     pub(crate) meters: Vec<Meter>,
     pub(crate) timeline: TimelineCounts,
     pub(crate) others: OtherCounts,
+    pub(crate) names: DnsNames,
     pub(crate) tally: Tally,
     pub(crate) evicted: Evicted,
     pub(crate) outcomes: Outcomes,
@@ -167,6 +169,7 @@ impl Findings {
             meters: Vec::new(),
             timeline: TimelineCounts::default(),
             others: OtherCounts::default(),
+            names: DnsNames::new(options.memory()),
             tally: Tally::default(),
             evicted: Evicted::default(),
             outcomes: Outcomes::new(options),
@@ -192,6 +195,7 @@ impl Findings {
         }
         self.timeline.add(other.timeline);
         self.others.add(other.others);
+        self.names.add(other.names);
         self.tally.add(other.tally);
         self.evicted.add(other.evicted);
         self.outcomes.add(other.outcomes);
@@ -199,12 +203,13 @@ impl Findings {
         Ok(())
     }
 
-    /// Replaces all addresses, and removes the names of files and interfaces.
+    /// Replaces all addresses, and removes all names: of hosts, files and interfaces.
     pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
         let replacement = |address| anonymizer.address(address);
         self.outcomes.replace(replacement);
         self.outcomes.sample.anonymize(anonymizer);
         self.filters.replace(replacement);
+        self.names.clear();
         self.files.iter_mut().for_each(FileFacts::remove_names);
         for interface in &mut self.interfaces {
             interface.name = numbered(interface.index);
@@ -290,8 +295,8 @@ impl Findings {
         let by = options.direction_by();
         let (start, end) = self.span().unwrap_or_default();
         let duration = end.saturating_since(start);
-        let names = self.directions(by);
-        let mut order: Vec<usize> = (0..names.len()).collect();
+        let directions = self.directions(by);
+        let mut order: Vec<usize> = (0..directions.len()).collect();
         if by == DirectionBy::Interface {
             let place = |&i: &usize| {
                 let it = &self.interfaces[i];
@@ -303,7 +308,7 @@ impl Findings {
             DirectionBy::Initiator => self.tally.meters.as_slice(),
             _ => self.meters.as_slice(),
         };
-        let link = Link { names: &names, order: &order, meters, duration, rate: options.rate };
+        let link = Link { names: &directions, order: &order, meters, duration, rate: options.rate };
         let decided_early = self.filters.decided_early();
         self.filters.decide();
         let directions = link.directions(&self.filters.considered());
@@ -366,9 +371,15 @@ impl Findings {
             other_protocols: self.others.result(),
             closes: self.outcomes.closes,
             limits,
+            names: PlaceNames::default(),
             flows: None,
         };
         analysis.findings = verdict::findings(&analysis);
+        // Names given to real addresses do not fit replaced ones.
+        if !anonymized {
+            let names = Names { given: &options.names, dns: &self.names };
+            analysis.names = names::of_analysis(names, &analysis);
+        }
         analysis
     }
 }

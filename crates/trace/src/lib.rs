@@ -15,6 +15,7 @@ mod fragments;
 mod interfaces;
 pub mod live;
 mod measure;
+pub mod names;
 mod options;
 mod other;
 mod pipeline;

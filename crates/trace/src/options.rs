@@ -1,11 +1,13 @@
 //! Options of an analysis.
 
+use crate::names::GivenNames;
 use crate::results::DirectionBy;
 use crate::selection::Selection;
 use gentle_units::{Nanos, Rate};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Position of the capture point on the path.
@@ -56,6 +58,8 @@ pub struct Options {
     pub vantage: Option<VantagePoint>,
     /// Length of each list of the parties with most losses.
     pub top: usize,
+    /// Names of prefixes and addresses, which precede names in DNS answers.
+    pub names: Arc<GivenNames>,
 }
 
 impl Options {
@@ -107,6 +111,7 @@ impl Default for Options {
             rate: None,
             vantage: None,
             top: 10,
+            names: Arc::default(),
         }
     }
 }

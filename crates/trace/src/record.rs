@@ -10,6 +10,7 @@ use crate::anonymize::Anonymizer;
 use crate::control::{AnalysisError, Control};
 use crate::decode::INTERFACES;
 use crate::findings::{Findings, Shown, TooManyInterfaces};
+use crate::names::GivenNames;
 use crate::options::{Options, VantagePoint};
 use crate::results::{Analysis, DirectionBy};
 use crate::rows::RowSink;
@@ -25,11 +26,12 @@ use std::fmt::Write;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Version of the form of records.
-pub const RECORD_VERSION: u32 = 4;
+pub const RECORD_VERSION: u32 = 5;
 
 /// Identity of the analysis: a digest of its sources (`build.rs`), in hexadecimal.
 pub const ENGINE: &str = env!("GENTLE_ENGINE");
@@ -73,6 +75,7 @@ impl RecordOptions {
             rate: self.rate_bps.and_then(Rate::from_bits_per_second),
             vantage: self.vantage,
             top: self.top,
+            names: Arc::default(),
         }
     }
 
@@ -151,6 +154,8 @@ impl Recorder<'_> {
             rate,
             vantage,
             top,
+            // Names are given again when records are merged.
+            names: _,
         } = *self.options;
         let prefix = |&prefix: &IpNet| match self.anonymizer {
             Some(anonymizer) => anonymizer.prefix(prefix),
@@ -448,7 +453,7 @@ pub enum MergeError {
 }
 
 /// Contents of an analysis made of records, in addition to their sum.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Showing {
     /// Capacity of the link, instead of the records'.
     pub rate: Option<Rate>,
@@ -456,6 +461,8 @@ pub struct Showing {
     pub top: Option<usize>,
     /// Whether records are missing, because their job was stopped.
     pub interrupted: bool,
+    /// Names of prefixes and addresses, which precede names in DNS answers.
+    pub names: Arc<GivenNames>,
 }
 
 /// Adds records up, one at a time, in the memory that one analysis has.
@@ -580,6 +587,7 @@ impl Merger {
         let mut options = sum.options.options();
         options.rate = shown.rate.or(options.rate);
         options.top = shown.top.unwrap_or(options.top);
+        options.names = Arc::clone(&shown.names);
         let (findings, outside) = match sum.inner {
             Some(inner) if sum.outer.has_tunnelled_tcp() => (inner, Some(sum.outer.files)),
             _ => (sum.outer, None),

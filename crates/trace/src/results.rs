@@ -11,6 +11,7 @@ mod cost;
 mod finding;
 mod outcomes;
 
+pub use crate::names::PlaceNames;
 pub use cause::{Cause, CauseKind};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
 pub use finding::{DataWait, FailureReason, Finding, Waits};
@@ -83,6 +84,9 @@ pub struct Analysis {
     pub closes: Closes,
     /// Limits on memory and idle time, and their effects.
     pub limits: Limits,
+    /// Names of the servers, clients and prefixes above, by address or prefix: given with `--names`, or of DNS answers in the
+    /// captures, the latest one of several. Empty if addresses were replaced.
+    pub names: PlaceNames,
     /// Connections as flows to replay; only with `--flows` or `compare --from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,

@@ -2,7 +2,7 @@
 
 use super::probe::endpoint;
 use super::values::{time, whole};
-use super::{memory_limit, vantage};
+use super::{NamesArgs, memory_limit, vantage};
 use clap::{Args as ClapArgs, ValueHint};
 use gentle_trace::{VantagePoint, prefix};
 use gentle_units::{Nanos, format_size, parse_size};
@@ -18,6 +18,7 @@ Examples:
   gentle watch --plain | tee slow.log            a line per slow or failed attempt, and a summary every 10 s
   gentle watch --json | jq 'select(.type == \"attempt\" and .waited_s > 1)'
   gentle watch --plain --listen 127.0.0.1:9781   metrics for Prometheus
+  kubectl get services,pods,endpointslices -A -o json | gentle watch --names - -i any   names of services and pods
   gentle watch --ring /var/log/gentle            keeps the packets around each slow or failed attempt
 
 An attempt counts when its handshake has been quiet for 3.5 s. Causes are those of gentle analyze.
@@ -47,6 +48,9 @@ pub(crate) struct WatchArgs {
     /// Position of this device [default: inferred for each connection]
     #[arg(long, value_name = "PLACE", value_parser = vantage())]
     pub(crate) vantage: Option<VantagePoint>,
+
+    #[command(flatten)]
+    pub(crate) names: NamesArgs,
 
     /// Print lines instead of the terminal view; the default if standard output is no terminal
     #[arg(long)]

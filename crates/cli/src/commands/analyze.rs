@@ -8,6 +8,7 @@ use super::{anonymize, trace};
 use crate::args::{AnalyzeArgs, FlowsFile, TableFile, TableFormat};
 use crate::files::FileClaims;
 use crate::interrupt;
+use crate::names;
 use crate::origin::origin;
 use crate::output::{OutputFile, Terminal, one_line, print, print_error, warn};
 use crate::usage::Usage;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     };
     #[cfg(target_os = "linux")]
     trace::allow_many_files();
-    let job = Job { args, options: options(args), anonymizer, stop: interrupt::flag()? };
+    let job = Job { args, options: options(args)?, anonymizer, stop: interrupt::flag()? };
 
     if let Some(directory) = &args.tasks.record {
         return records::run(&job, directory, html, stdout_is_taken);
@@ -104,7 +105,7 @@ fn finish(
 
 fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
     let mut claims = FileClaims::default();
-    for path in args.captures.iter().chain(&args.against) {
+    for path in args.captures.iter().chain(&args.against).chain(&args.report.names.files) {
         claims.reads_once(path)?;
     }
     if let Some(path) = &args.write {
@@ -132,8 +133,8 @@ fn claims(args: &AnalyzeArgs) -> Result<FileClaims, Usage> {
     Ok(claims)
 }
 
-fn options(args: &AnalyzeArgs) -> Options {
-    Options {
+fn options(args: &AnalyzeArgs) -> anyhow::Result<Options> {
+    Ok(Options {
         idle_timeout: args.idle_timeout,
         memory_limit: args.memory_limit,
         inner: args.reading.inner,
@@ -149,7 +150,8 @@ fn options(args: &AnalyzeArgs) -> Options {
         rate: args.link.rate,
         vantage: args.link.vantage,
         top: args.report.top.into(),
-    }
+        names: names::read(&args.report.names.files)?,
+    })
 }
 
 /// Common parts of the analyses of a run.

@@ -3,6 +3,7 @@
 use crate::args::MergeArgs;
 use crate::commands::analyze::{show, write_html};
 use crate::files::FileClaims;
+use crate::names;
 use crate::origin::origin;
 use crate::output::{OutputFile, warn};
 use anyhow::{Context, bail};
@@ -29,6 +30,9 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     for path in &files {
         claims.reads(path)?;
     }
+    for path in &args.names.files {
+        claims.reads_once(path)?;
+    }
     if args.json {
         claims.prints("--json")?;
     }
@@ -40,6 +44,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     // The claims hold the files open.
     drop(claims);
     let html = OutputFile::create_if(args.html.as_deref())?;
+    let names = names::read(&args.names.files)?;
 
     // Records have the names of their tasks. If the memory limit is reached, the order matters.
     files.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
@@ -51,7 +56,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
         warn(&overlap.to_string());
     }
     let MergeArgs { full, rate, top, .. } = *args;
-    let mut analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false })?;
+    let mut analysis = merger.finish(&Showing { rate, top: top.map(usize::from), interrupted: false, names })?;
     put_into_words(&mut analysis);
     let analyses = [analysis];
     if args.json || !shown || crate::output::Terminal::of_stdout().width.is_none() {

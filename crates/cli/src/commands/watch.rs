@@ -6,6 +6,7 @@ mod view;
 use super::metrics_endpoint;
 use crate::args::WatchArgs;
 use crate::interrupt;
+use crate::names;
 use crate::output::{note, print_while_read, warn};
 use anyhow::Context;
 use gentle_host::Finding;
@@ -89,6 +90,7 @@ fn config(args: &WatchArgs, lines: bool) -> anyhow::Result<Config> {
         selection: Selection { hosts: args.hosts.clone(), ports: args.ports.clone(), ..Selection::default() },
         memory_limit: args.memory_limit,
         vantage: args.vantage,
+        names: names::read(&args.names.files)?,
         ..Options::default()
     };
     Ok(Config {

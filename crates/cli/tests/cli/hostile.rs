@@ -2,6 +2,7 @@
 //! spreadsheet.
 
 use crate::command::{brief, capture, gentle, names, text};
+use crate::dns::{SERVER, with_answer};
 use assert_cmd::Command;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -172,6 +173,40 @@ fn captures() {
     for more in [&[][..], &["--json"], &["--html", &html]] {
         check("merge", &run(gentle(&["merge", text(&records)]).args(more)));
         check_files("merge", &out);
+    }
+}
+
+/// Names in DNS answers are anybody's, and names in files may be.
+#[test]
+fn names_of_hosts() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("names.pcap");
+    fs::write(&path, with_answer(&capture("formats/us.pcap"), &[TEXT.as_bytes()])).unwrap();
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let html = out.join("out.html");
+    for more in [&[][..], &["--full"], &["--json"]] {
+        let output = run(gentle(&["analyze", text(&path), "--html", text(&html)]).args(more));
+        assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("owned"), "{output:?}");
+        check(&format!("analyze {more:?}"), &output);
+        check_files("analyze", &out);
+    }
+    let file = folder.path().join(NAME);
+    let json = |name: &str| {
+        let service =
+            serde_json::json!({"kind": "Service", "metadata": {"name": name}, "spec": {"clusterIPs": [SERVER]}});
+        serde_json::json!({ "items": [service] }).to_string()
+    };
+    for names in
+        [format!("{SERVER} {NAME}\n"), format!("{TEXT}\n"), format!("{SERVER}/33 a\n"), json(TEXT), json(TEXT) + TEXT]
+    {
+        fs::write(&file, names).unwrap();
+        for more in [&["--full"][..], &["--json"]] {
+            let output =
+                run(gentle(&["analyze", text(&path), "--names", text(&file), "--html", text(&html)]).args(more));
+            check("analyze --names", &output);
+            check_files("analyze --names", &out);
+        }
     }
 }
 

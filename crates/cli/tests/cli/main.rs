@@ -4,6 +4,7 @@
 
 mod analyze;
 mod command;
+mod dns;
 mod evaluation;
 mod example;
 mod experiment;
@@ -17,6 +18,7 @@ mod json;
 #[cfg(unix)]
 mod lab;
 mod model;
+mod names;
 mod outputs;
 mod pcap;
 #[cfg(unix)]

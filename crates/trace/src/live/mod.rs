@@ -4,7 +4,6 @@
 //! connection ends, so a window lags by a few seconds; a cause that depends on other attempts is that
 //! of the attempts in the same window.
 
-mod names;
 mod results;
 mod windows;
 
@@ -13,6 +12,7 @@ pub use results::{Attempt, Span, Window};
 use crate::connections::{CLIENT, ClosedConnection, ClosedSink, ConnectionFlags, Connections, Decided, QUIET, SERVER};
 use crate::decode::Decoder;
 use crate::flow_key::FlowKeyHasher;
+use crate::names::{self, GivenNames, Names};
 use crate::options::Options;
 use crate::points::Sightings;
 use crate::results::DirectionBy;
@@ -21,9 +21,9 @@ use crate::tally::Tally;
 use gentle_capture::RawPacket;
 use gentle_units::Instant;
 use gentle_wire::Address;
-use names::Names;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use windows::Windows;
 
 /// Segments followed at a time. The packets of a batch are copied anyway, so few are enough.
@@ -37,7 +37,7 @@ pub struct Live {
     connections: Connections,
     tally: Tally,
     windows: Windows,
-    names: Names,
+    names: Arc<GivenNames>,
     /// Whether all segments between these addresses and ports (of client and server) are seen.
     sees_all: Box<dyn Fn([Address; 2], [u16; 2]) -> bool + Send>,
     reliable: Reliable,
@@ -75,7 +75,7 @@ impl Live {
             connections,
             tally: Tally::default(),
             windows: Windows::new(options, now),
-            names: Names::default(),
+            names: Arc::clone(&options.names),
             sees_all: Box::new(|_, _| true),
             reliable: Reliable { sees_handshake: Box::new(|_, _| true), from: Instant::ZERO, left_out: 0, lost: 0 },
             packets: 0,
@@ -108,7 +108,6 @@ impl Live {
     /// Handles the next packet. Attempts that end are passed to `decided`.
     pub fn packet(&mut self, packet: &RawPacket<'_>, decided: &mut dyn FnMut(&Attempt)) {
         self.packets += 1;
-        self.names.packet(packet);
         self.decoder.decode(0, packet, &mut self.batch);
         if self.batch.is_full() {
             self.follow(decided);
@@ -119,15 +118,17 @@ impl Live {
     pub fn advance(&mut self, now: Instant, decided: &mut dyn FnMut(&Attempt)) {
         self.follow(decided);
         self.windows.advance(now);
-        let Live { windows, names, reliable, .. } = self;
-        let mut sink = DecidedSink { windows, names, reliable, decided };
+        let names = Names { given: &self.names, dns: &self.decoder.names };
+        let mut sink =
+            DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
         self.connections.decide(now, &self.sees_all, &mut sink);
     }
 
     fn follow(&mut self, decided: &mut dyn FnMut(&Attempt)) {
         self.sightings.leave_out_repeats(&mut self.batch, &mut self.tally);
-        let Live { windows, names, reliable, .. } = self;
-        let mut sink = DecidedSink { windows, names, reliable, decided };
+        let names = Names { given: &self.names, dns: &self.decoder.names };
+        let mut sink =
+            DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
         let Ok(()) = self.connections.observe_all(&mut self.batch, &mut self.tally, &mut sink);
         self.batch.clear();
         let lost = self.connections.lost();
@@ -139,11 +140,7 @@ impl Live {
     /// Statistics of the attempts decided in the latest `span`; lists have at most `top` entries.
     pub fn window(&self, span: Span, top: usize) -> Window {
         let mut window = self.windows.window(span, top);
-        let of_causes = window.causes.iter().flat_map(|cause| &cause.group.most).map(|party| &party.name);
-        let of_servers = window.top.servers.iter().map(|entry| &entry.name);
-        let servers = of_causes.chain(of_servers).filter_map(|name| name.parse::<SocketAddr>().ok());
-        let named = servers.filter_map(|server| Some((server.ip(), self.names.get(server.ip())?.to_owned())));
-        window.names = named.collect();
+        window.names = names::of_window(Names { given: &self.names, dns: &self.decoder.names }, &window);
         window
     }
 
@@ -186,7 +183,7 @@ impl Live {
 /// Counts decided attempts and passes them on.
 struct DecidedSink<'a> {
     windows: &'a mut Windows,
-    names: &'a Names,
+    names: Names<'a>,
     reliable: &'a mut Reliable,
     decided: &'a mut dyn FnMut(&Attempt),
 }
@@ -219,8 +216,8 @@ impl ClosedSink for DecidedSink<'_> {
         if let Some(class) = self.windows.record(connection, addresses) {
             let ports = connection.ports();
             let ends = [CLIENT, SERVER].map(|side| SocketAddr::new(IpAddr::from(addresses[side]), ports[side]));
-            let name = self.names.get(ends[SERVER].ip());
-            (self.decided)(&Attempt::new(connection, &class, ends, name));
+            let names = ends.map(|end| self.names.of(end.ip()));
+            (self.decided)(&Attempt::new(connection, &class, ends, names));
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use crate::connections::{CLIENT, Classification, Connection};
 use crate::measure::cause_of;
-use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, Quantiles, Top, TopEntry};
+use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, PlaceNames, Quantiles, Top, TopEntry};
 use crate::row::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Length of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +55,9 @@ pub struct Window {
     pub top: Top,
     /// Ports of the servers with most attempts.
     pub ports: Vec<TopEntry>,
-    /// Names of these servers in DNS answers that passed, by address; the latest one of several.
-    pub names: BTreeMap<IpAddr, String>,
+    /// Names of these servers, clients and prefixes, by address or prefix: given with `--names`, or of DNS answers that passed, the
+    /// latest one of several.
+    pub names: PlaceNames,
 }
 
 /// Attempt that was decided.
@@ -69,7 +69,9 @@ pub struct Attempt {
     pub client: SocketAddr,
     /// Address and port of the server.
     pub server: SocketAddr,
-    /// Name of the server in a DNS answer that passed.
+    /// Name of the client, as `name`.
+    pub client_name: Option<String>,
+    /// Name of the server: given with `--names`, or of a DNS answer that passed.
     pub name: Option<String>,
     /// Outcome.
     pub outcome: Outcome,
@@ -92,9 +94,10 @@ impl Attempt {
         connection: &Connection,
         class: &Classification,
         ends: [SocketAddr; 2],
-        name: Option<&str>,
+        names: [Option<&str>; 2],
     ) -> Attempt {
         let [client, server] = ends;
+        let [client_name, name] = names.map(|name| name.map(str::to_owned));
         let is_complete = class.outcome.is_complete();
         let waited = match is_complete {
             true => class.waited + class.waited_with_data,
@@ -104,7 +107,8 @@ impl Attempt {
             time: connection.first.since_origin().as_secs_f64(),
             client,
             server,
-            name: name.map(str::to_owned),
+            client_name,
+            name,
             outcome: class.outcome,
             slow: is_complete && class.is_slow(),
             syns: connection.syns,

@@ -4,12 +4,13 @@
 use super::results::{Span, Window};
 use crate::connections::{Classification, Connection, ConnectionFlags, SERVER};
 use crate::measure::Outcomes;
+use crate::names::PlaceNames;
 use crate::options::Options;
 use crate::sum::Sum;
 use crate::tally::Distribution;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::Address;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 /// Slot lengths, and the number of complete slots that are kept, of the windows by [`Span`].
@@ -211,7 +212,7 @@ impl Windows {
             dropped_for: outcomes.dropped_for,
             top: parties.result(top, show, show_server, |network, length| format!("{}/{length}", show(network))),
             ports: parties.by_port(top),
-            names: BTreeMap::new(),
+            names: PlaceNames::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod handshakes;
 mod invariants;
 mod limits;
 mod live;
+mod names;
 mod netns;
 mod outcomes;
 mod per_connection;

@@ -2,9 +2,12 @@
 
 use crate::network::{Network, PORT, SERVER, SERVER_V6, Watching, config, counter};
 use gentle_host::FindingKind;
+use gentle_trace::Options;
+use gentle_trace::names::GivenNames;
 use gentle_trace::results::CauseKind;
 use gentle_watch::Config;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 const CONNECTS: usize = 40;
 
@@ -121,4 +124,19 @@ fn refused_and_unanswered_attempts_fail() {
     let last = &seen.summaries.last().expect("a summary").hour;
     assert!(last.attempts <= seen.attempts.len() as u64);
     assert_eq!(seen.repeated().0, counter(&network.client, "TCPSynRetrans"));
+}
+
+#[test]
+fn given_names_are_in_attempts_and_windows() {
+    let Some(network) = Network::new() else { return };
+    let mut names = GivenNames::default();
+    names.read("192.0.2.2 shop\n192.0.2.0/24 office\n").expect("names");
+    let options = Options { names: Arc::new(names), ..config().options };
+    let watch = Watching::start(&network.client, Config { options, ..config() });
+    assert_eq!(network.connect("192.0.2.2:9", 1), 0);
+    watch.expect_attempts(1);
+    let seen = watch.stop();
+    let [attempt] = seen.attempts.as_slice() else { panic!("{:#?}", seen.attempts) };
+    assert_eq!([&attempt.client_name, &attempt.name].map(Option::as_deref), [Some("office"), Some("shop")]);
+    assert_eq!(seen.summaries.last().expect("a summary").minute.names.of("192.0.2.2:9"), Some("shop"));
 }

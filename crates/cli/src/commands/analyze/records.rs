@@ -19,6 +19,7 @@ use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Checks that the outputs fit the tasks, before any is opened.
 pub(super) fn check(args: &AnalyzeArgs) -> Result<(), Usage> {
@@ -91,7 +92,8 @@ pub(super) fn run(
     if let Some(overlap) = merger.overlap() {
         warn(&overlap.to_string());
     }
-    let showing = Showing { interrupted: stopped, ..Showing::default() };
+    let names = Arc::clone(&job.options.names);
+    let showing = Showing { interrupted: stopped, names, ..Showing::default() };
     let analysis = merger.finish(&showing)?;
     finish(job, vec![analysis], outcome, html, stdout_is_taken)
 }

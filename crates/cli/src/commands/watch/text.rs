@@ -1,7 +1,7 @@
 //! Lines of `gentle watch --plain`.
 
 use gentle_host::Finding;
-use gentle_report::analyze::{cause_name, describe_causes};
+use gentle_report::analyze::{cause_name, describe_causes, named};
 use gentle_trace::live::{Attempt, Window};
 use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::Nanos;
@@ -36,15 +36,9 @@ pub(super) fn fate(attempt: &Attempt) -> String {
     format!("{outcome}{waited}: {cause}")
 }
 
-/// Server with its name, if that is known.
-pub(super) fn server(server: SocketAddr, name: Option<&str>) -> String {
-    name.map_or_else(|| server.to_string(), |name| format!("{} ({server})", plain(name)))
-}
-
-/// Name of a server, as lists of windows have it, with the name that `window` has for it.
-pub(super) fn named(window: &Window, name: &str) -> String {
-    let known = name.parse::<SocketAddr>().ok().and_then(|it| Some(server(it, Some(window.names.get(&it.ip())?))));
-    known.unwrap_or_else(|| plain(name))
+/// Client or server with its name, if that is known.
+pub(super) fn end(end: SocketAddr, name: Option<&str>) -> String {
+    name.map_or_else(|| end.to_string(), |name| format!("{} ({end})", plain(name)))
 }
 
 /// Line of a slow or failed attempt.
@@ -54,8 +48,9 @@ pub(super) fn attempt(attempt: &Attempt) -> String {
         plural(attempt.syns.into(), "SYN", "SYNs"),
         plural(attempt.synacks.into(), "SYN/ACK", "SYN/ACKs")
     );
-    let server = server(attempt.server, attempt.name.as_deref());
-    format!("{} {} > {server} {} ({packets})\n", clock(attempt.time), attempt.client, fate(attempt))
+    let client = end(attempt.client, attempt.client_name.as_deref());
+    let server = end(attempt.server, attempt.name.as_deref());
+    format!("{} {client} > {server} {} ({packets})\n", clock(attempt.time), fate(attempt))
 }
 
 /// Line of a counter of the host at this Unix time, seconds.
@@ -105,7 +100,8 @@ pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
 
 /// Cause with its attempts, the time that they waited, and the server with most.
 fn brief(window: &Window, cause: &Cause) -> String {
-    let place = cause.group.most.first().map_or(String::new(), |most| format!(" at {}", named(window, &most.name)));
+    let place =
+        cause.group.most.first().map_or(String::new(), |most| format!(" at {}", named(&window.names, &most.name)));
     let waited = time(cause.group.waited_s);
     format!("{}: {}, {waited}{place}", cause_name(cause.kind), plural(cause.group.attempts, "attempt", "attempts"))
 }

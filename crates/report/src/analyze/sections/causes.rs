@@ -3,7 +3,7 @@
 use crate::analyze::section::{Cell, Head, Row, Section, Table, numbers};
 use crate::analyze::words;
 use crate::format::{Quantity, Scale, count};
-use gentle_trace::results::{Analysis, Cause, CauseKind};
+use gentle_trace::results::{Analysis, Cause, CauseKind, PlaceNames};
 
 pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
     let causes = &analysis.causes;
@@ -23,7 +23,7 @@ pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
             time,
             Cell::count(cause.group.attempts),
             Cell::Text(percents.show(Some(cause.share))),
-            Cell::text(place(cause)),
+            Cell::text(place(cause, &analysis.names)),
         ];
         table.row(Row::new(words::cause_name(cause.kind), cells).about(&cause.sentence));
     }
@@ -31,16 +31,17 @@ pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
 }
 
 /// Server with most attempts, and the number of others; of scans, the client.
-fn place(cause: &Cause) -> String {
+fn place(cause: &Cause, names: &PlaceNames) -> String {
     let Some(most) = cause.group.most.first() else {
         return String::new();
     };
+    let first = words::named(names, &most.name);
     let what = match (cause.kind, cause.group.parties) {
-        (_, ..=1) => return most.name.clone(),
+        (_, ..=1) => return first,
         (CauseKind::Scan, 2) => "other client",
         (CauseKind::Scan, _) => "other clients",
         (_, 2) => "other server",
         _ => "other servers",
     };
-    format!("{}, {} {what}", most.name, count(cause.group.parties - 1))
+    format!("{first}, {} {what}", count(cause.group.parties - 1))
 }

@@ -1,6 +1,7 @@
 //! Metrics of spa-2018, section III: by direction, and by filter.
 
 use crate::analyze::section::{Cell, Chart, Head, Row, Section, Table, Value, numbers};
+use crate::analyze::words::named;
 use crate::format::{Quantity, bytes, count, plural, throughput};
 use gentle_trace::results::{Analysis, Direction, DirectionBy, MeanOf};
 
@@ -90,7 +91,8 @@ pub(super) fn filters(analysis: &Analysis) -> Option<Section> {
             about += &format!("; {}", plural(addresses, "address", "addresses"));
             if !filter.examples.is_empty() {
                 let more = if (filter.examples.len() as u64) < addresses { ", …" } else { "" };
-                about += &format!(": {}{more}", filter.examples.join(", "));
+                let examples: Vec<String> = filter.examples.iter().map(|it| named(&analysis.names, it)).collect();
+                about += &format!(": {}{more}", examples.join(", "));
             }
         }
         removed.row(Row::new(filter.name, cells).about(&about));

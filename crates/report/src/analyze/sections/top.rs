@@ -2,6 +2,7 @@
 
 use crate::analyze::display_filter::repeated_handshakes;
 use crate::analyze::section::{Cell, Head, Row, Section, Table, numbers};
+use crate::analyze::words::named;
 use crate::format::Quantity;
 use gentle_trace::results::{Analysis, TopEntry};
 
@@ -67,7 +68,7 @@ fn list(what: &str, entries: &[TopEntry], most: usize, analysis: &Analysis) -> T
         if filtered {
             cells.push(filter.map_or_else(Cell::none, Cell::Code));
         }
-        table.row(Row::new(&e.name, cells));
+        table.row(Row::new(named(&analysis.names, &e.name), cells));
     }
     table
 }

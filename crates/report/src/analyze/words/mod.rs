@@ -4,6 +4,7 @@ mod causes;
 mod cost;
 mod filters;
 mod flows;
+mod names;
 mod replay;
 mod steps;
 mod trust;
@@ -11,6 +12,7 @@ mod vantage;
 mod verdict;
 
 pub use causes::{cause_name, describe_causes};
+pub use names::named;
 pub use replay::assumptions;
 
 use gentle_trace::results::Analysis;

@@ -1,8 +1,8 @@
 //! Conclusions of an analysis.
 
-use super::cost;
+use super::{cost, names};
 use crate::format::{count, percent, plural, time};
-use gentle_trace::results::{Analysis, AttemptGroup, DataWait, FailureReason, Finding, Waits};
+use gentle_trace::results::{Analysis, AttemptGroup, DataWait, FailureReason, Finding, NamedParty, PlaceNames, Waits};
 use std::collections::BTreeMap;
 
 /// Sentence of a finding in `analysis`, whose warnings have their sentences.
@@ -50,7 +50,8 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
         }
         Finding::Loss { .. } => loss(finding),
         Finding::WorstServer { name, answered, with_loss, time_lost_s } => format!(
-            "Worst server: {name}, {} of {} with a loss, {} lost.",
+            "Worst server: {}, {} of {} with a loss, {} lost.",
+            names::named(&analysis.names, name),
             count(*with_loss),
             plural(*answered, "answered attempt", "answered attempts"),
             time(*time_lost_s),
@@ -119,7 +120,7 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
                 plural(*attempts, "attempt was", "attempts were")
             )
         }
-        Finding::Failed { reason, group } => failed(*reason, group),
+        Finding::Failed { reason, group } => failed(*reason, group, &analysis.names),
         Finding::FailedWait { waited_s } => {
             format!("Failed attempts waited {} in total.", time(*waited_s))
         }
@@ -253,7 +254,7 @@ fn loss(finding: &Finding) -> String {
 }
 
 /// Attempts that were not completed, for one reason.
-fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
+fn failed(reason: FailureReason, group: &AttemptGroup, names: &PlaceNames) -> String {
     let was = if group.attempts == 1 { "was" } else { "were" };
     let (verb, what) = match reason {
         FailureReason::Abandoned => (
@@ -291,20 +292,17 @@ fn failed(reason: FailureReason, group: &AttemptGroup) -> String {
         _ => ("server", ""),
     };
     let attempts = plural(group.attempts, "attempt", "attempts");
-    format!("{attempts} {verb} {what}: {}.{apart}", named(group, parties))
+    format!("{attempts} {verb} {what}: {}.{apart}", places(group, parties, names))
 }
 
-/// Names of the servers or clients: all if they are few, else their number and the first ones.
-fn named(group: &AttemptGroup, what: &str) -> String {
-    let names: Vec<String> = group
-        .most
-        .iter()
-        .map(|named| match group.parties {
-            1 => named.name.clone(),
-            _ => format!("{} ({})", named.name, count(named.attempts)),
-        })
-        .collect();
-    let names = names.join(", ");
+/// Servers or clients: all if they are few, else their number and the first ones.
+fn places(group: &AttemptGroup, what: &str, names: &PlaceNames) -> String {
+    let place = |party: &NamedParty| match (group.parties, names.of(&party.name)) {
+        (1, _) => names::named(names, &party.name),
+        (_, Some(name)) => format!("{name} ({}, {})", party.name, count(party.attempts)),
+        (_, None) => format!("{} ({})", party.name, count(party.attempts)),
+    };
+    let names = group.most.iter().map(place).collect::<Vec<String>>().join(", ");
     if group.parties > group.most.len() as u64 {
         format!("{}, most at {names}", plural(group.parties, what, &format!("{what}s")))
     } else {

@@ -4,8 +4,9 @@ use gentle_trace::results::{
     Analysis, AttemptGroup, Capture, CaptureDuplicates, Cause, CauseKind, Closes, CostOfSize, DataWait, Direction,
     DirectionBy, DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto,
     IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes,
-    Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount,
-    StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting, Waits,
+    PlaceNames, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA,
+    SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage,
+    Waiting, Waits,
 };
 use std::collections::BTreeMap;
 
@@ -147,6 +148,12 @@ pub(crate) fn rich() -> Analysis {
             peak_remembered_bytes: 0,
             judged_early: 3,
         },
+        names: names(&[
+            ("192.0.2.7", "www.shop.example"),
+            ("192.0.2.18", "shop/cart"),
+            ("198.51.100.3", "laptop"),
+            ("203.0.100.0/24", "frankfurt"),
+        ]),
         flows: Some(Flows {
             in_words: vec![
                 "40,212 of 48,210 connections can be replayed, with 91 % of the TCP payload.".to_owned(),
@@ -241,6 +248,7 @@ pub(crate) fn hostile() -> Analysis {
     for list in [&mut analysis.top.servers, &mut analysis.top.clients, &mut analysis.top.prefixes] {
         list[0].name = HOSTILE.to_owned();
     }
+    analysis.names = names(&[(HOSTILE, HOSTILE), ("192.0.2.18", HOSTILE), ("198.51.100.4", HOSTILE)]);
     for direction in &mut analysis.directions {
         direction.name = HOSTILE.to_owned();
     }
@@ -257,6 +265,10 @@ pub(crate) fn hostile() -> Analysis {
         quic.versions = BTreeMap::from([(HOSTILE.to_owned(), 3)]);
     }
     analysis
+}
+
+fn names(names: &[(&str, &str)]) -> PlaceNames {
+    names.iter().map(|(place, name)| (place.to_string(), name.to_string())).collect()
 }
 
 fn empty() -> Analysis {
@@ -294,6 +306,7 @@ fn empty() -> Analysis {
             judged_early: 0,
             ..rich().limits
         },
+        names: PlaceNames::default(),
         flows: None,
         ..rich()
     }

@@ -1,10 +1,10 @@
 //! Lower part of the view: causes, the explanation of the selected one, servers, prefixes and ports, and the log.
 
-use super::super::text::{named, server};
+use super::super::text::end;
 use super::canvas::{Cell, Column, Kind, Meaning, cut, table, width, wrap};
 use super::words::{period, place, span_name};
 use super::{Entry, List, View};
-use gentle_report::analyze::cause_name;
+use gentle_report::analyze::{cause_name, named};
 use gentle_trace::live::Attempt;
 use gentle_trace::results::Cause;
 use gentle_units::foreign::plain;
@@ -96,7 +96,7 @@ pub(super) fn parties(view: &View, columns: usize) -> Vec<Line<'static>> {
     let row = |entry: &&gentle_trace::results::TopEntry| {
         let mark = |number: u64, mark: Meaning| if number > 0 { mark } else { Meaning::Plain };
         vec![
-            (format!("  {}", named(window, &entry.name)), Meaning::Plain),
+            (format!("  {}", named(&window.names, &entry.name)), Meaning::Plain),
             (count(entry.attempts), Meaning::Plain),
             (count(entry.with_loss), mark(entry.with_loss, Meaning::Slow)),
             (count(entry.failures), mark(entry.failures, Meaning::Failed)),
@@ -156,7 +156,7 @@ fn attempt_line(view: &View, attempt: &Attempt, columns: usize) -> Line<'static>
     };
     let room = columns.saturating_sub(width(&lead) + result.len() + width(&waited));
     // Two IPv4 addresses with ports, and without the client's.
-    let server = server(attempt.server, attempt.name.as_deref());
+    let server = end(attempt.server, attempt.name.as_deref());
     let (both, usual) = match columns >= WITH_PORTS {
         true => (format!("{} > {server}", attempt.client), 45),
         false => (format!("{} > {server}", attempt.client.ip()), 34),

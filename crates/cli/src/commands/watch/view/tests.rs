@@ -72,7 +72,7 @@ fn window(seconds: f64, scale: u64) -> Window {
             prefixes: vec![entry("203.0.113.0/24", 1214 * scale, 0, 8 * scale, 8.0 * many, 0.0)],
         },
         ports: vec![entry("443", 3100 * scale, scale, 8 * scale, 8.0 * many, 1.0 * many)],
-        names: [("203.0.113.7".parse().unwrap(), "shop.example".to_owned())].into(),
+        names: [("203.0.113.7".to_owned(), "shop.example".to_owned())].into_iter().collect(),
         ..Window::default()
     }
 }
@@ -106,6 +106,7 @@ fn attempt(second: f64, server: &str, waited_s: f64, outcome: Outcome, cause: Op
         time: BEGIN + second,
         client: SocketAddr::from(([198, 51, 100, 7], 50_000 + second as u16)),
         server: server.parse().unwrap(),
+        client_name: None,
         name: server.starts_with("203.0.113.7:").then(|| "shop.example".to_owned()),
         outcome,
         slow: outcome.is_complete(),
@@ -298,12 +299,21 @@ fn without_colours_no_cell_has_one() {
 }
 
 #[test]
+fn lines_have_the_names_of_both_ends() {
+    let mut attempt = attempt(3.0, "203.0.113.7:443", 1.0, Outcome::Succeeded, Some(CauseKind::Congestion));
+    attempt.client_name = Some("lap\u{1b}top".to_owned());
+    let line = super::super::text::attempt(&attempt);
+    assert!(line.contains(" lap top (198.51.100.7:50003) > shop.example (203.0.113.7:443) slow after 1"), "{line}");
+}
+
+#[test]
 fn names_cannot_control_the_terminal() {
     let mut view = empty(true);
     let mut bad = summary(1);
     bad.device = "e\u{1b}[2J\u{9b}1m".to_owned();
     bad.minute.causes[0].group.most[0].name = "\u{1b}]0;x\u{7}".to_owned();
     bad.minute.top.servers[0].name = "\u{202e}\r\n".to_owned();
+    bad.minute.names = [("198.51.100.20".to_owned(), "\u{9b}31m".to_owned())].into_iter().collect();
     view.summary(bad);
     view.note("\u{1b}[31m\nred".to_owned());
     for (columns, rows) in [(80, 24), (200, 60)] {

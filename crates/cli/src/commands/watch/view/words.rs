@@ -1,8 +1,7 @@
 //! Sentences of the view.
 
-use super::super::text::named;
 use super::canvas::{Meaning, glued};
-use gentle_report::analyze::cause_name;
+use gentle_report::analyze::{cause_name, named};
 use gentle_trace::live::{Span, Window};
 use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::text::{count, grouped, percent, plural, significant, time};
@@ -121,7 +120,7 @@ fn preposition(kind: CauseKind) -> &'static str {
 /// Place of a cause: a server, the prefix of all its servers, or the first of several; for scans, clients.
 pub(super) fn place(window: &Window, cause: &Cause) -> Option<String> {
     let group = &cause.group;
-    let first = named(window, &group.most.first()?.name);
+    let first = named(&window.names, &group.most.first()?.name);
     let others = group.parties.saturating_sub(1);
     if others == 0 {
         return Some(first);
@@ -130,7 +129,7 @@ pub(super) fn place(window: &Window, cause: &Cause) -> Option<String> {
     let shared = prefixes.next().flatten().filter(|first| prefixes.all(|other| other.as_ref() == Some(first)));
     // Further servers are not listed, and may have other prefixes.
     match shared.filter(|_| group.most.len() as u64 == group.parties) {
-        Some(shared) => Some(shared),
+        Some(shared) => Some(named(&window.names, &shared)),
         None => Some(format!("{first} and {}", plural(others, "other", "others"))),
     }
 }
