@@ -114,12 +114,16 @@ fn pass(
     }
     let counts = std::mem::take(&mut decoder.files).into_iter();
     let by_interface = decoder.interfaces.iter();
+    let interfaces = by_interface.map(|&(file, index)| Interface::new(readers, file, index)).collect();
+    let (meters, timeline) = (std::mem::take(&mut decoder.meters), std::mem::take(&mut decoder.timeline));
+    let (others, lookups) = decoder.into_others();
     let mut findings = Findings {
         files: readers.iter().zip(counts).map(|(reader, counts)| FileFacts::new(reader, counts)).collect(),
-        interfaces: by_interface.map(|&(file, index)| Interface::new(readers, file, index)).collect(),
-        meters: std::mem::take(&mut decoder.meters),
-        timeline: std::mem::take(&mut decoder.timeline),
-        others: decoder.into_others(),
+        interfaces,
+        meters,
+        timeline,
+        others,
+        lookups,
         tally,
         evicted: connections.evicted(),
         outcomes,

@@ -2,6 +2,7 @@
 
 use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
+use crate::lookups::{LookupCounts, Lookups};
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
 use crate::points::{Points, Sightings};
@@ -98,6 +99,7 @@ pub(crate) struct Decoder {
     local: Vec<IpNet>,
     fragments: Fragments,
     others: Others,
+    lookups: Lookups,
     points: Points,
     /// Packets other than TCP segments.
     sightings: Sightings,
@@ -126,6 +128,7 @@ impl Decoder {
             local: options.local.clone(),
             fragments: Fragments::default(),
             others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
+            lookups: Lookups::new(options.memory() / 64),
             points: Points::default(),
             sightings: Sightings::new(options.memory() / 16),
             source: (usize::MAX, 0),
@@ -152,11 +155,18 @@ impl Decoder {
             file.times.end(file.packets);
         }
         self.meters.iter_mut().for_each(Meter::end);
+        let ends = self.files.iter().filter_map(|file| file.times.span());
+        self.lookups.advance(ends.map(|(_, end)| end).max().unwrap_or_default());
     }
 
-    /// Handshakes of other protocols.
-    pub(crate) fn into_others(self) -> OtherCounts {
-        self.others.finish()
+    /// Handshakes of other protocols, and lookups.
+    pub(crate) fn into_others(self) -> (OtherCounts, LookupCounts) {
+        (self.others.finish(), self.lookups.finish())
+    }
+
+    /// Lookups that ended until `now`, since the last call.
+    pub(crate) fn take_lookups(&mut self, now: Instant) -> LookupCounts {
+        self.lookups.take(now)
     }
 
     /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
@@ -346,6 +356,9 @@ impl Decoder {
             && !self.is_seen_again(file, raw, packet)
         {
             self.others.observe(raw.time, packet);
+            if let Transport::Udp(udp) = &packet.transport {
+                self.lookups.observe(raw.time, &packet.ip, udp);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::anonymize::Anonymizer;
 use crate::connections::Evicted;
 use crate::decode::{FileCounts, INTERFACES, LOCAL};
 use crate::interfaces::{InterfaceFacts, label};
+use crate::lookups::LookupCounts;
 use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes};
 use crate::options::Options;
@@ -140,6 +141,7 @@ pub(crate) struct Findings {
     pub(crate) meters: Vec<Meter>,
     pub(crate) timeline: TimelineCounts,
     pub(crate) others: OtherCounts,
+    pub(crate) lookups: LookupCounts,
     pub(crate) tally: Tally,
     pub(crate) evicted: Evicted,
     pub(crate) outcomes: Outcomes,
@@ -167,6 +169,7 @@ impl Findings {
             meters: Vec::new(),
             timeline: TimelineCounts::default(),
             others: OtherCounts::default(),
+            lookups: LookupCounts::default(),
             tally: Tally::default(),
             evicted: Evicted::default(),
             outcomes: Outcomes::new(options),
@@ -192,6 +195,7 @@ impl Findings {
         }
         self.timeline.add(other.timeline);
         self.others.add(other.others);
+        self.lookups.add(other.lookups);
         self.tally.add(other.tally);
         self.evicted.add(other.evicted);
         self.outcomes.add(other.outcomes);
@@ -203,6 +207,7 @@ impl Findings {
     pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
         let replacement = |address| anonymizer.address(address);
         self.outcomes.replace(replacement);
+        self.lookups.replace(replacement);
         self.outcomes.sample.anonymize(anonymizer);
         self.filters.replace(replacement);
         self.files.iter_mut().for_each(FileFacts::remove_names);
@@ -364,6 +369,7 @@ impl Findings {
             top,
             timeline: self.timeline.result(start),
             other_protocols: self.others.result(),
+            lookups: self.lookups.result(server_name),
             closes: self.outcomes.closes,
             limits,
             flows: None,

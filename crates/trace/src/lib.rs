@@ -14,6 +14,7 @@ pub mod flows;
 mod fragments;
 mod interfaces;
 pub mod live;
+mod lookups;
 mod measure;
 mod options;
 mod other;

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Version of the form of records.
-pub const RECORD_VERSION: u32 = 4;
+pub const RECORD_VERSION: u32 = 5;
 
 /// Identity of the analysis: a digest of its sources (`build.rs`), in hexadecimal.
 pub const ENGINE: &str = env!("GENTLE_ENGINE");

@@ -9,12 +9,14 @@
 mod cause;
 mod cost;
 mod finding;
+mod lookups;
 mod outcomes;
 
-pub use cause::{Cause, CauseKind};
+pub use cause::{Cause, CauseKind, LossDirection};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
 pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
+pub use lookups::Lookups;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
@@ -79,6 +81,8 @@ pub struct Analysis {
     pub timeline: Timeline,
     /// Handshakes of other protocols.
     pub other_protocols: OtherProtocols,
+    /// Lookups of names by DNS over UDP; `None` if there is none.
+    pub lookups: Option<Lookups>,
     /// Connections by the way in which they ended.
     pub closes: Closes,
     /// Limits on memory and idle time, and their effects.

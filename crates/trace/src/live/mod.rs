@@ -88,6 +88,7 @@ impl Live {
     pub fn advance(&mut self, now: Instant, decided: &mut dyn FnMut(&Attempt)) {
         self.follow(decided);
         self.windows.advance(now);
+        self.windows.record_lookups(self.decoder.take_lookups(now));
         let mut sink = DecidedSink { windows: &mut self.windows, names: &self.names, decided };
         self.connections.decide(now, &self.sees_all, &mut sink);
     }
