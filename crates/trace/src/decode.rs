@@ -3,6 +3,7 @@
 use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
 use crate::lookups::{LookupCounts, Lookups};
+use crate::merged::MergedCounts;
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
 use crate::points::{Points, Sightings};
@@ -46,6 +47,7 @@ pub(crate) struct FileCounts {
     tunnels: [u64; Tunnel::ALL.len()],
     pub(crate) tunnelled_tcp: u64,
     pub(crate) times: Timestamps,
+    pub(crate) merged: MergedCounts,
 }
 
 impl FileCounts {
@@ -188,6 +190,7 @@ impl Decoder {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v4(&plain));
                 counts.tcp_segments += 1;
+                counts.merged.record(&plain.tcp);
                 bin.segments += 1;
                 if self.annotates {
                     let addresses = [plain.src, plain.dst].map(Address::v4);
@@ -221,7 +224,7 @@ impl Decoder {
         match plain_tcp_v6(raw.link, raw.data) {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v6(&plain));
-                self.count_segment(file, raw.time);
+                self.count_segment(file, raw.time, &plain.tcp);
                 let addresses = [plain.src, plain.dst].map(Address);
                 let direction = self.direction(file, raw, addresses);
                 self.annotate(file, raw, direction, batch);
@@ -303,12 +306,13 @@ impl Decoder {
         let ip = &packet.ip;
         let meta = PacketMeta { time: raw.time, wire_len, ip_id: ip.id.unwrap_or(0), ttl: ip.ttl };
         batch.push(meta, tcp, || self.hasher.key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port)));
-        self.count_segment(file, raw.time);
+        self.count_segment(file, raw.time, tcp);
     }
 
     #[inline]
-    fn count_segment(&mut self, file: usize, time: Instant) {
+    fn count_segment(&mut self, file: usize, time: Instant, tcp: &Tcp<'_>) {
         self.files[file].tcp_segments += 1;
+        self.files[file].merged.record(tcp);
         self.timeline.at(time).segments += 1;
     }
 

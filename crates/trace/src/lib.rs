@@ -16,6 +16,7 @@ mod interfaces;
 pub mod live;
 mod lookups;
 mod measure;
+mod merged;
 mod options;
 mod other;
 mod pipeline;

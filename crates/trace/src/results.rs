@@ -187,6 +187,9 @@ pub enum TrustWarningKind {
     CutTooShort,
     /// Packets of some interfaces were not analysed.
     InterfacesLeftOut,
+    /// Segments were merged before they were captured (segmentation offload): data segments and their losses are more than
+    /// they seem.
+    MergedSegments,
     /// Packets were captured at more than one point, and counted once.
     SeveralPoints,
     /// TCP inside tunnels was not analysed.
@@ -203,6 +206,7 @@ impl TrustWarningKind {
             TrustWarningKind::TunnelsNotRead
                 | TrustWarningKind::TunnelsRead
                 | TrustWarningKind::InterfacesLeftOut
+                | TrustWarningKind::MergedSegments
                 | TrustWarningKind::SeveralPoints
         )
     }

@@ -71,7 +71,14 @@ impl Message {
         };
         (server.1 == PORT).then_some(())?;
         let question = question(packet.questions.first()?, hasher);
-        Some(Message { is_answer, id: packet.id(), client: client.0, client_port: client.1, server: server.0, question })
+        Some(Message {
+            is_answer,
+            id: packet.id(),
+            client: client.0,
+            client_port: client.1,
+            server: server.0,
+            question,
+        })
     }
 }
 

@@ -103,7 +103,8 @@ impl Lookups {
 
     fn query(&mut self, time: Instant, query: &Message) {
         let key = (query.client, query.id);
-        let twin_key = query.question.twin().and_then(|twin| Some((query.client, *self.newest.get(&(query.client, twin))?)));
+        let twin_key =
+            query.question.twin().and_then(|twin| Some((query.client, *self.newest.get(&(query.client, twin))?)));
         let twin = twin_key.and_then(|key| self.lookups.get(&key)).copied();
         let known = self.lookups.get_mut(&key).filter(|lookup| lookup.question == query.question);
         let mut next = Lookup::new(time, query);

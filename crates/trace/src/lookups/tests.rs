@@ -193,9 +193,15 @@ struct Plan {
 fn plan() -> impl Strategy<Value = Plan> {
     let timer = prop::sample::select(vec![1_000_u64, 2_500, 5_000]);
     let rounds = prop::collection::vec(prop::array::uniform2(prop::bool::weighted(0.7)), 1..4);
-    (0_u64..600_000, timer, rounds, any::<bool>(), any::<bool>()).prop_map(|(start_ms, timer_ms, rounds, changes_port, is_copied)| {
-        Plan { start_ms, timer_ms, rounds, changes_port, is_copied }
-    })
+    (0_u64..600_000, timer, rounds, any::<bool>(), any::<bool>()).prop_map(
+        |(start_ms, timer_ms, rounds, changes_port, is_copied)| Plan {
+            start_ms,
+            timer_ms,
+            rounds,
+            changes_port,
+            is_copied,
+        },
+    )
 }
 
 proptest! {

@@ -232,13 +232,8 @@ const LOSSES: [CauseKind; 7] = [
 ];
 
 /// Losses on the path, which have a direction.
-const ON_THE_PATH: [CauseKind; 5] = [
-    CauseKind::Congestion,
-    CauseKind::RandomLoss,
-    CauseKind::BurstLoss,
-    CauseKind::LossWithoutQueue,
-    CauseKind::Loss,
-];
+const ON_THE_PATH: [CauseKind; 5] =
+    [CauseKind::Congestion, CauseKind::RandomLoss, CauseKind::BurstLoss, CauseKind::LossWithoutQueue, CauseKind::Loss];
 
 /// Causes of SYNs without an answer that may be those of an overflowing listen queue.
 const UNANSWERED: [CauseKind; 9] = [

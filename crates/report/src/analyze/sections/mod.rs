@@ -48,11 +48,17 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
-    [causes::causes(analysis), lookups::slow(analysis), brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
-        .into_iter()
-        .flatten()
-        .map(Section::explained)
-        .collect()
+    [
+        causes::causes(analysis),
+        lookups::slow(analysis),
+        brief::attempts(analysis),
+        top::worst(analysis),
+        flows::flows(analysis),
+    ]
+    .into_iter()
+    .flatten()
+    .map(Section::explained)
+    .collect()
 }
 
 /// Caveats for the numbers, and problems with the files.

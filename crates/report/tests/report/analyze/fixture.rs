@@ -3,9 +3,10 @@
 use gentle_trace::results::{
     Analysis, AttemptGroup, Capture, CaptureDuplicates, Cause, CauseKind, Closes, CostOfSize, DataWait, Direction,
     DirectionBy, DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto,
-    IntervalBin, IntervalHistogram, Intervals, Limits, Lookups, LossDirection, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes,
-    Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA, SeriesCount,
-    StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage, Waiting, Waits,
+    IntervalBin, IntervalHistogram, Intervals, Limits, Lookups, LossDirection, MeanOf, NamedParty, OtherHandshakes,
+    OtherProtocols, Outcomes, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions,
+    SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind,
+    Vantage, Waiting, Waits,
 };
 use std::collections::BTreeMap;
 
