@@ -61,8 +61,9 @@ fn judge(truth: &Truth) -> BTreeMap<String, Judged> {
                 let direction = found["direction"].as_str();
                 *of_kind.kinds.entry(direction.unwrap_or("uncertain").to_owned()).or_default() += attempts;
                 match direction {
-                    None => of_kind.uncertain += attempts,
                     Some(direction) if direction == made => of_kind.right += attempts,
+                    Some("to-server" | "to-client") if made == "both" => of_kind.uncertain += attempts,
+                    None => of_kind.uncertain += attempts,
                     Some(direction) => {
                         of_kind.wrong += attempts;
                         eprintln!(

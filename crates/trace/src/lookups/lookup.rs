@@ -16,7 +16,7 @@ const SHORTEST_TIMER: Nanos = Nanos::from_millis(200);
 const TIMEOUTS_MS: [u64; 8] = [1_000, 2_000, 2_500, 3_000, 4_000, 5_000, 8_000, 10_000];
 /// Time by which a timer may be early, in its clock's resolution, and late on a busy host.
 const EARLY: Nanos = Nanos::from_millis(5);
-const LATE: Nanos = Nanos::from_millis(60);
+const LATE: Nanos = Nanos::from_millis(25);
 /// Time between the two queries for addresses of a name that a resolver sends together.
 const TOGETHER: Nanos = Nanos::from_millis(50);
 /// Largest number of rounds of a lookup; three servers of glibc with five attempts each (resolv.conf(5)) have fifteen. A program
@@ -49,8 +49,9 @@ pub(super) struct Lookup {
     pub(super) server: Address,
     pub(super) first: Instant,
     pub(super) last: Instant,
-    /// Time of the first query of the pair to which this lookup belongs.
-    pair: Instant,
+    /// Port of the first query, and identification of the query before the newest one, if it was another.
+    first_port: u16,
+    id_before: Option<u16>,
     /// Newest answer.
     answered_at: Option<Instant>,
     /// First answer after the newest query.
@@ -77,7 +78,8 @@ impl Lookup {
             server: query.server,
             first: time,
             last: time,
-            pair: time,
+            first_port: query.client_port,
+            id_before: None,
             answered_at: None,
             answer: None,
             answers: 0,
@@ -104,7 +106,7 @@ impl Lookup {
             Meaning::Beginning
         } else if is_answered && twin.is_some_and(|twin| self.is_repeated_for(twin)) {
             Meaning::RepetitionOfPair
-        } else if is_answered && !is_timeout(interval) {
+        } else if is_answered && timer_error(interval).is_none() {
             Meaning::Beginning
         } else {
             Meaning::Repetition
@@ -114,7 +116,7 @@ impl Lookup {
     /// Whether a query after the answer is sent because of `twin`, which has no answer, or whose query was repeated since.
     fn is_repeated_for(&self, twin: &Lookup) -> bool {
         let is_ahead = twin.rounds > self.rounds && twin.last > self.last;
-        self.is_paired_with(twin) && (!twin.is_answered() || is_ahead)
+        !twin.is_answered() || is_ahead
     }
 
     /// Records another query of the same round.
@@ -129,14 +131,16 @@ impl Lookup {
             // It was lost beyond the capture point, unless it came late.
             self.answer_lost |= answer.saturating_since(self.last).0 * 2 < time.saturating_since(self.last).0;
         }
-        self.twin_answered |= twin.is_some_and(|twin| twin.is_answered() && self.is_paired_with(twin));
+        self.twin_answered |= twin.is_some_and(Lookup::is_answered);
         self.rounds += 1;
         self.send(time, query);
     }
 
-    /// Whether a query under another identification is a repetition by a timer.
-    pub(super) fn is_repeated_by(&self, time: Instant) -> bool {
-        self.answer.is_none() && self.rounds < ROUNDS && is_timeout(time.saturating_since(self.last))
+    /// Time by which a resolver's timeout differs from the time since the newest query; `None` if it has an answer, or no timeout is
+    /// near.
+    pub(super) fn timer_error(&self, time: Instant) -> Option<Nanos> {
+        let is_open = self.answer.is_none() && self.rounds < ROUNDS;
+        timer_error(time.saturating_since(self.last)).filter(|_| is_open)
     }
 
     /// Handles an answer.
@@ -159,15 +163,20 @@ impl Lookup {
         self.answer.is_some()
     }
 
-    /// Whether this lookup and `twin` were begun together.
-    fn is_paired_with(&self, twin: &Lookup) -> bool {
-        let (earlier, later) = (self.pair.min(twin.pair), self.pair.max(twin.pair));
-        later.saturating_since(earlier) <= TOGETHER
+    /// Whether this lookup and `twin` were begun together by one socket.
+    pub(super) fn is_paired_with(&self, twin: &Lookup) -> bool {
+        let (earlier, later) = (self.first.min(twin.first), self.first.max(twin.first));
+        self.first_port == twin.first_port && later.saturating_since(earlier) <= TOGETHER
     }
 
-    /// Lookup that begins because the other one of the pair has no answer.
-    pub(super) fn again(&self, time: Instant, query: &Message) -> Lookup {
-        Lookup { pair: self.pair, ..Lookup::new(time, query) }
+    /// The lookup with the identification `now`, which was `before`.
+    pub(super) fn under(self, now: u16, before: u16) -> Lookup {
+        Lookup { id_before: (now != before).then_some(before), ..self }
+    }
+
+    /// Whether the query before the newest one had this identification.
+    pub(super) fn had(&self, id: u16) -> bool {
+        self.id_before == Some(id)
     }
 
     /// Time from the first query to the answer.
@@ -182,10 +191,9 @@ impl Lookup {
     }
 }
 
-/// Whether a resolver repeats queries after `interval`.
-fn is_timeout(interval: Nanos) -> bool {
-    TIMEOUTS_MS.iter().any(|&ms| {
-        let timeout = Nanos::from_millis(ms);
-        interval + EARLY >= timeout && interval <= timeout + LATE
-    })
+/// Smallest difference between an interval and a timeout of a resolver, if that is near.
+fn timer_error(interval: Nanos) -> Option<Nanos> {
+    let timeouts = TIMEOUTS_MS.iter().map(|ms| Nanos::from_millis(*ms));
+    let near = timeouts.filter(|timeout| interval + EARLY >= *timeout && interval <= *timeout + LATE);
+    near.map(|timeout| interval.max(timeout).saturating_sub(interval.min(timeout))).min()
 }

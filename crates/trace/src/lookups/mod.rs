@@ -33,7 +33,10 @@ const CLOCK_STEP: Nanos = Nanos::from_secs(60);
 type Key = (Address, u16);
 
 /// Bytes of a lookup in all tables: its state, its place in the order of ends, and the index of its question.
-const BYTES: usize = size_of::<(Key, Lookup)>() + size_of::<(Instant, Key)>() + size_of::<((Address, Question), u16)>();
+const BYTES: usize =
+    size_of::<(Key, Lookup)>() + size_of::<(Instant, Key)>() + size_of::<((Address, Question), Vec<u16>)>() + 8;
+/// Largest number of lookups of a client's question that are compared with another query.
+const SAME: usize = 64;
 /// Fewest lookups and hosts that are remembered.
 const LEAST: usize = 16;
 
@@ -43,8 +46,8 @@ pub(crate) struct Lookups {
     lookups: HashMap<Key, Lookup>,
     /// Keys of lookups with the times at which they may end, in order.
     ends: VecDeque<(Instant, Key)>,
-    /// Identification of the newest lookup by client and question.
-    newest: HashMap<(Address, Question), u16>,
+    /// Identifications of the lookups by client and question, oldest first.
+    by_question: HashMap<(Address, Question), Vec<u16>>,
     /// Servers that answered, and clients that were answered, in two generations.
     answered: [HashSet<Address>; 2],
     hasher: DefaultHashBuilder,
@@ -59,7 +62,7 @@ impl Lookups {
         Lookups {
             lookups: HashMap::new(),
             ends: VecDeque::new(),
-            newest: HashMap::new(),
+            by_question: HashMap::new(),
             answered: [HashSet::new(), HashSet::new()],
             hasher: DefaultHashBuilder::default(),
             most: hash_table_room(memory_limit_bytes / 2, BYTES).max(LEAST),
@@ -93,23 +96,22 @@ impl Lookups {
         newer.extend([answer.server, answer.client]);
         let key = (answer.client, answer.id);
         if let Some(lookup) = self.lookups.get_mut(&key).filter(|lookup| lookup.question == answer.question) {
-            lookup.answer(time);
-        } else if let Some(&id) = self.newest.get(&(answer.client, answer.question))
-            && let Some(lookup) = self.lookups.get_mut(&(answer.client, id))
-        {
+            return lookup.answer(time);
+        }
+        let before = self.same(answer.client, answer.question).find(|(_, lookup)| lookup.had(answer.id));
+        let key = before.map(|(key, _)| key);
+        if let Some(lookup) = key.and_then(|key| self.lookups.get_mut(&key)) {
             lookup.answer_before(time);
         }
     }
 
     fn query(&mut self, time: Instant, query: &Message) {
         let key = (query.client, query.id);
-        let twin_key =
-            query.question.twin().and_then(|twin| Some((query.client, *self.newest.get(&(query.client, twin))?)));
-        let twin = twin_key.and_then(|key| self.lookups.get(&key)).copied();
+        let twin = self.twin(query);
         let known = self.lookups.get_mut(&key).filter(|lookup| lookup.question == query.question);
         let mut next = Lookup::new(time, query);
         if let Some(lookup) = known {
-            match lookup.meaning(time, query, twin.as_ref()) {
+            match lookup.meaning(time, query, twin.as_ref().map(|(_, twin)| twin)) {
                 Meaning::Copy => {
                     self.counts.copies += 1;
                     return;
@@ -120,31 +122,57 @@ impl Lookups {
                 }
                 Meaning::Repetition => {
                     self.counts.queries += 1;
-                    return lookup.repeat(time, query, twin.as_ref());
+                    return lookup.repeat(time, query, twin.as_ref().map(|(_, twin)| twin));
                 }
                 Meaning::RepetitionOfPair => {
-                    next = lookup.again(time, query);
-                    if let Some(twin) = twin_key.and_then(|key| self.lookups.get_mut(&key)) {
+                    self.counts.queries += 1;
+                    lookup.send(time, query);
+                    if let Some(twin) = twin.and_then(|(key, _)| self.lookups.get_mut(&key)) {
                         twin.twin_answered = true;
                     }
+                    return;
                 }
                 Meaning::Beginning => {}
             }
         } else if let Some(mut lookup) = self.take_repeated(time, query) {
-            lookup.repeat(time, query, twin.as_ref());
+            lookup.repeat(time, query, twin.as_ref().map(|(_, twin)| twin));
             next = lookup;
         }
         self.counts.queries += 1;
         self.insert(key, next);
     }
 
-    /// Removes the lookup that a query under a new identification repeats.
+    /// Lookups of a client's question.
+    fn same(&self, client: Address, question: Question) -> impl Iterator<Item = (Key, &Lookup)> {
+        let ids = self.by_question.get(&(client, question)).into_iter().flatten();
+        ids.filter_map(move |&id| Some(((client, id), self.lookups.get(&(client, id))?)))
+    }
+
+    /// The other lookup of the pair to which a query belongs: of those for the other address, the one that was begun at the time
+    /// of the lookup of this query.
+    fn twin(&self, query: &Message) -> Option<(Key, Lookup)> {
+        let twin = query.question.twin()?;
+        let lookup = self.lookups.get(&(query.client, query.id)).filter(|lookup| lookup.question == query.question)?;
+        let mut twins = self.same(query.client, twin);
+        twins.find(|(_, twin)| lookup.is_paired_with(twin)).map(|(key, twin)| (key, *twin))
+    }
+
+    /// Removes the lookup that a query under a new identification repeats: the one whose timeout fits best.
     fn take_repeated(&mut self, time: Instant, query: &Message) -> Option<Lookup> {
-        let id = *self.newest.get(&(query.client, query.question))?;
-        let lookup = self.lookups.entry((query.client, id));
-        match lookup {
-            Entry::Occupied(lookup) if lookup.get().is_repeated_by(time) => Some(lookup.remove()),
-            _ => None,
+        let waiting = self.same(query.client, query.question);
+        let timers = waiting.filter_map(|(key, lookup)| Some((lookup.timer_error(time)?, key)));
+        let (_, key) = timers.min_by_key(|(error, _)| *error)?;
+        let lookup = self.lookups.remove(&key)?;
+        self.forget_question(key, lookup.question);
+        Some(lookup.under(query.id, key.1))
+    }
+
+    fn forget_question(&mut self, (client, id): Key, question: Question) {
+        if let Entry::Occupied(mut ids) = self.by_question.entry((client, question)) {
+            ids.get_mut().retain(|other| *other != id);
+            if ids.get().is_empty() {
+                ids.remove();
+            }
         }
     }
 
@@ -155,19 +183,22 @@ impl Lookups {
             };
             self.end(oldest);
         }
-        self.newest.insert((key.0, lookup.question), key.1);
         // A lookup has the place of the one that it replaces.
         match self.lookups.get(&key).map(|before| before.ends) {
             Some(ends) => {
                 lookup.ends = ends;
                 self.end(key);
-                self.newest.insert((key.0, lookup.question), key.1);
             }
             None => {
                 lookup.ends = self.now + LINGER;
                 self.ends.push_back((lookup.ends, key));
             }
         }
+        let ids = self.by_question.entry((key.0, lookup.question)).or_default();
+        if ids.len() == SAME {
+            ids.remove(0);
+        }
+        ids.push(key.1);
         self.lookups.insert(key, lookup);
     }
 
@@ -193,11 +224,7 @@ impl Lookups {
         let Some(lookup) = self.lookups.remove(&key) else {
             return;
         };
-        if let Entry::Occupied(newest) = self.newest.entry((key.0, lookup.question))
-            && *newest.get() == key.1
-        {
-            newest.remove();
-        }
+        self.forget_question(key, lookup.question);
         let has_answered = |host: &Address| self.answered.iter().any(|hosts| hosts.contains(host));
         match lookup.took() {
             Some(took) if lookup.rounds == 1 => self.counts.answered(took),
@@ -222,7 +249,7 @@ impl Lookups {
     fn forget(&mut self) {
         self.counts.undecided += self.lookups.len() as u64;
         self.lookups.clear();
-        self.newest.clear();
+        self.by_question.clear();
         self.ends.clear();
     }
 

@@ -276,7 +276,7 @@ proptest! {
             }
             query.pass(&mut lookups, Instant::from_secs(1_000) + Nanos::from_millis(ms), &payload);
             prop_assert!(lookups.lookups.len() <= LEAST && lookups.ends.len() <= 2 * LEAST);
-            prop_assert!(lookups.newest.len() <= lookups.lookups.len());
+            prop_assert!(lookups.by_question.len() <= lookups.lookups.len());
         }
         let counts = lookups.finish();
         if let Some(found) = counts.result(|address, port| format!("{address}:{port}")) {

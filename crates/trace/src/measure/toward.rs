@@ -39,7 +39,8 @@ impl Toward {
     pub(super) fn direction(&self, data: &DataCounts) -> (Option<LossDirection>, [(Name, f64); 8]) {
         let (segments, lost) = data.by_receiver(self.halves);
         let of_attempts = self.of_attempts();
-        let of_data = of_data(segments, lost);
+        // Data are also sent again if acknowledgements were lost in the other direction.
+        let of_data = of_data(segments, lost).filter(|found| *found != LossDirection::Both || self.has_both());
         let direction = match (of_attempts, of_data) {
             (Some(one), Some(other)) if one != other => None,
             (one, other) => one.or(other),
@@ -55,6 +56,11 @@ impl Toward {
             ("data_lost_to_client", lost[CLIENT]),
         ];
         (direction, numbers.map(|(name, number)| (name, number as f64)))
+    }
+
+    /// Whether some attempts lost packets in each direction.
+    fn has_both(&self) -> bool {
+        self.both > 0 || self.only.iter().all(|attempts| *attempts > 0)
     }
 
     fn of_attempts(&self) -> Option<LossDirection> {
@@ -114,6 +120,12 @@ mod tests {
         assert_eq!(toward.of_attempts(), None);
         toward.add(CLIENT, Some(Both), 2);
         assert_eq!(toward.of_attempts(), Some(Both));
+        // Data that both sides sent again do not show which direction lost acknowledgements.
+        let data = DataCounts::default();
+        let mut unknown = Toward::default();
+        unknown.add(SERVER, None, 9);
+        assert_eq!(unknown.direction(&data).0, None);
+        assert_eq!(toward.direction(&data).0, Some(Both));
     }
 
     proptest! {

@@ -602,6 +602,8 @@ def dns(scene: Scene) -> None:
         scene.dns_server.silent = 1
         if kind == "silent":
             scene.dns_server.loss = 0.5
+    # glibc repeats both questions of a pair, under the same identifications.
+    how.new_id = how.new_id and not (how.kind == "glibc" and how.pair)
     scene.affected = lambda facts: facts.get("dns_queries", 1) > 1
     scene.parameters.update(
         dns=kind, resolver=how.kind, new_port=how.new_port, new_id=how.new_id, pair=how.pair, share=share, rate=rate
