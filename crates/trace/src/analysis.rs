@@ -116,7 +116,7 @@ fn pass(
     let by_interface = decoder.interfaces.iter();
     let (meters, timeline) = (std::mem::take(&mut decoder.meters), std::mem::take(&mut decoder.timeline));
     let interfaces = by_interface.map(|&(file, index)| Interface::new(readers, file, index)).collect();
-    let (others, names) = decoder.into_others();
+    let (others, names, lookups) = decoder.into_others();
     let mut findings = Findings {
         files: readers.iter().zip(counts).map(|(reader, counts)| FileFacts::new(reader, counts)).collect(),
         interfaces,
@@ -124,6 +124,7 @@ fn pass(
         timeline,
         others,
         names,
+        lookups,
         tally,
         evicted: connections.evicted(),
         outcomes,

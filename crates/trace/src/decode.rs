@@ -2,6 +2,8 @@
 
 use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
+use crate::lookups::{LookupCounts, Lookups};
+use crate::merged::MergedCounts;
 use crate::names::{DNS_PORT, DnsNames};
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
@@ -46,6 +48,7 @@ pub(crate) struct FileCounts {
     tunnels: [u64; Tunnel::ALL.len()],
     pub(crate) tunnelled_tcp: u64,
     pub(crate) times: Timestamps,
+    pub(crate) merged: MergedCounts,
 }
 
 impl FileCounts {
@@ -99,6 +102,7 @@ pub(crate) struct Decoder {
     local: Vec<IpNet>,
     fragments: Fragments,
     others: Others,
+    lookups: Lookups,
     points: Points,
     /// Packets other than TCP segments.
     sightings: Sightings,
@@ -129,6 +133,7 @@ impl Decoder {
             local: options.local.clone(),
             fragments: Fragments::default(),
             others: Others::new(options.memory_limit as usize / 16, options.idle_timeout),
+            lookups: Lookups::new(options.memory() / 64),
             points: Points::default(),
             sightings: Sightings::new(options.memory() / 16),
             source: (usize::MAX, 0),
@@ -156,11 +161,18 @@ impl Decoder {
             file.times.end(file.packets);
         }
         self.meters.iter_mut().for_each(Meter::end);
+        let ends = self.files.iter().filter_map(|file| file.times.span());
+        self.lookups.advance(ends.map(|(_, end)| end).max().unwrap_or_default());
     }
 
-    /// Handshakes of other protocols, and names.
-    pub(crate) fn into_others(self) -> (OtherCounts, DnsNames) {
-        (self.others.finish(), self.names)
+    /// Handshakes of other protocols, names, and lookups.
+    pub(crate) fn into_others(self) -> (OtherCounts, DnsNames, LookupCounts) {
+        (self.others.finish(), self.names, self.lookups.finish())
+    }
+
+    /// Lookups that ended until `now`, since the last call.
+    pub(crate) fn take_lookups(&mut self, now: Instant) -> LookupCounts {
+        self.lookups.take(now)
     }
 
     /// Decodes the next packet, of file number `file`, and adds its TCP segment to `batch` if it has one.
@@ -182,6 +194,7 @@ impl Decoder {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v4(&plain));
                 counts.tcp_segments += 1;
+                counts.merged.record(&plain.tcp);
                 bin.segments += 1;
                 if plain.tcp.src_port == DNS_PORT {
                     self.names.segment(raw.time, plain.tcp.payload);
@@ -228,7 +241,7 @@ impl Decoder {
         match plain_tcp_v6(raw.link, raw.data) {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v6(&plain));
-                self.count_segment(file, raw.time);
+                self.count_segment(file, raw.time, &plain.tcp);
                 if plain.tcp.src_port == DNS_PORT {
                     self.names.segment(raw.time, plain.tcp.payload);
                 }
@@ -313,15 +326,16 @@ impl Decoder {
         let ip = &packet.ip;
         let meta = PacketMeta { time: raw.time, wire_len, ip_id: ip.id.unwrap_or(0), ttl: ip.ttl };
         batch.push(meta, tcp, || self.hasher.key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port)));
-        self.count_segment(file, raw.time);
+        self.count_segment(file, raw.time, tcp);
         if tcp.src_port == DNS_PORT {
             self.names.segment(raw.time, tcp.payload);
         }
     }
 
     #[inline]
-    fn count_segment(&mut self, file: usize, time: Instant) {
+    fn count_segment(&mut self, file: usize, time: Instant, tcp: &Tcp<'_>) {
         self.files[file].tcp_segments += 1;
+        self.files[file].merged.record(tcp);
         self.timeline.at(time).segments += 1;
     }
 
@@ -370,6 +384,9 @@ impl Decoder {
             && !self.is_seen_again(file, raw, packet)
         {
             self.others.observe(raw.time, packet);
+            if let Transport::Udp(udp) = &packet.transport {
+                self.lookups.observe(raw.time, &packet.ip, udp);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use crate::anonymize::Anonymizer;
 use crate::connections::Evicted;
 use crate::decode::{FileCounts, INTERFACES, LOCAL};
 use crate::interfaces::{InterfaceFacts, label};
+use crate::lookups::LookupCounts;
 use crate::measure::directions::Link;
 use crate::measure::{Filters, Outcomes};
 use crate::names::{self, DnsNames, Names, PlaceNames};
@@ -142,6 +143,7 @@ pub(crate) struct Findings {
     pub(crate) timeline: TimelineCounts,
     pub(crate) others: OtherCounts,
     pub(crate) names: DnsNames,
+    pub(crate) lookups: LookupCounts,
     pub(crate) tally: Tally,
     pub(crate) evicted: Evicted,
     pub(crate) outcomes: Outcomes,
@@ -170,6 +172,7 @@ impl Findings {
             timeline: TimelineCounts::default(),
             others: OtherCounts::default(),
             names: DnsNames::new(options.memory()),
+            lookups: LookupCounts::default(),
             tally: Tally::default(),
             evicted: Evicted::default(),
             outcomes: Outcomes::new(options),
@@ -196,6 +199,7 @@ impl Findings {
         self.timeline.add(other.timeline);
         self.others.add(other.others);
         self.names.add(other.names);
+        self.lookups.add(other.lookups);
         self.tally.add(other.tally);
         self.evicted.add(other.evicted);
         self.outcomes.add(other.outcomes);
@@ -207,6 +211,7 @@ impl Findings {
     pub(crate) fn anonymize(&mut self, anonymizer: &Anonymizer) {
         let replacement = |address| anonymizer.address(address);
         self.outcomes.replace(replacement);
+        self.lookups.replace(replacement);
         self.outcomes.sample.anonymize(anonymizer);
         self.filters.replace(replacement);
         self.names.clear();
@@ -369,6 +374,7 @@ impl Findings {
             top,
             timeline: self.timeline.result(start),
             other_protocols: self.others.result(),
+            lookups: self.lookups.result(server_name),
             closes: self.outcomes.closes,
             limits,
             names: PlaceNames::default(),

@@ -9,13 +9,15 @@
 mod cause;
 mod cost;
 mod finding;
+mod lookups;
 mod outcomes;
 
 pub use crate::names::PlaceNames;
-pub use cause::{Cause, CauseKind};
+pub use cause::{Cause, CauseKind, LossDirection};
 pub use cost::{CostGap, CostOfSize, ExpectedCost, InitialRto};
 pub use finding::{DataWait, FailureReason, Finding, Waits};
 pub use gentle_units::interned::Name;
+pub use lookups::Lookups;
 pub use outcomes::{AttemptGroup, DroppedFor, NamedParty, Outcomes, Repeats};
 
 use schemars::JsonSchema;
@@ -80,6 +82,8 @@ pub struct Analysis {
     pub timeline: Timeline,
     /// Handshakes of other protocols.
     pub other_protocols: OtherProtocols,
+    /// Lookups of names by DNS over UDP; `None` if there is none.
+    pub lookups: Option<Lookups>,
     /// Connections by the way in which they ended.
     pub closes: Closes,
     /// Limits on memory and idle time, and their effects.
@@ -187,6 +191,9 @@ pub enum TrustWarningKind {
     CutTooShort,
     /// Packets of some interfaces were not analysed.
     InterfacesLeftOut,
+    /// Segments were merged before they were captured (segmentation offload): data segments and their losses are more than
+    /// they seem.
+    MergedSegments,
     /// Packets were captured at more than one point, and counted once.
     SeveralPoints,
     /// TCP inside tunnels was not analysed.
@@ -203,6 +210,7 @@ impl TrustWarningKind {
             TrustWarningKind::TunnelsNotRead
                 | TrustWarningKind::TunnelsRead
                 | TrustWarningKind::InterfacesLeftOut
+                | TrustWarningKind::MergedSegments
                 | TrustWarningKind::SeveralPoints
         )
     }

@@ -2,6 +2,7 @@
 
 use crate::decode::FileCounts;
 use crate::findings::FileFacts;
+use crate::merged::MergedCounts;
 use crate::results::{TrustWarning, TrustWarningKind};
 use crate::tally::{OrderCounts, Tally};
 use gentle_units::Nanos;
@@ -48,6 +49,7 @@ impl Evidence<'_> {
         warnings.extend(each(encrypted));
         warnings.extend(each(cut));
         warnings.extend(each(left_out));
+        warnings.extend(each(merged));
         warnings.extend(self.several_points());
         warnings.extend(self.tunnels());
         warnings
@@ -163,6 +165,19 @@ fn left_out(file: &FileFacts) -> Option<TrustWarning> {
     let left_out = file.interfaces.iter().filter(|interface| !interface.analysed);
     let packets = left_out.fold(0_u64, |sum, interface| sum.saturating_add(interface.packets));
     (packets > 0).then(|| TrustWarning::new(TrustWarningKind::InterfacesLeftOut, [("packets", packets as f64)]))
+}
+
+fn merged(file: &FileFacts) -> Option<TrustWarning> {
+    let MergedCounts { segments, largest, limit, .. } = file.counts.merged;
+    let all = file.counts.tcp_segments;
+    let evidence = [
+        ("segments", segments as f64),
+        ("of", all as f64),
+        ("largest_bytes", f64::from(largest)),
+        ("mss_bytes", f64::from(limit)),
+    ];
+    let is_notable = segments > 0 && segments as f64 >= NOTABLE * all as f64;
+    is_notable.then(|| TrustWarning::new(TrustWarningKind::MergedSegments, evidence))
 }
 
 /// Packets of a file skipped for `reason`, if they are a notable share.

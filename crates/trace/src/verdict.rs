@@ -18,9 +18,11 @@ pub(crate) fn findings(analysis: &Analysis) -> Vec<Finding> {
     let mut findings: Vec<Finding> = warned(true).collect();
     if analysis.handshakes.attempts == 0 {
         findings.push(nothing(analysis));
+        findings.extend(slow_lookups(analysis));
     } else {
         one_sided(analysis, &mut findings);
         loss(analysis, &mut findings);
+        findings.extend(slow_lookups(analysis));
         dropped_for(analysis, &mut findings);
         findings.extend(analysis.expected_cost.as_ref().and_then(expected_cost));
         without_loss(analysis, &mut findings);
@@ -187,6 +189,21 @@ fn copies(analysis: &Analysis, findings: &mut Vec<Finding>) {
     findings.extend((attempts > 0).then_some(Finding::SeenTwice { attempts }));
     let copies = analysis.handshakes.capture_duplicates;
     findings.extend((copies.syn + copies.synack + copies.other > 0).then_some(Finding::Copies(copies)));
+}
+
+/// Lookups that delayed the connections after them.
+fn slow_lookups(analysis: &Analysis) -> Option<Finding> {
+    let found = analysis.lookups.as_ref()?;
+    let causes = &found.causes;
+    let slow: u64 = causes.iter().map(|cause| cause.group.attempts).sum();
+    let most = causes.iter().flat_map(|cause| &cause.group.most).max_by_key(|party| party.attempts)?;
+    Some(Finding::SlowLookups {
+        lookups: found.answered.saturating_add(found.unanswered),
+        repeated: slow.saturating_sub(found.unanswered),
+        unanswered: found.unanswered,
+        waited_s: causes.iter().map(|cause| cause.group.waited_s).sum(),
+        server: most.name.clone(),
+    })
 }
 
 /// Losses in handshakes of other protocols.

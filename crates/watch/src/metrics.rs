@@ -131,7 +131,7 @@ impl Metrics {
         for outcome in OUTCOMES {
             let _ = metrics.attempts.get_or_create(&ByOutcome { outcome });
         }
-        for kind in CauseKind::ALL {
+        for kind in CauseKind::ALL.into_iter().filter(|kind| !kind.is_of_lookups()) {
             let _ = metrics.caused.get_or_create(&cause(kind));
             let _ = metrics.waited.get_or_create(&cause(kind));
         }

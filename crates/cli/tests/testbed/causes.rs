@@ -32,23 +32,33 @@ const CAUSES: [&str; 19] = [
 ];
 
 /// Captures in a temporary directory, and what happened in them.
-struct Truth {
+pub(crate) struct Truth {
     /// Directory of the captures.
     folder: TempDir,
     /// Variants in the order of seeds and causes, as `make` describes them: `cause`, `seed`, `parameters`, `captures`
-    /// by point, `affected`, and `handshakes`.
-    variants: Vec<Value>,
+    /// by point, `affected`, `handshakes`, and `lookups` by point.
+    pub(crate) variants: Vec<Value>,
 }
+
+/// Points at which captures are made.
+pub(crate) const POINTS: [&str; 3] = ["client", "router", "server"];
 
 impl Truth {
     /// Capture of a variant at a point: `client`, `router`, `server`.
     fn capture(&self, variant: &Value, point: &str) -> PathBuf {
         self.folder.path().join(variant["captures"][point].as_str().unwrap())
     }
+
+    /// Analysis of the capture of a variant at a point.
+    pub(crate) fn analysis(&self, variant: &Value, point: &str) -> Value {
+        let mut gentle = assert_cmd::Command::cargo_bin("gentle").unwrap();
+        let output = gentle.args(["analyze", "--json"]).arg(self.capture(variant, point)).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    }
 }
 
 /// Makes variants of some causes in a machine for each seed; `None` where no kernel can be built.
-fn make(seeds: &[u64], causes: &[&str]) -> Option<Truth> {
+pub(crate) fn make(seeds: &[u64], causes: &[&str]) -> Option<Truth> {
     kernel()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testbed/causes/make");
     let folder = TempDir::new().unwrap();
@@ -96,13 +106,18 @@ fn full_size_causes_are_those_of_the_documentation() {
     let all: u64 = judged.values().map(Judged::all).sum();
     let table = table(&judged);
     assert!(wrong * 50 < all, "{wrong} of {all}\n{table}");
+    document("causes", &table);
+}
+
+/// Compares a table with the one of this name in `docs/concepts/accuracy.md`, or writes it there.
+pub(crate) fn document(name: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concepts/accuracy.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("<!-- table: causes -->\n").expect("a marker");
+    let marker = format!("<!-- table: {name} -->\n");
+    let (before, rest) = page.split_once(&marker).expect("a marker");
     let (known, after) = rest.split_once("<!-- end -->").expect("a marker");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let page = format!("{before}<!-- table: causes -->\n{table}<!-- end -->{after}");
-        std::fs::write(&path, page).unwrap();
+        std::fs::write(&path, format!("{before}{marker}{table}<!-- end -->{after}")).unwrap();
     } else {
         assert_eq!(known, table, "UPDATE_DOCS=1 writes the table");
     }
@@ -110,16 +125,16 @@ fn full_size_causes_are_those_of_the_documentation() {
 
 /// Slow and failed attempts of the captures of one cause by the cause that `gentle analyze` names.
 #[derive(Default)]
-struct Judged {
-    right: u64,
+pub(crate) struct Judged {
+    pub(crate) right: u64,
     /// Of a cause that does not decide between several.
-    uncertain: u64,
-    wrong: u64,
-    kinds: BTreeMap<String, u64>,
+    pub(crate) uncertain: u64,
+    pub(crate) wrong: u64,
+    pub(crate) kinds: BTreeMap<String, u64>,
 }
 
 impl Judged {
-    fn all(&self) -> u64 {
+    pub(crate) fn all(&self) -> u64 {
         self.right + self.uncertain + self.wrong
     }
 }
@@ -160,11 +175,8 @@ fn judge(truth: &Truth) -> BTreeMap<String, Judged> {
     for variant in &truth.variants {
         let made = variant["cause"].as_str().unwrap();
         let of_cause = judged.entry(made.to_owned()).or_default();
-        for point in ["client", "router", "server"] {
-            let capture = truth.capture(variant, point);
-            let output =
-                assert_cmd::Command::cargo_bin("gentle").unwrap().args(["analyze", "--json"]).arg(capture).output();
-            let analysis: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        for point in POINTS {
+            let analysis = truth.analysis(variant, point);
             for cause in analysis["causes"].as_array().unwrap() {
                 let kind = cause["kind"].as_str().unwrap();
                 let attempts = cause["group"]["attempts"].as_u64().unwrap();
@@ -181,8 +193,13 @@ fn judge(truth: &Truth) -> BTreeMap<String, Judged> {
 }
 
 fn table(judged: &BTreeMap<String, Judged>) -> String {
+    table_of("attempts", judged)
+}
+
+/// Table of attempts or other things by the way in which they were made.
+pub(crate) fn table_of(things: &str, judged: &BTreeMap<String, Judged>) -> String {
     let mut text =
-        "| made | attempts | right | uncertain | wrong | named |\n| --- | --: | --: | --: | --: | --- |\n".to_owned();
+        format!("| made | {things} | right | uncertain | wrong | named |\n| --- | --: | --: | --: | --: | --- |\n");
     let mut line = |name: &str, judged: &Judged| {
         let all = judged.all();
         let per_cent = |n: u64| match all {
@@ -217,7 +234,7 @@ fn every_cause_affects_handshakes(truth: &Truth) {
         for handshake in affected {
             assert!(happened(cause, handshake), "{name}: {handshake}");
         }
-        for point in ["client", "router", "server"] {
+        for point in POINTS {
             assert!(truth.capture(variant, point).metadata().unwrap().len() > 1000, "{name}");
         }
     }

@@ -18,7 +18,7 @@ struct Page<'a> {
 }
 
 /// Sections above the narrow ones, in this order: on the page, charts come before tables.
-const FIRST: [&str; 4] = ["causes", "timeline", "top", "intervals"];
+const FIRST: [&str; 5] = ["causes", "lookups", "timeline", "top", "intervals"];
 
 /// Sections below the narrow ones, in this order; all others are ordered as in the text.
 const REST: [&str; 7] = ["directions", "filters", "vantage", "other-protocols", "flows", "capture", "limits"];

@@ -8,6 +8,7 @@ use super::flight::{SHORTEST_RTO, SHORTEST_TIMER};
 use super::trouble::{LostPackets, Trouble};
 use super::waited::Waited;
 use crate::VantagePoint;
+use crate::results::LossDirection;
 use crate::row::Outcome;
 use crate::segment::SynExtras;
 use gentle_units::{Instant, Nanos};
@@ -78,6 +79,8 @@ pub(crate) struct Classification {
     pub(crate) trouble: Option<Trouble>,
     /// Half of the path in which most of its packets were lost.
     pub(crate) lost_half: usize,
+    /// Direction in which they were lost, as far as the attempt shows it.
+    pub(crate) lost_direction: Option<LossDirection>,
 }
 
 impl Classification {
@@ -138,6 +141,7 @@ impl Connection {
             answered_extras: self.flags.extras(),
             trouble: None,
             lost_half: SERVER,
+            lost_direction: None,
         };
         let Some(loss_state) = &self.loss_state else {
             return class;
@@ -283,6 +287,7 @@ impl Classifier<'_> {
         self.class.trouble = self.trouble();
         if self.class.trouble.is_some_and(Trouble::is_loss) {
             self.class.lost_half = self.lost.half();
+            self.class.lost_direction = self.lost.direction();
         }
     }
 
@@ -381,8 +386,11 @@ impl Classifier<'_> {
             self.lost_extras = self.lost_extras.and(lost);
             if cause == Cause::Loss {
                 let is_before = syn.others_before == 0 || self.first_answer_was_lost(at);
-                let half = if is_before { SERVER } else { CLIENT };
-                self.lost.add(half, syn.path, weight);
+                let (half, to) = match is_before {
+                    true => (SERVER, self.lost_to(at)),
+                    false => (CLIENT, Some(CLIENT)),
+                };
+                self.lost.add(half, to, syn.path, weight);
             }
             self.record_wait(CLIENT, at, cause);
         }
@@ -422,6 +430,15 @@ impl Classifier<'_> {
         let first_syns = self.first_syns();
         let accepted = self.synacks().first().and_then(|first| echoed(first_syns, first.echo));
         self.at_server && at < first_syns.len() && accepted.is_none_or(|accepted| accepted >= at)
+    }
+
+    /// Side to which a packet was lost that SYN number `at`, sent before any SYN/ACK, replaces: the SYN before it or the answer to
+    /// that. The first SYN/ACK echoes the timestamp of the SYN that arrived first (`tcp_check_req`,
+    /// net/ipv4/tcp_minisocks.c).
+    fn lost_to(&self, at: usize) -> Option<usize> {
+        let first = self.synacks().first()?;
+        let arrived = echoed(self.first_syns(), first.echo)?;
+        Some(if at <= arrived { SERVER } else { CLIENT })
     }
 
     /// SYNs before the first SYN/ACK.
@@ -574,7 +591,8 @@ impl Classifier<'_> {
         } else {
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
-            self.lost.add(CLIENT, synack.path, weight);
+            // Either the SYN/ACK was lost, or the client's ACK before the capture point.
+            self.lost.add(CLIENT, None, synack.path, weight);
             self.record_wait(SERVER, at, Cause::Loss);
         }
     }
@@ -616,7 +634,7 @@ impl Classifier<'_> {
             // The server did not wait for data; and with a full queue the client would usually have sent data first.
             self.class.repeats.lost += weight;
             self.lost_extras = SynExtras::default();
-            self.lost.add(SERVER, synacks[at].path, weight);
+            self.lost.add(SERVER, Some(SERVER), synacks[at].path, weight);
             Cause::Loss
         } else {
             self.class.repeats.deferred += weight;

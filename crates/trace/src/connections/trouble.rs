@@ -3,6 +3,7 @@
 
 use super::exchange::{CLIENT, SERVER};
 use super::paths::PathState;
+use crate::results::LossDirection;
 
 /// Reason for which an answered attempt was slow, as far as the attempt alone shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +67,13 @@ pub(super) struct LostPackets {
     unknown: u32,
     /// By half of the path.
     halves: [u32; 2],
+    /// By the side to which they were sent, as far as that shows.
+    toward: [u32; 2],
 }
 
 impl LostPackets {
-    /// Adds `n` packets lost in this half of the path, while it was in this state.
-    pub(super) fn add(&mut self, half: usize, path: PathState, n: u32) {
+    /// Adds `n` packets lost in this half of the path on their way to a side, if known, while the path was in this state.
+    pub(super) fn add(&mut self, half: usize, to: Option<usize>, path: PathState, n: u32) {
         let count = match path.queue {
             Some(true) => &mut self.queued,
             Some(false) => &mut self.idle,
@@ -78,11 +81,24 @@ impl LostPackets {
         };
         *count = count.saturating_add(n);
         self.halves[half] = self.halves[half].saturating_add(n);
+        if let Some(to) = to {
+            self.toward[to] = self.toward[to].saturating_add(n);
+        }
     }
 
     /// Half with most losses.
     pub(super) fn half(self) -> usize {
         usize::from(self.halves[SERVER] > self.halves[CLIENT])
+    }
+
+    /// Direction in which they were lost, as far as that shows.
+    pub(super) fn direction(self) -> Option<LossDirection> {
+        match self.toward {
+            [0, 0] => None,
+            [0, _] => Some(LossDirection::ToServer),
+            [_, 0] => Some(LossDirection::ToClient),
+            _ => Some(LossDirection::Both),
+        }
     }
 
     /// Reason of most losses; `None` without a loss.

@@ -118,17 +118,16 @@ impl Live {
     pub fn advance(&mut self, now: Instant, decided: &mut dyn FnMut(&Attempt)) {
         self.follow(decided);
         self.windows.advance(now);
+        self.windows.record_lookups(self.decoder.take_lookups(now));
         let names = Names { given: &self.names, dns: &self.decoder.names };
-        let mut sink =
-            DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
+        let mut sink = DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
         self.connections.decide(now, &self.sees_all, &mut sink);
     }
 
     fn follow(&mut self, decided: &mut dyn FnMut(&Attempt)) {
         self.sightings.leave_out_repeats(&mut self.batch, &mut self.tally);
         let names = Names { given: &self.names, dns: &self.decoder.names };
-        let mut sink =
-            DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
+        let mut sink = DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
         let Ok(()) = self.connections.observe_all(&mut self.batch, &mut self.tally, &mut sink);
         self.batch.clear();
         let lost = self.connections.lost();

@@ -2,7 +2,7 @@
 
 use crate::connections::{CLIENT, Classification, Connection};
 use crate::measure::cause_of;
-use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, PlaceNames, Quantiles, Top, TopEntry};
+use crate::results::{Cause, CauseKind, DroppedFor, HandshakeRtt, Lookups, PlaceNames, Quantiles, Top, TopEntry};
 use crate::row::Outcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,8 @@ pub struct Window {
     pub top: Top,
     /// Ports of the servers with most attempts.
     pub ports: Vec<TopEntry>,
+    /// Lookups of names that ended in the window, 12 s after their newest query; `None` if there is none.
+    pub lookups: Option<Lookups>,
     /// Names of these servers, clients and prefixes, by address or prefix: given with `--names`, or of DNS answers that passed, the
     /// latest one of several.
     pub names: PlaceNames,

@@ -3,6 +3,7 @@
 
 use super::results::{Span, Window};
 use crate::connections::{Classification, Connection, ConnectionFlags, SERVER};
+use crate::lookups::LookupCounts;
 use crate::measure::Outcomes;
 use crate::names::PlaceNames;
 use crate::options::Options;
@@ -28,21 +29,30 @@ struct Slot {
     completed: u64,
     slow: u64,
     failed: u64,
+    lookups: LookupCounts,
 }
 
 impl Slot {
     fn new(options: &Options) -> Slot {
-        Slot { outcomes: Outcomes::coarse(options), connect: Distribution::coarse(), completed: 0, slow: 0, failed: 0 }
+        Slot {
+            outcomes: Outcomes::coarse(options),
+            connect: Distribution::coarse(),
+            completed: 0,
+            slow: 0,
+            failed: 0,
+            lookups: LookupCounts::coarse(),
+        }
     }
 
     /// Adds the attempts of another slot, within the memory limit of one.
     fn add(&mut self, more: Slot) {
-        let Slot { outcomes, connect, completed, slow, failed } = more;
+        let Slot { outcomes, connect, completed, slow, failed, lookups } = more;
         self.outcomes.add(outcomes);
         self.connect.add(connect);
         self.completed += completed;
         self.slow += slow;
         self.failed += failed;
+        self.lookups.add(lookups);
     }
 }
 
@@ -139,6 +149,11 @@ impl Windows {
         Some(class)
     }
 
+    /// Records lookups that ended.
+    pub(super) fn record_lookups(&mut self, lookups: LookupCounts) {
+        self.levels[0].running.lookups.add(lookups);
+    }
+
     /// Memory of the records about attempts, bytes.
     pub(super) fn bytes(&self) -> usize {
         let slots = self.levels.iter().flat_map(|level| level.complete.iter().chain([&level.running]));
@@ -212,6 +227,7 @@ impl Windows {
             dropped_for: outcomes.dropped_for,
             top: parties.result(top, show, show_server, |network, length| format!("{}/{length}", show(network))),
             ports: parties.by_port(top),
+            lookups: sum.lookups.result(show_server),
             names: PlaceNames::default(),
         }
     }

@@ -4,8 +4,9 @@ use super::data_counts::DataCounts;
 use super::failures::{Failures, Reason};
 use super::group::{Group, Party, Share};
 use super::parties::PartyCounts;
+use super::toward::Toward;
 use crate::connections::{Classification, Trouble};
-use crate::results::{Cause, CauseKind, DroppedFor};
+use crate::results::{Cause, CauseKind, DroppedFor, LossDirection};
 use crate::row::Outcome;
 use crate::segment::SynExtras;
 use crate::sum::{Sum, sum};
@@ -37,24 +38,31 @@ sum! {
     CauseCounts { groups, with_loss }
 }
 
-/// Half of the path in which packets were lost, parts of the SYN for which it may have been dropped, and the reason that the
-/// attempt shows.
+/// Half of the path in which packets were lost, their direction, parts of the SYN for which it may have been dropped, and the
+/// reason that the attempt shows.
 #[derive(Debug, Clone, Copy)]
 struct Key {
     half: usize,
+    direction: Option<LossDirection>,
     parts: SynExtras,
     trouble: Trouble,
 }
 
+/// Directions by their numbers in a [`Key`].
+const DIRECTIONS: [Option<LossDirection>; 4] =
+    [None, Some(LossDirection::ToServer), Some(LossDirection::ToClient), Some(LossDirection::Both)];
+
 impl Key {
     fn pack(self) -> u32 {
-        (self.half as u32) << 16 | self.parts.bits() << 8 | self.trouble as u32
+        let direction = DIRECTIONS.iter().position(|known| *known == self.direction).unwrap_or(0);
+        (direction as u32) << 17 | (self.half as u32) << 16 | self.parts.bits() << 8 | self.trouble as u32
     }
 
     /// `None` for a number that no key has.
     fn unpack(number: u32) -> Option<Key> {
         let trouble = *Trouble::ALL.get(number as usize & 0xff)?;
-        Some(Key { half: number as usize >> 16 & 1, parts: SynExtras::from_bits(number >> 8), trouble })
+        let (half, direction) = (number as usize >> 16 & 1, DIRECTIONS[number as usize >> 17 & 3]);
+        Some(Key { half, direction, parts: SynExtras::from_bits(number >> 8 & 0xff), trouble })
     }
 }
 
@@ -63,7 +71,8 @@ impl CauseCounts {
     pub(super) fn record(&mut self, class: &Classification, server: Party) {
         self.with_loss += u64::from(class.has_loss());
         if let Some(trouble) = class.trouble {
-            let key = Key { half: class.lost_half, parts: class.dropped_for, trouble };
+            let (half, direction) = (class.lost_half, class.lost_direction);
+            let key = Key { half, direction, parts: class.dropped_for, trouble };
             self.groups.entry(key.pack()).or_default().record(server, class.waited + class.waited_with_data);
         }
     }
@@ -133,6 +142,7 @@ impl CauseCounts {
                 key.trouble.is_loss() && parts.any(|part| is_decided(part) && !answered.has(part))
             };
             let (dropped, others) = group.partition(is_dropped_at);
+            found.source = (key.half, key.direction);
             found.add(CauseKind::DroppedOptions, &dropped);
             let [queue, idle, unknown] = losses[key.half];
             // Most losses of this half show the state of its path. A long round trip by chance must not speak for many others.
@@ -151,6 +161,7 @@ impl CauseCounts {
                 trouble => found.add(kind(trouble), &others),
             }
         }
+        found.source = Source::default();
         for (reason, kind) in FAILURES {
             found.add(kind, of.failures.group(reason));
         }
@@ -220,6 +231,10 @@ const LOSSES: [CauseKind; 7] = [
     CauseKind::Loss,
 ];
 
+/// Losses on the path, which have a direction.
+const ON_THE_PATH: [CauseKind; 5] =
+    [CauseKind::Congestion, CauseKind::RandomLoss, CauseKind::BurstLoss, CauseKind::LossWithoutQueue, CauseKind::Loss];
+
 /// Causes of SYNs without an answer that may be those of an overflowing listen queue.
 const UNANSWERED: [CauseKind; 9] = [
     CauseKind::NewConnectionsDropped,
@@ -256,15 +271,38 @@ pub(super) struct Evidence<'a> {
     pub(super) show_server: &'a dyn Fn(Address, u16) -> String,
 }
 
-/// Attempts by cause, and the data of the same servers.
+/// Half of the path with most losses of an attempt, and their direction.
+type Source = (usize, Option<LossDirection>);
+
+/// Attempts of a cause, the data of the same servers, and the direction of the losses.
 #[derive(Default)]
-struct Found(BTreeMap<CauseKind, (Group, DataCounts)>);
+struct FoundCause {
+    group: Group,
+    data: DataCounts,
+    toward: Toward,
+}
+
+/// Attempts by cause.
+#[derive(Default)]
+struct Found {
+    causes: BTreeMap<CauseKind, FoundCause>,
+    /// Source of the attempts that are being added.
+    source: Source,
+}
 
 impl Found {
     fn add(&mut self, kind: CauseKind, group: &Group) {
         if group.all.attempts > 0 {
-            self.0.entry(kind).or_default().0.add(group.clone());
+            let attempts = group.all.attempts;
+            self.of(kind, attempts).add(group.clone());
         }
+    }
+
+    /// Group of a cause to which `attempts` are about to be added.
+    fn of(&mut self, kind: CauseKind, attempts: u64) -> &mut Group {
+        let found = self.causes.entry(kind).or_default();
+        found.toward.add(self.source.0, self.source.1, attempts);
+        &mut found.group
     }
 
     /// Adds the attempts of each party to the cause that `kind` returns, and the attempts of forgotten parties to `rest`.
@@ -273,10 +311,10 @@ impl Found {
         for (&party, &share) in &group.parties {
             left.attempts = left.attempts.saturating_sub(share.attempts);
             left.waited = left.waited.saturating_sub(share.waited);
-            self.0.entry(kind(party)).or_default().0.add_share(party, share);
+            self.of(kind(party), share.attempts).add_share(party, share);
         }
         if left.attempts > 0 {
-            self.0.entry(rest).or_default().0.all.add(left);
+            self.of(rest, left.attempts).all.add(left);
         }
     }
 
@@ -303,8 +341,8 @@ impl Found {
         let kinds: HashMap<Party, CauseKind> = group.parties.keys().map(|&party| (party, kind(party))).collect();
         self.split(group, rest, |party| kinds[&party]);
         for (party, kind) in kinds {
-            if let Some((_, sum)) = self.0.get_mut(&kind) {
-                sum.add(parties.data_of(party).1);
+            if let Some(found) = self.causes.get_mut(&kind) {
+                found.data.add(parties.data_of(party).1);
             }
         }
     }
@@ -312,20 +350,20 @@ impl Found {
     /// Moves attempts without an answer to the listen queue of their server where that has overflowed.
     fn prefer_overflows(&mut self, has_overflowed: &dyn Fn(Party) -> bool) {
         for kind in UNANSWERED {
-            if let Some((group, _)) = self.0.get_mut(&kind) {
-                let (overflowed, others) = group.partition(has_overflowed);
-                *group = others;
+            if let Some(found) = self.causes.get_mut(&kind) {
+                let (overflowed, others) = found.group.partition(has_overflowed);
+                found.group = others;
                 self.add(CauseKind::ListenQueue, &overflowed);
             }
         }
-        self.0.retain(|_, (group, _)| group.all.attempts > 0);
+        self.causes.retain(|_, found| found.group.all.attempts > 0);
     }
 
     /// Cause of most losses of each server.
     fn losses(&self) -> HashMap<Party, (u64, CauseKind)> {
         let mut losses: HashMap<Party, (u64, CauseKind)> = HashMap::new();
         for kind in LOSSES {
-            for (party, share) in self.0.get(&kind).into_iter().flat_map(|(group, _)| &group.parties) {
+            for (party, share) in self.causes.get(&kind).into_iter().flat_map(|found| &found.group.parties) {
                 let most = losses.entry(*party).or_insert((0, kind));
                 *most = (*most).max((share.attempts, kind));
             }
@@ -334,7 +372,19 @@ impl Found {
     }
 
     fn causes(self, of: &Evidence<'_>) -> Vec<Cause> {
-        let causes = self.0.into_iter().map(|(kind, (group, data))| {
+        let causes = self.causes.into_iter().map(|(kind, FoundCause { group, data, toward })| {
+            let mut evidence = match data == DataCounts::default() {
+                true => BTreeMap::new(),
+                false => data.evidence(),
+            };
+            let mut direction = None;
+            if ON_THE_PATH.contains(&kind) {
+                let mut data = DataCounts::default();
+                group.parties.keys().for_each(|party| data.add(of.parties.data_of(*party).1));
+                let (found, numbers) = toward.direction(&data);
+                direction = found;
+                evidence.extend(numbers);
+            }
             let group = match kind {
                 CauseKind::Scan => group.result(|client, _| (of.show)(client)),
                 _ => group.result(of.show_server),
@@ -343,10 +393,8 @@ impl Found {
                 kind,
                 share: group.attempts as f64 / of.attempts.max(1) as f64,
                 group,
-                evidence: match data == DataCounts::default() {
-                    true => BTreeMap::new(),
-                    false => data.evidence(),
-                },
+                direction,
+                evidence,
                 sentence: String::new(),
                 remedy: String::new(),
                 check: String::new(),

@@ -80,6 +80,16 @@ impl DataCounts {
         })
     }
 
+    /// Data segments, and lost ones in these halves of the path, by the side to which they were sent. The first data of clients
+    /// are left out: servers may ignore them.
+    pub(super) fn by_receiver(&self, halves: [bool; 2]) -> ([u64; 2], [u64; 2]) {
+        let of = |sender: usize| {
+            let halves = self.lost.iter().zip(halves).filter(|(_, counts)| *counts);
+            halves.map(|(lost, _)| lost[sender]).fold(0, u64::saturating_add)
+        };
+        ([self.segments[SERVER], self.segments[CLIENT]], [of(SERVER), of(CLIENT)])
+    }
+
     /// Numbers for a report, by name.
     pub(super) fn evidence(&self) -> BTreeMap<Name, f64> {
         let numbers: [(Name, u64); 4] = [

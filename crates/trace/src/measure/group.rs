@@ -16,23 +16,23 @@ const NAMED: usize = 3;
 const KEPT: usize = 100;
 
 /// Server (address and port) or client (address and port 0).
-pub(super) type Party = (Address, u16);
+pub(crate) type Party = (Address, u16);
 
 /// Attempts of one party.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Share {
-    pub(super) attempts: u64,
+pub(crate) struct Share {
+    pub(crate) attempts: u64,
     pub(super) waited: Nanos,
 }
 
 /// Attempts with a common fate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Group {
-    pub(super) all: Share,
+pub(crate) struct Group {
+    pub(crate) all: Share,
     #[serde(with = "by_party")]
-    pub(super) parties: HashMap<Party, Share>,
+    pub(crate) parties: HashMap<Party, Share>,
     /// Number of parties forgotten because memory was short.
     forgotten: u64,
 }
@@ -63,7 +63,7 @@ mod by_party {
 
 impl Group {
     /// Adds an attempt of `party`, which waited `waited`.
-    pub(super) fn record(&mut self, party: Party, waited: Nanos) {
+    pub(crate) fn record(&mut self, party: Party, waited: Nanos) {
         let one = Share { attempts: 1, waited };
         self.add_share(party, one);
     }
@@ -88,13 +88,13 @@ impl Group {
     }
 
     /// Replaces all addresses.
-    pub(super) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
+    pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         let parties = std::mem::take(&mut self.parties).into_iter();
         self.parties = parties.map(|((address, port), share)| ((replacement(address), port), share)).collect();
     }
 
     /// Frees memory when it is short: keeps only the parties that may be named.
-    pub(super) fn keep_most(&mut self) {
+    pub(crate) fn keep_most(&mut self) {
         let most = self.most(KEPT);
         self.forgotten += (self.parties.len() - most.len()) as u64;
         self.parties = most.into_iter().collect();
@@ -120,7 +120,7 @@ impl Group {
     }
 
     /// The group in results; `show` formats a party.
-    pub(super) fn result(&self, show: impl Fn(Address, u16) -> String) -> AttemptGroup {
+    pub(crate) fn result(&self, show: impl Fn(Address, u16) -> String) -> AttemptGroup {
         let named = self.most(NAMED).into_iter();
         AttemptGroup {
             attempts: self.all.attempts,

@@ -12,8 +12,10 @@ mod moments;
 mod outcomes;
 mod parties;
 mod sample;
+mod toward;
 mod undecided;
 
 pub(crate) use causes::cause_of;
 pub(crate) use filters::Filters;
+pub(crate) use group::Group;
 pub(crate) use outcomes::Outcomes;

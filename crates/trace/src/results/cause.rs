@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 pub struct Cause {
     /// Kind of cause.
     pub kind: CauseKind,
-    /// Attempts, the time that they waited, and their servers; for `scan`, their clients.
+    /// Attempts, the time that they waited, and their servers; for `scan`, their clients. For a cause of slow lookups, lookups and
+    /// their DNS servers.
     pub group: AttemptGroup,
-    /// `group.attempts` as a fraction of all attempts.
+    /// `group.attempts` as a fraction of all attempts; for a cause of slow lookups, of the lookups that were decided.
     pub share: f64,
+    /// Direction in which packets were lost; `None` if it is uncertain, and for causes other than losses on the path.
+    pub direction: Option<LossDirection>,
     /// Numbers from which the cause was inferred, by name.
     #[serde(deserialize_with = "gentle_units::interned::keys")]
     pub evidence: BTreeMap<Name, f64>,
@@ -25,7 +28,19 @@ pub struct Cause {
     pub check: String,
 }
 
-/// Kinds of causes of slow and failed attempts.
+/// Direction in which packets were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDirection {
+    /// From clients to servers.
+    ToServer,
+    /// From servers to clients.
+    ToClient,
+    /// In both directions.
+    Both,
+}
+
+/// Kinds of causes of slow and failed attempts, and of slow lookups of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
@@ -74,11 +89,19 @@ pub enum CauseKind {
     Scan,
     /// SYN flood.
     Flood,
+    /// A DNS query or its answer was lost, and the resolver repeated the query after a timeout.
+    DnsLoss,
+    /// Loss of one of the two queries for the addresses of a name (A and AAAA) that a resolver sent together.
+    DnsPairLoss,
+    /// The answer to a DNS query took longer than the resolver's timeout; nothing was lost.
+    DnsLate,
+    /// DNS queries without any answer.
+    DnsUnanswered,
 }
 
 impl CauseKind {
     /// All kinds.
-    pub const ALL: [CauseKind; 22] = [
+    pub const ALL: [CauseKind; 26] = [
         CauseKind::Congestion,
         CauseKind::RandomLoss,
         CauseKind::BurstLoss,
@@ -101,7 +124,17 @@ impl CauseKind {
         CauseKind::NatNotUndone,
         CauseKind::Scan,
         CauseKind::Flood,
+        CauseKind::DnsLoss,
+        CauseKind::DnsPairLoss,
+        CauseKind::DnsLate,
+        CauseKind::DnsUnanswered,
     ];
+
+    /// Whether the cause delays lookups of names, rather than attempts.
+    pub const fn is_of_lookups(self) -> bool {
+        use CauseKind::{DnsLate, DnsLoss, DnsPairLoss, DnsUnanswered};
+        matches!(self, DnsLoss | DnsPairLoss | DnsLate | DnsUnanswered)
+    }
 
     /// Name in JSON and metrics.
     pub const fn name(self) -> &'static str {
@@ -128,6 +161,10 @@ impl CauseKind {
             CauseKind::NatNotUndone => "nat-not-undone",
             CauseKind::Scan => "scan",
             CauseKind::Flood => "flood",
+            CauseKind::DnsLoss => "dns-loss",
+            CauseKind::DnsPairLoss => "dns-pair-loss",
+            CauseKind::DnsLate => "dns-late",
+            CauseKind::DnsUnanswered => "dns-unanswered",
         }
     }
 }

@@ -141,6 +141,19 @@ pub enum Finding {
     },
     /// Copies made by the capture or a switch.
     Copies(CaptureDuplicates),
+    /// Slow lookups of names by DNS over UDP, from [`Analysis::lookups`](super::Analysis::lookups).
+    SlowLookups {
+        /// Lookups that were answered or never answered.
+        lookups: u64,
+        /// Lookups whose query was repeated before they were answered.
+        repeated: u64,
+        /// Lookups that were never answered.
+        unanswered: u64,
+        /// Sum of the waits.
+        waited_s: f64,
+        /// DNS server with most of them, address and port.
+        server: String,
+    },
     /// Retransmissions in the handshakes of another protocol.
     OtherProtocol {
         /// `quic`, `sctp` or `dccp`.

@@ -263,3 +263,49 @@ fn a_capture_that_lost_packets_in_silence_is_found_out() {
     let found = warning.evidence["stretches"];
     assert!((data as f64 * 0.5..=missing as f64).contains(&found), "{warning:?} {data}");
 }
+
+/// MSS option of a SYN.
+const MSS_1460: [u8; 4] = [2, 4, 5, 0xb4];
+
+#[test]
+fn merged_segments_are_larger_than_any_host_accepts() {
+    let mss = |segments: &mut [Segment]| {
+        for segment in segments.iter_mut().filter(|segment| segment.flags & SYN != 0) {
+            *segment = segment.clone().option(&MSS_1460);
+        }
+    };
+    let mut whole = connections(20);
+    mss(&mut whole);
+    assert_eq!(analyze(&pcap(&whole)).warnings, []);
+    // Responses of 4,000 bytes as one segment, and their acknowledgement.
+    let mut merged = whole.clone();
+    merged.retain(|segment| segment.flags & (SYN | FIN) != 0 || ![1_501, 2_501, 3_501].contains(&segment.seq));
+    for segment in merged.iter_mut().filter(|segment| segment.seq == 501 && segment.payload == 1_000) {
+        *segment = segment.clone().payload(4_000);
+    }
+    let analysis = analyze(&pcap(&merged));
+    let warning = only(&analysis);
+    assert_eq!(warning.kind, Kind::MergedSegments);
+    let evidence = [("segments", 20.0), ("largest_bytes", 4_000.0), ("mss_bytes", 1_460.0)];
+    assert!(evidence.iter().all(|(name, number)| warning.evidence[name] == *number), "{:?}", warning.evidence);
+    assert_eq!(analysis.handshakes.successes, 20);
+    // A larger MSS, as on a loopback device.
+    let mut large = merged;
+    large[0].options = vec![2, 4, 0xff, 0xd7];
+    assert_eq!(analyze(&pcap(&large)).warnings, []);
+}
+
+#[test]
+fn checksums_that_the_network_card_computes_change_nothing() {
+    let segments = connections(20);
+    let wrong = segments.iter().map(|segment| {
+        let mut packet = segment.packet();
+        packet[20 + 16] ^= 0x5a;
+        (segment, packet)
+    });
+    let [right, wrong] = [pcap(&segments), pcap_of(LinkType::RAW, wrong)].map(|capture| {
+        let analysis = analyze(&capture);
+        serde_json::to_string(&analysis).unwrap()
+    });
+    assert_eq!(right, wrong);
+}

@@ -62,8 +62,9 @@ pub(super) fn host(now: f64, finding: &Finding) -> String {
 /// Fills in the text of all causes.
 pub(super) fn describe(summary: &mut Summary) {
     for window in [&mut summary.seconds, &mut summary.minute, &mut summary.hour] {
-        let Window { causes, dropped_for, .. } = window;
+        let Window { causes, dropped_for, lookups, .. } = window;
         describe_causes(causes, dropped_for);
+        lookups.iter_mut().for_each(|lookups| describe_causes(&mut lookups.causes, &[]));
     }
 }
 
@@ -86,7 +87,8 @@ pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, "; connected in {} (median), {} (99 %)", time(median), time(p99));
     }
-    for cause in window.causes.iter().take(CAUSES) {
+    let of_lookups = window.lookups.iter().flat_map(|lookups| &lookups.causes);
+    for cause in window.causes.iter().take(CAUSES).chain(of_lookups.take(CAUSES)) {
         let _ = write!(text, "; {}", brief(window, cause));
     }
     if summary.counts.missed > 0 {
@@ -98,10 +100,14 @@ pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
     text + "\n"
 }
 
-/// Cause with its attempts, the time that they waited, and the server with most.
+/// Cause with its attempts or lookups, the time that they waited, and the server with most.
 fn brief(window: &Window, cause: &Cause) -> String {
     let place =
         cause.group.most.first().map_or(String::new(), |most| format!(" at {}", named(&window.names, &most.name)));
     let waited = time(cause.group.waited_s);
-    format!("{}: {}, {waited}{place}", cause_name(cause.kind), plural(cause.group.attempts, "attempt", "attempts"))
+    let number = match cause.kind.is_of_lookups() {
+        true => plural(cause.group.attempts, "lookup", "lookups"),
+        false => plural(cause.group.attempts, "attempt", "attempts"),
+    };
+    format!("{}: {number}, {waited}{place}", cause_name(cause.kind))
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from network import family
+from resolver import TIMEOUTS, Resolution
 from scene import Facts, Scene
 from traffic import Plan
 
@@ -570,19 +571,48 @@ def late_answer(scene: Scene) -> None:
 
 
 def dns(scene: Scene) -> None:
-    """Questions for names are lost and repeated; the handshakes after them are not."""
+    """Queries for names, or their answers, are lost, late or missing; the handshakes after them are not."""
     draw = scene.draw
-    scene.resolver_timeout = draw.choice([5.0, 5.0, 1.0])
-    rate = draw.choice([1, 2, 5])
+    how = Resolution(
+        draw.choice(["glibc", "glibc", "musl", "windows", "short"]),
+        new_port=draw.random() < 0.5,
+        new_id=draw.random() < 0.3,
+        pair=draw.random() < 0.5,
+    )
+    scene.resolution = how
+    kind = draw.choice(["queries", "queries", "answers", "answers", "one-of-two", "late", "silent", "second-server"])
+    rate, share = draw.choice([1, 2, 5]), draw.randint(5, 40)
     scene.duration = scene.count / rate / draw.uniform(0.8, 2)
     scene.workload(scale=0.5)
-    scene.network.router_rules = [
-        "chain c { type filter hook forward priority 0;",
-        f"udp dport 53 limit rate over {rate}/second burst 1 packets counter drop;",
-        "}",
-    ]
+    if kind in ("queries", "answers"):
+        port = "dport" if kind == "queries" else "sport"
+        rule = f"udp {port} 53 limit rate over {rate}/second burst {draw.choice([1, 1, 5])} packets counter drop;"
+        scene.network.router_rules = ["chain c { type filter hook forward priority 0;", rule, "}"]
+    elif kind == "one-of-two":
+        how.pair = True
+        scene.dns_server.pair_loss = share / 100
+    elif kind == "late":
+        first = TIMEOUTS[how.kind][0]
+        scene.dns_server.think, scene.dns_server.think_share = first * draw.uniform(1.1, 1.9), share / 100
+    else:
+        # Some names are never answered, or only by the second server.
+        how.servers = 2
+        scene.servers = {version: addresses + extra(version) for version, addresses in scene.servers.items()}
+        scene.network.server_addresses = scene.servers[4] + scene.servers[6]
+        scene.dns_server.silent = 1
+        if kind == "silent":
+            scene.dns_server.loss = 0.5
+    # glibc repeats both questions of a pair, under the same identifications.
+    how.new_id = how.new_id and not (how.kind == "glibc" and how.pair)
     scene.affected = lambda facts: facts.get("dns_queries", 1) > 1
-    scene.parameters.update(resolver_timeout_s=scene.resolver_timeout, questions_per_second=rate)
+    scene.parameters.update(
+        dns=kind, resolver=how.kind, new_port=how.new_port, new_id=how.new_id, pair=how.pair, share=share, rate=rate
+    )
+
+
+def extra(version: int) -> list[str]:
+    """Address of a second DNS server."""
+    return ["198.51.100.99"] if version == 4 else ["2001:db8:2::99"]
 
 
 def one_sided(scene: Scene) -> None:

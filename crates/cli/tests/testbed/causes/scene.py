@@ -2,7 +2,6 @@
 
 import math
 import random
-import select
 import socket
 import time
 from collections.abc import Callable
@@ -11,7 +10,8 @@ from typing import Any
 
 from capture import COOKED, ETHERNET, Capture, Packet, merged, pcap
 from network import Network
-from traffic import Client, Plan, Service, Traffic
+from resolver import DnsServer, Resolution, Resolver
+from traffic import Plan, Service, Traffic
 from truth import Trace, describe, handshakes
 
 # Time of the first packet in the files: 1 January 2026.
@@ -51,8 +51,10 @@ class Scene:
     sockets: list[socket.socket] = field(default_factory=list)
     # Facts about a handshake that its packets do not show, by address and port of the client.
     notes: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    # Time after which a client repeats its question for the server's address; 0 if clients know it.
-    resolver_timeout: float = 0.0
+    # How clients look up the servers' addresses; none if they know them.
+    resolution: Resolution | None = None
+    dns_server: DnsServer = field(default_factory=DnsServer)
+    resolver: Resolver | None = None
 
     def __post_init__(self) -> None:
         """Draw the network that all causes have in common."""
@@ -184,10 +186,11 @@ class Scene:
                 for address in [a for family in self.families for a in self.servers[family]]:
                     self.traffic.listen(address, port, service)
             captures = {device: Capture(spaces[hosts[device]], device) for device in TAPS if device in wanted}
-            resolver = Resolver(self) if self.resolver_timeout else None
+            if self.resolution:
+                self.resolver = Resolver(self, self.resolution, self.dns_server)
             for plan in self.plans:
-                if resolver:
-                    resolver.resolve(plan)
+                if self.resolver:
+                    self.resolver.resolve(plan)
                 else:
                     self.traffic.connect(plan)
             for direction, size, rate in self.streams:
@@ -238,6 +241,9 @@ class Scene:
             facts["affected"] = self.affected(facts)
             facts["cause"] = self.cause if facts["affected"] else None
             found.append(facts)
+        lookups = {}
+        if self.resolver:
+            lookups = self.resolver.truth({point: packets[devices[0]] for point, devices in self.files.items()})
         files = {}
         for point, devices in self.files.items():
             kept = merged((packets[device] for device in devices), cable=point != "router")
@@ -248,77 +254,7 @@ class Scene:
         results: dict[str, int] = {}
         for client in self.traffic.clients:
             results[client.result] = results.get(client.result, 0) + 1
-        return Made(files, found, results, {device: len(capture) for device, capture in packets.items()})
-
-
-class Resolver:
-    """Questions for names before connections, which are repeated as by the resolver of the C library."""
-
-    def __init__(self, scene: Scene) -> None:
-        """Start the servers."""
-        self.scene = scene
-        self.addresses = {family: scene.servers[family][0] for family in scene.families}
-        for address in self.addresses.values():
-            with scene.network.spaces["server"].entered():
-                sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
-            sock.bind((address, 53))
-            sock.setblocking(False)
-            scene.sockets.append(sock)
-            scene.traffic.watch(sock, select.EPOLLIN, lambda _, sock=sock: self.answer(sock))
-
-    def answer(self, sock: socket.socket) -> None:
-        """Answer a question with an address."""
-        question, peer = sock.recvfrom(512)
-        header = question[:2] + bytes.fromhex("8180 0001 0001 0000 0000")
-        record = bytes.fromhex("c00c 0001 0001 0000003c 0004 c0000201")
-        sock.sendto(header + question[12:] + record, peer[:2])
-
-    def resolve(self, plan: Plan) -> None:
-        """Ask at the time of a connection, and connect when the answer has come."""
-        traffic = self.scene.traffic
-        traffic.open += 1
-        sent: list[float] = []
-        name = self.scene.draw.choice([b"www", b"api", b"mail", b"static"])
-        question = (
-            self.scene.draw.randbytes(2)
-            + bytes.fromhex("0100 0001 0000 0000 0000")
-            + bytes([len(name)])
-            + name
-            + b"\x07example\x03com\x00"
-            + bytes.fromhex("0001 0001")
-        )
-        sock = socket.socket(socket.AF_INET6 if ":" in plan.client else socket.AF_INET, socket.SOCK_DGRAM)
-        sock.setblocking(False)
-        self.scene.sockets.append(sock)
-
-        def ask() -> None:
-            if sock.fileno() < 0:
-                return
-            if len(sent) == 4:
-                traffic.close(sock)
-                traffic.open -= 1
-                return
-            if not sent:
-                sock.bind((plan.client, 0))
-                traffic.watch(sock, select.EPOLLIN, answered)
-            sent.append(traffic.now())
-            sock.sendto(question, (self.addresses[6 if ":" in plan.client else 4], 53))
-            traffic.at(traffic.now() + self.scene.resolver_timeout, ask)
-
-        def answered(_: int) -> None:
-            if sock.fileno() < 0:
-                return
-            traffic.close(sock)
-            traffic.open -= 1
-            waited = traffic.now() - sent[0]
-
-            def note(client: Client) -> None:
-                self.scene.notes[plan.client, client.port] = {"dns_queries": len(sent), "dns_s": round(waited, 6)}
-
-            plan.start, plan.then = traffic.now(), note
-            traffic.connect(plan)
-
-        traffic.at(plan.start, ask)
+        return Made(files, found, results, {device: len(capture) for device, capture in packets.items()}, lookups)
 
 
 @dataclass
@@ -329,6 +265,7 @@ class Made:
     handshakes: list[Facts]
     results: dict[str, int]
     packets: dict[str, int]
+    lookups: dict[str, list[Facts]]
 
     @property
     def affected(self) -> int:

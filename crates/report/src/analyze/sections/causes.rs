@@ -6,15 +6,20 @@ use crate::format::{Quantity, Scale, count};
 use gentle_trace::results::{Analysis, Cause, CauseKind, PlaceNames};
 
 pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
-    let causes = &analysis.causes;
+    let table = table("attempts", &analysis.causes);
+    Section::new("causes", "Causes").table(table).unless_empty()
+}
+
+/// Table of causes of slow `things`.
+pub(super) fn table(things: &str, causes: &[Cause]) -> Table {
     let times = causes.iter().map(|cause| (Some(cause.group.waited_s), None)).collect();
     let (unit, columns) = numbers(Quantity::Time, &[times]);
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
     let heads = [
         Head::words("cause"),
         Head::new("time lost", unit),
-        Head::new("attempts", ""),
-        Head::new("% of attempts", ""),
+        Head::new(things, ""),
+        Head::new(format!("% of {things}"), ""),
         Head::words("most at"),
     ];
     let mut table = Table::new(heads);
@@ -27,7 +32,7 @@ pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
         ];
         table.row(Row::new(words::cause_name(cause.kind), cells).about(&cause.sentence));
     }
-    Section::new("causes", "Causes").table(table).unless_empty()
+    table
 }
 
 /// Server with most attempts, and the number of others; of scans, the client.

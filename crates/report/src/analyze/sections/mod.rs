@@ -8,6 +8,7 @@ mod directions;
 mod flows;
 mod handshakes;
 mod intervals;
+mod lookups;
 mod others;
 mod outcomes;
 mod top;
@@ -21,6 +22,7 @@ use gentle_trace::results::Analysis;
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
     [
         causes::causes(analysis),
+        lookups::lookups(analysis),
         outcomes::outcomes(analysis),
         handshakes::handshakes(analysis),
         waiting::waiting(analysis),
@@ -46,11 +48,17 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 /// Sections of a brief report.
 pub(super) fn brief(analysis: &Analysis) -> Vec<Section> {
-    [causes::causes(analysis), brief::attempts(analysis), top::worst(analysis), flows::flows(analysis)]
-        .into_iter()
-        .flatten()
-        .map(Section::explained)
-        .collect()
+    [
+        causes::causes(analysis),
+        lookups::slow(analysis),
+        brief::attempts(analysis),
+        top::worst(analysis),
+        flows::flows(analysis),
+    ]
+    .into_iter()
+    .flatten()
+    .map(Section::explained)
+    .collect()
 }
 
 /// Caveats for the numbers, and problems with the files.

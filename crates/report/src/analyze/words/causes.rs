@@ -1,7 +1,7 @@
 //! Causes of slow and failed attempts: name, evidence, remedy, and the command that verifies it.
 
 use crate::format::{count, percent, plural};
-use gentle_trace::results::{Cause, CauseKind, DroppedFor};
+use gentle_trace::results::{Cause, CauseKind, DroppedFor, LossDirection};
 
 /// Text of a kind of cause.
 struct Text {
@@ -26,7 +26,7 @@ pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor]) {
     for cause in causes {
         let Text { seen, remedy: usual, check, .. } = text(cause.kind);
         let (first, rest) = seen.split_at(1);
-        cause.sentence = format!("{}{rest}{}.", first.to_uppercase(), evidence(cause));
+        cause.sentence = format!("{}{rest}{}{}.", first.to_uppercase(), evidence(cause), direction(cause));
         cause.remedy = match cause.kind {
             CauseKind::DroppedOptions => remedy.clone(),
             _ => usual.to_owned(),
@@ -58,6 +58,40 @@ fn evidence(cause: &Cause) -> String {
         _ => {}
     }
     text + ")"
+}
+
+/// Direction of losses on the path, with its evidence.
+fn direction(cause: &Cause) -> String {
+    let number = |name: &str| cause.evidence.get(name).map_or(0, |number| *number as u64);
+    if !cause.evidence.contains_key("attempts_lost_either_way") {
+        return String::new();
+    }
+    let toward = |name: &str, handshakes: &str, attempts: u64, lost: u64, passed: u64| {
+        let (attempts, lost, data) = (count(attempts), count(lost), count(passed.saturating_add(lost)));
+        format!("toward {name}, {attempts} {handshakes} and {lost} of {data} data segments")
+    };
+    let both = number("attempts_lost_both_ways");
+    let to_server = toward(
+        "the server",
+        "attempts lost SYNs or ACKs",
+        number("attempts_lost_to_server") + both,
+        number("data_lost_to_server"),
+        number("data_to_server"),
+    );
+    let to_client = toward(
+        "the client",
+        "attempts lost SYN/ACKs",
+        number("attempts_lost_to_client") + both,
+        number("data_lost_to_client"),
+        number("data_to_client"),
+    );
+    let found = match cause.direction {
+        Some(LossDirection::ToServer) => "Direction of the losses: toward the server",
+        Some(LossDirection::ToClient) => "Direction of the losses: toward the client",
+        Some(LossDirection::Both) => "Direction of the losses: both",
+        None => "Direction of the losses: uncertain",
+    };
+    format!(". {found} ({to_server}; {to_client}; {} in either)", count(number("attempts_lost_either_way")))
 }
 
 /// Remedy for SYNs that are dropped because of these parts.
@@ -205,6 +239,30 @@ fn text(kind: CauseKind) -> Text {
             "one SYN each, from clients that complete no handshake",
             "Use SYN cookies on the servers (net.ipv4.tcp_syncookies=1).",
             "nstat -az TcpExtSyncookiesSent",
+        ),
+        CauseKind::DnsLoss => of(
+            "DNS query or answer lost",
+            "a query passed without an answer, or its answer was lost, and the resolver repeated it after its timeout",
+            "Fix the path to the DNS server, or run a resolver with a cache nearby. On clients, options timeout:1 attempts:3 in resolv.conf repeats queries sooner.",
+            "dig @SERVER NAME +tries=1 (repeatedly); nstat -az UdpInErrors UdpRcvbufErrors on the server",
+        ),
+        CauseKind::DnsPairLoss => of(
+            "DNS: one of two queries lost",
+            "the queries for the IPv4 and the IPv6 address were sent together, and only one was answered: connection tracking can drop the other, or a server answers one query of a port",
+            "On clients, options single-request-reopen in resolv.conf (glibc) sends the two queries from two ports, and single-request one after the other; or run a resolver with a cache on the client.",
+            "conntrack -S (insert_failed); dig @SERVER NAME A; dig @SERVER NAME AAAA",
+        ),
+        CauseKind::DnsLate => of(
+            "DNS answer late",
+            "every query was answered, but later than the resolver's timeout",
+            "Find the delay: the DNS server waits for other servers, or the path has a long queue. A resolver with a cache nearby hides it.",
+            "dig @SERVER NAME (Query time)",
+        ),
+        CauseKind::DnsUnanswered => of(
+            "DNS queries unanswered",
+            "no query of the lookup was answered, while the server answered others or the client got answers from others",
+            "Remove servers that do not answer from resolv.conf, or check why they do not. On clients, options timeout:1 attempts:3 tries the next server sooner.",
+            "dig @SERVER NAME +tries=1",
         ),
     }
 }

@@ -24,6 +24,9 @@ pub fn put_into_words(analysis: &mut Analysis) {
     }
     analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
     describe_causes(&mut analysis.causes, &analysis.outcomes.dropped_for);
+    if let Some(lookups) = &mut analysis.lookups {
+        describe_causes(&mut lookups.causes, &[]);
+    }
     analysis.next_steps = steps::steps(analysis);
     if let Some(cost) = &mut analysis.expected_cost {
         cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();

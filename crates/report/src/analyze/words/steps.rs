@@ -2,10 +2,11 @@
 
 use gentle_trace::results::{Analysis, Cause, CauseKind, Finding};
 
-/// Next steps, each once: about the capture, then about the causes in their order. The causes have their text.
+/// Next steps, each once: about the capture, then about the causes in their order, of attempts and of lookups. The causes have their text.
 pub(super) fn steps(analysis: &Analysis) -> Vec<String> {
     let of_findings = analysis.findings.iter().filter_map(of_finding).map(str::to_owned);
-    let of_causes = analysis.causes.iter().filter(|cause| has_step(cause)).map(of_cause);
+    let of_lookups = analysis.lookups.iter().flat_map(|lookups| &lookups.causes);
+    let of_causes = analysis.causes.iter().chain(of_lookups).filter(|cause| has_step(cause)).map(of_cause);
     let mut steps: Vec<String> = Vec::new();
     for step in of_findings.chain(of_causes) {
         if !steps.contains(&step) {

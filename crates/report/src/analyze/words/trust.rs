@@ -73,6 +73,12 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
                 packets("packet", "packets"),
             )
         }
+        TrustWarningKind::MergedSegments => format!(
+            "{} larger than any host accepts (up to {}; largest MSS {}): the network card or the kernel merged them before the capture (TSO, GSO, GRO). Data segments, and lost ones, are more than counted. SYNs, SYN/ACKs and their losses are not affected. Capture on the wire, or with `ethtool -K DEVICE tso off gso off gro off`, to count data.",
+            of("segments", "segment is", "segments are"),
+            plural(number("largest_bytes") as u64, "byte", "bytes"),
+            count(number("mss_bytes") as u64),
+        ),
         TrustWarningKind::SeveralPoints => {
             let interfaces = match captures {
                 [only] => with_packets(&only.interfaces, true),

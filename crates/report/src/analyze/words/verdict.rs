@@ -135,6 +135,9 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
             plural(copies.synack, "SYN/ACK", "SYN/ACKs"),
             plural(copies.other, "other", "others"),
         ),
+        Finding::SlowLookups { lookups, repeated, unanswered, waited_s, server } => {
+            slow_lookups(*lookups, *repeated, *unanswered, *waited_s, server)
+        }
         Finding::OtherProtocol { protocol, attempts, with_loss, time_lost_s } => format!(
             "{}: {} of {} retransmitted a packet of their handshake; the successful ones waited {} for it.",
             protocol.to_uppercase(),
@@ -148,6 +151,20 @@ pub(super) fn sentence(finding: &Finding, analysis: &Analysis) -> String {
         ),
         Finding::Interrupted => "Interrupted: the analysis covers the packets read so far.".to_owned(),
     }
+}
+
+/// Lookups of names that waited.
+fn slow_lookups(lookups: u64, repeated: u64, unanswered: u64, waited_s: f64, server: &str) -> String {
+    let parts = [(repeated, "repeated a query"), (unanswered, "got no answer")];
+    let slow = parts.into_iter().filter(|(n, _)| *n > 0);
+    let slow: Vec<String> = slow.map(|(n, what)| format!("{} {what}", count(n))).collect();
+    let share = percent((repeated + unanswered) as f64 / lookups.max(1) as f64);
+    format!(
+        "DNS: of {}, {} ({share}) and waited {} before the connections that need them, most at {server}.",
+        plural(lookups, "lookup", "lookups"),
+        slow.join(" and "),
+        time(waited_s),
+    )
 }
 
 /// Captures without TCP: the packets by kind.

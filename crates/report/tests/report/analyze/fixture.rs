@@ -3,10 +3,10 @@
 use gentle_trace::results::{
     Analysis, AttemptGroup, Capture, CaptureDuplicates, Cause, CauseKind, Closes, CostOfSize, DataWait, Direction,
     DirectionBy, DroppedFor, ExpectedCost, FailureReason, Filter, Finding, Flows, HandshakeRtt, Handshakes, InitialRto,
-    IntervalBin, IntervalHistogram, Intervals, Limits, MeanOf, NamedParty, OtherHandshakes, OtherProtocols, Outcomes,
-    PlaceNames, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail, Retransmissions, SCHEMA,
-    SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning, TrustWarningKind, Vantage,
-    Waiting, Waits,
+    IntervalBin, IntervalHistogram, Intervals, Limits, Lookups, LossDirection, MeanOf, NamedParty, OtherHandshakes,
+    OtherProtocols, Outcomes, PlaceNames, Quantiles, Repeats, RetransmissionDelay, RetransmissionDelayDetail,
+    Retransmissions, SCHEMA, SeriesCount, StandardInterval, Timeline, TimelineBin, Top, TopEntry, TrustWarning,
+    TrustWarningKind, Vantage, Waiting, Waits,
 };
 use std::collections::BTreeMap;
 
@@ -124,6 +124,7 @@ pub(crate) fn rich() -> Analysis {
             prefixes: list(6, |i| format!("203.0.{}.0/24", 100 + i)),
         },
         timeline: Timeline { bin_s: 10.0, bins: (0..180).filter(|i| !(96..102).contains(i)).map(moment).collect() },
+        lookups: Some(lookups()),
         other_protocols: OtherProtocols {
             quic: Some(OtherHandshakes {
                 attempts: 9_120,
@@ -298,6 +299,7 @@ fn empty() -> Analysis {
         top: Top::default(),
         timeline: Timeline::default(),
         other_protocols: OtherProtocols::default(),
+        lookups: None,
         closes: Closes::default(),
         limits: Limits {
             retired_idle: 0,
@@ -409,6 +411,13 @@ fn findings() -> Vec<Finding> {
         Finding::SeenTwice { attempts: 8 },
         Finding::Copies(CaptureDuplicates { syn: 31, synack: 12, other: 2_210 }),
         Finding::Copies(CaptureDuplicates { syn: 1, synack: 0, other: 0 }),
+        Finding::SlowLookups {
+            lookups: 9_070,
+            repeated: 119,
+            unanswered: 24,
+            waited_s: 722.1,
+            server: "192.0.2.53:53".to_owned(),
+        },
         Finding::OtherProtocol { protocol: "quic", attempts: 9_120, with_loss: 190, time_lost_s: 61.3 },
         Finding::Evicted { connections: 1 },
         Finding::Interrupted,
@@ -437,16 +446,57 @@ fn causes() -> Vec<Cause> {
         kind,
         group: apart(attempts, parties, "192.0.2.7:443"),
         share: attempts as f64 / 48_210.0,
+        direction: (kind == CauseKind::Congestion).then_some(LossDirection::ToClient),
         evidence: evidence.iter().copied().collect(),
         sentence: "Round trips were longer when packets were lost, so a queue overflowed.".to_owned(),
         remedy: "Use a scheme with short queues.".to_owned(),
         check: "gentle compare --from CAPTURE --rate RATE".to_owned(),
     };
     vec![
-        cause(CauseKind::Congestion, 600, 31, &[]),
+        cause(
+            CauseKind::Congestion,
+            600,
+            31,
+            &[
+                ("attempts_lost_to_client", 412.0),
+                ("attempts_lost_either_way", 188.0),
+                ("data_to_server", 8_120.0),
+                ("data_to_client", 91_004.0),
+                ("data_lost_to_client", 2_310.0),
+            ],
+        ),
         cause(CauseKind::RandomLoss, 151, 2, &[("data_segments", 9_000.0), ("data_lost", 120.0)]),
         cause(CauseKind::Scan, 5, 1, &[]),
     ]
+}
+
+/// Lookups with some that waited.
+fn lookups() -> Lookups {
+    let cause = |kind, attempts, waited_s| Cause {
+        kind,
+        group: AttemptGroup { waited_s, ..apart(attempts, 2, "192.0.2.53:53") },
+        share: attempts as f64 / 9_070.0,
+        direction: None,
+        evidence: BTreeMap::new(),
+        sentence: String::new(),
+        remedy: String::new(),
+        check: String::new(),
+    };
+    Lookups {
+        lookups: 9_120,
+        queries: 9_311,
+        copies: 12,
+        answered: 9_046,
+        unanswered: 24,
+        unseen: 44,
+        undecided: 6,
+        answer_s: quantiles(0.018),
+        causes: vec![
+            cause(CauseKind::DnsPairLoss, 88, 441.2),
+            cause(CauseKind::DnsLoss, 31, 160.9),
+            cause(CauseKind::DnsUnanswered, 24, 120.0),
+        ],
+    }
 }
 
 fn outcomes() -> Outcomes {

@@ -25,7 +25,7 @@ fn cause(kind: CauseKind, attempts: u64, share: f64, waited_s: f64, parties: u64
     let most = most.iter().map(|&(name, attempts)| NamedParty { name: name.to_owned(), attempts }).collect();
     let group = AttemptGroup { attempts, waited_s, parties, most };
     let [sentence, remedy, check] = [const { String::new() }; 3];
-    Cause { kind, group, share, evidence: [].into(), sentence, remedy, check }
+    Cause { kind, group, share, direction: None, evidence: [].into(), sentence, remedy, check }
 }
 
 fn entry(name: &str, attempts: u64, failures: u64, with_loss: u64, time_lost_s: f64, failed_s: f64) -> TopEntry {
