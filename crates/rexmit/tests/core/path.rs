@@ -47,6 +47,8 @@ enum Event {
     /// Arrival of the answer to a packet.
     Answered(usize, u32),
     StackTimer(usize, u32),
+    /// Arrival of a SYN/ACK that the server has retransmitted on its own, if no answer had arrived a round trip before.
+    ServerTimer(usize, u32),
 }
 
 struct Connection {
@@ -66,6 +68,7 @@ const RETRIES: u32 = 4;
 
 /// State of a simulation from the first handshake to the last.
 pub(crate) struct Run<'a, W> {
+    dry_run: bool,
     pub(crate) core: Retransmitter,
     path: &'a mut W,
     pub(crate) endpoints: Endpoints,
@@ -83,8 +86,20 @@ pub(crate) fn run<'a, W: PathModel>(
     starts: &[Instant],
     rng: &'a mut Xoshiro256PlusPlus,
 ) -> Run<'a, W> {
-    let config = Config::new(Selection { client: true, ..Selection::default() });
+    let selection = Selection { client: true, ..Selection::default() };
+    run_with(Config::new(selection), path, endpoints, starts, rng)
+}
+
+/// Simulates handshakes that begin at these times. In a dry run, copies do not enter the path.
+pub(crate) fn run_with<'a, W: PathModel>(
+    config: Config,
+    path: &'a mut W,
+    endpoints: Endpoints,
+    starts: &[Instant],
+    rng: &'a mut Xoshiro256PlusPlus,
+) -> Run<'a, W> {
     let mut run = Run {
+        dry_run: config.dry_run,
         core: Retransmitter::new(config, 7),
         path,
         endpoints,
@@ -131,7 +146,9 @@ impl<W: PathModel> Run<'_, W> {
     fn poll(&mut self, now: Instant) {
         let mut copied = Vec::new();
         while let Some(event) = self.core.poll(now) {
-            if let CoreEvent::Copy(copy) = event {
+            if let CoreEvent::Copy(copy) = event
+                && !self.dry_run
+            {
                 let ports = [copy.bytes[34], copy.bytes[35]];
                 let seq = copy.bytes[38..42].try_into().expect("four bytes");
                 assert_eq!(u16::from_be_bytes(ports), copy.connection.src.1);
@@ -161,6 +178,14 @@ impl<W: PathModel> Run<'_, W> {
                 }
             }
             Event::Answered(number, echoed) => self.answered(now, number, echoed),
+            Event::ServerTimer(number, echoed) => {
+                let round_trip = self.path.round_trip(now, self.rng);
+                let outcome = &self.outcomes[number];
+                let is_over = |took: Nanos| outcome.started + took + round_trip <= now;
+                if !outcome.took.is_some_and(is_over) {
+                    self.answered(now, number, echoed);
+                }
+            }
         }
     }
 
@@ -195,8 +220,7 @@ impl<W: PathModel> Run<'_, W> {
         }
         let back = now + round_trip;
         if answer_lost {
-            // The server's own retransmission.
-            self.schedule(back + INITIAL_RTO, Event::Answered(number, tries));
+            self.schedule(back + INITIAL_RTO, Event::ServerTimer(number, tries));
             return;
         }
         connection.answer_due = Some(connection.answer_due.map_or(back, |answer_due| answer_due.min(back)));
