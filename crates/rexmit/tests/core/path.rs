@@ -47,8 +47,6 @@ enum Event {
     /// Arrival of the answer to a packet.
     Answered(usize, u32),
     StackTimer(usize, u32),
-    /// Arrival of a SYN/ACK that the server has retransmitted on its own, if no answer had arrived a round trip before.
-    ServerTimer(usize, u32),
 }
 
 struct Connection {
@@ -178,14 +176,6 @@ impl<W: PathModel> Run<'_, W> {
                 }
             }
             Event::Answered(number, echoed) => self.answered(now, number, echoed),
-            Event::ServerTimer(number, echoed) => {
-                let round_trip = self.path.round_trip(now, self.rng);
-                let outcome = &self.outcomes[number];
-                let is_over = |took: Nanos| outcome.started + took + round_trip <= now;
-                if !outcome.took.is_some_and(is_over) {
-                    self.answered(now, number, echoed);
-                }
-            }
         }
     }
 
@@ -220,7 +210,8 @@ impl<W: PathModel> Run<'_, W> {
         }
         let back = now + round_trip;
         if answer_lost {
-            self.schedule(back + INITIAL_RTO, Event::ServerTimer(number, tries));
+            // The server's own retransmission.
+            self.schedule(back + INITIAL_RTO, Event::Answered(number, tries));
             return;
         }
         connection.answer_due = Some(connection.answer_due.map_or(back, |answer_due| answer_due.min(back)));
