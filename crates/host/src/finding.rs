@@ -22,3 +22,30 @@ pub struct Finding {
     /// Command that verifies the finding.
     pub check: String,
 }
+
+impl Finding {
+    /// Fact when a limit is no longer reached; `None` for a counter.
+    pub fn over(&self) -> Option<String> {
+        match self.kind {
+            FindingKind::ListenQueueFull => Some(format!("the listen queue of {} is no longer full", self.place)),
+            FindingKind::ConntrackFull => Some("the table of connection tracking is no longer full".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Finding;
+    use crate::kind::FindingKind;
+
+    #[test]
+    fn each_limit_has_an_end() {
+        for kind in FindingKind::ALL {
+            let text = String::new;
+            let (place, sentence, remedy, check) = (text(), text(), text(), text());
+            let finding = Finding { kind: *kind, place, count: 1, cumulative: 1, sentence, remedy, check };
+            assert_eq!(finding.over().is_some(), kind.is_limit(), "{kind}");
+        }
+    }
+}

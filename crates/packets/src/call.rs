@@ -1,11 +1,12 @@
-//! Calls on packet sockets (packet(7)) that no maintained crate offers: nix can neither construct their addresses nor
-//! set their options, and rustix and socket2 support neither. A capture library would add a dependency in C.
+//! System calls that no maintained crate offers. Packet sockets (packet(7)): nix can neither construct their addresses nor
+//! set their options, and rustix and socket2 support neither; a capture library would add a dependency in C. `TCP_INFO`
+//! (tcp(7)): none of the three has it.
 
-#![expect(unsafe_code, reason = "packet sockets have no safe interface")]
+#![expect(unsafe_code, reason = "packet sockets and TCP_INFO have no safe interface")]
 
 use crate::bpf::Instruction;
 use std::io;
-use std::mem::size_of;
+use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// All protocols, including outgoing packets; include/uapi/linux/if_ether.h.
@@ -53,6 +54,28 @@ pub(crate) fn interface_index(socket: &impl AsFd, name: &str) -> io::Result<u32>
     check(outcome as isize)?;
     // SAFETY: this member of the union is the one that the kernel has written.
     Ok(unsafe { request.ifr_ifru.ifru_ifindex } as u32)
+}
+
+/// Kernel's `TCP_INFO` of a TCP socket (tcp(7)). Fields that an old kernel does not have are zero.
+///
+/// # Errors
+/// If the system call fails.
+pub fn tcp_info(socket: &impl AsFd) -> io::Result<libc::tcp_info> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes at the pointer. The descriptor is open while it is borrowed.
+    let outcome = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    check(outcome as isize)?;
+    // SAFETY: all members of the structure are numbers, for which zeros are valid.
+    Ok(unsafe { info.assume_init() })
 }
 
 /// Selects whether sent packets bypass the device's queue discipline. The bypass also skips the filters of clsact,

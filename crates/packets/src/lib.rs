@@ -12,6 +12,7 @@ mod interface;
 pub mod interpreter;
 mod socket;
 
+pub use call::tcp_info;
 pub use clock::{Clock, Comparison};
 pub use error::PacketError;
 #[cfg(any(test, feature = "testing"))]

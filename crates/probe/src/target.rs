@@ -111,7 +111,40 @@ mod tests {
         }
     }
 
+    /// Names, addresses of both families, and parts of them in a wrong order.
+    fn text() -> impl Strategy<Value = String> {
+        let host = prop_oneof![
+            "[a-z0-9_-]{1,8}(\\.[a-z0-9]{1,6}){0,3}\\.?",
+            any::<[u8; 4]>().prop_map(|bytes| IpAddr::from(bytes).to_string()),
+            any::<[u8; 16]>().prop_map(|bytes| IpAddr::from(bytes).to_string()),
+            "[\\[\\]:.%@0-9a-f]{0,12}",
+        ];
+        let brackets = prop_oneof![Just(("", "")), Just(("[", "]")), Just(("[", ""))];
+        let port = prop_oneof![any::<u16>().prop_map(|port| port.to_string()), "[-+0-9: ]{0,7}"];
+        (brackets, host, port).prop_map(|((open, close), host, port)| format!("{open}{host}{close}:{port}"))
+    }
+
     proptest! {
+        /// Valid targets, by the grammar; all others are rejected without a panic.
+        #[test]
+        fn a_target_is_valid_if_its_parts_are(text in text()) {
+            let parts = text.rsplit_once(':').expect("a colon");
+            let port = parts.1.parse::<u16>().ok().filter(|port| *port > 0 && !parts.1.starts_with('+'));
+            let in_brackets = parts.0.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
+            let is_host = match in_brackets {
+                Some(inside) => inside.parse::<Ipv6Addr>().is_ok(),
+                None => !parts.0.is_empty() && !parts.0.contains(['[', ']', ':', '@']),
+            };
+            match text.parse::<Target>() {
+                Ok(target) => {
+                    prop_assert!(is_host, "{text}");
+                    prop_assert_eq!((target.host(), Some(target.port())), (in_brackets.unwrap_or(parts.0), port));
+                    prop_assert_eq!(target.to_string().parse::<Target>(), Ok(target));
+                }
+                Err(_) => prop_assert!(!is_host || port.is_none(), "{text}"),
+            }
+        }
+
         #[test]
         fn any_target_is_printed_as_it_is_read(text in "\\PC{0,24}") {
             if let Ok(target) = text.parse::<Target>() {

@@ -1,10 +1,7 @@
-//! Numbers of the kernel about a handshake: `TCP_INFO` (tcp(7)), which no maintained crate offers.
-
-#![expect(unsafe_code, reason = "getsockopt(TCP_INFO) has no safe interface")]
+//! Numbers of the kernel about a handshake: `TCP_INFO` (tcp(7)).
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// State of a socket whose SYN has not been answered; include/net/tcp_states.h.
@@ -30,23 +27,7 @@ pub(crate) struct TcpInfo {
 
 /// Reads the `TCP_INFO` of a socket.
 pub(crate) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
-    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes at the pointer, and an all-zero `tcp_info` is valid, so fields
-    // that the kernel does not write are valid too. The descriptor is open while it is borrowed.
-    let info = unsafe {
-        let outcome = libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        );
-        if outcome != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        info.assume_init()
-    };
+    let info = gentle_packets::tcp_info(socket)?;
     let has_rtt = info.tcpi_options & TIMESTAMPS != 0 && info.tcpi_rtt > 0;
     let since_answer = info.tcpi_last_ack_recv.max(info.tcpi_last_data_recv);
     Ok(TcpInfo {

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) ack: u32,
     /// Timestamp echo reply, TSecr (RFC 7323, section 3).
     pub(crate) echo: Option<u32>,
-    /// Whether the answer carries no data.
+    /// Whether the answer carries neither data nor a FIN.
     pub(crate) without_data: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn classify<'a>(frame: &Frame<'a>, direction: Direction, selection: &
             to: if syn { Kind::Syn } else { Kind::SynAck },
             ack: tcp.ack,
             echo: tcp.timestamps().map(|(_, echo)| echo),
-            without_data: tcp.payload_len == 0,
+            without_data: tcp.payload_len == 0 && !tcp.flags.any(TcpFlags::FIN),
         }),
         (Direction::Out, false, true) => FrameClass::LocalProgress { connection, seq: tcp.seq },
         _ => FrameClass::Other,

@@ -18,7 +18,7 @@ pub struct Counters {
     pub with_data: u64,
     /// SYNs and SYN/ACKs not watched because they were truncated or had a wrong checksum.
     pub not_copied: u64,
-    /// Copies sent, or due in a dry run.
+    /// Copies sent, or that a dry run would have sent.
     pub copies: u64,
     /// Duplicates sent, or due in a dry run.
     pub duplicates: u64,

@@ -8,7 +8,8 @@ use gentle_units::Nanos;
 /// Event that is due, as returned by [`Retransmitter::poll`](crate::Retransmitter::poll).
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// Copy to be sent unchanged; in a dry run, a copy that would have been sent.
+    /// Copy to be sent unchanged; in a dry run, a copy that would have been sent, with no bytes. Copies after the first
+    /// are then returned at the end of the handshake.
     Copy(FrameCopy<'a>),
     /// A copy was due and is suppressed.
     Suppressed {
@@ -54,7 +55,7 @@ pub struct FrameCopy<'a> {
     pub number: u32,
     /// Time since the original packet was sent.
     pub waited: Nanos,
-    /// Bytes of the frame.
+    /// Bytes of the frame; empty in a dry run.
     pub bytes: &'a [u8],
 }
 

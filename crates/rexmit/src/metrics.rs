@@ -55,7 +55,7 @@ pub fn metrics(status: &Status) -> Result<String, prometheus::Error> {
     )?;
     by(
         "copies_total",
-        "Copies sent, or due in a dry run.",
+        "Copies sent, or that a dry run would have sent.",
         "packet",
         &[("copy", c.copies), ("duplicate", c.duplicates)],
     )?;

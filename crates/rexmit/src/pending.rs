@@ -12,7 +12,7 @@ pub(crate) struct Handshake {
     pub(crate) seq: u32,
     /// Data in the packet, bytes.
     pub(crate) data: u32,
-    /// Frame, ready to be sent again.
+    /// Frame, ready to be sent again; empty in a dry run.
     pub(crate) bytes: Box<[u8]>,
     /// Time at which the original packet was sent.
     pub(crate) first: Instant,
@@ -22,6 +22,9 @@ pub(crate) struct Handshake {
     pub(crate) first_copy: Option<Instant>,
     /// Number of copies sent, without the duplicate.
     pub(crate) copies: u32,
+    /// Copies after the first that were due in a dry run, each with its number and time; which of them would have been
+    /// sent is known at the end of the handshake.
+    pub(crate) later_due: Vec<(u32, Instant)>,
     /// Retransmissions by the stack itself.
     pub(crate) stack_retransmissions: Option<StackRetransmissions>,
     /// Timestamp value, TSval, of the packet (RFC 7323, section 3).
@@ -44,6 +47,8 @@ pub(crate) struct StackRetransmissions {
     pub(crate) began: Instant,
     /// Time at which the latest retransmission was sent.
     pub(crate) latest: Instant,
+    /// Number of retransmissions.
+    pub(crate) count: u32,
     /// Timestamp value of the latest retransmission.
     pub(crate) tsval: Option<u32>,
 }
@@ -72,6 +77,7 @@ impl Handshake {
             last: now,
             first_copy: None,
             copies: 0,
+            later_due: Vec::new(),
             stack_retransmissions: None,
             tsval: None,
             exact: false,

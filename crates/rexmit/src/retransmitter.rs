@@ -1,6 +1,7 @@
 //! Core of the wire engine: frames and times as input, copies as output.
 
 mod answers;
+mod dry_run;
 
 use crate::budget::Budgets;
 use crate::classify::{FrameClass, Opening, classify};
@@ -12,7 +13,6 @@ use crate::frame::{Connection, Direction, Frame, Kind};
 use crate::paths::{PathRecord, Paths, network};
 use crate::pending::{Handshake, NextAction, Pending, StackRetransmissions};
 use crate::spurious_budget::SpuriousBudget;
-use crate::undecided::CopyOutcome;
 use crate::unresponsive::UnresponsiveHosts;
 use gentle_units::{Instant, Nanos};
 use rand::SeedableRng;
@@ -39,8 +39,8 @@ pub struct Retransmitter {
     budgets: Budgets,
     rng: Xoshiro256PlusPlus,
     counters: Counters,
-    /// Decisions to be returned by [`Retransmitter::poll`].
-    outcomes: VecDeque<CopyOutcome>,
+    /// Events that frames have caused, to be returned by [`Retransmitter::poll`].
+    events: VecDeque<Event<'static>>,
     /// Time until which some packets were not seen by the socket.
     missed: Option<Instant>,
 }
@@ -56,7 +56,7 @@ impl Retransmitter {
             budgets: Budgets::new(config.limits),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             counters: Counters::default(),
-            outcomes: VecDeque::new(),
+            events: VecDeque::new(),
             missed: None,
             config,
         }
@@ -73,12 +73,12 @@ impl Retransmitter {
                 self.local_progress(now, frame.exact_time, connection, seq);
             }
             FrameClass::IncomingReset(connection) => self.incoming_reset(now, connection),
-            FrameClass::OutgoingReset(connection) => self.outgoing_reset(connection),
+            FrameClass::OutgoingReset(connection) => self.outgoing_reset(now, connection),
             FrameClass::Undeliverable { connection, seq } => {
                 // RFC 5927, 4.1: an ICMP error with a wrong sequence number is forged.
                 let ours = |handshake: &Handshake| handshake.seq == seq && handshake.answered.is_none();
                 if self.pending.get(&connection).is_some_and(ours) {
-                    self.forget(&connection);
+                    self.forget(now, &connection);
                     self.counters.undeliverable += 1;
                 }
             }
@@ -101,7 +101,7 @@ impl Retransmitter {
 
     /// Earliest time at which [`poll`](Retransmitter::poll) has an event; `None` if nothing is scheduled.
     pub fn next_deadline(&self) -> Option<Instant> {
-        match self.outcomes.is_empty() {
+        match self.events.is_empty() {
             true => self.pending.earliest().map(|(due, _)| due),
             false => Some(Instant::ZERO),
         }
@@ -110,13 +110,18 @@ impl Retransmitter {
     /// Next event that is due; call until `None`.
     pub fn poll(&mut self, now: Instant) -> Option<Event<'_>> {
         let ready = self.ready(now);
-        if let Some(outcome) = self.outcomes.pop_front() {
-            return Some(Event::Decided(outcome));
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
         }
         let (connection, kind, next) = ready?;
         let number = match next {
             NextAction::Expire | NextAction::Decide => {
-                let handshake = self.forget(&connection)?;
+                self.count_later_copies(now, &connection, u32::MAX);
+                if let Some(event) = self.events.pop_front() {
+                    // The handshake is still due.
+                    return Some(event);
+                }
+                let handshake = self.forget(now, &connection)?;
                 if !handshake.counted_unanswered {
                     self.unresponsive.unanswered(connection.dst.0);
                 }
@@ -130,14 +135,7 @@ impl Retransmitter {
         let (following, due) = self.following(now, &connection, number);
         self.pending.schedule(&connection, following, due);
         if let Err(reason) = permit {
-            *match reason {
-                SuppressReason::Rate => &mut self.counters.held_by_rate,
-                SuppressReason::Share => &mut self.counters.held_by_share,
-                SuppressReason::Unresponsive => &mut self.counters.held_by_silence,
-                SuppressReason::Spurious => &mut self.counters.held_by_spurious,
-                SuppressReason::Missed => &mut self.counters.held_by_missed,
-            } += 1;
-            return Some(Event::Suppressed { connection, kind, reason });
+            return Some(self.suppressed(connection, kind, reason));
         }
         let handshake = self.pending.get_mut(&connection)?;
         if number == 0 {
@@ -155,6 +153,18 @@ impl Retransmitter {
             waited: now.saturating_since(handshake.first),
             bytes: &handshake.bytes,
         }))
+    }
+
+    /// Counts a suppressed copy.
+    fn suppressed(&mut self, connection: Connection, kind: Kind, reason: SuppressReason) -> Event<'static> {
+        *match reason {
+            SuppressReason::Rate => &mut self.counters.held_by_rate,
+            SuppressReason::Share => &mut self.counters.held_by_share,
+            SuppressReason::Unresponsive => &mut self.counters.held_by_silence,
+            SuppressReason::Spurious => &mut self.counters.held_by_spurious,
+            SuppressReason::Missed => &mut self.counters.held_by_missed,
+        } += 1;
+        Event::Suppressed { connection, kind, reason }
     }
 
     /// Records that the system failed to send copy `number` (0: the duplicate) of this connection's packet.
@@ -201,7 +211,7 @@ impl Retransmitter {
             return;
         }
         // A new attempt between the same endpoints: the old one is over.
-        self.forget(&connection);
+        self.forget(now, &connection);
         let data = opening.tcp.payload_len;
         if data > 0 && !self.config.with_data {
             self.counters.with_data += 1;
@@ -217,6 +227,7 @@ impl Retransmitter {
         }
         self.budgets.opened(opener(&connection, opening.kind));
         self.spurious_budget.opened(network(connection.dst.0));
+        let bytes = if self.config.dry_run { Box::default() } else { bytes };
         let mut handshake = Handshake::new(opening.kind, seq, bytes, now);
         handshake.data = data;
         handshake.tsval = tsval;
@@ -238,14 +249,14 @@ impl Retransmitter {
         let Some(handshake) = self.pending.get_mut(&connection) else {
             return;
         };
-        let began = match handshake.stack_retransmissions {
-            Some(retransmissions) => retransmissions.began,
+        let (began, count) = match handshake.stack_retransmissions {
+            Some(retransmissions) => (retransmissions.began, retransmissions.count.saturating_add(1)),
             None => {
                 self.counters.stack_retransmissions += 1;
-                now
+                (now, 1)
             }
         };
-        handshake.stack_retransmissions = Some(StackRetransmissions { began, latest: now, tsval });
+        handshake.stack_retransmissions = Some(StackRetransmissions { began, latest: now, count, tsval });
         if handshake.copies > 0 && !handshake.counted_unanswered {
             handshake.counted_unanswered = true;
             self.unresponsive.unanswered(connection.dst.0);
@@ -264,8 +275,13 @@ impl Retransmitter {
             let (kind, next) = (handshake.kind, handshake.next);
             match next {
                 NextAction::Decide => {
-                    let second_answer_visible = handshake.stack_retransmissions.is_none();
-                    self.end_answer_wait(now, &connection, second_answer_visible);
+                    let second_answer_visible = self.config.dry_run || handshake.stack_retransmissions.is_none();
+                    let answered = handshake.answered.unwrap_or(now);
+                    let resent = match self.config.dry_run {
+                        true => self.resent(connection.dst.0, handshake, answered),
+                        false => None,
+                    };
+                    self.end_answer_wait(now, &connection, second_answer_visible, resent);
                 }
                 NextAction::Copy(number) => {
                     // Other handshakes may have been answered in the meantime and have raised the delay.
@@ -274,10 +290,13 @@ impl Retransmitter {
                         _ => handshake.last,
                     };
                     let due = from + self.delay(now, &connection, number);
-                    if due <= now {
+                    if due > now {
+                        self.pending.schedule(&connection, next, due);
+                    } else if self.config.dry_run && handshake.copies > 0 {
+                        self.later_copy_due(now, &connection, number + 1);
+                    } else {
                         return Some((connection, kind, next));
                     }
-                    self.pending.schedule(&connection, next, due);
                 }
                 NextAction::Expire | NextAction::Duplicate => {
                     return Some((connection, kind, next));
@@ -338,7 +357,8 @@ impl Retransmitter {
     fn delay(&self, now: Instant, connection: &Connection, number: u32) -> Nanos {
         let host = connection.dst.0;
         let mut learned = self.paths.learned(now, host);
-        if !self.spurious_budget.has_deficit(network(host))
+        let uncharged = self.pending.get(connection).map_or(0, |handshake| handshake.later_due.len() as u32);
+        if !self.spurious_budget.has_deficit(network(host), uncharged)
             && let Some(learned) = &mut learned
         {
             learned.tail = Nanos::ZERO;
@@ -349,7 +369,8 @@ impl Retransmitter {
 
     /// Removes a handshake whose copies can no longer be decided. Copies of an unanswered one were not spurious, and are
     /// refunded.
-    fn forget(&mut self, connection: &Connection) -> Option<Handshake> {
+    fn forget(&mut self, now: Instant, connection: &Connection) -> Option<Handshake> {
+        self.count_later_copies(now, connection, u32::MAX);
         let handshake = self.pending.remove(connection)?;
         if handshake.answered.is_none() {
             let network = network(connection.dst.0);

@@ -31,10 +31,11 @@ impl SpuriousBudget {
         self.give(network, 1);
     }
 
-    /// Whether more than one copy is missing from the budget: recent copies were, or may have been, spurious.
-    pub(crate) fn has_deficit(&self, network: IpNet) -> bool {
+    /// Whether more than one copy is missing from the budget, after `more` copies: recent copies were, or may have been,
+    /// spurious.
+    pub(crate) fn has_deficit(&self, network: IpNet, more: u32) -> bool {
         let deficit = self.deficits.get(&network).copied().unwrap_or(0);
-        deficit > HANDSHAKES_PER_COPY
+        deficit.saturating_add(more.saturating_mul(HANDSHAKES_PER_COPY)) > HANDSHAKES_PER_COPY
     }
 
     /// Charges for a copy; false if the budget does not suffice.

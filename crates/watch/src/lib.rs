@@ -9,6 +9,7 @@
 
 mod error;
 mod filter;
+mod limits;
 mod metrics;
 mod ring;
 mod sampling;

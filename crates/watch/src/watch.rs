@@ -2,6 +2,7 @@
 
 use crate::error::WatchError;
 use crate::filter::{self, Samples};
+use crate::limits::Limits;
 use crate::ring::Ring;
 use crate::sampling::Sampling;
 use crate::summary::{Counts, Summary, VERSION};
@@ -61,7 +62,10 @@ pub trait Observer {
     /// Called at the end of each minute with the attempts decided in it.
     fn minute(&mut self, minute: Window);
     /// Called for each counter of the host that has increased, or is at its limit: at the start, every 10 s, and at the end.
-    fn host(&mut self, finding: Finding);
+    /// `repeats`: it is a limit that the previous reading found in the same words.
+    fn host(&mut self, finding: Finding, repeats: bool);
+    /// Called for each limit of the previous reading that is no longer reached.
+    fn limit_ended(&mut self, limit: Finding);
     /// Called when something happens to the watch itself, with a sentence.
     fn note(&mut self, sentence: String);
     /// Comment in captures on an attempt.
@@ -90,6 +94,7 @@ pub struct Watch {
     host: Host,
     /// Findings of the first reading, which is the baseline of later ones.
     baseline: Vec<Finding>,
+    limits: Limits,
     hour: Window,
     /// Seconds since the start.
     second: u64,
@@ -148,6 +153,7 @@ impl Watch {
             settled: now,
             ring: ring.transpose()?,
             baseline: host.read(),
+            limits: Limits::default(),
             host,
             hour: Window::default(),
             second: 0,
@@ -164,7 +170,8 @@ impl Watch {
     /// # Errors
     /// If a system call fails.
     pub fn run(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<(), WatchError> {
-        std::mem::take(&mut self.baseline).into_iter().for_each(|finding| observer.host(finding));
+        let baseline = std::mem::take(&mut self.baseline);
+        self.tell(baseline, observer);
         while !stop.load(Ordering::Relaxed) {
             self.wait()?;
             let now = self.receive(observer)?;
@@ -176,12 +183,20 @@ impl Watch {
     }
 
     fn read_host(&mut self, observer: &mut dyn Observer) {
-        for finding in self.host.read() {
+        let findings = self.host.read();
+        for finding in &findings {
             if let (FindingKind::ListenQueueOverflow, Ok(socket)) = (finding.kind, finding.place.parse()) {
                 addresses_of(socket).for_each(|socket| self.live.listen_queue_overflowed(socket));
             }
-            observer.host(finding);
         }
+        self.tell(findings, observer);
+    }
+
+    /// Passes the findings of a reading on.
+    fn tell(&mut self, findings: Vec<Finding>, observer: &mut dyn Observer) {
+        let (findings, ended) = self.limits.update(findings);
+        findings.into_iter().for_each(|(finding, repeats)| observer.host(finding, repeats));
+        ended.into_iter().for_each(|limit| observer.limit_ended(limit));
     }
 
     /// Waits for a packet, at most until the next check.

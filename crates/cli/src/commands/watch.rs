@@ -38,7 +38,9 @@ const PICTURE: Duration = Duration::from_millis(250);
 /// Message of the watching thread to the thread that prints.
 enum Message {
     Attempt(Attempt),
-    Host(Finding),
+    /// Finding, and whether it repeats the previous reading.
+    Host(Finding, bool),
+    LimitEnded(Finding),
     Summary(Box<Summary>),
     Note(String),
 }
@@ -148,9 +150,13 @@ impl Observer for Sender {
         self.metrics.minute(&minute);
     }
 
-    fn host(&mut self, finding: Finding) {
+    fn host(&mut self, finding: Finding, repeats: bool) {
         self.metrics.host(&finding);
-        self.send(Message::Host(finding));
+        self.send(Message::Host(finding, repeats));
+    }
+
+    fn limit_ended(&mut self, limit: Finding) {
+        self.send(Message::LimitEnded(limit));
     }
 
     fn note(&mut self, sentence: String) {
@@ -171,13 +177,16 @@ fn print_lines(args: &WatchArgs, waiting: &Receiver<Message>, stop: &AtomicBool)
                 continue;
             }
             (Message::Attempt(attempt), true) => as_json(&WatchLine::Attempt(attempt))?,
-            (Message::Host(finding), true) => as_json(&WatchLine::Host(finding))?,
+            (Message::Host(finding, _), true) => as_json(&WatchLine::Host(finding))?,
+            // A reading without the limit shows its end.
+            (Message::LimitEnded(_), true) | (Message::Host(_, true), false) => continue,
             (Message::Summary(mut summary), true) => {
                 text::describe(&mut summary);
                 as_json(&WatchLine::Summary(summary))?
             }
             (Message::Attempt(attempt), false) => text::attempt(&attempt),
-            (Message::Host(finding), false) => text::host(unix_now(), &finding),
+            (Message::Host(finding, false), false) => text::host(unix_now(), &finding),
+            (Message::LimitEnded(limit), false) => text::limit_ended(unix_now(), &limit),
             (Message::Summary(summary), false) => text::summary(&summary, args.interval),
         };
         if !print_while_read(&line)? {
@@ -208,8 +217,9 @@ fn show(waiting: &Receiver<Message>, stop: &AtomicBool) -> anyhow::Result<()> {
                 Ok(Message::Attempt(attempt)) => view.attempt(attempt),
                 Ok(Message::Summary(summary)) => view.summary(*summary),
                 Ok(Message::Note(sentence)) => view.note(sentence),
-                Ok(Message::Host(finding)) if finding.kind.is_effect() => {}
-                Ok(Message::Host(finding)) => view.note(finding.sentence),
+                Ok(Message::Host(finding, repeats)) if repeats || finding.kind.is_effect() => {}
+                Ok(Message::Host(finding, _)) => view.note(finding.sentence),
+                Ok(Message::LimitEnded(limit)) => view.note(limit.over().unwrap_or_default()),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return Ok(()),
             }

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod late;
 mod loss;
 mod network;
 mod outcomes;

@@ -7,8 +7,9 @@
 //! doubles the delay until the next certain handshake time (RFC 6298, 5.5 to 5.7).
 
 use super::Retransmitter;
+use super::dry_run::Resent;
 use crate::classify::Answer;
-use crate::event::Answered;
+use crate::event::{Answered, Event};
 use crate::frame::{Connection, Kind};
 use crate::paths::network;
 use crate::pending::{Handshake, NextAction};
@@ -16,7 +17,7 @@ use crate::undecided::{CopyOutcome, UndecidedCopy};
 use gentle_units::{Instant, Nanos};
 
 /// Packet that an answer acknowledges.
-enum AnsweredPacket {
+pub(super) enum AnsweredPacket {
     /// Original packet, or a copy of it.
     Original,
     /// Retransmission by the stack, sent at this time.
@@ -46,9 +47,12 @@ impl Retransmitter {
         if let Some(answered) = handshake.answered {
             // A copied SYN/ACK is answered by an ACK without data (RFC 5961, section 4) that acknowledges only the SYN.
             let second = answer.to == Kind::Syn || (answer.without_data && acknowledged == 0);
-            // Duplicates and retransmissions by the stack cause a second answer whatever became of the copy.
-            let sent_twice = self.config.duplicate.is_some() || handshake.stack_retransmissions.is_some();
-            if second && !sent_twice {
+            let shows_spurious = match self.config.dry_run {
+                // Duplicates and retransmissions by the stack cause a second answer whatever became of the copy.
+                false => self.config.duplicate.is_none() && handshake.stack_retransmissions.is_none(),
+                true => self.answers_both(connection.dst.0, handshake, answered, now),
+            };
+            if second && shows_spurious {
                 self.paths.second_answer(now, connection.dst.0);
                 let took = answered.saturating_since(handshake.first);
                 self.record_spurious(now, connection, took);
@@ -67,10 +71,13 @@ impl Retransmitter {
             return None;
         }
         self.counters.answered_after_copy += 1;
-        match self.config.dry_run {
+        let copies = match self.config.dry_run {
             true => self.answered_in_dry_run(now, connection, exact, sent),
-            false => self.answered_after_copy(now, connection, exact, sent),
-        }
+            false => {
+                self.answered_after_copy(now, connection, exact, sent);
+                copies
+            }
+        };
         Some(Answered { connection, kind: answer.to, copies, took })
     }
 
@@ -91,10 +98,11 @@ impl Retransmitter {
         if copies > 0 {
             self.counters.answered_after_copy += 1;
             if self.config.dry_run {
-                return self.answered_in_dry_run(now, connection, exact, sent);
+                self.answered_in_dry_run(now, connection, exact, sent);
+                return;
             }
             self.paths.back_off(now, connection.dst.0, copies);
-            return self.end_answer_wait(now, &connection, false);
+            return self.end_answer_wait(now, &connection, false, None);
         }
         self.counters.answered_unseen += 1;
         if kind == Kind::Syn {
@@ -107,6 +115,7 @@ impl Retransmitter {
     /// Processes an incoming reset. Nothing is learned: it may answer the packet or a copy, and may come from a
     /// firewall.
     pub(super) fn incoming_reset(&mut self, now: Instant, connection: Connection) {
+        self.count_later_copies(now, &connection, u32::MAX);
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
         };
@@ -118,11 +127,12 @@ impl Retransmitter {
     }
 
     /// Processes an outgoing reset: a copy would arrive after the end of the connection.
-    pub(super) fn outgoing_reset(&mut self, connection: Connection) {
+    pub(super) fn outgoing_reset(&mut self, now: Instant, connection: Connection) {
         let waits = |handshake: &Handshake| handshake.answered.is_none();
         if !self.pending.get(&connection).is_some_and(waits) {
             return;
         }
+        self.count_later_copies(now, &connection, u32::MAX);
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
         };
@@ -135,7 +145,14 @@ impl Retransmitter {
     /// Ends the wait for a second answer to a handshake answered after its copies. The copies are presumed needed if
     /// the answer came within the time that an answer to a copy takes and the next handshake finds the path as fast as
     /// before; this is certain only if a second answer would have been seen (`second_answer_visible`).
-    pub(super) fn end_answer_wait(&mut self, now: Instant, connection: &Connection, second_answer_visible: bool) {
+    /// In a dry run, retransmissions by the stack (`resent`) take the place of the copies.
+    pub(super) fn end_answer_wait(
+        &mut self,
+        now: Instant,
+        connection: &Connection,
+        second_answer_visible: bool,
+        resent: Option<Resent>,
+    ) {
         let Some(handshake) = self.pending.remove(connection) else {
             return;
         };
@@ -143,7 +160,7 @@ impl Retransmitter {
             return;
         };
         let answered = handshake.answered.unwrap_or(now);
-        let after_copy = answered.saturating_since(handshake.last);
+        let after_copy = answered.saturating_since(resent.map_or(handshake.last, |resent| resent.latest));
         let late = self
             .paths
             .learned(now, connection.dst.0)
@@ -151,19 +168,21 @@ impl Retransmitter {
         if late {
             return;
         }
-        let saved = match handshake.stack_retransmissions {
-            None => {
+        let saved = match (resent, handshake.stack_retransmissions) {
+            (Some(resent), _) => resent.saved(handshake.last, answered),
+            (None, None) => {
                 let waited = handshake.last.saturating_since(handshake.first);
                 self.config.stack_rto.saturating_sub(waited)
             }
-            Some(_) => Nanos::ZERO,
+            (None, Some(_)) => Nanos::ZERO,
         };
+        let sent_again = resent.map_or(first_copy, |resent| resent.began);
         let copy = UndecidedCopy {
             connection: *connection,
             kind: handshake.kind,
             copies: handshake.copies,
             sent: handshake.first,
-            delay: first_copy.saturating_since(handshake.first),
+            delay: sent_again.saturating_since(handshake.first),
             saved,
             second_answer_visible,
         };
@@ -202,49 +221,18 @@ impl Retransmitter {
             AnsweredPacket::StackRetransmission(_) => {
                 // Packet and copies were lost.
                 self.learn_if_unambiguous(now, connection, exact, sent);
-                self.forget(&connection);
+                self.forget(now, &connection);
             }
             AnsweredPacket::Ambiguous => {
                 self.paths.back_off(now, host, copies);
-                self.end_answer_wait(now, &connection, false);
+                self.end_answer_wait(now, &connection, false, None);
             }
         }
-    }
-
-    /// Processes an answer in a dry run: only the packet and the stack's retransmissions were sent, so the decision is
-    /// immediate.
-    fn answered_in_dry_run(&mut self, now: Instant, connection: Connection, exact: bool, sent: AnsweredPacket) {
-        let shortest = self.paths.shortest(now, connection.dst.0);
-        let Some(handshake) = self.pending.get(&connection) else {
-            return;
-        };
-        let (kind, copies) = (handshake.kind, handshake.copies);
-        let first_copy = handshake.first_copy.unwrap_or(handshake.first);
-        let too_soon = |at: Instant| {
-            let behind = now.saturating_since(at);
-            shortest.is_some_and(|shortest| behind.0 < shortest.0 / 2)
-        };
-        let spurious = match (&sent, handshake.stack_retransmissions) {
-            (AnsweredPacket::Original, _) | (_, None) => true,
-            (AnsweredPacket::StackRetransmission(_), _) => false,
-            (AnsweredPacket::Ambiguous, Some(retransmissions)) => too_soon(retransmissions.latest),
-        };
-        let saved = match handshake.stack_retransmissions {
-            Some(retransmissions) if !spurious => retransmissions.began.saturating_since(first_copy),
-            _ => Nanos::ZERO,
-        };
-        let sent = if spurious { AnsweredPacket::Original } else { sent };
-        self.learn_if_unambiguous(now, connection, exact, sent);
-        self.pending.remove(&connection);
-        if !spurious {
-            self.spurious_budget.refund(network(connection.dst.0), copies);
-        }
-        self.report(CopyOutcome { connection, kind, copies, spurious, saved });
     }
 
     /// Records that the original packet was answered after `took`: its copies were spurious, and the path is slower
     /// than assumed.
-    fn record_spurious(&mut self, now: Instant, connection: Connection, took: Nanos) {
+    pub(super) fn record_spurious(&mut self, now: Instant, connection: Connection, took: Nanos) {
         let Some(handshake) = self.pending.remove(&connection) else {
             return;
         };
@@ -259,7 +247,13 @@ impl Retransmitter {
     }
 
     /// Learns the handshake time if the answered packet is known and all times are the kernel's (`exact`).
-    fn learn_if_unambiguous(&mut self, now: Instant, connection: Connection, exact: bool, sent: AnsweredPacket) {
+    pub(super) fn learn_if_unambiguous(
+        &mut self,
+        now: Instant,
+        connection: Connection,
+        exact: bool,
+        sent: AnsweredPacket,
+    ) {
         let Some(handshake) = self.pending.get(&connection).filter(|_| exact) else {
             return;
         };
@@ -284,14 +278,14 @@ impl Retransmitter {
         }
     }
 
-    fn report(&mut self, outcome: CopyOutcome) {
+    pub(super) fn report(&mut self, outcome: CopyOutcome) {
         if outcome.spurious {
             self.counters.spurious += 1;
         } else {
             self.counters.rescued += 1;
             self.counters.saved_ms += outcome.saved.as_millis();
         }
-        self.outcomes.push_back(outcome);
+        self.events.push_back(Event::Decided(outcome));
     }
 
     /// Whether the kernel has timestamped the packet and the socket has missed no packet since.

@@ -1,6 +1,6 @@
 //! Learned delays and their effects.
 
-use crate::packets::{ACK, NONE, SYN, Segment, Wire, config, timestamps};
+use crate::packets::{ACK, FIN, NONE, SYN, Segment, Wire, config, timestamps};
 use gentle_rexmit::{Config, Direction, Timing};
 use gentle_units::Nanos;
 
@@ -97,11 +97,13 @@ fn a_second_answer_to_a_synack_does_too() {
     assert_eq!(wire.wait_ms(95), [50]);
     let answer = synack(21).answer(ACK);
     wire.arrives(&answer.frame());
-    // Data is no second answer, nor is an acknowledgement of later data from the server.
+    // Data is no second answer, nor is an acknowledgement of later data from the server, nor the end of the connection.
     let data = Segment { data: b"GET /".to_vec(), ..answer.clone() };
     wire.arrives(&data.frame());
     let later = Segment { ack: answer.ack + 100, ..answer.clone() };
     wire.arrives(&later.frame());
+    let end = Segment { flags: FIN | ACK, ..answer.clone() };
+    wire.arrives(&end.frame());
     assert_eq!(wire.core.counters().spurious, 0);
     wire.wait_ms(50);
     wire.arrives(&answer.frame());
@@ -234,6 +236,10 @@ fn a_dry_run_sends_nothing_and_tells_what_it_would_have_saved() {
     wire.out(&syn.frame());
     wire.wait_ms(10);
     wire.arrives(&syn.answer(SYN | ACK).frame());
+    assert_eq!(wire.core.counters().saved_ms, 0);
+    // No second answer followed, and the next handshake finds the path as fast as before.
+    wire.wait_ms(2_000);
+    handshake(&mut wire, 98, 10);
     assert_eq!(wire.core.counters().saved_ms, 980);
     // This one was not lost.
     handshake(&mut wire, 100, 25);

@@ -3,6 +3,7 @@
 mod changes;
 mod copies;
 mod delays;
+mod dry_run;
 mod limits;
 mod packets;
 mod path;

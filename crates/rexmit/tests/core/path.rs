@@ -66,6 +66,7 @@ const RETRIES: u32 = 4;
 
 /// State of a simulation from the first handshake to the last.
 pub(crate) struct Run<'a, W> {
+    dry_run: bool,
     pub(crate) core: Retransmitter,
     path: &'a mut W,
     pub(crate) endpoints: Endpoints,
@@ -83,8 +84,20 @@ pub(crate) fn run<'a, W: PathModel>(
     starts: &[Instant],
     rng: &'a mut Xoshiro256PlusPlus,
 ) -> Run<'a, W> {
-    let config = Config::new(Selection { client: true, ..Selection::default() });
+    let selection = Selection { client: true, ..Selection::default() };
+    run_with(Config::new(selection), path, endpoints, starts, rng)
+}
+
+/// Simulates handshakes that begin at these times. In a dry run, copies do not enter the path.
+pub(crate) fn run_with<'a, W: PathModel>(
+    config: Config,
+    path: &'a mut W,
+    endpoints: Endpoints,
+    starts: &[Instant],
+    rng: &'a mut Xoshiro256PlusPlus,
+) -> Run<'a, W> {
     let mut run = Run {
+        dry_run: config.dry_run,
         core: Retransmitter::new(config, 7),
         path,
         endpoints,
@@ -131,7 +144,9 @@ impl<W: PathModel> Run<'_, W> {
     fn poll(&mut self, now: Instant) {
         let mut copied = Vec::new();
         while let Some(event) = self.core.poll(now) {
-            if let CoreEvent::Copy(copy) = event {
+            if let CoreEvent::Copy(copy) = event
+                && !self.dry_run
+            {
                 let ports = [copy.bytes[34], copy.bytes[35]];
                 let seq = copy.bytes[38..42].try_into().expect("four bytes");
                 assert_eq!(u16::from_be_bytes(ports), copy.connection.src.1);

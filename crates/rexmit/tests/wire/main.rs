@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod dry_run;
 mod engine;
 mod lost;
 mod network;

@@ -68,7 +68,7 @@ impl Network {
         Some(network)
     }
 
-    /// Makes the router drop the first packets of each kind from now on.
+    /// Makes the router drop the first packets of each kind from now on, and no others.
     pub(crate) fn lose(&self, losses: Losses) {
         let rule = |flags: &str, count: u32| match count {
             0 => String::new(),
@@ -77,7 +77,7 @@ impl Network {
             ),
         };
         self.router.sh(&format!(
-            "nft add table inet loss; \
+            "nft add table inet loss; nft flush table inet loss; \
              nft add chain inet loss forward '{{ type filter hook forward priority 0; }}'; {}{}",
             rule("syn", losses.syns),
             rule("(syn|ack)", losses.synacks)

@@ -1,10 +1,7 @@
-//! The kernel's `TCP_INFO` of a connection (tcp(7)). No maintained crate offers it, hence the unsafe code.
-
-#![expect(unsafe_code, reason = "getsockopt(TCP_INFO) has no safe interface")]
+//! The kernel's `TCP_INFO` of a connection (tcp(7)).
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 /// `TCP_FIN_WAIT2`, include/net/tcp_states.h: everything sent, FIN included, has been acknowledged; the peer has not
 /// closed.
@@ -36,23 +33,7 @@ impl TcpInfo {
 
 /// Reads the `TCP_INFO` of a socket.
 pub(super) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
-    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes at the pointer, and an all-zero `tcp_info` is valid, so fields
-    // that the kernel does not write are valid too. The descriptor is open while it is borrowed.
-    let info = unsafe {
-        let outcome = libc::getsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        );
-        if outcome != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        info.assume_init()
-    };
+    let info = gentle_packets::tcp_info(socket)?;
     Ok(TcpInfo {
         state: info.tcpi_state,
         total_retrans: info.tcpi_total_retrans,

@@ -130,6 +130,10 @@ pub(crate) struct Seen {
     pub(crate) summaries: Vec<Summary>,
     pub(crate) minutes: Vec<Window>,
     pub(crate) found: Vec<Finding>,
+    /// Findings in `found` that repeat the previous reading.
+    pub(crate) repeats: u64,
+    /// Limits that are no longer reached.
+    pub(crate) ended: Vec<Finding>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -173,8 +177,15 @@ impl Observer for Recorder {
         self.record(|seen| seen.minutes.push(minute));
     }
 
-    fn host(&mut self, finding: Finding) {
-        self.record(|seen| seen.found.push(finding));
+    fn host(&mut self, finding: Finding, repeats: bool) {
+        self.record(|seen| {
+            seen.repeats += u64::from(repeats);
+            seen.found.push(finding);
+        });
+    }
+
+    fn limit_ended(&mut self, limit: Finding) {
+        self.record(|seen| seen.ended.push(limit));
     }
 
     fn note(&mut self, sentence: String) {

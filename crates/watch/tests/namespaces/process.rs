@@ -109,7 +109,9 @@ impl Observer for Printer {
 
     fn minute(&mut self, _minute: Window) {}
 
-    fn host(&mut self, _finding: Finding) {}
+    fn host(&mut self, _finding: Finding, _repeats: bool) {}
+
+    fn limit_ended(&mut self, _limit: Finding) {}
 
     fn note(&mut self, sentence: String) {
         self.print("note", sentence.into());

@@ -51,3 +51,19 @@ fn full_listen_queue_is_found_with_its_socket() {
     // The counters of the host show the cause, which the packets alone do not.
     assert_eq!(kinds, [CauseKind::ListenQueue]);
 }
+
+#[test]
+fn a_full_listen_queue_repeats_until_it_ends() {
+    let Some(network) = Network::new() else { return };
+    let listener = listen_only(&network);
+    let streams = network.client.run(|| [0; 2].map(|_| TcpStream::connect(SERVER).expect("space in the queue")));
+    let watch = Watching::start(&network.server, config());
+    watch.expect("two readings with the same limit", |seen| seen.repeats == 1);
+    drop(listener);
+    watch.expect("the end of the limit", |seen| !seen.ended.is_empty());
+    let seen = watch.stop();
+    let full = seen.found.iter().filter(|finding| finding.kind == FindingKind::ListenQueueFull).count() as u64;
+    assert_eq!((full - seen.repeats, seen.ended.len()), (1, 1), "{:#?}", seen.found);
+    assert_eq!(seen.ended[0].over().as_deref(), Some("the listen queue of 0.0.0.0:80 is no longer full"));
+    drop(streams);
+}

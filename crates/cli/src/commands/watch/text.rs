@@ -1,5 +1,6 @@
 //! Lines of `gentle watch --plain`.
 
+use super::ANY;
 use gentle_host::Finding;
 use gentle_report::analyze::{cause_name, describe_causes, named};
 use gentle_trace::live::{Attempt, Window};
@@ -11,6 +12,9 @@ use gentle_watch::Summary;
 use jiff::Timestamp;
 use std::fmt::Write;
 use std::net::SocketAddr;
+
+/// Place of a device in a command.
+const DEVICE: &str = "DEVICE";
 
 /// Maximum number of causes in the line of a summary.
 const CAUSES: usize = 3;
@@ -59,12 +63,24 @@ pub(super) fn host(now: f64, finding: &Finding) -> String {
     format!("{} host: {}\n", clock(now), plain(&format!("{sentence}; {remedy}; check: {check}")))
 }
 
-/// Fills in the text of all causes.
+/// Line of a limit of the host that is no longer reached at this Unix time, seconds.
+pub(super) fn limit_ended(now: f64, limit: &Finding) -> String {
+    format!("{} host: {}\n", clock(now), plain(&limit.over().unwrap_or_default()))
+}
+
+/// Fills in the text of all causes, with the device in their checks unless all devices are watched.
 pub(super) fn describe(summary: &mut Summary) {
+    // A name with a zero byte is no device's.
+    let device = shlex::try_quote(&summary.device).ok().filter(|_| summary.device != ANY);
     for window in [&mut summary.seconds, &mut summary.minute, &mut summary.hour] {
         let Window { causes, dropped_for, lookups, .. } = window;
         describe_causes(causes, dropped_for);
         lookups.iter_mut().for_each(|lookups| describe_causes(&mut lookups.causes, &[]));
+        for cause in causes.iter_mut().chain(lookups.iter_mut().flat_map(|lookups| &mut lookups.causes)) {
+            if let Some(device) = &device {
+                cause.check = cause.check.replace(DEVICE, device);
+            }
+        }
     }
 }
 

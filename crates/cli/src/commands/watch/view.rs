@@ -13,9 +13,9 @@ mod words;
 
 pub(super) use screen::Screen;
 
+use super::text::describe;
 use crate::output::Terminal;
 use canvas::Look;
-use gentle_report::analyze::describe_causes;
 use gentle_trace::live::{Attempt, Span, Window};
 use gentle_trace::results::CauseKind;
 use gentle_units::foreign::plain;
@@ -130,9 +130,7 @@ impl View {
 
     /// Receives the summary of an interval.
     pub(super) fn summary(&mut self, mut summary: Summary) {
-        for window in [&mut summary.seconds, &mut summary.minute, &mut summary.hour] {
-            describe_causes(&mut window.causes, &window.dropped_for);
-        }
+        describe(&mut summary);
         let window = &summary.seconds;
         let rate = |number: u64| if window.seconds > 0.0 { number as f64 / window.seconds } else { 0.0 };
         self.received.history.push_back(Moment {
