@@ -74,9 +74,8 @@ impl GivenNames {
     fn lines(&mut self, text: &str) -> Result<(), NamesError> {
         for (line, content) in (1..).zip(text.lines()) {
             let content = content.split_once('#').map_or(content, |(before, _)| before);
-            match parse(content).map_err(|problem| NamesError::Line { line, problem })? {
-                Some((prefix, name)) => self.insert(prefix, Source::Line, name)?,
-                None => {}
+            if let Some((prefix, name)) = parse(content).map_err(|problem| NamesError::Line { line, problem })? {
+                self.insert(prefix, Source::Line, name)?;
             }
         }
         Ok(())

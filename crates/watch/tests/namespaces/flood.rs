@@ -97,7 +97,7 @@ impl Flooded {
         let of = |kind: &'static str| lines.iter().filter(move |line| line["type"] == kind).map(|line| &line["value"]);
         let found = Found {
             attempts: of("attempt").map(|it| serde_json::from_value(it.clone()).expect("an attempt")).collect(),
-            last: of("summary").last().expect("a summary").clone(),
+            last: of("summary").next_back().expect("a summary").clone(),
             least_sample: of("summary").filter_map(|it| it["handshake_sample"].as_f64()).fold(1.0, f64::min),
             repeated,
         };
