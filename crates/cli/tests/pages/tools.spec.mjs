@@ -145,12 +145,15 @@ test("a scheme has the same colour on every page", async ({ page, visit }) => {
   expect(new Set(looks).size).toBe(looks.length);
 });
 
-test("a scheme has its colour and mark of the palette in charts and figures", async ({ page, visit }) => {
+test("a scheme has its colour and mark of the palette", async ({ page, visit }) => {
   const palette = JSON.parse(readFileSync(new URL("../../../report/assets/palette.json", import.meta.url), "utf8"));
   await visit("compare");
   const results = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).results.map((r) => r.scheme));
   const lines = await page.locator("#legend button line").evaluateAll((lines) => lines.map((line) => line.style.stroke));
   expect(lines).toEqual(results.map((scheme) => `var(--color-${palette.schemes.find((look) => look.name === scheme).color})`));
+  const marks = await page.locator("#legend button path").evaluateAll((marks) => marks.map((mark) => mark.getAttribute("d")));
+  const names = results.map((scheme) => palette.schemes.find((look) => look.name === scheme).mark);
+  expect(marks).toEqual(await page.evaluate((names) => names.map((name) => d3.symbol(d3[`symbol${name[0].toUpperCase()}${name.slice(1)}`], 36)()), names));
   // A theme changes no hue: the charts of both refer to the colours by name.
   const bars = () => page.locator("#headline [data-mark=bar] :is(path, rect)").evaluateAll((bars) => bars.map((bar) => bar.getAttribute("fill")));
   const light = await bars();
