@@ -51,7 +51,7 @@ const rowCharts = (() => {
     return `from ${text(d3.least(present, (row) => row.value))} to ${text(d3.greatest(present, (row) => row.value))}`;
   }
 
-  /** Interval of a value `by` the ratio to the reference's value, which is what the verdict is about. */
+  /** Interval of a value `by` the ratio to the reference: the interval on which the verdict rests. */
   const against95 = (reference, { factor, factor_ci95: half }, by) =>
     known(reference) && known(factor) && known(half)
       ? { ci95: half, low: (reference / (factor + half)) * by, high: factor > half ? (reference / (factor - half)) * by : Infinity }

@@ -43,7 +43,7 @@ pub(super) struct Kind {
     /// Beginning of a sentence that the number of the first column completes.
     leading: &'static str,
     columns: &'static [Column],
-    /// `None`: it is not known what users notice.
+    /// `None`: the kind is not known.
     pub(super) noticed: Option<Noticed>,
 }
 

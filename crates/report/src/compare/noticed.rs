@@ -31,7 +31,7 @@ impl Noticed {
     }
 }
 
-/// Numbers that were observed, those of well-known applications first.
+/// Numbers that were observed, well-known applications first.
 pub(super) fn noticed(comparison: &Comparison) -> Vec<Noticed> {
     let applications = comparison.results.first().map_or(&[][..], |first| &first.applications);
     let mut all: Vec<(usize, Noticed)> = (applications.iter().enumerate())
