@@ -145,7 +145,7 @@ test-upstream:
 	scripts/bootstrap test-kernel-smp
 	upstream/try
 
-# Only the tests of the pages, in Chromium; they need no other part of make test.
+# Only the tests of the pages, in Chromium and Firefox; they need no other part of make test.
 .PHONY: test-pages
 test-pages:
 	scripts/bootstrap test

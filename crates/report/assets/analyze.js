@@ -1,6 +1,6 @@
 // Draws the charts of analyses from the JSON in the page, at the places that each article has for them.
 (() => {
-  const { known, time, timeWithInterval, percent, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, whisker, onWidth } = charts;
+  const { known, time, timeWithInterval, percent, fixed, timeUnit, style, centred, tipLook, draw, nothing, logTicks, fromZero, whisker, onWidth } = charts;
   const analyses = JSON.parse(document.getElementById("data").textContent);
   const count = d3.format(",d");
   const axis = { tickSize: 0, color: "var(--muted)" };
@@ -43,6 +43,7 @@
 
   function intervals(place, { intervals: all }, segment) {
     const { bins, standard, total } = all[segment];
+    const say = () => `${count(total)} duplicates, ${count(d3.sum(standard, (s) => s.count ?? 0))} near standard intervals`;
     const near = (s) =>
       standard.find(({ interval_s: nominal }) => Math.abs(s - nominal) <= Math.max(nominal * all.tolerance, all.tolerance_floor_s));
     draw(place, (width) => {
@@ -113,7 +114,7 @@
           Plot.tip(bars, Plot.pointerX({ x: (b) => x.invert((b.x1 + b.x2) / 2), y: "count", title, maxRadius: 30, ...tipLook })),
         ],
       });
-    });
+    }, { say });
   }
 
   // ---- Timeline: four charts with a common time axis.
@@ -180,13 +181,19 @@
       ];
       return { x: (from(bin) + to(bin)) / 2, text: `${start}: ${parts.join(", ")}` };
     };
-    draw(place, plot, { zoom: true, read });
+    const sum = (of) => d3.sum(bins, of);
+    const say = () => `${count(sum((b) => b.attempts))} attempts, ${count(sum((b) => b.handshake_retransmissions))} SYNs and SYN/ACKs sent again, ${time(sum((b) => b.time_lost_s))} lost in ${time(span)}`;
+    draw(place, plot, { zoom: true, read, say });
   }
 
   // ---- Directions (spa-2018, section III).
 
   /** Horizontal bars, grouped by direction: rows of { group, name, value, ci95, color, title }. */
-  function bars(place, groups, { unit, show, largest }) {
+  function bars(place, groups, { unit, show }) {
+    const all = groups.flatMap((group) => group.rows);
+    const domain = fromZero(all);
+    const largest = d3.greatest(all.filter((row) => !row.missing), (row) => row.value);
+    const say = () => (largest ? `at most ${show(largest.value)} ${unit} (${largest.name})` : "no values");
     draw(place, (width) => {
       const left = Math.min(170, Math.max(130, width * 0.3));
       const right = 58;
@@ -202,7 +209,7 @@
             marginTop: 26,
             marginBottom: last ? 40 : 8,
             style,
-            x: { domain: [0, largest || 1], axis: null },
+            x: { domain, axis: null },
             y: { type: "band", domain: rows.map((r) => r.name), label: null, padding: 0.3 },
             marks: [
               Plot.gridX({ ...grid, ticks }),
@@ -210,10 +217,10 @@
               Plot.axisY({ tickSize: 0, color: "var(--ink)" }),
               Plot.text([name], { frameAnchor: "top-left", dx: -left + 2, dy: -22, fill: "var(--ink)", fontWeight: 600, lineWidth: (width - 10) / 13.5, textOverflow: "ellipsis" }),
               Plot.barX(rows, { y: "name", x: "value", fill: "color", rx2: 2 }),
-              whisker(rows, "name"),
+              whisker(rows, "name", domain),
               Plot.text(rows, {
                 y: "name",
-                x: (r) => Math.max(r.value, r.high),
+                x: (r) => Math.max(r.value, Math.min(r.high, domain[1])),
                 text: (r) => (r.missing ? "–" : show(r.value)),
                 textAnchor: "start",
                 dx: 7,
@@ -227,7 +234,7 @@
         box.append(image);
       });
       return box;
-    });
+    }, { say });
   }
 
   const row = (name, value, ci95, factor, color, title) => ({
@@ -235,7 +242,7 @@
     value: (value ?? 0) * factor,
     missing: !known(value),
     ci95,
-    low: Math.max(0, value - ci95) * factor,
+    low: (value - ci95) * factor,
     high: (value + (ci95 ?? 0)) * factor,
     color,
     title,
@@ -259,7 +266,7 @@
         return row(name, mean, ci95, unit.factor, color, `${d.name}, ${name}\n${timeWithInterval(mean, ci95)}\n${count(n)} connections`);
       }),
     }));
-    bars(place, groups, { unit: unit.name, show: fixed(largest * unit.factor), largest: largest * unit.factor });
+    bars(place, groups, { unit: unit.name, show: fixed(largest * unit.factor) });
   }
 
   function probability(place, analysis) {
@@ -267,14 +274,13 @@
       ["packet_retransmission_probability", "all segments", "var(--calm)"],
       ["syn_retransmission_probability", "SYNs, SYN/ACKs", "var(--loss)"],
     ];
-    const largest = d3.max(seen(analysis), (d) => d3.max(kinds, ([kind]) => d[kind])) * 100;
     const groups = seen(analysis).map((d) => ({
       name: d.name,
       rows: kinds.map(([kind, name, color]) =>
         row(name, d[kind], null, 100, color, `${d.name}, ${name}\n${percent(d[kind])} retransmitted\nSYNs and SYN/ACKs are ${percent(d.syn_share_of_retransmissions)} of all retransmissions`),
       ),
     }));
-    bars(place, groups, { unit: "%", show: d3.format(".2f"), largest });
+    bars(place, groups, { unit: "%", show: d3.format(".2f") });
   }
 
   // ---- Placement of the charts.

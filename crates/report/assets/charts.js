@@ -55,13 +55,20 @@ const charts = (() => {
     return several ? `${text}, ${figure.closest("article").querySelector("h1").textContent}` : text;
   };
 
+  // ---- Print: charts are drawn for A4, which has two columns of them, and not scaled to it.
+
+  let printing = false;
+  const paperWidth = (place) => (place.closest(".grid") && !place.closest(".wide") ? 306 : 650);
+  /** Height of a row of a chart with a row for each scheme. */
+  const rowHeight = () => (printing ? 17 : 22);
+
   /**
    * Draws the chart of `place`: `plot` gets the width, and the range of x that the reader has chosen, if any. With `zoom` a
    * drag over the chart chooses it. `read` gives the text for a place on the x axis, which is shown while a line through all
    * images of the chart follows the pointer. `say` gives what the chart shows in words, for readers who do not see it.
    */
   function draw(place, plot, { zoom = false, read, say } = {}) {
-    const drawn = plot(Math.max(place.clientWidth, 240), place.zoom);
+    const drawn = plot(printing ? paperWidth(place) : Math.max(place.clientWidth, 240), place.zoom);
     place.replaceChildren(drawn);
     const images = drawn.matches("svg") ? [drawn] : [...drawn.querySelectorAll(":scope > svg")];
     const said = say?.();
@@ -132,6 +139,13 @@ const charts = (() => {
     }
   }
 
+  /** Places `gap` apart at least and as near as possible to `wanted`, which are in order, none before `least`. */
+  function apart(wanted, gap, least) {
+    const places = [];
+    for (const place of wanted) places.push(Math.max(place, (places.at(-1) ?? least - gap) + gap));
+    return places;
+  }
+
   const nothing = (text) => {
     const said = Object.assign(document.createElement("p"), { className: "hint", textContent: text });
     said.dataset.empty = "";
@@ -149,20 +163,35 @@ const charts = (() => {
 
   // ---- Error bars with an outline in the background colour, visible on light and dark bars.
 
-  const whisker = (data, y, options = {}) => {
-    const measured = data.filter((d) => known(d.ci95));
+  /** Range from 0 of an axis for `data` with `value` and `high`: intervals get room as far as they do not dwarf the values. */
+  const fromZero = (data) => {
+    const largest = d3.max(data, (d) => d.value) || 0;
+    const high = Math.min(d3.max(data, (d) => d.high) ?? 0, 1.4 * largest);
+    return [0, Math.max(largest, high) || 1];
+  };
+
+  /** Error bars from `low` to `high` of `data` with `ci95`, in rows `y`. One that leaves `domain` ends in an arrow at its edge. */
+  const whisker = (data, y, [least, most], options = {}) => {
+    const measured = data
+      .filter((d) => known(d.ci95) && d.high >= least && d.low <= most)
+      .map((d) => ({ ...d, from: Math.max(d.low, least), to: Math.min(d.high, most) }));
     const strokes = [
       { stroke: "var(--surface)", strokeWidth: 4 },
       { stroke: "var(--ink)", strokeWidth: 1.25 },
     ];
-    return strokes.map((stroke) => [
-      Plot.ruleY(measured, { y, x1: "low", x2: "high", ...stroke, ...options }),
-      Plot.tickX(measured, { y, x: "low", inset: 4, ...stroke, ...options }),
-      Plot.tickX(measured, { y, x: "high", inset: 4, ...stroke, ...options }),
-    ]);
+    const arrow = { y, symbol: "triangle", r: 3.5, fill: "var(--ink)", stroke: "var(--surface)", strokeWidth: 1, ...options };
+    return [
+      ...strokes.map((stroke) => [
+        Plot.ruleY(measured, { y, x1: "from", x2: "to", ...stroke, ...options }),
+        Plot.tickX(measured.filter((d) => d.low >= least), { y, x: "low", inset: 4, ...stroke, ...options }),
+        Plot.tickX(measured.filter((d) => d.high <= most), { y, x: "high", inset: 4, ...stroke, ...options }),
+      ]),
+      // Quantities that are never negative have no interval below 0.
+      Plot.dot(measured.filter((d) => d.high > most), { ...arrow, x: "to", rotate: 90 }),
+    ];
   };
 
-  // ---- Redrawing when the width changes.
+  // ---- Redrawing when the width changes, and for print.
 
   function onWidth(redraw) {
     let drawn = document.body.clientWidth;
@@ -171,10 +200,16 @@ const charts = (() => {
       drawn = document.body.clientWidth;
       redraw();
     }).observe(document.body);
+    for (const [event, paper] of [["beforeprint", true], ["afterprint", false]]) {
+      addEventListener(event, () => {
+        printing = paper;
+        redraw();
+      });
+    }
   }
 
   return {
     known, significant, timeUnit, time, times, timeWithInterval, percent, interval, fixed, style, frame, centred, tipLook, caption, draw, nothing,
-    logTicks, whisker, onWidth,
+    logTicks, rowHeight, fromZero, whisker, apart, onWidth,
   };
 })();

@@ -40,8 +40,8 @@ const tools = (() => {
         const order = (a, b) => Number.isNaN(a) - Number.isNaN(b) || (falling ? b - a : a - b);
         body.append(...asked.toSorted((a, b) => order(key(a), key(b))));
       });
-      sort.append(...head.childNodes);
-      head.append(sort);
+      sort.append(...[...head.childNodes].filter((node) => !node.matches?.(".about")));
+      head.prepend(sort);
     });
   }
 

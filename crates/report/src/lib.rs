@@ -24,8 +24,12 @@ pub mod model;
 #[cfg(feature = "full")]
 mod page;
 #[cfg(feature = "full")]
+pub mod palette;
+#[cfg(feature = "full")]
 pub mod reproduce;
 mod terminal;
+#[cfg(feature = "full")]
+mod terms;
 
 pub use columns::Column;
 #[cfg(feature = "full")]

@@ -4,6 +4,7 @@ use crate::failure::of_csv;
 use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
 use crate::terminal::{STYLE, align, bare, paragraph};
+use crate::terms::{Part, Reader, Sentence};
 use askama::Template;
 use gentle_model::{Form, OfRto, OfSize, Prediction};
 use gentle_units::text::{count, percent, plural, significant, time};
@@ -83,8 +84,8 @@ pub fn csv(prediction: &Prediction, to: impl Write) -> io::Result<()> {
 #[template(path = "model.html")]
 struct Page<'a> {
     origin: Provenance<'a>,
-    population: String,
-    verdict: Vec<String>,
+    population: Sentence,
+    verdict: Vec<Sentence>,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
     explanation: &'static str,
@@ -96,10 +97,11 @@ pub fn html(prediction: &Prediction, origin: &Origin) -> String {
     let mut text = Vec::new();
     csv(prediction, &mut text).expect("a vector takes all bytes");
     let text = String::from_utf8(text).expect("numbers and names are ASCII");
+    let mut reader = Reader::default();
     let page = Page {
         origin: Provenance::new(origin, &prediction.gentle),
-        population: unbroken(&population(prediction)),
-        verdict: verdict(prediction).iter().map(|s| unbroken(s)).collect(),
+        population: reader.sentence(&unbroken(&population(prediction))),
+        verdict: reader.sentences(verdict(prediction).iter().map(|s| unbroken(s))),
         columns: columns(prediction),
         rows: rows(prediction),
         explanation: match prediction.form {

@@ -32,7 +32,7 @@ for (const name of pages) {
     const outside = await page.evaluate(() =>
       [...document.querySelectorAll("figure svg[role=img]")].flatMap((image) => {
         const frame = image.getBoundingClientRect();
-        const marks = [...image.querySelectorAll("[data-mark*='grid'] line, [data-mark*='tick label'] text")];
+        const marks = [...image.querySelectorAll("[data-mark*='grid'] line, [data-mark*='tick label'] text, [data-mark=rule] line, [data-mark=tick] line, [data-mark=bar] :is(path, rect)")];
         return marks
           .map((mark) => [mark.textContent, mark.getBoundingClientRect()])
           .filter(([, box]) => box.bottom < frame.top - 2 || box.top > frame.bottom + 2 || box.right < frame.left - 2 || box.left > frame.right + 2)

@@ -1,4 +1,4 @@
-//! HTML pages in Debian's Chromium, driven by Playwright: what they draw, accessibility according to axe, and their
+//! HTML pages in Debian's Chromium and Firefox, driven by Playwright: what they draw, accessibility according to axe, and their
 //! buttons. Likewise the page of `gentle lab`, which `lab/build` has to have built before the command, and the site.
 //!
 //! The pages are made here by the command, as users make them; the `*.spec.mjs` files in this folder test them.
@@ -75,6 +75,7 @@ fn make_pages(folder: &Path) {
         "compare --quiet --seeds 1 --traffic groups.toml --scheme pfifo --scheme fq_codel --html groups.html",
         "compare --quiet --duration 40s --seeds 1 --traffic short --scheme pfifo --pcap lossy.pcapng",
         "analyze --quiet --html lossy.html lossy.pcapng",
+        "compare --quiet --duration 20s --seeds 2 --traffic home-evening --html home.html",
         "model --html model.html",
         // A figure that takes no simulation.
         "reproduce spa-2018 fig3 --quiet --html .",
@@ -101,6 +102,18 @@ fn chromium() -> PathBuf {
         chromium.display()
     );
     chromium
+}
+
+/// Debian's Firefox, or the one named by the environment.
+fn firefox() -> PathBuf {
+    let named = std::env::var_os("FIREFOX").map(PathBuf::from);
+    let firefox = named.unwrap_or_else(|| PathBuf::from("/usr/bin/firefox-esr"));
+    assert!(
+        firefox.exists(),
+        "{}: there is no Firefox; run scripts/bootstrap test, or name one in FIREFOX",
+        firefox.display()
+    );
+    firefox
 }
 
 /// Held while browsers run: a specification already uses every core.
@@ -134,13 +147,33 @@ fn pages_hold(options: &[&str]) {
 
 #[test]
 fn pages_hold_in_a_browser() {
-    pages_hold(&["--project=phone dark", "--project=desktop light", "--project=tools"]);
+    let mut options = vec!["--project=phone dark", "--project=desktop light", "--project=tools"];
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        options.push("--update-snapshots");
+    }
+    pages_hold(&options);
+}
+
+#[test]
+fn pages_hold_in_firefox() {
+    let folder = TempDir::new().unwrap();
+    make_pages(folder.path());
+    let firefox = firefox();
+    let variables = [("PAGES", folder.path().as_os_str()), ("FIREFOX", firefox.as_os_str())];
+    specifications(&["--project=firefox phone dark", "--project=firefox desktop light"], &variables);
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn full_size_pages_hold_in_the_other_looks() {
-    pages_hold(&["--project=phone light", "--project=desktop dark"]);
+    pages_hold(&[
+        "--project=phone light",
+        "--project=desktop dark",
+        "--project=tablet light",
+        "--project=wide dark",
+        "--project=zoomed light",
+        "--project=forced colours",
+    ]);
 }
 
 /// A program that ends with this value.

@@ -1,4 +1,5 @@
 // What the buttons of the pages do.
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { beside, expect, findings, pages, picture, test } from "./open.mjs";
 
@@ -87,7 +88,7 @@ test("the table of a comparison sorts by every column", async ({ page, visit }) 
   const asked = await table.locator("tbody th").allInnerTexts();
   const heads = await table.locator("thead th").count();
   for (let column = 1; column < heads; column += 1) {
-    const sort = table.locator("thead th").nth(column).getByRole("button");
+    const sort = table.locator("thead th").nth(column).getByRole("button").first();
     await expect(sort).toHaveAccessibleName(/\S+ \S+/);
     for (const [order, sign] of [["ascending", 1], ["descending", -1]]) {
       // By keyboard: while the table scrolls sideways on a busy machine, a click can land on the column beside.
@@ -100,7 +101,7 @@ test("the table of a comparison sorts by every column", async ({ page, visit }) 
       expect(keys.slice(numbers.length).every((key) => key === "")).toBe(true);
     }
   }
-  await table.locator("thead th").first().getByRole("button").click();
+  await table.locator("thead th").first().getByRole("button").first().click();
   expect(await table.locator("tbody th").allInnerTexts()).toEqual(asked);
 });
 
@@ -142,6 +143,108 @@ test("a scheme has the same colour on every page", async ({ page, visit }) => {
     samples.map((s) => [s.querySelector("line").style.stroke, s.querySelector("line").getAttribute("stroke-dasharray"), s.querySelector("path").getAttribute("d")].join()),
   );
   expect(new Set(looks).size).toBe(looks.length);
+});
+
+test("a scheme has its colour and mark of the palette", async ({ page, visit }) => {
+  const palette = JSON.parse(readFileSync(new URL("../../../report/assets/palette.json", import.meta.url), "utf8"));
+  await visit("compare");
+  const results = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).results.map((r) => r.scheme));
+  const lines = await page.locator("#legend button line").evaluateAll((lines) => lines.map((line) => line.style.stroke));
+  expect(lines).toEqual(results.map((scheme) => `var(--color-${palette.schemes.find((look) => look.name === scheme).color})`));
+  const marks = await page.locator("#legend button path").evaluateAll((marks) => marks.map((mark) => mark.getAttribute("d")));
+  const names = results.map((scheme) => palette.schemes.find((look) => look.name === scheme).mark);
+  expect(marks).toEqual(await page.evaluate((names) => names.map((name) => d3.symbol(d3[`symbol${name[0].toUpperCase()}${name.slice(1)}`], 36)()), names));
+  // A theme changes no hue: the charts of both refer to the colours by name.
+  const bars = () => page.locator("#headline [data-mark=bar] :is(path, rect)").evaluateAll((bars) => bars.map((bar) => bar.getAttribute("fill")));
+  const light = await bars();
+  await page.locator("#theme").click();
+  await page.locator("#theme").click();
+  expect(await bars()).toEqual(light);
+});
+
+test("terms and heads of tables open an explanation, by keyboard too", async ({ page, visit }) => {
+  for (const name of pages) {
+    await visit(name);
+    const broken = await page.evaluate(() =>
+      [...document.querySelectorAll("[popovertarget]")].map((button) => button.getAttribute("popovertarget")).filter((id) => document.querySelectorAll(`[popover][id="${id}"]`).length !== 1),
+    );
+    expect(broken, name).toEqual([]);
+  }
+  await visit("compare");
+  const term = page.locator(".answer .term").first();
+  await term.focus();
+  await page.keyboard.press("Enter");
+  const explanation = page.locator(`#${await term.getAttribute("popovertarget")}`);
+  await expect(explanation).toBeVisible();
+  const { x, width } = await explanation.boundingBox();
+  expect(x).toBeGreaterThanOrEqual(0);
+  expect(x + width).toBeLessThanOrEqual(1400);
+  expect(await findings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(explanation).toBeHidden();
+  const about = page.locator("#numbers ~ .table thead").getByRole("button", { name: "About response, mean" });
+  await about.click();
+  await expect(page.locator("[popover]:popover-open")).toContainText("from the first SYN");
+});
+
+test("a mix of applications opens with the delays that people notice", async ({ page, visit }) => {
+  await visit("home");
+  await expect(page.locator(".answer")).toContainText(/web pages load within .*video calls freeze .*game packets arrive within/);
+  const captions = await page.locator("main section").first().locator("figcaption").evaluateAll((all) => all.map((c) => c.firstChild.textContent));
+  expect(captions.slice(0, 3)).toEqual(["Web pages", "Video calls", "Games"]);
+  for (const image of await page.locator("[data-path] svg[role=img]").all()) await expect(image).toHaveAccessibleName(/: from .+ to .+/);
+  // Ranges differ, so each chart has its own scale.
+  const ticks = await page.locator("[data-path]").evaluateAll((all) => all.map((place) => place.querySelector("[data-mark='x-axis tick label']").textContent));
+  expect(new Set(ticks).size).toBeGreaterThan(1);
+});
+
+test("an interval that leaves its chart ends in an arrow at the edge", async ({ page, visit }) => {
+  await visit("home");
+  // Two seeds give intervals that are larger than any value.
+  expect(await page.locator("[data-path] [data-mark=dot] path").count()).toBeGreaterThan(0);
+  const beyond = await page.locator("[data-path] svg[role=img]").evaluateAll((images) =>
+    images.flatMap((image) => {
+      const [left, right] = image.scale("x").range;
+      const frame = image.getBoundingClientRect();
+      const ends = [...image.querySelectorAll("[data-mark=rule] line")].map((line) => line.getBoundingClientRect());
+      return ends.filter((end) => end.left < frame.left + left - 2 || end.right > frame.left + right + 2).map((end) => [end.left, end.right]);
+    }),
+  );
+  expect(beyond).toEqual([]);
+});
+
+test("each queue over time has its own scale", async ({ page, visit }) => {
+  await visit("compare");
+  const images = page.locator("#queue-time svg[role=img]");
+  expect(await images.count()).toBe(await page.locator("#legend button[aria-pressed=true]").count());
+  const tops = await images.evaluateAll((all) => all.map((image) => [...image.querySelectorAll("[data-mark='y-axis tick label'] text")].at(-1).textContent));
+  expect(new Set(tops).size).toBeGreaterThan(1);
+});
+
+test("charts are drawn for paper, with explanations of columns below the tables", async ({ page, visit }) => {
+  for (const name of ["compare", "home", "lossy", "model"]) {
+    await visit(name);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const widths = await page.locator("figure svg[role=img]").evaluateAll((images) => images.map((image) => image.width.baseVal.value));
+    for (const width of widths) expect([306, 650]).toContain(width);
+    const about = page.locator(".of-column").first();
+    if (await about.count()) await expect(about).toBeVisible();
+    await expect(page.locator("[popover]:not(.of-column)").first()).toBeHidden();
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await page.emulateMedia({ media: "screen" });
+    await expect(page.locator(".tools").first()).toBeVisible();
+  }
+});
+
+test("the charts of the model look as before", async ({ page, visit }) => {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await visit("model");
+    for (const chart of ["response", "increase"]) {
+      await expect(page.locator(`#${chart} svg[role=img]`)).toHaveScreenshot(`model-${chart}-${colorScheme}.png`, { maxDiffPixelRatio: 0.04 });
+    }
+  }
 });
 
 test("the legend hides no chart on a low window, and print has no hints for the pointer", async ({ page, visit }) => {

@@ -1,6 +1,6 @@
 // Charts with a line for each scheme that the reader has chosen.
 const lineCharts = (() => {
-  const { known, significant, time, times, timeWithInterval, percent, frame, centred, tipLook, draw, nothing, logTicks } = charts;
+  const { known, significant, time, times, timeWithInterval, percent, style, frame, centred, tipLook, draw, nothing, logTicks } = charts;
   const { comparison, all, sizes } = schemes;
 
   /** Schemes that are drawn, and the highlighted one, if any. */
@@ -10,7 +10,7 @@ const lineCharts = (() => {
   const empty = () => nothing(choice.shown.size ? "No observations." : "Choose a scheme above.");
 
   /** `points` and `marked` of each scheme over axes `x` and `y`, functions of all points; `marked` carry the scheme's symbol. */
-  function lineChart(id, { points, marked, x, y, extra, above, curve }) {
+  function lineChart(id, { points, marked, x, y, extra, above, curve, message }) {
     const plot = (width, zoom) => {
       const series = visible().map((scheme) => ({ scheme, data: points(scheme) })).filter((s) => s.data.length);
       if (!series.length) return empty();
@@ -59,7 +59,7 @@ const lineCharts = (() => {
     };
     const place = document.getElementById(id);
     // Without connections the page has no charts of them.
-    if (place) draw(place, plot, { zoom: true, say: () => visible().map((s) => s.label).join(", ") });
+    if (place) draw(place, plot, { zoom: true, say: () => visible().map((s) => `${s.label} ${message(points(s))}`).join(", ") });
   }
 
   const linear = (high, zoom, options) => {
@@ -75,6 +75,13 @@ const lineCharts = (() => {
     if (ticks.length < 2) ticks = d3.ticks(...domain, room);
     return { type: "log", domain, ticks, ...options };
   };
+
+  /** The values that half, and one in a hundred, exceed. */
+  const halfAndSlowest = (data) => {
+    const above = (share) => time(d3.least(data.filter((d) => d.y <= share), (d) => d.x)?.x);
+    return data.length ? `half above ${above(0.5)}, 1 % above ${above(0.01)}` : "no observations";
+  };
+  const firstAndLast = (data) => (data.length ? `from ${time(data[0].y)} to ${time(data.at(-1).y)}` : "no observations");
 
   // ---- Complementary distributions on a logarithmic axis, which shows the slowest one in a thousand.
 
@@ -114,6 +121,7 @@ const lineCharts = (() => {
       x: (everything, room, zoom) => logarithmic(everything.map((d) => d.x), room, zoom, { label: "response time", text: time }),
       y: shares,
       above: initialRtos,
+      message: halfAndSlowest,
     });
     lineChart("by-size", {
       points: (scheme) =>
@@ -129,6 +137,7 @@ const lineCharts = (() => {
             title: `${scheme.label}\n${sizes(bin)}\n${timeWithInterval(bin.mean_s, bin.ci95_s)}\n${d3.format(",")(bin.n)} connections`,
           })),
       marked: (data) => data,
+      message: firstAndLast,
       x: (everything, room, zoom) => logarithmic(everything.map((d) => d.x), room, zoom, { label: "segments", text: d3.format(",~r") }),
       y: (everything, room) => logarithmic(everything.flatMap((d) => (d.whisker ? [d.low, d.high] : [d.y])), room, undefined, { text: time }),
       extra: (scheme, data) =>
@@ -139,40 +148,48 @@ const lineCharts = (() => {
       marked: everyHalfDecade,
       x: (everything, _, zoom) => linear(d3.max(everything, (d) => d.x) || 1e-3, zoom, { label: "sojourn time", text: time }),
       y: shares,
+      message: halfAndSlowest,
     });
     queueOverTime();
   }
 
   function queueOverTime() {
     const some = visible().filter((s) => s.result.curves.queue_over_time.some((p) => known(p.mean_s)));
+    const highest = (scheme) => d3.max(scheme.result.curves.queue_over_time, (p) => p.max_s) || 1e-3;
     const plot = (width, zoom) => {
       if (!some.length) return empty();
-      const data = some.flatMap((scheme) =>
-        scheme.result.curves.queue_over_time.map((p) => ({ index: scheme.index, t: p.t_s, mean: p.mean_s ?? NaN, max: p.max_s ?? NaN })),
-      );
-      const high = d3.max(data, (d) => d.max) || 1e-3;
-      return Plot.plot({
-        ...frame(width),
-        // With few schemes, the height is about that of the two charts beside.
-        height: some.length * Math.max(82, Math.min(width * 0.45, 680 / some.length)) + 62,
-        x: { domain: zoom ?? d3.extent(data, (d) => d.t) },
-        y: { domain: [0, high], label: null },
-        fy: { domain: some.map((s) => s.index), label: null, axis: null, padding: Math.min(0.36, 0.09 * some.length) },
-        marks: [
-          Plot.gridY([0, high / 2, high], { stroke: "var(--rule)", strokeOpacity: 1 }),
-          Plot.axisX({ ticks: width / 90, tickSize: 0, color: "var(--muted)", label: "seconds", ...centred }),
-          Plot.axisY([0, high], { tickSize: 0, color: "var(--muted)", tickFormat: (v) => (v === 0 ? "0" : time(v)) }),
-          some.map((scheme) => {
-            const own = data.filter((d) => d.index === scheme.index);
-            const place = { x: "t", fy: "index", clip: true };
-            return [
-              Plot.areaY(own, { ...place, y1: 0, y2: "max", fill: scheme.color, fillOpacity: 0.2 * opacity(scheme) }),
-              Plot.lineY(own, { ...place, y: "mean", stroke: scheme.color, strokeWidth: 1.5, strokeOpacity: opacity(scheme) }),
-            ];
-          }),
-          Plot.text(some, { fy: "index", text: "label", frameAnchor: "top-left", dy: -16, lineWidth: (width - 74) / 12, textOverflow: "ellipsis", fill: "var(--ink)" }),
-        ],
+      const box = document.createElement("div");
+      const domain = zoom ?? d3.extent(slices(some[0]), (p) => p.t_s);
+      // With few schemes, the height is about that of the two charts to the left.
+      const height = Math.max(76, Math.min(width * 0.4, 620 / some.length));
+      some.forEach((scheme, i) => {
+        const last = i === some.length - 1;
+        const data = slices(scheme).map((p) => ({ t: p.t_s, mean: p.mean_s ?? NaN, max: p.max_s ?? NaN }));
+        const [, high] = d3.nice(0, highest(scheme), 2);
+        const ticks = d3.ticks(0, high, 2);
+        const image = Plot.plot({
+          width,
+          height: height + (last ? 32 : 0),
+          marginLeft: 58,
+          marginRight: 16,
+          marginTop: 24,
+          marginBottom: last ? 42 : 10,
+          style,
+          x: { domain, axis: null },
+          y: { domain: [0, high] },
+          marks: [
+            Plot.gridY(ticks, { stroke: "var(--rule)", strokeOpacity: 1 }),
+            last ? Plot.axisX({ ticks: width / 90, tickSize: 0, color: "var(--muted)", label: "seconds", ...centred }) : null,
+            Plot.axisY([ticks[0], ticks.at(-1)], { tickSize: 0, color: "var(--muted)", label: null, tickFormat: (v) => (v === 0 ? "0" : time(v)) }),
+            Plot.areaY(data, { x: "t", y1: 0, y2: "max", fill: scheme.color, fillOpacity: 0.2 * opacity(scheme), clip: true }),
+            Plot.lineY(data, { x: "t", y: "mean", stroke: scheme.color, strokeWidth: 1.5, strokeOpacity: opacity(scheme), clip: true }),
+            Plot.text([scheme.label], { frameAnchor: "top-left", dy: -18, lineWidth: (width - 74) / 12, textOverflow: "ellipsis", fill: "var(--ink)" }),
+          ],
+        });
+        image.dataset.part = `${scheme.label}, at most ${time(highest(scheme))}`;
+        box.append(image);
       });
+      return box;
     };
     const slices = (scheme) => scheme.result.curves.queue_over_time;
     const read = (t) => {
@@ -182,7 +199,7 @@ const lineCharts = (() => {
       const text = `At ${significant(slices(some[0])[i].t_s)} s: ${some.map((s, k) => `${s.label} ${means[k]}`).join(", ")}`;
       return { x: t, text };
     };
-    draw(document.getElementById("queue-time"), plot, { zoom: true, read, say: () => some.map((s) => s.label).join(", ") });
+    draw(document.getElementById("queue-time"), plot, { zoom: true, read });
   }
 
   return { choice, drawLines };

@@ -3,6 +3,7 @@
   const { all, firstChoice, symbolType } = schemes;
   const { choice, drawLines } = lineCharts;
   const { drawRows } = rowCharts;
+  const { drawNoticed } = noticedCharts;
 
   function sample(scheme) {
     const svg = d3.create("svg").attr("viewBox", "0 0 24 10").attr("width", 24).attr("height", 10).attr("aria-hidden", "true");
@@ -66,7 +67,9 @@
     drawRows();
     document.getElementById("sort").addEventListener("change", drawRows);
   }
+  drawNoticed();
   charts.onWidth(() => {
+    drawNoticed();
     if (several) drawRows();
     drawLines();
   });

@@ -1,6 +1,6 @@
 // Charts with a row for each scheme.
 const rowCharts = (() => {
-  const { known, timeUnit, times, timeWithInterval, percent, interval, fixed, style, centred, tipLook, draw, whisker } = charts;
+  const { known, time, timeUnit, times, timeWithInterval, percent, interval, fixed, style, centred, tipLook, draw, rowHeight, fromZero, whisker } = charts;
   const { comparison, all } = schemes;
   const element = (id) => document.getElementById(id);
 
@@ -13,7 +13,7 @@ const rowCharts = (() => {
     const short = (label) => (label.length > room ? `${label.slice(0, room - 1)}…` : label);
     return Plot.plot({
       width,
-      height: order.length * 22 + 44,
+      height: order.length * rowHeight() + 44,
       marginLeft: left,
       marginRight: right,
       marginTop: 4,
@@ -31,7 +31,6 @@ const rowCharts = (() => {
   }
 
   const asChosen = () => (element("sort").checked ? d3.sort(all, (s) => s.result.response_time_s.mean ?? Infinity) : all);
-  const fromZero = (largest) => [0, largest > 0 ? largest : 1];
   const rowTip = (data) => Plot.tip(data, Plot.pointerY({ y: "index", x: "value", title: "title", ...tipLook }));
 
   const measuredRow = (scheme, value, ci95, factor, title) => ({
@@ -39,7 +38,7 @@ const rowCharts = (() => {
     color: scheme.color,
     value: known(value) ? value * factor : 0,
     ci95,
-    low: Math.max(0, (value - ci95) * factor),
+    low: (value - ci95) * factor,
     high: (value + (ci95 ?? 0)) * factor,
     title: `${scheme.label}\n${title}`,
   });
@@ -52,6 +51,12 @@ const rowCharts = (() => {
     return `from ${text(d3.least(present, (row) => row.value))} to ${text(d3.greatest(present, (row) => row.value))}`;
   }
 
+  /** Interval of a value `by` the ratio to the reference: the interval on which the verdict rests. */
+  const against95 = (reference, { factor, factor_ci95: half }, by) =>
+    known(reference) && known(factor) && known(half)
+      ? { ci95: half, low: (reference / (factor + half)) * by, high: factor > half ? (reference / (factor - half)) * by : Infinity }
+      : {};
+
   // ---- The headline: how long the shortest connections take, and how many times as fast that is as under the reference.
 
   function headline() {
@@ -60,10 +65,11 @@ const rowCharts = (() => {
     const unit = timeUnit(d3.max(all, (s) => bin(s).mean_s) ?? 1);
     const show = fixed(d3.max(all, (s) => bin(s).mean_s) * unit.factor);
     const order = d3.sort(all, (s) => bin(s).mean_s ?? Infinity);
+    const of = all.find((scheme) => scheme.label === comparison.reference);
     const rows = order.map((scheme) => {
       const { difference, ci95, factor, factor_ci95, verdict, best, undecided } = paired(scheme);
-      const { mean_s: mean, ci95_s, n } = bin(scheme);
-      const isReference = scheme.label === comparison.reference;
+      const { mean_s: mean, n } = bin(scheme);
+      const isReference = scheme === of;
       const [shownDifference, halfWidth] = times([difference, ci95]);
       const against = isReference
         ? "the reference"
@@ -74,12 +80,13 @@ const rowCharts = (() => {
       const faster = verdict === "better" && factor >= 1.05;
       const text = known(mean) ? show(mean * unit.factor) : "–";
       return {
-        ...measuredRow(scheme, mean, ci95_s, unit.factor, ""),
+        ...measuredRow(scheme, mean, null, unit.factor, ""),
+        ...against95(bin(of).mean_s, paired(scheme), unit.factor),
         missing: !known(mean),
         text: faster ? `${text} (${factor.toFixed(1)}×)` : text,
         title: [
           scheme.label,
-          timeWithInterval(mean, ci95_s),
+          time(mean),
           against,
           ...(faster ? [`${factor.toFixed(2)}${known(factor_ci95) ? ` ± ${factor_ci95.toFixed(2)}` : ""} times as fast`] : []),
           ...standing,
@@ -87,17 +94,18 @@ const rowCharts = (() => {
         ].join("\n"),
       };
     });
-    const reference = rows.find((row) => all[row.index].label === comparison.reference && !row.missing);
+    const reference = rows.find((row) => all[row.index] === of && !row.missing);
+    const domain = fromZero(rows);
     const plot = (width) =>
       rowChart(width, {
         order,
-        domain: fromZero(d3.max(rows, (d) => d.high)),
+        domain,
         unit: unit.name,
         right: 96,
         marks: [
           Plot.barX(rows, { y: "index", x: "value", fill: "color", rx2: 2 }),
           reference ? Plot.ruleX([reference.value], { stroke: "var(--ink)", strokeDasharray: "3 3" }) : null,
-          whisker(rows, "index"),
+          whisker(rows, "index", domain),
           Plot.text(rows, {
             y: "index",
             frameAnchor: "right",
@@ -124,22 +132,22 @@ const rowCharts = (() => {
       part: (part ?? 0) * unit.factor,
       missing: !known(mean),
     }));
-    const largest = d3.max(data, (d) => d.high);
-    const show = fixed(largest);
+    const domain = fromZero(data);
+    const show = fixed(domain[1]);
     const faint = rows.some((d) => d.part !== undefined);
     const plot = (width) =>
       rowChart(width, {
         order: asChosen(),
-        domain: fromZero(largest),
+        domain,
         unit: unit.name,
         right: 52,
         marks: [
           Plot.barX(data, { y: "index", x: "value", fill: "color", stroke: faint ? "color" : null, fillOpacity: faint ? 0.25 : 1, rx2: 2 }),
           faint ? Plot.barX(data, { y: "index", x: "part", fill: "color" }) : null,
-          whisker(data, "index"),
+          whisker(data, "index", domain),
           Plot.text(data, {
             y: "index",
-            x: (d) => Math.max(d.value, d.high || 0),
+            x: (d) => Math.max(d.value, Math.min(d.high || 0, domain[1])),
             text: (d) => (d.missing ? "–" : show(d.value)),
             textAnchor: "start",
             dx: 7,
@@ -153,6 +161,8 @@ const rowCharts = (() => {
   }
 
   function lossDots() {
+    const handshakes = () =>
+      all.map(({ index, result: { links: { down: { loss } } } }) => ({ index, value: loss.handshake, missing: !known(loss.handshake) }));
     draw(element("loss"), (width) => {
       const kinds = { all: "all packets", data: "data", handshake: "SYN and SYN/ACK", syn: "SYN", synack: "SYN/ACK" };
       const rows = (read) =>
@@ -166,15 +176,16 @@ const rowCharts = (() => {
       const syns = rows((l) => l.handshake);
       const between = d3.zip(packets, syns).map(([p, s]) => ({ index: p.index, color: p.color, a: p.value, b: s.value }));
       const show = (l) => (known(l) ? d3.format(".2f")(l * 100) : "–");
+      const domain = fromZero([...packets, ...syns]);
       return rowChart(width, {
         order: asChosen(),
-        domain: fromZero(d3.max([...packets, ...syns], (d) => d.high)),
+        domain,
         unit: "%",
         right: 82,
         marks: [
           Plot.ruleY(between, { y: "index", x1: "a", x2: "b", stroke: "color", strokeWidth: 1 }),
-          whisker(packets.filter(present((l) => l.all)), "index"),
-          whisker(syns.filter(present((l) => l.handshake)), "index"),
+          whisker(packets.filter(present((l) => l.all)), "index", domain),
+          whisker(syns.filter(present((l) => l.handshake)), "index", domain),
           Plot.dot(packets.filter(present((l) => l.all)), { y: "index", x: "value", fill: "color", r: 4.5 }),
           Plot.dot(syns.filter(present((l) => l.handshake)), { y: "index", x: "value", fill: "var(--surface)", stroke: "color", strokeWidth: 2, r: 4.5 }),
           Plot.text(all, {
@@ -189,7 +200,7 @@ const rowCharts = (() => {
           rowTip(packets),
         ],
       });
-    });
+    }, { say: () => `SYN and SYN/ACK ${extremes(handshakes(), (value) => percent(value))}` });
   }
 
   function drawRows() {
@@ -226,5 +237,5 @@ const rowCharts = (() => {
     lossDots();
   }
 
-  return { drawRows };
+  return { drawRows, rowChart, rowTip, against95, extremes, measuredRow };
 })();

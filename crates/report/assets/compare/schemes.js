@@ -1,34 +1,20 @@
-// The schemes of a comparison, each with a colour, a dash and a symbol that are the same in every chart. The colour of a scheme
-// is the same on every page; dash and symbol distinguish schemes, and variants of a scheme, that have the same one.
+// The schemes of a comparison, each with its colour and symbol, which are the same on every page, and a dash, which
+// distinguishes variants of a scheme.
 const schemes = (() => {
   const { known } = charts;
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const comparison = read("data");
-  const registry = read("registry");
+  const looks = new Map(read("palette").map((look) => [look.name, look]));
   const { results } = comparison;
 
-  // Colours --s0 to --s7 of page.css. Each round of eight schemes of the registry begins with another colour, so that pfifo,
-  // codel, fq_codel, sfq, cake, spa and gentle, which are compared most, have different ones.
-  const COLORS = 8;
-  const SHIFTS = [0, 5, 3, 0];
-  // A round of schemes has one of the first three dashes; a second variant of them has one of the others.
   const DASHES = ["none", "6 3", "2 3", "10 3", "8 3 2 3", "1 2"];
-  const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "asterisk"];
+  // A scheme of a later version, whose results this page shows, has the look of another one.
+  const lookOf = (result, index) => looks.get(result.scheme) ?? [...looks.values()][index % looks.size];
 
   const all = results.map((result, index) => {
-    const place = registry.indexOf(result.scheme);
-    const slot = place < 0 ? registry.length + index : place;
-    const round = Math.floor(slot / COLORS);
-    const hue = (slot + SHIFTS[round % SHIFTS.length]) % COLORS;
+    const { color, mark } = lookOf(result, index);
     const variant = results.slice(0, index).filter((other) => other.scheme === result.scheme).length;
-    return {
-      index,
-      result,
-      label: result.label,
-      color: `var(--s${hue})`,
-      dash: DASHES[(round + 3 * variant) % DASHES.length],
-      symbol: SYMBOLS[(hue + 3 * round + 5 * variant) % SYMBOLS.length],
-    };
+    return { index, result, label: result.label, color: `var(--color-${color})`, dash: DASHES[variant % DASHES.length], symbol: mark };
   });
 
   /** The reference, the best schemes, the first variant of every other scheme, then the rest; the faster ones first. */
@@ -49,8 +35,8 @@ const schemes = (() => {
 
   const symbolType = (name) => d3[`symbol${name[0].toUpperCase()}${name.slice(1)}`];
 
-  /** Schemes that the line charts show at first: as many as there are colours. */
-  const firstChoice = byInterest.slice(0, COLORS);
+  /** Schemes that the line charts show at first: as many as can be told apart. */
+  const firstChoice = byInterest.slice(0, 8);
 
   return { comparison, all, firstChoice, sizes, symbolType };
 })();

@@ -125,7 +125,6 @@ pub fn columns() -> Vec<(&'static str, Vec<Column>)> {
 
 /// Meanings of the names in the tables of a section that need an explanation, in one sentence.
 pub(super) fn explained(section: &str, tables: &[&Table]) -> String {
-    let names = TABLES.iter().find(|(title, _)| section.starts_with(title)).map_or(&[][..], |(_, names)| names);
     let shown = |name: &str| {
         tables.iter().any(|table| {
             let heads = table.heads.iter().map(|head| format!("{} {}", head.subject, head.detail));
@@ -134,8 +133,22 @@ pub(super) fn explained(section: &str, tables: &[&Table]) -> String {
         })
     };
     legend(
-        names.iter().filter(|(name, _)| shown(name)).map(|&(head, meaning)| Column { head: head.to_owned(), meaning }),
+        names(section)
+            .iter()
+            .filter(|(name, _)| shown(name))
+            .map(|&(head, meaning)| Column { head: head.to_owned(), meaning }),
     )
+}
+
+/// Meaning of the column with this head in a section; empty if it needs no explanation.
+pub(super) fn meaning(section: &str, head: &str) -> &'static str {
+    let named = names(section).iter().find(|(name, _)| is_named(head, name));
+    named.map_or("", |(_, meaning)| meaning)
+}
+
+/// Names in the tables of a section that need an explanation.
+fn names(section: &str) -> Names {
+    TABLES.iter().find(|(title, _)| section.starts_with(title)).map_or(&[][..], |(_, names)| names)
 }
 
 /// Whether a head or row is `name`, possibly with a unit, statistic or remark after it.

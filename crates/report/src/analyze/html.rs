@@ -5,6 +5,7 @@ use super::sections::{begin, notes, sections};
 use super::text::paths;
 use crate::format::{plain, plural, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
+use crate::terms::{Part, Reader, Sentence};
 use askama::Template;
 use gentle_trace::results::Analysis;
 
@@ -27,7 +28,7 @@ const REST: [&str; 7] = ["directions", "filters", "vantage", "other-protocols", 
 struct Article {
     title: String,
     population: String,
-    verdict: Vec<String>,
+    verdict: Vec<Sentence>,
     next_steps: Vec<String>,
     notes: Vec<String>,
     first: Vec<Section>,
@@ -37,7 +38,7 @@ struct Article {
 }
 
 impl Article {
-    fn of(analysis: &Analysis) -> Self {
+    fn of(analysis: &Analysis, reader: &mut Reader) -> Self {
         let (narrow, wide): (Vec<_>, Vec<_>) = sections(analysis).into_iter().partition(|s| s.narrow);
         let place = |order: &[&str], section: &Section| order.iter().position(|id| *id == section.id);
         let (mut first, mut rest): (Vec<_>, Vec<_>) =
@@ -47,7 +48,7 @@ impl Article {
         Self {
             title: plain(&paths(&analysis.captures)),
             population: population(analysis),
-            verdict: sentences(&analysis.verdict),
+            verdict: reader.sentences(sentences(&analysis.verdict)),
             next_steps: sentences(&analysis.next_steps),
             notes: sentences(&notes(analysis)),
             first,
@@ -59,13 +60,14 @@ impl Article {
 
 /// Formats the analyses as one HTML file that needs neither other files nor network access.
 pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
+    let mut reader = Reader::default();
     let page = Page {
         origin: Provenance::new(origin, env!("CARGO_PKG_VERSION")),
         title: match analyses {
             [only] => plain(&paths(&only.captures)),
             _ => plural(analyses.len() as u64, "capture", "captures"),
         },
-        articles: analyses.iter().map(Article::of).collect(),
+        articles: analyses.iter().map(|analysis| Article::of(analysis, &mut reader)).collect(),
         shell: Shell::new(
             include_str!("../../assets/analyze.css"),
             &[include_str!("../../assets/analyze.js")],

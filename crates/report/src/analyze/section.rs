@@ -3,7 +3,7 @@
 //! Names and texts may come from a capture or a file name. They are sanitized here, so that neither output format has
 //! to.
 
-use super::columns::explained;
+use super::columns::{explained, meaning};
 use crate::format::{NONE, Quantity, Scale, count, plain, time, unbroken};
 use gentle_trace::results::Quantiles;
 
@@ -76,6 +76,11 @@ impl Section {
             true => self,
             false => self.prose(sentence),
         }
+    }
+
+    /// Meaning of a column; empty if its head needs no explanation.
+    pub(super) fn meaning(&self, head: &Head) -> &'static str {
+        meaning(&self.title, &format!("{} {}", head.subject, head.detail))
     }
 
     /// The section, or `None` if it has a heading only.

@@ -31,15 +31,20 @@ const RATE: Source = ApplicationResult::number("goodput_bps.mean");
 /// dropped first if there is little room.
 type Column = (&'static str, &'static str, &'static str, Source);
 
+/// Column that users of an application notice most: its place among the columns, and the words before and after its value.
+pub(super) type Noticed = (usize, &'static str, &'static str);
+
 /// A kind of application, and how its results are shown.
-struct Kind {
+pub(super) struct Kind {
     /// Name in scenario files.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Title of its tables.
     title: &'static str,
     /// Beginning of a sentence that the number of the first column completes.
     leading: &'static str,
     columns: &'static [Column],
+    /// `None`: the kind is not known.
+    pub(super) noticed: Option<Noticed>,
 }
 
 const JITTER_COLUMN: Column = ("jitter", "mean", "difference between the delays of consecutive packets", JITTER);
@@ -53,6 +58,7 @@ const KINDS: &[Kind] = &[
         name: "voice",
         title: "Voice calls",
         leading: "99 % of the speech arrives within",
+        noticed: Some((1, "voice calls drop out", " times a minute")),
         columns: &[
             DELAY_WITHIN,
             ("dropouts", "a minute", "interruptions that a listener notices, for each minute of speech", STALLS),
@@ -66,6 +72,7 @@ const KINDS: &[Kind] = &[
         name: "video_call",
         title: "Video calls",
         leading: "the share of late frames is",
+        noticed: Some((1, "video calls freeze", " times a minute")),
         columns: &[
             ("frames", "late", "frames that were complete too late, or never", LATE_FRAMES),
             ("freezes", "a minute", "times that the picture stood still, for each minute of video", STALLS),
@@ -81,12 +88,14 @@ const KINDS: &[Kind] = &[
         name: "game",
         title: "Games",
         leading: "99 % of the packets arrive within",
+        noticed: Some((0, "99 % of game packets arrive within", "")),
         columns: &[DELAY_WITHIN, LOST_PACKETS, JITTER_COLUMN, MEAN_DELAY],
     },
     Kind {
         name: "pages",
         title: "Web pages",
         leading: "95 % of the pages load within",
+        noticed: Some((0, "95 % of web pages load within", "")),
         columns: &[
             ("page load", "95 % within", "95 % of the pages were complete after at most this long", TRANSACTION_P95),
             ("page load", "half within", "half of the pages were complete after at most this long", TRANSACTION_P50),
@@ -100,6 +109,7 @@ const KINDS: &[Kind] = &[
         name: "dns",
         title: "DNS lookups",
         leading: "99 % of the lookups are answered within",
+        noticed: Some((0, "99 % of lookups are answered within", "")),
         columns: &[
             ("lookup", "99 % within", "99 % of the lookups were answered after at most this long", TRANSACTION_P99),
             ("lookup", "half within", "half of the lookups were answered after at most this long", TRANSACTION_P50),
@@ -111,6 +121,7 @@ const KINDS: &[Kind] = &[
         name: "ssh",
         title: "SSH sessions",
         leading: "99 % of the keystrokes are echoed within",
+        noticed: Some((0, "99 % of keystrokes are echoed within", "")),
         columns: &[
             ("echo", "99 % within", "99 % of the keystrokes were echoed after at most this long", TRANSACTION_P99),
             ("echo", "half within", "half of the keystrokes were echoed after at most this long", TRANSACTION_P50),
@@ -121,6 +132,7 @@ const KINDS: &[Kind] = &[
         name: "on_off",
         title: "Downloads with pauses",
         leading: "95 % of the downloads are complete within",
+        noticed: Some((0, "95 % of downloads finish within", "")),
         columns: &[
             ("download", "95 % within", "95 % of the downloads were complete after at most this long", TRANSACTION_P95),
             ("download", "mean", "from the request until the last byte has arrived", TRANSACTION),
@@ -132,6 +144,7 @@ const KINDS: &[Kind] = &[
         name: "ping",
         title: "Pings",
         leading: "99 % of the pings that are answered return within",
+        noticed: Some((0, "99 % of pings return within", "")),
         columns: &[
             (
                 "round trip",
@@ -156,6 +169,7 @@ const OTHER: Kind = Kind {
     name: "",
     title: "",
     leading: "99 % of the packets arrive within",
+    noticed: None,
     columns: &[
         DELAY_WITHIN,
         ("transaction", "95 % within", "95 % of the transactions ended after at most this long", TRANSACTION_P95),
@@ -183,8 +197,7 @@ pub(crate) fn applications(comparison: &Comparison) -> Vec<Application> {
     };
     let tables = first.applications.iter().enumerate();
     let tables = tables.map(|(index, result)| {
-        let kind = KINDS.iter().find(|kind| kind.name == result.kind);
-        let kind = kind.unwrap_or(&OTHER);
+        let kind = kind(result);
         let mut metrics = columns(kind, index);
         keep_observed(&mut metrics, comparison);
         // Counts are known of applications that were not observed too.
@@ -192,15 +205,25 @@ pub(crate) fn applications(comparison: &Comparison) -> Vec<Application> {
         if !metrics.iter().any(observed) {
             metrics.clear();
         }
-        let title = match kind.title {
-            "" => result.application.clone(),
-            title if result.application == result.kind => title.to_owned(),
-            title => format!("{title} ({})", result.application),
-        };
+        let title = title(kind, result);
         Application { sentence: sentence(comparison, &title, kind, index), title, metrics }
     });
     let tables = tables.filter(|application| !application.metrics.is_empty());
     tables.chain(harm(comparison)).collect()
+}
+
+/// Kind of an application.
+pub(super) fn kind(result: &ApplicationResult) -> &'static Kind {
+    KINDS.iter().find(|kind| kind.name == result.kind).unwrap_or(&OTHER)
+}
+
+/// Title of an application: its kind in words, with the name of the group if there is one.
+pub(super) fn title(kind: &Kind, result: &ApplicationResult) -> String {
+    match kind.title {
+        "" => result.application.clone(),
+        title if result.application == result.kind => title.to_owned(),
+        title => format!("{title} ({})", result.application),
+    }
 }
 
 /// Table of the harm to each part of the traffic; `None`: it was not asked for.
@@ -247,7 +270,7 @@ pub(super) fn keep_observed(metrics: &mut Vec<Metric>, comparison: &Comparison) 
 }
 
 /// Columns of the application `index`: those of its kind, then numbers with a column in the tables of all kinds.
-fn columns(kind: &Kind, index: usize) -> Vec<Metric> {
+pub(super) fn columns(kind: &Kind, index: usize) -> Vec<Metric> {
     let of_all = ApplicationResult::metrics().into_iter().filter_map(|metric| {
         let column = metric.number.column.filter(|_| metric.number.listed)?;
         Some((column.subject, column.statistic, column.about, metric.number))

@@ -3,6 +3,7 @@
 use super::applications::applications;
 use super::columns::near;
 use super::experiment::{measured_anything, nothing_started};
+use super::noticed;
 use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
 use gentle_aqm::{Origin, registry};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
@@ -47,6 +48,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
                 retransmission_delay(reference),
             ];
             (ranking(comparison, reference).into_iter())
+                .chain(noticed::sentences(comparison, reference))
                 .chain(of_others.into_iter().flatten())
                 .chain(on_applications())
                 .collect()
@@ -98,7 +100,11 @@ fn single_scheme(r: &SchemeResult) -> Vec<String> {
         sentences.push(sentence + ".");
     }
     if let Some((bin, mean)) = r.response_time_by_size.first().and_then(|b| Some((b, b.mean_s?))) {
-        sentences.push(format!("Connections of {} take {}.", segments(bin.min_segments, bin.max_segments), time(mean)));
+        sentences.push(format!(
+            "Small transfers ({}) take {}.",
+            segments(bin.min_segments, bin.max_segments),
+            time(mean)
+        ));
     }
     if let Some(lost) = r.links.down.loss.handshake {
         sentences.push(match lost {
@@ -132,9 +138,9 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let best = labels(&|paired| paired.best);
     let mut sentences = vec![match mean(reference) {
         Some(mean) => {
-            format!("Connections of {sizes} take {} on average with {}, the reference.", time(mean), reference.label)
+            format!("Small transfers ({sizes}) take {} on average with {}, the reference.", time(mean), reference.label)
         }
-        None => format!("No connection of {sizes} completes with {}, the reference.", reference.label),
+        None => format!("No small transfer ({sizes}) completes with {}, the reference.", reference.label),
     }];
     if let Some((leader, least)) = leader {
         sentences.push(leading(comparison, reference, (leader, least), &best));

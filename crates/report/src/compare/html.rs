@@ -6,23 +6,30 @@ use super::conclusions::{conclusions, segments};
 use super::experiment::experiment;
 use super::groups;
 use super::metric::{Metric, metrics};
+use super::noticed::{Noticed, noticed};
 use crate::format::{count, plural, rate, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
+use crate::terms::{Part, Reader, Sentence};
 use askama::Template;
 use gentle_experiment::results::{Comparison, LinkSummary, SchemeResult};
-use gentle_experiment::scheme_names;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
 struct Page<'a> {
     origin: Provenance<'a>,
     title: &'a str,
-    population: String,
-    verdict: Vec<String>,
+    population: Sentence,
+    /// Sentences before the picture, and after it.
+    answer: Vec<Sentence>,
+    verdict: Vec<Sentence>,
     next_step: Option<String>,
     notes: Vec<String>,
     /// Leading chart; `None` for a single scheme.
     headline: Option<Headline>,
+    /// Numbers of applications that their users notice, a chart each; empty for a single scheme.
+    noticed: Vec<Noticed>,
+    /// Meaning of the marks in these charts.
+    noticed_hint: String,
     /// Whether there are connections, to which most charts belong.
     connections: bool,
     /// Whether there are confidence intervals.
@@ -76,14 +83,18 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
     let applications = applications.map(|application| (application.title, table(comparison, application.metrics)));
     let connections = comparison.results.iter().any(|r| r.connections > 0);
     let (groups, group_columns) = groups::groups(comparison);
+    let mut reader = Reader::default();
     let page = Page {
         origin: Provenance::new(origin, &comparison.gentle),
         title: &comparison.scenario.title,
-        population: population(comparison),
-        verdict: conclusions.headline.iter().chain(&conclusions.verdict).map(|s| unbroken(s)).collect(),
+        population: reader.sentence(&population(comparison)),
+        answer: reader.sentences(conclusions.headline.iter().map(|s| unbroken(s))),
+        verdict: reader.sentences(conclusions.verdict.iter().map(|s| unbroken(s))),
         next_step: conclusions.next_step.as_deref().map(unbroken),
         notes: conclusions.notes.iter().map(|s| unbroken(s)).collect(),
         headline: headline(comparison).filter(|_| connections),
+        noticed: if comparison.results.len() > 1 { noticed(comparison) } else { Vec::new() },
+        noticed_hint: reference_marks(comparison).unwrap_or_default(),
         connections,
         intervals: comparison.results.iter().any(|r| r.response_time_s.ci95.is_some()),
         marks: unbroken(&marks(comparison, true).join(" ")),
@@ -97,12 +108,13 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
             &[
                 include_str!("../../assets/compare/schemes.js"),
                 include_str!("../../assets/compare/rows.js"),
+                include_str!("../../assets/compare/noticed.js"),
                 include_str!("../../assets/compare/lines.js"),
                 include_str!("../../assets/compare/main.js"),
             ],
             comparison,
         )
-        .schemes(&scheme_names())
+        .schemes()
         .csv(&csv_text(comparison)),
     };
     page.render().expect("a template that compiles renders into a string")
@@ -121,7 +133,7 @@ fn table(comparison: &Comparison, metrics: Vec<Metric>) -> Table<'_> {
         for (row, ((result, measured), best)) in rows.iter_mut().zip(cells) {
             row.cells.push(Shown {
                 text: metric.show(&scale, result, reference, *measured, true),
-                key: measured.value.map_or(String::new(), |v| v.to_string()),
+                key: measured.value.map_or(String::new(), key),
                 best,
             });
         }
@@ -134,6 +146,12 @@ fn table(comparison: &Comparison, metrics: Vec<Metric>) -> Table<'_> {
     Table { columns, rows }
 }
 
+/// Sort key of a value: nine digits, which distinguish any values that the table shows.
+fn key(value: f64) -> String {
+    let short: f64 = format!("{value:.8e}").parse().expect("a formatted number is a number");
+    short.to_string()
+}
+
 fn csv_text(comparison: &Comparison) -> String {
     let mut text = Vec::new();
     super::csv(comparison, &mut text).expect("memory takes everything");
@@ -142,18 +160,28 @@ fn csv_text(comparison: &Comparison) -> String {
 
 /// Headline on the shortest connections, which suffer most from a lost SYN, relative to the reference.
 fn headline(comparison: &Comparison) -> Option<Headline> {
-    let reference = comparison.reference.as_ref()?;
     let [first, _, ..] = comparison.results.as_slice() else {
         return None;
     };
     let bin = first.response_time_by_size.first()?;
     let sizes = segments(bin.min_segments, bin.max_segments);
     Some(Headline {
-        caption: format!("Response time of connections of {sizes}"),
+        caption: format!("Response time of small transfers ({sizes})"),
         hint: unbroken(&format!(
-            "shorter is faster; dashed line: {reference}, the reference; on the right: the mean, and in brackets how many times as fast as the reference, unless that may be chance; whiskers: 95 % confidence interval"
+            "Shorter is faster. On the right: the mean, and how many times as fast as the reference, unless that may be chance. {}",
+            reference_marks(comparison)?
         )),
     })
+}
+
+/// Meaning of dashed lines and whiskers in charts that compare with the reference.
+fn reference_marks(comparison: &Comparison) -> Option<String> {
+    let reference = comparison.reference.as_ref()?;
+    let whiskers = match comparison.seeds.len() {
+        0 | 1 => "",
+        _ => " Whiskers: 95 % confidence interval of the comparison with it; an arrow: it ends outside.",
+    };
+    Some(unbroken(&format!("Dashed line: {reference}, the reference.{whiskers}")))
 }
 
 fn population(comparison: &Comparison) -> String {

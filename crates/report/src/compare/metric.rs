@@ -58,6 +58,11 @@ impl Metric {
         Some(Metric { quantity: Quantity::Share, measure: Box::new(measure), ..column })
     }
 
+    /// Name of the scalar result in the JSON; empty if there is none.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
     fn is(&self, name: &str) -> bool {
         self.name.as_deref() == Some(name)
     }

@@ -8,6 +8,7 @@ mod experiment;
 mod groups;
 mod html;
 mod metric;
+mod noticed;
 mod single;
 mod table;
 

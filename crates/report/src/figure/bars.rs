@@ -3,7 +3,7 @@
 use super::axis::{Span, title};
 use super::canvas::{self, At, Canvas, Size, fit, plot_height, text_width, ticks_across};
 use super::legend::{Legend, Sample};
-use super::style::{INK, Look, MUTED, RULE};
+use super::style::{INK, Look, MUTED, OUTLINE, RULE};
 use gentle_papers::Bars;
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -19,6 +19,8 @@ const TALL: i32 = 14_000;
 pub(super) struct Layout {
     bars: Bars,
     looks: Vec<Look>,
+    /// Looks of the categories, if they are schemes with one bar each.
+    schemes: Vec<Look>,
     legend: Legend,
     names: Vec<String>,
     values: Span,
@@ -34,7 +36,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(bars: &Bars, width: i32) -> Layout {
-        let looks = Look::of_all(bars.series.iter().map(|series| series.published));
+        let looks = Look::of_all(bars.series.iter().map(|series| (series.label.as_str(), series.published)));
         let entries = bars.series.iter().zip(&looks).map(|(series, look)| {
             let sample = if series.published { Sample::Mark } else { Sample::Area };
             (series.label.clone(), *look, sample)
@@ -64,7 +66,11 @@ impl Layout {
         };
         let room = if upright { i32::MAX } else { left - 230 };
         let names = bars.categories.iter().map(|name| fit(name, Size::Tick, room)).collect();
-        Layout { bars: bars.clone(), looks, legend, names, values, upright, bar, top, bottom, left, right }
+        let mut ours = bars.series.iter().filter(|series| !series.published);
+        let single = ours.next().is_some_and(|series| series.label.is_empty()) && ours.next().is_none();
+        let schemes = bars.categories.iter().filter(|_| single).map(|name| Look::scheme(name, 0));
+        let schemes = schemes.collect::<Option<Vec<Look>>>().unwrap_or_default();
+        Layout { bars: bars.clone(), looks, schemes, legend, names, values, upright, bar, top, bottom, left, right }
     }
 
     /// Position on the canvas. `category` is 0 at the start of the first category and 1 at the end of the last one.
@@ -160,20 +166,26 @@ impl Layout {
     }
 
     fn whisker(&self, canvas: &Canvas<'_>, lane: f64, low: f64, high: f64) {
-        let [from, to] = [low, high].map(|place| place.clamp(0.0, 1.0));
-        canvas.line(self.at(lane, from), self.at(lane, to), INK, 22);
-        for (place, edge) in [low, high].into_iter().zip([from, to]) {
-            let (x, y) = self.at(lane, edge);
-            let (dx, dy) = if self.upright { (55, 0) } else { (0, 55) };
-            if (0.0..=1.0).contains(&place) {
-                canvas.line((x - dx, y - dy), (x + dx, y + dy), INK, 22);
-                continue;
+        let (dx, dy) = if self.upright { (55, 0) } else { (0, 55) };
+        let within = |place: &f64| (0.0..=1.0).contains(place);
+        // One stroke: a bar across each end that is within the plot, and the line between the ends.
+        let mut stroke = Vec::new();
+        for (end, turn) in [(low, 1), (high, -1)] {
+            let (x, y) = self.at(lane, end.clamp(0.0, 1.0));
+            let across = [(x + turn * dx, y + turn * dy), (x - turn * dx, y - turn * dy)];
+            match (within(&end), turn) {
+                (false, _) => stroke.push((x, y)),
+                (true, 1) => stroke.extend([across[0], across[1], (x, y)]),
+                (true, _) => stroke.extend([(x, y), across[0], across[1]]),
             }
+        }
+        canvas.path(stroke.clone(), OUTLINE, 66, None);
+        canvas.path(stroke, INK, 22, None);
+        for (end, sign) in [(low, -1), (high, 1)] {
             // Quantities that are never negative have no interval below 0.
-            if place > edge || self.values.ground() > 0.0 {
-                let sign = if place > edge { 1 } else { -1 };
+            if !within(&end) && (sign > 0 || self.values.ground() > 0.0) {
                 let out = if self.upright { (0, -sign) } else { (sign, 0) };
-                canvas.arrow((x, y), out, INK, 22);
+                canvas.arrow(self.at(lane, end.clamp(0.0, 1.0)), out, INK, 22);
             }
         }
     }
@@ -196,6 +208,7 @@ impl Layout {
             below = to;
             let place = |value| self.values.place(value);
             let Some(end) = place(to) else { continue };
+            let look = self.schemes.get(i).unwrap_or(look);
             self.bar(canvas, lane, place(from).unwrap_or_else(|| self.values.ground()), end, *look);
             if let Some(half) = estimate.ci95.filter(|half| half.is_finite()) {
                 whiskers.push((lane, place(to - half).unwrap_or(-1.0), place(to + half).unwrap_or(2.0)));

@@ -28,7 +28,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(curves: &Curves, width: i32) -> Layout {
-        let looks = Look::of_all(curves.lines.iter().map(|line| line.published));
+        let looks = Look::of_all(curves.lines.iter().map(|line| (line.label.as_str(), line.published)));
         let entries = curves.lines.iter().zip(&looks);
         let entries = entries.map(|(line, look)| (line.label.clone(), *look, sample(line)));
         let legend = Legend::new(entries, width - 200);

@@ -55,7 +55,7 @@ pub fn svg(chart: &Chart, width: Width) -> String {
 /// Draws a chart as an element of a page, in the colours of the page. `item` is the name of the figure or table.
 pub(crate) fn inline(chart: &Chart, item: &str) -> String {
     let Drawing { width, height, shapes } = draw(chart, ON_PAGE);
-    let shapes = style::PALETTE.iter().fold(shapes, |shapes, (color, variable)| {
+    let shapes = style::variables().fold(shapes, |shapes, (color, variable)| {
         shapes.replace(&format!("\"{color}\""), &format!("\"var({variable})\""))
     });
     let name = format!("{item}, {}. {}", chart.title(), describe(chart));

@@ -4,6 +4,7 @@ use super::words::{self, EXPLANATION, cell, counts, is_assumption, name, notes, 
 use crate::figure;
 use crate::format::unbroken;
 use crate::page::{Origin, Provenance, Shell};
+use crate::terms::{Part, Reader, Sentence};
 use askama::Template;
 use gentle_papers::{Assumed, Item, Kind, Reproduction, Table, Verdict, Verdicts};
 use serde::Serialize;
@@ -15,7 +16,7 @@ struct Page<'a> {
     paper: &'a str,
     title: &'a str,
     authors: String,
-    verdict: Vec<String>,
+    verdict: Vec<Sentence>,
     notes: Vec<String>,
     sections: Vec<Section<'a>>,
     explanation: &'static str,
@@ -100,7 +101,7 @@ pub fn html(reproduction: &Reproduction, origin: &Origin) -> String {
         paper: &reproduction.paper,
         title: &reproduction.title,
         authors: authors(reproduction),
-        verdict: counts(reproduction).iter().map(|sentence| unbroken(sentence)).collect(),
+        verdict: Reader::default().sentences(counts(reproduction).iter().map(|sentence| unbroken(sentence))),
         notes: notes(reproduction),
         sections: sections(&reproduction.items),
         explanation: EXPLANATION,

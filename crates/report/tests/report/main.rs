@@ -6,6 +6,7 @@
 mod analyze;
 mod compare;
 mod html;
+mod palette;
 mod reproduce;
 
 use gentle_report::Origin;

@@ -101,8 +101,9 @@ fn every_column_is_explained_in_words_that_show() {
     let document = parse(&html(&comparison()));
     assert_eq!(texts(&document, "[title]"), Vec::<String>::new());
     let columns = texts(&document, "#numbers ~ .table thead th").len();
-    let explanations = texts(&document, "details dd");
+    let explanations = texts(&document, "#numbers ~ .of-column span");
     assert_eq!(explanations.len(), columns - 1);
+    assert_eq!(texts(&document, "#numbers ~ .table thead .about").len(), columns - 1);
     assert!(explanations.iter().all(|words| words.len() > 10));
 }
 
@@ -129,6 +130,8 @@ fn applications_have_tables_and_no_charts_of_connections() {
     assert_eq!(
         texts(&document, "h2"),
         [
+            "Delays and interruptions that people notice",
+            "Conclusions",
             "Voice calls",
             "Web pages (browsing)",
             "DNS lookups",

@@ -348,7 +348,7 @@ fn applications_beside_connections_follow_them() {
 #[test]
 fn the_best_of_an_application_is_marked() {
     let text = table(&household(), None, true);
-    let voice = text.split("Voice calls").nth(2).unwrap();
+    let voice = text.split("Voice calls").nth(1).unwrap();
     let line = |scheme: &str| voice.lines().find(|line| line.contains(scheme)).unwrap();
     assert!(line("cake").contains('\u{1b}'), "{text}");
     assert!(!line("pfifo").contains('\u{1b}'), "{text}");
