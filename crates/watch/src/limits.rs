@@ -67,7 +67,7 @@ mod tests {
     fn events_never_repeat_nor_end() {
         let mut limits = Limits::default();
         let overflow = finding(FindingKind::ListenQueueOverflow, 3);
-        assert_eq!(update(&mut limits, &[overflow.clone()]), (vec![false], 0));
+        assert_eq!(update(&mut limits, std::slice::from_ref(&overflow)), (vec![false], 0));
         assert_eq!(update(&mut limits, &[overflow]), (vec![false], 0));
         assert_eq!(update(&mut limits, &[]), (vec![], 0));
     }

@@ -6,12 +6,12 @@ use crate::format::{Quantity, Scale, count};
 use gentle_trace::results::{Analysis, Cause, CauseKind, PlaceNames};
 
 pub(super) fn causes(analysis: &Analysis) -> Option<Section> {
-    let table = table("attempts", &analysis.causes);
+    let table = table("attempts", &analysis.causes, &analysis.names);
     Section::new("causes", "Causes").table(table).unless_empty()
 }
 
 /// Table of causes of slow `things`.
-pub(super) fn table(things: &str, causes: &[Cause]) -> Table {
+pub(super) fn table(things: &str, causes: &[Cause], names: &PlaceNames) -> Table {
     let times = causes.iter().map(|cause| (Some(cause.group.waited_s), None)).collect();
     let (unit, columns) = numbers(Quantity::Time, &[times]);
     let percents = Scale::of(Quantity::Share, [1.0].into_iter());
@@ -28,7 +28,7 @@ pub(super) fn table(things: &str, causes: &[Cause]) -> Table {
             time,
             Cell::count(cause.group.attempts),
             Cell::Text(percents.show(Some(cause.share))),
-            Cell::text(place(cause, &analysis.names)),
+            Cell::text(place(cause, names)),
         ];
         table.row(Row::new(words::cause_name(cause.kind), cells).about(&cause.sentence));
     }

@@ -29,11 +29,11 @@ pub(super) fn lookups(analysis: &Analysis) -> Option<Section> {
     if let (Some(p50), Some(p95)) = (found.answer_s.p50, found.answer_s.p95) {
         fact("time to the answer", format!("median {}, p95 {}", time(p50), time(p95)));
     }
-    Some(Section::new("lookups", TITLE).table(table("lookups", &found.causes)).facts(facts))
+    Some(Section::new("lookups", TITLE).table(table("lookups", &found.causes, &analysis.names)).facts(facts))
 }
 
 /// Causes of slow lookups.
 pub(super) fn slow(analysis: &Analysis) -> Option<Section> {
     let found = analysis.lookups.as_ref()?;
-    Section::new("lookups", TITLE).table(table("lookups", &found.causes)).unless_empty()
+    Section::new("lookups", TITLE).table(table("lookups", &found.causes, &analysis.names)).unless_empty()
 }
