@@ -40,9 +40,10 @@ export function wireButtons(page: Page) {
   const toml = $("#copy-toml");
   toml.addEventListener("click", async () => copy(toml, await page.toml()));
   $("#save-toml").addEventListener("click", async () => save("lab.toml", new Blob([await page.toml()], { type: "application/toml" })));
-  const filming = $<HTMLButtonElement>("#film");
-  filming.hidden = !canRecord();
-  filming.addEventListener("click", () => void film(filming, page));
+  for (const button of document.querySelectorAll<HTMLButtonElement>(".film")) {
+    button.hidden = !canRecord();
+    button.addEventListener("click", () => void film(button, page));
+  }
   const themes = ["automatic", "light", "dark"];
   $("#theme").addEventListener("click", () => {
     const shown = document.documentElement.dataset.theme ?? "automatic";

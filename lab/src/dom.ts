@@ -46,7 +46,7 @@ export function save(name: string, blob: Blob) {
 function flash(button: HTMLElement, word: string) {
   button.dataset.name ??= button.textContent ?? "";
   button.textContent = word;
-  setTimeout(() => (button.textContent = button.dataset.name ?? ""), 1_500);
+  setTimeout(() => (button.textContent = button.dataset.name ?? ""), 2_500);
 }
 
 /**

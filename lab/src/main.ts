@@ -6,15 +6,17 @@ import { wireButtons } from "./buttons";
 import { read as readCaptures } from "./capture";
 import * as commands from "./commands";
 import { show as showConnection } from "./connection";
-import { choices, Slider } from "./controls";
+import { choices } from "./controls";
 import { $ } from "./dom";
 import { applied, MOST, ofSide, withChanges } from "./edits";
-import { moment, rateText } from "./format";
+import { moment } from "./format";
+import { showColors } from "./colors";
 import { showOptions } from "./options";
 import { OwnTraffic } from "./own-traffic";
 import { Player } from "./player";
 import { Plots } from "./plots";
 import type { Captured, Catalog, Change, Description, Edit, Standing } from "./protocol";
+import { Quantities } from "./quantities";
 import * as questions from "./questions";
 import { showDrops, showNumbers, spoken } from "./readings";
 import { showLegend } from "./shapes";
@@ -29,9 +31,10 @@ import { Verdict } from "./verdict";
 const MOST_PACKETS = 9_000;
 /** Seconds of real time before an event at which a story starts. */
 const RUN_UP = 2;
-/** Milliseconds between two updates of plots, and of numbers. */
+/** Milliseconds between two updates of plots, of numbers, and of the address while it plays. */
 const PLOT_EVERY = 400;
 const NUMBERS_EVERY = 150;
+const ADDRESS_EVERY = 1_000;
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const articles = [article("a"), article("b")];
@@ -60,9 +63,10 @@ const tour = new Tour({
     repeat();
   },
 }, FIRST.a);
-/** Milliseconds between two updates of the address while it plays. */
-const ADDRESS_EVERY = 1_000;
+const quantities = new Quantities({ scene: () => scene, description: () => description, change, restart, complain });
 let addressed = 0;
+/** Scenes that are about to be shown; until then the address is theirs. */
+let opening = 0;
 let plotted = 0;
 let counted = 0;
 
@@ -113,7 +117,7 @@ const link = () => address.write({ scene: base, edits, moment: player.now, speed
 
 /** Shows the moment and the speed in the address; nothing else of it has changed. */
 function showMoment() {
-  if (tour.active || !description) return;
+  if (tour.active || opening || !description) return;
   const known = location.hash;
   void link().then((text) => known === location.hash && history.replaceState(null, "", `#${text}`));
 }
@@ -138,6 +142,7 @@ function showScene(how: "push" | "replace") {
   $("#needs-file").textContent = scene.flows ? "The commands read flows.csv, the list of connections that you chose or that gentle analyze --flows flows.csv writes; the address of the page does not contain it."
     : commands.needsFile(scene) ? "The commands read lab.toml:" : "As a file, to change and to keep:";
   for (const id of ["#copy-toml", "#save-toml"]) $(id).hidden = Boolean(scene.flows);
+  showColors([scene.a, scene.b]);
   showOptions(catalog, [scene.a, scene.b]);
   const story = address.storyOf(base);
   $<HTMLSelectElement>("#story").value = String(story ? STORIES.indexOf(story) : -1);
@@ -148,27 +153,8 @@ function showScene(how: "push" | "replace") {
 
 // ---- controls ------------------------------------------------------------------------------------------------------
 
-const logarithmic = { at: (position: number) => 10 ** position, place: (quantity: number) => Math.log10(quantity) };
-const rounded = (value: number, digits: number) => Number(value.toPrecision(digits));
-
-const sliders = {
-  rate: new Slider({ id: "rate", ...logarithmic, text: (bits) => rateText(rounded(bits, 2)) }, (text) => live("rate", text)),
-  up: new Slider({ id: "up", ...logarithmic, text: (bits) => rateText(rounded(bits, 2)) }, (text) => live("up_rate", text)),
-  buffer: new Slider({ id: "buffer", ...logarithmic, text: (packets) => String(Math.round(packets)) }, (text) => void setBuffer(text)),
-  load: new Slider({ id: "load", at: (position) => position, place: (percent) => percent, text: (percent) => `${Math.round(percent)}%` }, (text) => live("load", text)),
-  rtt: new Slider({ id: "rtt", ...logarithmic, text: (ms) => `${rounded(ms, 2)}ms` }, (text) => void restart({ rtt: text })),
-};
-
-function showDescription() {
-  if (!description) return;
-  sliders.rate.show(description.rate_bps, scene.rate ?? rateText(description.rate_bps));
-  sliders.up.show(description.up_rate_bps, scene.up_rate ?? rateText(description.up_rate_bps));
-  sliders.load.show(description.load * 100, scene.load ?? `${Math.round(description.load * 100)}%`);
-  const rtt = (description.delay_s[0] + description.delay_s[1]) * 1000;
-  sliders.rtt.show(rtt, scene.rtt ?? `${rounded(rtt, 4)}ms`);
-  const limit = [scene.a, scene.b].map((text) => Number(/limit=(\d+)(?:p|\b)(?!b)/.exec(text)?.[1])).find((n) => n > 0 && n <= 10_000);
-  sliders.buffer.show(limit ?? 1000, limit ? String(limit) : "default");
-  $("#traffic-text").textContent = `${description.workloads.length === 1 ? description.workloads[0] : `${description.workloads.length} kinds of traffic`}. Restarts the run.`;
+function showQuantities(description: Description) {
+  quantities.show(description);
   plots.setInitialRto(description.initial_rto_s);
 }
 
@@ -179,43 +165,12 @@ async function change(changes: Change[], side?: Edit["side"]) {
   if (next.length > MOST) return complain(`A run can be changed ${MOST} times. Start a new one, for example with another seed.`);
   edits = next;
   sides.forEach((side, index) => side.replan(ofSide(edits, index)));
+  if (changes.some((change) => typeof change === "object" && "buffer" in change)) stages.forEach((stage) => stage.reset());
   scene = await applied(base, edits);
   description = await questions.describe(address.setupOf(scene));
-  showDescription();
+  showQuantities(description);
   showScene("push");
   repeat();
-}
-
-/** Changes a quantity while it runs; changes that the simulator rejects are not made. */
-async function live(key: "rate" | "up_rate" | "load", text: string) {
-  const slider = { rate: sliders.rate, up_rate: sliders.up, load: sliders.load }[key];
-  try {
-    const before = description;
-    const after = await questions.describe(address.setupOf({ ...scene, [key]: text }));
-    slider.invalid(false);
-    complain(undefined);
-    const changes: Change[] = [];
-    if (after.rate_bps !== before?.rate_bps) changes.push({ rate: after.rate_bps });
-    if (after.up_rate_bps !== before?.up_rate_bps) changes.push({ up_rate: after.up_rate_bps });
-    if (key === "load") changes.push({ load: after.load });
-    await change(changes);
-  } catch (error) {
-    slider.invalid(true);
-    complain((error as Error).message);
-  }
-}
-
-async function setBuffer(text: string) {
-  const packets = Number(text);
-  if (!Number.isInteger(packets) || packets < 1 || packets > 100_000) {
-    sliders.buffer.invalid(true);
-    return complain("buffer: expected 1 to 100000 packets");
-  }
-  sliders.buffer.invalid(false);
-  const changed = await Promise.all([scene.a, scene.b].map((scheme) => questions.withBuffer(scheme, packets)));
-  complain(changed.some(Boolean) ? undefined : "Neither scheme has a limit in packets or bytes.");
-  stages.forEach((stage) => stage.reset());
-  await change([{ buffer: packets }]);
 }
 
 /** Runs a scene with these changes, and shows it from a moment. */
@@ -235,7 +190,7 @@ async function run(next: Scene, changes: Edit[], from: number, how: "push" | "re
   sides.forEach((side, index) => side.open(setup, index ? base.b : base.a, base.seed));
   stages.forEach((stage) => stage.reset());
   player.goTo(from);
-  showDescription();
+  showQuantities(description);
   showScene(how);
   void questions.file(address.setupOf(scene)).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
   repeat();
@@ -374,12 +329,24 @@ function recolor() {
 /** Starts a story shortly before the event that it is about. */
 async function tell(story: Story, how: "push" | "replace") {
   tour.stop();
+  opening += 1;
   player.setSpeed(story.speed);
   await run(story.scene, [], story.after, how);
   const seen = await sides[0].find(story.sight, story.after);
+  opening -= 1;
   player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
   player.play(!calm.matches);
   showMoment();
+}
+
+/** Shows the run of a link. A link to a moment shows that moment. */
+async function show({ scene, edits, moment, speed }: address.Link) {
+  opening += 1;
+  player.play(false);
+  if (speed !== undefined) player.setSpeed(speed);
+  await run(scene, edits, moment ?? 0);
+  opening -= 1;
+  if (moment === undefined) player.play(!calm.matches);
 }
 
 /** What the address describes: the tour, a story from its next event, or a moment of a run. */
@@ -387,16 +354,12 @@ async function fromAddress() {
   if (location.hash.length < 2) return tour.start();
   tour.stop();
   try {
-    const { scene, edits, moment, speed } = await address.read(location.hash);
-    const story = address.storyOf(scene);
-    if (story && moment === undefined) return await tell(story, "replace");
-    player.play(false);
-    if (speed !== undefined) player.setSpeed(speed);
-    await run(scene, edits, moment ?? 0);
-    // A link to a moment shows that moment.
-    if (moment === undefined) player.play(!calm.matches);
+    const link = await address.read(location.hash);
+    const story = address.storyOf(link.scene);
+    if (story && link.moment === undefined) await tell(story, "replace");
+    else await show(link);
   } catch (error) {
-    await run(FIRST, [], 0);
+    await show({ scene: FIRST, edits: [], moment: undefined, speed: undefined });
     complain((error as Error).message);
   }
 }

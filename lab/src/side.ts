@@ -12,7 +12,7 @@ const DELIVERED = 4;
 const ENDED = 6;
 const MARKED = 7;
 
-export const SHAPES = ["SYN", "SYN/ACK", "young data", "old data", "ACK", "FIN", "datagram", "flood SYN"] as const;
+export const SHAPES = ["SYN", "SYN/ACK", "early data packet", "data packet", "ACK", "FIN", "datagram", "flood SYN"] as const;
 export const SYN = 0;
 export const SYN_ACK = 1;
 export const YOUNG = 2;

@@ -189,9 +189,10 @@ export class Stage {
       show(packet, Math.max(handshake ? 7 : 2, cell - (cell > 6 ? 3 : 1)));
     }
     const size = Math.max(5, Math.min(14, cell - 2));
+    const drops: Packet[] = [];
     for (const packet of others) {
       if (packet.dropped <= now) {
-        this.drawDrop(view, packet, box.x - 8, middle, back, size);
+        if (now - packet.dropped <= FALL * view.speed) drops.push(packet);
       } else if (packet.offered > now) {
         const part = (packet.offered - now) / lead;
         packet.x = box.x - 8 - part * (box.x - 8 - near);
@@ -208,6 +209,24 @@ export class Stage {
         show(packet, size);
       }
     }
+    // SYNs are what the picture is about: they are in front.
+    drops.sort((a, b) => b.shape - a.shape || a.dropped - b.dropped);
+    for (const packet of drops) this.drawDrop(view, packet, [box.x - 8, packet.side ? back : middle], size);
+    const last = drops.at(-1);
+    if (last) this.drawReason(view, last, box.y + box.h + 16);
+  }
+
+  /** The reason of a drop, below the queue. */
+  private drawReason(view: View, packet: Packet, y: number) {
+    const { g, colors } = this;
+    const handshake = packet.shape <= SYN_ACK;
+    const cause = causeWords(view.causes[packet.cause]);
+    g.fillStyle = handshake ? colors.drop : colors.muted;
+    g.font = handshake ? "600 13px system-ui, sans-serif" : "12px system-ui, sans-serif";
+    g.textAlign = "center";
+    const text = handshake ? `${packet.shape === SYN ? "SYN" : "SYN/ACK"} dropped: ${cause}` : cause;
+    const half = g.measureText(text).width / 2;
+    g.fillText(text, Math.max(half + 4, Math.min(this.width - half - 4, packet.x)), packet.side ? packet.y - 22 : y);
   }
 
   private drawRing(x: number, y: number) {
@@ -219,13 +238,12 @@ export class Stage {
     g.stroke();
   }
 
-  /** A packet that falls out, with the reason. */
-  private drawDrop(view: View, packet: Packet, entry: number, middle: number, back: number, size: number) {
+  /** A packet that falls out. */
+  private drawDrop(view: View, packet: Packet, entry: [number, number], size: number) {
     const { g, colors } = this;
     const fallen = (view.now - packet.dropped) / view.speed / FALL;
     const handshake = packet.shape <= SYN_ACK;
-    if (fallen > 1) return;
-    if (Number.isNaN(packet.x)) [packet.x, packet.y] = packet.side === 0 ? [entry, middle] : [this.width * 0.8, back];
+    if (Number.isNaN(packet.x)) [packet.x, packet.y] = packet.side === 0 ? entry : [this.width * 0.8, entry[1]];
     const down = view.motion ? fallen ** 2 * this.height * 0.3 : 26;
     const [x, y] = [packet.x, packet.y + down];
     g.globalAlpha = 1 - fallen ** 3 * 0.8;
@@ -239,13 +257,6 @@ export class Stage {
     g.moveTo(x + r, y - r);
     g.lineTo(x - r, y + r);
     g.stroke();
-    g.fillStyle = handshake ? colors.drop : colors.muted;
-    g.font = handshake ? "600 13px system-ui, sans-serif" : "11px system-ui, sans-serif";
-    const cause = causeWords(view.causes[packet.cause]);
-    const text = handshake ? `${packet.shape === SYN ? "SYN" : "SYN/ACK"} dropped: ${cause}` : cause;
-    g.textAlign = "center";
-    const half = g.measureText(text).width / 2;
-    g.fillText(text, Math.max(half + 4, Math.min(this.width - half - 4, x)), y + 24);
     g.globalAlpha = 1;
     this.drawn.push({ ...packet, y });
   }
@@ -272,7 +283,8 @@ export class Stage {
     const { g, colors, side } = this;
     const waits = [...side.waits.values()].filter((wait) => wait.since <= view.now);
     if (!waits.length) return;
-    const [x, y] = [4, (box.y + box.h + back) / 2 - (narrow ? 2 : 8)];
+    // Packets fall to the left of it.
+    const [x, y] = [Math.max(168, box.x + 30), (box.y + box.h + back) / 2 - (narrow ? 8 : 10)];
     const radius = narrow ? 7 : 9;
     const shown = waits.slice(0, narrow ? 3 : 6);
     shown.forEach((wait, place) => {
@@ -323,7 +335,7 @@ interface Places {
 
 function placesOf(width: number, height: number): Places {
   const narrow = width < 460;
-  const box = { x: width * 0.22, y: narrow ? 24 : 32, w: width * 0.42, h: height * 0.38 };
+  const box = { x: width * 0.22, y: narrow ? 24 : 32, w: width * 0.42, h: height * (narrow ? 0.4 : 0.46) };
   const margin = narrow ? 20 : 30;
   return { box, middle: box.y + box.h / 2, back: height - (narrow ? 8 : 16), gate: box.x + box.w, near: margin, far: width - margin, narrow };
 }

@@ -25,24 +25,25 @@ size = { segments = 3 }
 
 /** Seconds of real time for each of the sentences. */
 const SENTENCE = 6;
-const [WIDTH, TOP, SPACE] = [330, 46, 30];
+const [WIDEST, TOP] = [330, 46];
 /** Pixels for a second. */
 const SCALE = 215;
 
 const WORDS: Partial<Record<Moment["kind"], string>> = { syn: "SYN: hello?", "syn/ack": "SYN/ACK: hello!", data: "data" };
 
 /** The arrows of a connection, up to a time after its first packet. */
-function ladder(history: History, title: string, seconds: number, height: number): SVGElement[] {
+function ladder(history: History, title: string, seconds: number, width: number, height: number): SVGElement[] {
   const start = history.moments[0]?.at_s ?? 0;
-  const [left, right] = [SPACE, WIDTH - SPACE];
+  const margin = Math.min(30, width * 0.08);
+  const [left, right] = [margin, width - margin];
   const y = (at: number) => TOP + (at - start) * SCALE;
   const parts: SVGElement[] = [
-    element("text", { class: "title", x: WIDTH / 2, y: 16, "text-anchor": "middle" }, title),
+    element("text", { class: "title", x: width / 2, y: 16, "text-anchor": "middle" }, title),
     element("text", { x: 2, y: 36 }, "you"),
-    element("text", { x: WIDTH - 2, y: 36, "text-anchor": "end" }, "server"),
+    element("text", { x: width - 2, y: 36, "text-anchor": "end" }, "server"),
     element("path", { class: "host", d: `M${left} ${TOP}V${height}M${right} ${TOP}V${height}` }),
   ];
-  let label = -Infinity;
+  let said = "";
   for (const m of history.moments) {
     const began = m.at_s - start;
     if (began > seconds) break;
@@ -57,9 +58,10 @@ function ladder(history: History, title: string, seconds: number, height: number
     parts.push(element("line", { class: `arrow ${kind}`, x1: from, y1: y(m.at_s), x2, y2 }));
     if (lost && done === whole) parts.push(element("path", { class: "cross", d: `M${x2 - 7} ${y2 - 7}l14 14M${x2 + 7} ${y2 - 7}l-14 14` }));
     const words = WORDS[m.kind];
-    if (words && y(m.at_s) > label + 14) {
-      label = y(m.at_s);
-      parts.push(element("text", { class: kind, x: from + (opener ? 10 : -10), y: y(m.at_s) - 5, "text-anchor": opener ? "start" : "end" }, lost ? "SYN: lost" : words));
+    if (words && words !== said) {
+      said = words;
+      parts.push(element("text", { class: kind, x: from + (opener ? 10 : -10), y: y(m.at_s) + (m.kind === "syn" ? -6 : 17), "text-anchor": opener ? "start" : "end" }, lost ? "SYN: lost" : words));
+      if (lost) said = "";
     }
     if (lost && m.cost_s) {
       const waited = Math.min(m.cost_s, seconds - began);
@@ -87,7 +89,9 @@ export async function explain(dialog: HTMLDialogElement, smooth: boolean) {
     [`Then it sends the SYN again, and the page opens: ${time(long)} instead of ${time(short)}. A lost data packet costs far less, because the packets after it reveal the loss.`, short, long],
   ];
   const height = TOP + long * SCALE + 14;
-  const svgs = [0, 1].map(() => element("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img" }));
+  if (!dialog.open) dialog.showModal();
+  const width = Math.min(WIDEST, Math.floor($("#syn-pictures", dialog).clientWidth / 2) - 8);
+  const svgs = [0, 1].map(() => element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }));
   svgs[0].setAttribute("aria-label", `A connection whose SYN arrives: complete after ${time(short)}.`);
   svgs[1].setAttribute("aria-label", `A connection whose SYN is dropped: complete after ${time(long)}.`);
   const list = $("#syn-words", dialog);
@@ -106,11 +110,10 @@ export async function explain(dialog: HTMLDialogElement, smooth: boolean) {
       const from = Math.max(before[side as 1 | 2], side === 2 && scenes[at][2] < 0 ? -1 : 0);
       return from + (scenes[at][side as 1 | 2] - from) * part;
     });
-    svgs[0].replaceChildren(...ladder(served, "The SYN arrives", reached[0], height - 6));
-    svgs[1].replaceChildren(...(reached[1] < 0 ? [] : ladder(dropped, "The SYN is dropped", reached[1], height - 6)));
+    svgs[0].replaceChildren(...ladder(served, "The SYN arrives", reached[0], width, height - 6));
+    svgs[1].replaceChildren(...(reached[1] < 0 ? [] : ladder(dropped, "The SYN is dropped", reached[1], width, height - 6)));
     [...list.children].forEach((item, index) => item.classList.toggle("now", smooth && index === at));
   };
-  if (!dialog.open) dialog.showModal();
   if (!smooth) return draw(SENTENCE * scenes.length);
   const started = performance.now();
   const frame = () => {

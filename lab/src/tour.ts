@@ -10,6 +10,8 @@ const SLOW = 0.2;
 const WAITING = 0.4;
 /** Seconds of real time before an event at which the picture starts. */
 const RUN_UP = 2;
+/** Seconds of real time after a drop at which the dropped packet is seen best. */
+const SEEN = 0.6;
 /** Seconds of the run before it is typical. */
 const SETTLED = 20;
 /** A queue that drops no SYNs, for the left side. */
@@ -55,6 +57,7 @@ export class Tour {
   stop() {
     if (!this.active) return;
     this.active = false;
+    document.body.classList.remove("touring");
     $("#tour").hidden = true;
     this.page.follow(undefined);
     this.page.player.release();
@@ -65,6 +68,7 @@ export class Tour {
   async start() {
     this.stop();
     this.active = true;
+    document.body.classList.add("touring");
     $("#tour").hidden = false;
     try {
       await this.steps();
@@ -144,7 +148,7 @@ export class Tour {
     this.say(1, "Packets come from the left, wait in the queue, and cross the link. A SYN is on its way.");
     await this.play(syn.at - 0.02 * SLOW, SLOW);
 
-    this.say(2, "Here it is. You are the left queue, and you are full: drop it, and see what that costs.", "Drop this SYN");
+    this.say(2, "Here it is. Be the left queue: drop it, and see what that costs.", "Drop this SYN");
     await this.pressed();
     page.drop();
     const [dropped, served] = await this.lives(syn.connection);
@@ -158,7 +162,7 @@ export class Tour {
     await this.until(page.open(this.plain, own.at - RUN_UP * SLOW));
     page.follow(own.connection);
     this.say(4, "Nobody presses a button here. The left queue fills up …");
-    await this.play(own.at + 1.2 * SLOW, SLOW);
+    await this.play(own.at + SEEN * SLOW, SLOW);
     const [lost, saved] = await this.lives(own.connection);
     this.say(4, `… and drops the SYN that arrives. This page takes ${time(lost.response_s)}, on the right ${time(saved.response_s)}. Give the left side a queue that lets SYNs pass.`, "Change the queue");
     await this.pressed();

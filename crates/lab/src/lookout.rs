@@ -63,6 +63,9 @@ pub(crate) struct Lookout {
     next: u32,
     /// Arrival times of the data that wait, by connection.
     waiting: HashMap<u32, Vec<Instant>>,
+    /// A FIN that left while earlier data seemed to wait, and its arrival time: packets that the queue dropped to get at
+    /// it are reported after it.
+    overtaking: Option<(Seen, Instant)>,
     /// The latest drops.
     drops: VecDeque<(Instant, u32)>,
 }
@@ -73,7 +76,7 @@ fn is_handshake(packet: &Packet) -> bool {
 
 impl Lookout {
     pub(crate) fn new(sight: Sight, after: Instant) -> Lookout {
-        Lookout { sight, after, seen: None, next: 0, waiting: HashMap::new(), drops: VecDeque::new() }
+        Lookout { sight, after, seen: None, next: 0, waiting: HashMap::new(), overtaking: None, drops: VecDeque::new() }
     }
 
     pub(crate) fn seen(&self) -> Option<Seen> {
@@ -84,6 +87,12 @@ impl Lookout {
         if at >= self.after && self.seen.is_none() {
             self.seen = Some(Seen { at_s: at.as_secs_f64(), connection: packet.connection() });
         }
+    }
+
+    /// Whether data of a connection wait that arrived no later than its FIN.
+    fn has_earlier(&self, connection: Option<u32>, arrived: Instant) -> bool {
+        let waiting = connection.and_then(|connection| self.waiting.get(&connection));
+        waiting.is_some_and(|times| times.iter().any(|time| *time <= arrived))
     }
 
     /// Forgets a data packet that waits no longer.
@@ -122,15 +131,20 @@ impl Lookout {
         if direction != Direction::Down {
             return;
         }
+        if let Some((seen, arrived)) = self.overtaking.take()
+            && self.has_earlier(seen.connection, arrived)
+        {
+            self.seen = self.seen.or(Some(seen));
+        }
         match self.sight {
             Sight::LateDatagram if packet.is_udp() && now.saturating_since(packet.arrived()) >= LATE => {
                 self.see(now, packet);
             }
             Sight::FinOvertakes if packet.class() == Class::Data => self.gone(packet),
             Sight::FinOvertakes if packet.segment().flags.contains(Flags::FIN) => {
-                let waiting = packet.connection().and_then(|connection| self.waiting.get(&connection));
-                if waiting.is_some_and(|times| times.iter().any(|time| *time < packet.arrived())) {
-                    self.see(now, packet);
+                if now >= self.after && self.has_earlier(packet.connection(), packet.arrived()) {
+                    let seen = Seen { at_s: now.as_secs_f64(), connection: packet.connection() };
+                    self.overtaking = Some((seen, packet.arrived()));
                 }
             }
             _ => {}
