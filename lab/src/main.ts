@@ -55,7 +55,7 @@ const tour = new Tour({
   open: (scheme, moment) => run({ ...FIRST, a: scheme }, [], moment),
   drop: () => {
     edits = withChanges(edits, player.now, ["drop_handshake"], "a");
-    sides[0].back(player.now, ofSide(edits, 0));
+    player.again(0);
   },
   follow: (connection) => stages.forEach((stage) => (stage.followed = connection)),
   ended: () => {

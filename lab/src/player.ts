@@ -80,8 +80,13 @@ export class Player {
   /** Shows a moment: the runs are made again up to it. */
   goTo(target: number) {
     this.now = Math.max(0, target);
-    this.sides.forEach((side, index) => side.back(this.now, this.edits(index)));
+    this.sides.forEach((_, index) => this.again(index));
     this.show();
+  }
+
+  /** Repeats the run of a side up to the moment shown, with its present changes. */
+  again(side: number) {
+    this.sides[side].back(this.now, AHEAD * this.speed, this.edits(side));
   }
 
   /** Goes to a moment that the user chose. */

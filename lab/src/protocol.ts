@@ -143,7 +143,7 @@ export interface Seen {
 export type Order =
   | { type: "open"; run: number; setup: Setup; scheme: string; seed: number }
   | { type: "advance"; run: number; until: number; details: boolean; curves: boolean }
-  | { type: "back"; run: number; moment: number; edits: Edit[] }
+  | { type: "back"; run: number; moment: number; ahead: number; edits: Edit[] }
   | { type: "replan"; run: number; edits: Edit[] }
   | { type: "find"; run: number; id: number; sight: Sight; after: number }
   | { type: "history"; run: number; id: number; connection: number };

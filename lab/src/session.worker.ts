@@ -16,17 +16,19 @@ function report(message: Report, transfer: Transferable[] = []) {
   postMessage(message, { transfer });
 }
 
-function state(run: number, curves: boolean) {
+/** Reports the state, with events up to a later time. */
+function state(run: number, curves: boolean, until = 0) {
   if (!lab) return;
-  const events = lab.events();
   const snapshot = JSON.parse(lab.snapshot(curves)) as Snapshot;
+  while (until && !lab.advance(until, STEPS));
+  const events = lab.events();
   report({ type: "state", run, events, snapshot }, [events.buffer]);
 }
 
 /** Changes as the simulator reads them. */
 const plan = (edits: Edit[]) => JSON.stringify(edits.map(({ at, change }) => ({ at, change })));
 
-/** Goes on to a moment, and collects events shortly before it. */
+/** Advances to a moment, and collects events from shortly before it on. */
 function show(lab: Lab, moment: number) {
   lab.details(false);
   while (!lab.advance(Math.max(0, moment - RUN_UP), STEPS));
@@ -54,7 +56,7 @@ function obey(order: Order) {
       lab.replan(plan(order.edits));
       lab.back();
       show(lab, order.moment);
-      state(order.run, true);
+      state(order.run, true, order.moment + order.ahead);
       break;
     case "replan":
       lab?.replan(plan(order.edits));

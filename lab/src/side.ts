@@ -122,15 +122,15 @@ export class Side {
     this.send({ type: "advance", run: this.run, until, details, curves });
   }
 
-  /** Goes back to a moment, with these changes. */
-  back(moment: number, edits: Edit[]) {
+  /** Goes back to a moment, with these changes; packets are known so many seconds ahead. */
+  back(moment: number, ahead: number, edits: Edit[]) {
     // Earlier requests are obsolete.
     this.run += 1;
     this.forget();
     this.busy = true;
     this.details = true;
-    this.target = moment;
-    this.send({ type: "back", run: this.run, moment, edits });
+    this.target = moment + ahead;
+    this.send({ type: "back", run: this.run, moment, ahead, edits });
   }
 
   /** Replaces the changes, which differ only in what lies ahead. */
