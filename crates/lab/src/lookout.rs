@@ -17,11 +17,11 @@ pub enum Sight {
     HandshakeDrop,
     /// A FIN leaves the queue while earlier data of its connection wait.
     FinOvertakes,
-    /// The queue drops packets of [`CROWD`] connections within [`BURST`].
+    /// The queue drops packets of four connections within 200 ms.
     BurstOfDrops,
     /// A SYN of a flood reaches the queue.
     Flood,
-    /// A datagram leaves the queue after at least [`LATE`].
+    /// A datagram leaves the queue after at least 100 ms.
     LateDatagram,
 }
 
