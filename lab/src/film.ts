@@ -52,7 +52,9 @@ export async function record(player: Player, stages: Stage[], names: string[], p
   const style = getComputedStyle(document.body);
   const began = player.now;
   compose(g, stages, names, began, style);
+  const running = new Promise((resolve) => recorder.addEventListener("start", resolve));
   recorder.start(1000);
+  await running;
   player.play(true);
   const started = performance.now();
   await new Promise<void>((resolve) => {
