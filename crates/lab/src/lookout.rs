@@ -141,11 +141,13 @@ impl Lookout {
                 self.see(now, packet);
             }
             Sight::FinOvertakes if packet.class() == Class::Data => self.gone(packet),
-            Sight::FinOvertakes if packet.segment().flags.contains(Flags::FIN) => {
-                if now >= self.after && self.has_earlier(packet.connection(), packet.arrived()) {
-                    let seen = Seen { at_s: now.as_secs_f64(), connection: packet.connection() };
-                    self.overtaking = Some((seen, packet.arrived()));
-                }
+            Sight::FinOvertakes
+                if packet.segment().flags.contains(Flags::FIN)
+                    && now >= self.after
+                    && self.has_earlier(packet.connection(), packet.arrived()) =>
+            {
+                let seen = Seen { at_s: now.as_secs_f64(), connection: packet.connection() };
+                self.overtaking = Some((seen, packet.arrived()));
             }
             _ => {}
         }
