@@ -1,5 +1,5 @@
 // The commands that repeat and verify the results of the page.
-import type { Scene } from "./address";
+import type { Scene } from "./scene";
 
 const quoted = (text: string) => (/^[\w./%=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 

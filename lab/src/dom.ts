@@ -42,10 +42,35 @@ export function save(name: string, blob: Blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Copies a text, and shows it on the button. */
+/** Shows a word on a button for a while. */
+function flash(button: HTMLElement, word: string) {
+  button.dataset.name ??= button.textContent ?? "";
+  button.textContent = word;
+  setTimeout(() => (button.textContent = button.dataset.name ?? ""), 2_500);
+}
+
+/**
+ * Copies a text, and says so on the button. Pages from plain http have no clipboard: there the browser's older command
+ * copies, or, if that fails too, the reader does.
+ */
 export async function copy(button: HTMLElement, text: string) {
-  await navigator.clipboard.writeText(text);
-  const name = button.textContent;
-  button.textContent = "Copied";
-  setTimeout(() => (button.textContent = name), 1_500);
+  try {
+    await navigator.clipboard.writeText(text);
+    return flash(button, "Copied");
+  } catch {
+    const field = document.createElement("input");
+    field.readOnly = true;
+    field.className = "copy";
+    field.value = text;
+    field.setAttribute("aria-label", "Text to copy");
+    button.after(field);
+    field.select();
+    if (document.execCommand("copy")) {
+      field.remove();
+      button.focus();
+      return flash(button, "Copied");
+    }
+    flash(button, "Press Ctrl+C");
+    field.addEventListener("blur", () => field.remove());
+  }
 }

@@ -49,3 +49,11 @@ export const count = (value: number) => value.toLocaleString("en");
 
 /** A count with its noun: 1 packet, 2,000 packets. */
 export const plural = (value: number, one: string, several: string) => `${count(value)} ${value === 1 ? one : several}`;
+
+const CAUSES: Record<string, string> = {
+  tail: "queue full", early: "before it was full", aqm: "queued too long", "push-out": "pushed out", overlimit: "over the limit",
+  "ack-filter": "ACK filter", loss: "lost on the link", request: "by you",
+};
+
+/** Reason of a drop in words. */
+export const causeWords = (cause: string | null | undefined) => CAUSES[cause ?? ""] ?? cause ?? "";

@@ -1,42 +1,72 @@
 // The page: two sessions over the same time, the controls, and their display.
 import "./style.css";
 import * as address from "./address";
-import type { Scene } from "./address";
+import { FIRST, type Scene } from "./scene";
+import { wireButtons } from "./buttons";
 import { read as readCaptures } from "./capture";
 import * as commands from "./commands";
 import { show as showConnection } from "./connection";
-import { choices, Slider } from "./controls";
-import { $, copy, save } from "./dom";
-import { moment, rateText } from "./format";
+import { choices } from "./controls";
+import { $ } from "./dom";
+import { applied, MOST, ofSide, withChanges } from "./edits";
+import { moment } from "./format";
+import { showColors } from "./colors";
 import { showOptions } from "./options";
 import { OwnTraffic } from "./own-traffic";
 import { Player } from "./player";
 import { Plots } from "./plots";
-import type { Captured, Catalog, Change, Description, Standing } from "./protocol";
+import type { Captured, Catalog, Change, Description, Edit, Standing } from "./protocol";
+import { Quantities } from "./quantities";
 import * as questions from "./questions";
 import { showDrops, showNumbers, spoken } from "./readings";
+import { showLegend } from "./shapes";
 import { Side } from "./side";
-import { showLegend, Stage } from "./stage";
-import { STORIES } from "./stories";
+import { Stage } from "./stage";
+import { STORIES, type Story } from "./stories";
+import { explain } from "./syn";
+import { Tour } from "./tour";
 import { Verdict } from "./verdict";
 
 /** Packets a second of real time beyond which single ones are not shown. */
 const MOST_PACKETS = 9_000;
-/** Milliseconds between two updates of plots, and of numbers. */
+/** Seconds of real time before an event at which a story starts. */
+const RUN_UP = 2;
+/** Milliseconds between two updates of plots, of numbers, and of the address while it plays. */
 const PLOT_EVERY = 400;
 const NUMBERS_EVERY = 150;
+const ADDRESS_EVERY = 1_000;
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const articles = [article("a"), article("b")];
 const sides: [Side, Side] = [new Side(), new Side()];
 const stages = sides.map((side, index) => new Stage($("canvas", articles[index]), side));
 const plots = new Plots($("#plots"));
-const verdict = new Verdict(showScene);
+const verdict = new Verdict(() => showScene("replace"));
 
 let catalog: Catalog;
-let scene: Scene;
+/** The scene at the start of the run, its changes, and the scene with the values that hold now. */
+let base: Scene = FIRST;
+let edits: Edit[] = [];
+let scene: Scene = base;
 let description: Description | undefined;
-const player = new Player(sides, details);
+const player = new Player(sides, details, (side) => ofSide(edits, side));
+const tour = new Tour({
+  player, sides, smooth: () => !calm.matches, explain: () => void explain($("#syn"), !calm.matches),
+  open: (scheme, moment) => run({ ...FIRST, a: scheme }, [], moment),
+  drop: () => {
+    edits = withChanges(edits, player.now, ["drop_handshake"], "a");
+    player.again(0);
+  },
+  follow: (connection) => stages.forEach((stage) => (stage.followed = connection)),
+  ended: () => {
+    showScene("replace");
+    repeat();
+  },
+}, FIRST.a);
+const quantities = new Quantities({ scene: () => scene, description: () => description, change, restart, complain });
+let addressed = 0;
+/** Scenes that are about to be shown; until then the address is theirs. */
+let opening = 0;
 let plotted = 0;
 let counted = 0;
 
@@ -46,6 +76,12 @@ function complain(message: string | undefined) {
   const error = $("#error");
   error.hidden = !message;
   error.textContent = message ?? "";
+}
+
+/** Parts of a side that are always open where there is space for them. */
+const wide = matchMedia("(min-width: 861px)");
+function unfold() {
+  for (const part of document.querySelectorAll<HTMLDetailsElement>("details.part")) part.open = wide.matches;
 }
 
 /** The place of a side in the page. */
@@ -76,7 +112,18 @@ function say() {
   $("#spoken").textContent = `At ${moment(player.now)}. ${sides.map((side, index) => spoken(side, label(index))).join(" ")}`;
 }
 
-function showScene() {
+/** The address of the moment shown. */
+const link = () => address.write({ scene: base, edits, moment: player.now, speed: player.speed });
+
+/** Shows the moment and the speed in the address; nothing else of it has changed. */
+function showMoment() {
+  if (tour.active || opening || !description) return;
+  const known = location.hash;
+  void link().then((text) => known === location.hash && history.replaceState(null, "", `#${text}`));
+}
+
+/** Shows the scene in the controls and in the address; "push": Back leads to the scene before. */
+function showScene(how: "push" | "replace") {
   articles.forEach((article, index) => {
     $(".name", article).textContent = label(index);
     const [name, ...options] = label(index).split(" ");
@@ -95,109 +142,75 @@ function showScene() {
   $("#needs-file").textContent = scene.flows ? "The commands read flows.csv, the list of connections that you chose or that gentle analyze --flows flows.csv writes; the address of the page does not contain it."
     : commands.needsFile(scene) ? "The commands read lab.toml:" : "As a file, to change and to keep:";
   for (const id of ["#copy-toml", "#save-toml"]) $(id).hidden = Boolean(scene.flows);
+  showColors([scene.a, scene.b]);
   showOptions(catalog, [scene.a, scene.b]);
-  void address.write(scene).then((text) => history.replaceState(null, "", `#${text}`));
+  const story = address.storyOf(base);
+  $<HTMLSelectElement>("#story").value = String(story ? STORIES.indexOf(story) : -1);
+  if (tour.active) return;
+  $("#story-text").textContent = story?.text ?? "";
+  void link().then((text) => (how === "push" ? history.pushState(null, "", `#${text}`) : history.replaceState(null, "", `#${text}`)));
 }
 
 // ---- controls ------------------------------------------------------------------------------------------------------
 
-const logarithmic = { at: (position: number) => 10 ** position, place: (quantity: number) => Math.log10(quantity) };
-const rounded = (value: number, digits: number) => Number(value.toPrecision(digits));
-
-const sliders = {
-  rate: new Slider({ id: "rate", ...logarithmic, text: (bits) => rateText(rounded(bits, 2)) }, (text) => live("rate", text)),
-  up: new Slider({ id: "up", ...logarithmic, text: (bits) => rateText(rounded(bits, 2)) }, (text) => live("up_rate", text)),
-  buffer: new Slider({ id: "buffer", ...logarithmic, text: (packets) => String(Math.round(packets)) }, (text) => void setBuffer(text)),
-  load: new Slider({ id: "load", at: (position) => position, place: (percent) => percent, text: (percent) => `${Math.round(percent)}%` }, (text) => live("load", text)),
-  rtt: new Slider({ id: "rtt", ...logarithmic, text: (ms) => `${rounded(ms, 2)}ms` }, (text) => void restart({ rtt: text })),
-};
-
-function showDescription() {
-  if (!description) return;
-  sliders.rate.show(description.rate_bps, scene.rate ?? rateText(description.rate_bps));
-  sliders.up.show(description.up_rate_bps, scene.up_rate ?? rateText(description.up_rate_bps));
-  sliders.load.show(description.load * 100, scene.load ?? `${Math.round(description.load * 100)}%`);
-  const rtt = (description.delay_s[0] + description.delay_s[1]) * 1000;
-  sliders.rtt.show(rtt, scene.rtt ?? `${rounded(rtt, 4)}ms`);
-  const limit = [scene.a, scene.b].map((text) => Number(/limit=(\d+)(?:p|\b)(?!b)/.exec(text)?.[1])).find((n) => n > 0 && n <= 10_000);
-  sliders.buffer.show(limit ?? 1000, limit ? String(limit) : "default");
-  $("#traffic-text").textContent = `restarts the run; ${description.workloads.length === 1 ? description.workloads[0] : `${description.workloads.length} kinds of traffic`}`;
+function showQuantities(description: Description) {
+  quantities.show(description);
   plots.setInitialRto(description.initial_rto_s);
 }
 
-/** Changes the scene while it runs; changes that the simulator rejects are not made. */
-async function live(key: "rate" | "up_rate" | "load", text: string) {
-  const slider = { rate: sliders.rate, up_rate: sliders.up, load: sliders.load }[key];
-  const next: Scene = { ...scene, [key]: text };
-  try {
-    const before = description;
-    const after = await questions.describe(address.setupOf(next));
-    slider.invalid(false);
-    complain(undefined);
-    scene = next;
-    description = after;
-    const changes: Change[] = [];
-    if (after.rate_bps !== before?.rate_bps) changes.push({ rate: after.rate_bps });
-    if (after.up_rate_bps !== before?.up_rate_bps) changes.push({ upRate: after.up_rate_bps });
-    if (key === "load") changes.push({ load: after.load });
-    for (const side of sides) changes.forEach((change) => side.change(change));
-    showDescription();
-    showScene();
-    repeat();
-  } catch (error) {
-    slider.invalid(true);
-    complain((error as Error).message);
-  }
-}
-
-async function setBuffer(text: string) {
-  const packets = Number(text);
-  if (!Number.isInteger(packets) || packets < 1 || packets > 100_000) {
-    sliders.buffer.invalid(true);
-    return complain("buffer: expected 1 to 100000 packets");
-  }
-  sliders.buffer.invalid(false);
-  const changed = await Promise.all([scene.a, scene.b].map((scheme) => questions.withBuffer(scheme, packets)));
-  complain(changed.some(Boolean) ? undefined : "Neither scheme has a limit in packets or bytes.");
-  scene = { ...scene, a: changed[0] ?? scene.a, b: changed[1] ?? scene.b };
-  sides.forEach((side, index) => changed[index] && side.change({ buffer: packets }));
-  stages.forEach((stage) => stage.reset());
-  showDescription();
-  showScene();
+/** Changes the run from the moment on up to which it was requested. */
+async function change(changes: Change[], side?: Edit["side"]) {
+  tour.stop();
+  const next = withChanges(edits, Math.max(...sides.map((side) => side.target)), changes, side);
+  if (next.length > MOST) return complain(`A run can be changed ${MOST} times. Start a new one, for example with another seed.`);
+  edits = next;
+  sides.forEach((side, index) => side.replan(ofSide(edits, index)));
+  if (changes.some((change) => typeof change === "object" && "buffer" in change)) stages.forEach((stage) => stage.reset());
+  scene = await applied(base, edits);
+  description = await questions.describe(address.setupOf(scene));
+  showQuantities(description);
+  showScene("push");
   repeat();
 }
 
-/** Starts a changed scene from its beginning, and shows it from the current moment. */
-async function restart(change: Partial<Scene>, from = player.now) {
-  const next: Scene = { ...scene, ...change };
+/** Runs a scene with these changes, and shows it from a moment. */
+async function run(next: Scene, changes: Edit[], from: number, how: "push" | "replace" = "replace") {
   try {
     const [a, b] = await Promise.all([questions.scheme(next.a), questions.scheme(next.b)]);
-    description = await questions.describe(address.setupOf(next));
-    scene = { ...next, a: next.a.includes("published") ? next.a : a, b: next.b.includes("published") ? next.b : b };
+    const named = { ...next, a: next.a.includes("published") ? next.a : a, b: next.b.includes("published") ? next.b : b };
+    const current = await applied(named, changes);
+    description = await questions.describe(address.setupOf(current));
+    [base, edits, scene] = [named, changes, current];
   } catch (error) {
     return complain((error as Error).message);
   }
   complain(description.warnings.join(" ") || undefined);
   verdict.standing = undefined;
-  const setup = address.setupOf(scene);
-  sides.forEach((side, index) => {
-    side.open(setup, label(index), scene.seed);
-    side.back(from);
-  });
+  const setup = address.setupOf(base);
+  sides.forEach((side, index) => side.open(setup, index ? base.b : base.a, base.seed));
   stages.forEach((stage) => stage.reset());
-  player.now = from;
-  showDescription();
-  showScene();
-  void questions.file(setup).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
+  player.goTo(from);
+  showQuantities(description);
+  showScene(how);
+  void questions.file(address.setupOf(scene)).then((text) => ($<HTMLTextAreaElement>("#toml").value = text), () => {});
   repeat();
 }
 
-/** Runs listed connections, on a link of this rate if there is one. */
-const runFlows = (flows: string, rate = scene.rate) =>
-  restart({ flows, rate, toml: undefined, traffic: "", up_rate: undefined, load: undefined, rtt: undefined }, 0);
+/** Starts a changed scene from its beginning, and shows it from the current moment. */
+function restart(change: Partial<Scene>, from = player.now) {
+  tour.stop();
+  return run({ ...scene, ...change }, [], from, "push");
+}
+
+/** Runs listed connections, on a link of this rate if there is one; returns why that is impossible. */
+async function runFlows(flows: string, rate = scene.rate) {
+  await restart({ flows, rate, toml: undefined, traffic: "", up_rate: undefined, load: undefined, rtt: undefined }, 0);
+  const problem = scene.flows === flows ? undefined : ($("#error").textContent ?? "");
+  if (problem) complain(undefined);
+  return problem;
+}
 
 function watch(text: string) {
-  $<HTMLSelectElement>("#story").value = "-1";
   $("#story-text").textContent = text;
   $(".bar").scrollIntoView({ behavior: calm.matches ? "auto" : "smooth" });
   $("#play").focus({ preventScroll: true });
@@ -206,7 +219,8 @@ function watch(text: string) {
 
 /** Repeats the scene with many seeds in the background. */
 function repeat() {
-  if (description) verdict.start({ setup: address.setupOf(scene), schemes: [scene.a, scene.b], seed: scene.seed, description });
+  // The tour leaves the processor to the pictures.
+  if (description && !tour.active) verdict.start({ setup: address.setupOf(scene), schemes: [scene.a, scene.b], seed: scene.seed, description });
 }
 
 // ---- pictures ------------------------------------------------------------------------------------------------------
@@ -217,9 +231,9 @@ const costs: number[] = [];
 function frame(real: number) {
   const started = performance.now();
   const passed = player.tick(real);
-  const view = { now: player.now, real, passed, speed: player.speed, details: details(), motion: !calm.matches, causes: catalog.causes, initialRto: description?.initial_rto_s ?? 1 };
+  const view = { now: player.now, passed, speed: player.speed, details: details(), motion: !calm.matches, causes: catalog.causes, initialRto: description?.initial_rto_s ?? 1 };
   for (const stage of stages) stage.draw(view);
-  for (const side of sides) side.tidy(player.now, real);
+  for (const side of sides) side.tidy(player.now, player.speed);
   if (real - counted > NUMBERS_EVERY) {
     counted = real;
     showReadings();
@@ -230,6 +244,10 @@ function frame(real: number) {
     plotted = real;
     plots.update(sides, [scene.a, scene.b]);
   }
+  if (player.playing && real - addressed > ADDRESS_EVERY) {
+    addressed = real;
+    showMoment();
+  }
   costs.push(performance.now() - started);
   if (costs.length > 60) costs.shift();
   requestAnimationFrame(frame);
@@ -237,8 +255,11 @@ function frame(real: number) {
 
 async function openConnection(index: number, connection: number) {
   player.play(false);
-  const life = await sides[index].history(connection);
-  showConnection($("#connection"), life, connection, label(index));
+  const lives = (await Promise.all(sides.map((side) => side.history(connection)))).map((history, side) => ({ history, scheme: label(side), key: "ab"[side] as "a" | "b" }));
+  // Load that depends on what a queue did to earlier packets can make the numbers differ: then it is another connection.
+  const [a, b] = lives.map(({ history }) => history.moments[0]?.at_s);
+  const same = a !== undefined && b !== undefined && Math.abs(a - b) < 1e-6;
+  showConnection($("#connection"), same ? lives : [lives[index]], connection);
 }
 
 // ---- wiring --------------------------------------------------------------------------------------------------------
@@ -247,7 +268,13 @@ function wire() {
   player.onStop = () => {
     showReadings();
     say();
+    showMoment();
   };
+  player.onSeek = () => {
+    tour.stop();
+    showMoment();
+  };
+  player.onSpeed = showMoment;
   articles.forEach((article, index) => {
     const spec = $<HTMLInputElement>(".spec", article);
     const select = $<HTMLSelectElement>(".scheme", article);
@@ -258,6 +285,10 @@ function wire() {
     canvas.addEventListener("click", (event) => {
       const packet = stages[index].at(event.offsetX, event.offsetY);
       if (packet) void openConnection(index, packet.connection);
+    });
+    $(".drop-syn", article).addEventListener("click", () => {
+      $("#spoken").textContent = `The next SYN or SYN/ACK with ${label(index)} will be dropped.`;
+      void change(["drop_handshake"], "ab"[index] as "a" | "b");
     });
     $("ol", article).addEventListener("click", (event) => {
       const button = (event.target as HTMLElement).closest<HTMLElement>("[data-connection]");
@@ -277,32 +308,17 @@ function wire() {
     void restart({ toml: $<HTMLTextAreaElement>("#toml").value, traffic: "", flows: undefined, rate: undefined, up_rate: undefined, load: undefined, rtt: undefined });
   });
   $("#controls").addEventListener("submit", (event) => event.preventDefault());
-  $("#story").addEventListener("change", () => tell(Number($<HTMLSelectElement>("#story").value)));
-  for (const button of document.querySelectorAll<HTMLElement>("[data-copy]")) {
-    button.addEventListener("click", () => void copy(button, $(`#${button.dataset.copy}`).textContent ?? ""));
-  }
-  $("#copy-link").addEventListener("click", (event) => void copy(event.currentTarget as HTMLElement, location.href));
-  const toml = () => questions.file(address.setupOf(scene));
-  $("#copy-toml").addEventListener("click", async (event) => {
-    const button = event.currentTarget as HTMLElement;
-    await copy(button, await toml());
+  $("#story").addEventListener("change", () => {
+    const story = STORIES[Number($<HTMLSelectElement>("#story").value)];
+    if (story) void tell(story, "push");
   });
-  $("#save-toml").addEventListener("click", async () => {
-    save("lab.toml", new Blob([await toml()], { type: "application/toml" }));
-  });
-  const themes = ["automatic", "light", "dark"];
-  $("#theme").addEventListener("click", () => {
-    const shown = document.documentElement.dataset.theme ?? "automatic";
-    const next = themes[(themes.indexOf(shown) + 1) % themes.length];
-    if (next === "automatic") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = next;
-    $("#theme").textContent = `Theme: ${next}`;
-    recolor();
-  });
+  wireButtons({ player, stages, names: () => [scene.a, scene.b], link, toml: () => questions.file(address.setupOf(scene)), recolor, complain });
+  $("#explain").addEventListener("click", () => void explain($("#syn"), !calm.matches));
+  $("#take-tour").addEventListener("click", () => void tour.start());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
   window.addEventListener("hashchange", () => void fromAddress());
   for (const side of sides) side.onError = complain;
-  new OwnTraffic({ run: runFlows, watch, complain });
+  new OwnTraffic({ run: runFlows, watch });
 }
 
 function recolor() {
@@ -310,34 +326,42 @@ function recolor() {
   showLegend($("#legend"));
 }
 
-function tell(index: number) {
-  const story = STORIES[index];
-  if (!story) return;
-  $("#story-text").textContent = story.text;
+/** Starts a story shortly before the event that it is about. */
+async function tell(story: Story, how: "push" | "replace") {
+  tour.stop();
+  opening += 1;
   player.setSpeed(story.speed);
-  scene = { ...story.scene };
-  void restart({}, story.from);
-  if (!calm.matches) player.play(true);
+  await run(story.scene, [], story.after, how);
+  const seen = await sides[0].find(story.sight, story.after);
+  opening -= 1;
+  player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
+  player.play(!calm.matches);
+  showMoment();
 }
 
-/** The scene of the address: a story by its name, or a scenario. */
+/** Shows the run of a link. A link to a moment shows that moment. */
+async function show({ scene, edits, moment, speed }: address.Link) {
+  opening += 1;
+  player.play(false);
+  if (speed !== undefined) player.setSpeed(speed);
+  await run(scene, edits, moment ?? 0);
+  opening -= 1;
+  if (moment === undefined) player.play(!calm.matches);
+}
+
+/** What the address describes: the tour, a story from its next event, or a moment of a run. */
 async function fromAddress() {
-  const named = STORIES.findIndex((story) => `#story=${story.id}` === location.hash);
-  if (named >= 0 || location.hash.length < 2) {
-    $<HTMLSelectElement>("#story").value = String(Math.max(0, named));
-    return tell(Math.max(0, named));
-  }
+  if (location.hash.length < 2) return tour.start();
+  tour.stop();
   try {
-    scene = await address.read(location.hash);
+    const link = await address.read(location.hash);
+    const story = address.storyOf(link.scene);
+    if (story && link.moment === undefined) await tell(story, "replace");
+    else await show(link);
   } catch (error) {
+    await show({ scene: FIRST, edits: [], moment: undefined, speed: undefined });
     complain((error as Error).message);
-    scene = { ...address.FIRST };
   }
-  const known = STORIES.findIndex((story) => JSON.stringify(address.setupOf(story.scene)) === JSON.stringify(address.setupOf(scene)) && story.scene.a === scene.a && story.scene.b === scene.b);
-  $<HTMLSelectElement>("#story").value = String(known);
-  $("#story-text").textContent = STORIES[known]?.text ?? "";
-  await restart({}, 0);
-  player.play(!calm.matches);
 }
 
 async function main() {
@@ -354,9 +378,11 @@ async function main() {
   key.innerHTML = `<span class="a"><i></i><span id="chart-key-a"></span></span><span class="b"><i></i><span id="chart-key-b"></span></span>`;
   $("#plots").before(key);
   wire();
+  unfold();
+  wide.addEventListener("change", unfold);
   showLegend($("#legend"));
   player.setSpeed(player.speed);
-  await fromAddress();
+  void fromAddress();
   requestAnimationFrame(frame);
 }
 

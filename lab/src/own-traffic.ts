@@ -8,11 +8,18 @@ import type { Captured } from "./protocol";
 const MOST_CONNECTIONS = 200_000;
 
 export interface Page {
-  /** Runs listed connections, on a link of this rate if given. */
-  run: (flows: string, rate?: string) => Promise<void>;
+  /** Runs listed connections, on a link of this rate if given; returns why that is impossible. */
+  run: (flows: string, rate?: string) => Promise<string | undefined>;
   /** Brings the current run into view, and plays it. */
   watch: (text: string) => void;
-  complain: (message: string | undefined) => void;
+}
+
+/** Shows an error where the file was chosen. */
+function complain(place: "capture" | "flows", message: string | undefined) {
+  const error = $(`#${place}-error`);
+  error.hidden = !message;
+  error.textContent = message ?? "";
+  if (message) error.scrollIntoView({ block: "nearest" });
 }
 
 /** Columns of text that fit into an element, as far as they help. */
@@ -43,7 +50,7 @@ export class OwnTraffic {
   constructor(private page: Page) {
     $("#flows").addEventListener("change", async () => {
       const file = $<HTMLInputElement>("#flows").files?.[0];
-      if (file) await page.run(await file.text());
+      if (file) complain("flows", await page.run(await file.text()));
     });
     $("#captures").addEventListener("change", () => {
       const files = [...($<HTMLInputElement>("#captures").files ?? [])];
@@ -60,7 +67,10 @@ export class OwnTraffic {
       const files = [...(event.dataTransfer?.files ?? [])];
       if (!files.length) return;
       event.preventDefault();
-      if (files.length === 1 && files[0].name.endsWith(".csv")) return void files[0].text().then((text) => page.run(text));
+      if (files.length === 1 && files[0].name.endsWith(".csv")) return void files[0].text().then(async (text) => {
+        $<HTMLDetailsElement>("#capture").open = true;
+        complain("flows", await page.run(text));
+      });
       void this.read(files);
       $("#capture").scrollIntoView({ block: "nearest" });
     });
@@ -77,7 +87,7 @@ export class OwnTraffic {
     this.stop();
     this.files = files;
     this.captured = undefined;
-    this.page.complain(undefined);
+    complain("capture", undefined);
     $<HTMLDetailsElement>("#capture").open = true;
     const names = files.map((file) => file.name).join(", ");
     const result = $("#captured");
@@ -101,7 +111,7 @@ export class OwnTraffic {
       // The verdict is last, as in a terminal, so it is visible first.
       $("#analysis").scrollTop = $("#analysis").scrollHeight;
     } catch (error) {
-      this.page.complain((error as Error).message);
+      complain("capture", (error as Error).message);
     } finally {
       if (this.reading === own) this.stop();
     }
@@ -109,7 +119,8 @@ export class OwnTraffic {
 
   private async run() {
     if (!this.captured?.connections) return;
-    await this.page.run(this.captured.flows, this.captured.rate);
-    this.page.watch("The connections of your capture.");
+    const problem = await this.page.run(this.captured.flows, this.captured.rate);
+    complain("capture", problem);
+    if (!problem) this.page.watch("The connections of your capture.");
   }
 }

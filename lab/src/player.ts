@@ -1,6 +1,7 @@
 // The bar of time: play, pause, step, go back. The sessions run a little ahead of the moment shown.
 import { $ } from "./dom";
 import { moment } from "./format";
+import type { Edit } from "./protocol";
 import type { Side } from "./side";
 
 /** Real seconds that the sessions are ahead of the moment shown. */
@@ -20,14 +21,20 @@ export class Player {
   private curvesAsked = 0;
   /** Whether a hand holds the slider of the moment. */
   private dragging = false;
+  /** A moment at which playing stops, and the function called then. */
+  private stop: { at: number; then: () => void } | undefined;
   /** Called when playing has stopped, or after a step. */
   onStop: () => void = () => {};
+  /** Called when the user has chosen another moment. */
+  onSeek: () => void = () => {};
+  /** Called when the speed has changed. */
+  onSpeed: () => void = () => {};
 
-  /** `details`: whether single packets are shown, at the present speed. */
-  constructor(private sides: Side[], private details: () => boolean) {
+  /** `details`: whether single packets are shown, at the present speed; `edits`: the changes of a side. */
+  constructor(private sides: Side[], private details: () => boolean, private edits: (side: number) => Edit[]) {
     $("#play").addEventListener("click", () => this.play(!this.playing));
     $("#step").addEventListener("click", () => void this.step());
-    $("#start").addEventListener("click", () => this.goTo(0));
+    $("#start").addEventListener("click", () => this.seek(0));
     $("#back").addEventListener("click", () => this.back());
     const slider = $<HTMLInputElement>("#moment");
     slider.addEventListener("input", () => {
@@ -36,7 +43,7 @@ export class Player {
     });
     slider.addEventListener("change", () => {
       this.dragging = false;
-      this.goTo(Number(slider.value));
+      this.seek(Number(slider.value));
     });
     const speed = $<HTMLInputElement>("#speed");
     speed.addEventListener("input", () => this.setSpeed(10 ** Number(speed.value)));
@@ -48,7 +55,7 @@ export class Player {
     if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog, [role=region]")) return;
     // Space belongs to the element with the focus.
     if (event.key === " " && target.closest("button, summary, a")) return;
-    const act = { " ": () => this.play(!this.playing), ArrowRight: () => void this.step(), ArrowLeft: () => this.back(), Home: () => this.goTo(0) }[event.key];
+    const act = { " ": () => this.play(!this.playing), ArrowRight: () => void this.step(), ArrowLeft: () => this.back(), Home: () => this.seek(0) }[event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -67,16 +74,48 @@ export class Player {
     $("#speed-text").textContent = `${text} × real time`;
     $("#speed").setAttribute("aria-valuetext", `${text} times real time`);
     $<HTMLInputElement>("#speed").value = String(Math.log10(speed));
+    this.onSpeed();
   }
 
+  /** Shows a moment: the runs are made again up to it. */
   goTo(target: number) {
     this.now = Math.max(0, target);
-    for (const side of this.sides) side.back(this.now);
+    this.sides.forEach((_, index) => this.again(index));
     this.show();
   }
 
+  /** Repeats the run of a side up to the moment shown, with its present changes. */
+  again(side: number) {
+    this.sides[side].back(this.now, AHEAD * this.speed, this.edits(side));
+  }
+
+  /** Goes to a moment that the user chose. */
+  private seek(target: number) {
+    this.stop = undefined;
+    this.goTo(target);
+    this.onSeek();
+  }
+
+  /** Plays up to a moment, or goes there at once, and stops. */
+  playUntil(at: number, smoothly: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      if (!smoothly) {
+        this.goTo(at);
+        this.play(false);
+        return resolve();
+      }
+      this.stop = { at, then: resolve };
+      this.play(true);
+    });
+  }
+
+  /** Forgets where to stop. */
+  release() {
+    this.stop = undefined;
+  }
+
   private back() {
-    this.goTo(this.now - Math.max(0.1, 5 * this.speed));
+    this.seek(this.now - Math.max(0.1, 5 * this.speed));
   }
 
   show() {
@@ -96,7 +135,13 @@ export class Player {
     if (this.playing) {
       const known = Math.min(this.reached(), Math.max(...this.sides.map((side) => side.reached)));
       this.now = Math.min(this.now + passed * this.speed, Math.max(this.now, known));
-      if (this.sides.every(over) && this.now >= known) this.play(false);
+      if (this.stop && this.now >= this.stop.at) {
+        const { at, then } = this.stop;
+        this.stop = undefined;
+        this.now = at;
+        this.play(false);
+        then();
+      } else if (this.sides.every(over) && this.now >= known) this.play(false);
     }
     this.runAhead(real);
     return passed;
@@ -119,6 +164,7 @@ export class Player {
   /** To the next event of either side. */
   private async step() {
     this.play(false);
+    this.stop = undefined;
     for (let tries = 0; tries < 200; tries += 1) {
       const next = this.sides.map((side) => side.nextEvent(this.now)).filter((at) => at !== undefined);
       if (next.length) {

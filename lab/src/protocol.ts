@@ -121,19 +121,36 @@ export interface Standing {
   words: string[];
 }
 
-/** A change of a run while it lasts: bits per second, a fraction, packets. */
-export type Change = { rate: number } | { upRate: number } | { load: number } | { buffer: number };
+/** A change of a run while it lasts: bits per second, a fraction, packets, or the loss of the next SYN or SYN/ACK
+ * (crates/lab/src/plan.rs). */
+export type Change = { rate: number } | { up_rate: number } | { load: number } | { buffer: number } | "drop_handshake";
+
+/** A change at a moment, of both sides or of one. */
+export interface Edit {
+  at: number;
+  side?: "a" | "b";
+  change: Change;
+}
+
+/** Events that can be looked for (crates/lab/src/lookout.rs). */
+export type Sight = "handshake" | "handshake-drop" | "fin-overtakes" | "burst-of-drops" | "flood" | "late-datagram";
+
+export interface Seen {
+  at_s: number;
+  connection: number | null;
+}
 
 export type Order =
   | { type: "open"; run: number; setup: Setup; scheme: string; seed: number }
   | { type: "advance"; run: number; until: number; details: boolean; curves: boolean }
-  | { type: "back"; run: number; moment: number }
-  | { type: "change"; run: number; change: Change }
-  | { type: "history"; run: number; connection: number };
+  | { type: "back"; run: number; moment: number; ahead: number; edits: Edit[] }
+  | { type: "replan"; run: number; edits: Edit[] }
+  | { type: "find"; run: number; id: number; sight: Sight; after: number }
+  | { type: "history"; run: number; id: number; connection: number };
 
 export type Report =
   | { type: "state"; run: number; events: Float64Array; snapshot: Snapshot }
-  | { type: "history"; run: number; connection: number; history: History }
+  | { type: "answer"; run: number; id: number; value: History | Seen | undefined }
   | { type: "error"; run: number; message: string };
 
 export type Question =
@@ -142,6 +159,7 @@ export type Question =
   | { id: number; ask: "scheme"; scheme: string }
   | { id: number; ask: "buffer"; scheme: string; packets: number }
   | { id: number; ask: "record"; setup: Setup; scheme: string; seed: number }
+  | { id: number; ask: "life"; setup: Setup; scheme: string; edits: Edit[] }
   | { id: number; ask: "trial"; setup: Setup; schemes: [string, string]; seed: number };
 
 export type Answer = { id: number; value?: unknown; error?: string; standing?: Standing };

@@ -1,6 +1,6 @@
 // The worker that answers questions, as promises.
 import { equip } from "./module";
-import type { Answer, Catalog, Description, Question, Setup, Standing } from "./protocol";
+import type { Answer, Catalog, Description, Edit, History, Question, Setup, Standing } from "./protocol";
 
 const worker = new Worker(new URL("./questions.worker.ts", import.meta.url), { type: "module" });
 equip(worker);
@@ -35,6 +35,8 @@ export const describe = (setup: Setup) => ask<Description>({ ask: "describe", se
 export const file = (setup: Setup) => ask<string>({ ask: "file", setup });
 export const scheme = (text: string) => ask<string>({ ask: "scheme", scheme: text });
 export const withBuffer = (text: string, packets: number) => ask<string | undefined>({ ask: "buffer", scheme: text, packets });
+/** The life of the first connection. */
+export const life = (setup: Setup, text: string, edits: Edit[]) => ask<History>({ ask: "life", setup, scheme: text, edits });
 export const record = (setup: Setup, text: string, seed: number) => ask<string>({ ask: "record", setup, scheme: text, seed });
 
 /** Ignores the current trial from now on. */

@@ -1,5 +1,5 @@
 // Requests of the page in addition to its two sessions: schemes and scenarios, and runs in the background.
-import { Background, catalog, describe, file, record, scheme, with_buffer } from "./wasm/gentle_lab.js";
+import { Background, catalog, describe, file, Lab, record, scheme, with_buffer } from "./wasm/gentle_lab.js";
 import { serve } from "./serve";
 import type { Answer, Question, Standing } from "./protocol";
 
@@ -44,6 +44,15 @@ function answer(question: Exclude<Question, { ask: "trial" }>): unknown {
       return with_buffer(question.scheme, question.packets);
     case "record":
       return record(JSON.stringify(question.setup), question.scheme, BigInt(question.seed));
+    case "life": {
+      const lab = new Lab(JSON.stringify(question.setup), question.scheme, 1n);
+      try {
+        lab.replan(JSON.stringify(question.edits));
+        return JSON.parse(lab.history(0));
+      } finally {
+        lab.free();
+      }
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Description of a side in numbers and words, next to its picture.
 import { $ } from "./dom";
-import { count, moment, percent, plural, time } from "./format";
+import { causeWords, count, moment, percent, plural, time } from "./format";
 import { SHAPES, SYN_ACK, type Drop, type Side } from "./side";
 
 /** The sums of a run, below its picture. */
@@ -43,7 +43,7 @@ export function showDrops(article: HTMLElement, drops: Drop[], now: number, caus
     const button = document.createElement("button");
     button.type = "button";
     const name = `${drop.again ? "retransmitted " : ""}${SHAPES[drop.shape]}`;
-    button.textContent = `${moment(drop.at)} ${name} of connection ${drop.connection} (${causes[drop.cause]})`;
+    button.textContent = `${moment(drop.at)} ${name} of connection ${drop.connection} (${causeWords(causes[drop.cause])})`;
     button.className = drop.shape <= SYN_ACK ? "handshake" : "";
     button.dataset.drop = `${drop.at} ${drop.connection}`;
     button.dataset.connection = String(drop.connection);

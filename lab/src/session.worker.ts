@@ -1,7 +1,7 @@
 // One side of the page: a session of the simulator in a separate worker.
 import { Lab } from "./wasm/gentle_lab.js";
 import { serve } from "./serve";
-import type { Order, Report, Snapshot } from "./protocol";
+import type { Edit, History, Order, Report, Seen, Snapshot } from "./protocol";
 
 /** Simulator steps between two looks at the clock. */
 const STEPS = 20_000;
@@ -16,11 +16,24 @@ function report(message: Report, transfer: Transferable[] = []) {
   postMessage(message, { transfer });
 }
 
-function state(run: number, curves: boolean) {
+/** Reports the state, with events up to a later time. */
+function state(run: number, curves: boolean, until = 0) {
   if (!lab) return;
-  const events = lab.events();
   const snapshot = JSON.parse(lab.snapshot(curves)) as Snapshot;
+  while (until && !lab.advance(until, STEPS));
+  const events = lab.events();
   report({ type: "state", run, events, snapshot }, [events.buffer]);
+}
+
+/** Changes as the simulator reads them. */
+const plan = (edits: Edit[]) => JSON.stringify(edits.map(({ at, change }) => ({ at, change })));
+
+/** Advances to a moment, and collects events from shortly before it on. */
+function show(lab: Lab, moment: number) {
+  lab.details(false);
+  while (!lab.advance(Math.max(0, moment - RUN_UP), STEPS));
+  lab.details(true);
+  while (!lab.advance(moment, STEPS));
 }
 
 function obey(order: Order) {
@@ -40,23 +53,21 @@ function obey(order: Order) {
     }
     case "back":
       if (!lab) break;
-      lab.details(false);
-      lab.back(order.moment);
-      while (!lab.advance(Math.max(0, order.moment - RUN_UP), STEPS));
-      lab.details(true);
-      while (!lab.advance(order.moment, STEPS));
-      state(order.run, true);
+      lab.replan(plan(order.edits));
+      lab.back();
+      show(lab, order.moment);
+      state(order.run, true, order.moment + order.ahead);
       break;
-    case "change": {
-      const change = order.change;
-      if ("rate" in change) lab?.rate(false, BigInt(Math.round(change.rate)));
-      else if ("upRate" in change) lab?.rate(true, BigInt(Math.round(change.upRate)));
-      else if ("load" in change) lab?.load(change.load);
-      else lab?.buffer(change.buffer);
+    case "replan":
+      lab?.replan(plan(order.edits));
+      break;
+    case "find": {
+      const seen = lab?.find(order.sight, order.after);
+      report({ type: "answer", run: order.run, id: order.id, value: seen ? (JSON.parse(seen) as Seen) : undefined });
       break;
     }
     case "history":
-      if (lab) report({ type: "history", run: order.run, connection: order.connection, history: JSON.parse(lab.history(order.connection)) });
+      report({ type: "answer", run: order.run, id: order.id, value: lab && (JSON.parse(lab.history(order.connection)) as History) });
       break;
   }
 }

@@ -1,6 +1,6 @@
 // One side of the page: its session, and the packets of the moment shown.
 import { equip } from "./module";
-import type { Change, History, Order, Report, Setup, Snapshot } from "./protocol";
+import type { Edit, History, Order, Report, Seen, Setup, Sight, Snapshot } from "./protocol";
 
 /** Numbers in a row of events, and kinds of events (crates/lab/src/event.rs). */
 const ROW = 8;
@@ -12,7 +12,7 @@ const DELIVERED = 4;
 const ENDED = 6;
 const MARKED = 7;
 
-export const SHAPES = ["SYN", "SYN/ACK", "young data", "old data", "ACK", "FIN", "datagram", "flood SYN"] as const;
+export const SHAPES = ["SYN", "SYN/ACK", "early data packet", "data packet", "ACK", "FIN", "datagram", "flood SYN"] as const;
 export const SYN = 0;
 export const SYN_ACK = 1;
 export const YOUNG = 2;
@@ -45,8 +45,8 @@ export interface Packet {
   /** Where it was drawn last; not a number: nowhere. */
   x: number;
   y: number;
-  /** Real time at which it was first seen to fall, milliseconds. */
-  fell: number;
+  /** Place in the queue, counted from the gate; −1: none yet. */
+  slot: number;
 }
 
 export interface Drop {
@@ -70,15 +70,17 @@ export class Side {
   packets = new Map<number, Packet>();
   drops: Drop[] = [];
   waits = new Map<number, Wait>();
-  /** Time up to which events are there. */
+  /** Time up to which events are there, and up to which they were requested. */
   reached = 0;
+  target = 0;
   busy = false;
   /** Times of the events that lie ahead of the moment shown. */
   private ahead: number[] = [];
   private worker = new Worker(new URL("./session.worker.ts", import.meta.url), { type: "module" });
   private run = 0;
   private details = true;
-  private histories = new Map<number, (history: History) => void>();
+  private questions = new Map<number, (answer: unknown) => void>();
+  private asked = 0;
   onState: () => void = () => {};
   onError: (message: string) => void = () => {};
 
@@ -97,7 +99,7 @@ export class Side {
     this.drops = [];
     this.waits.clear();
     this.ahead = [];
-    this.reached = 0;
+    this.reached = this.target = 0;
   }
 
   open(setup: Setup, scheme: string, seed: number) {
@@ -116,39 +118,54 @@ export class Side {
       this.details = details;
     }
     this.busy = true;
+    this.target = Math.max(this.target, until);
     this.send({ type: "advance", run: this.run, until, details, curves });
   }
 
-  back(moment: number) {
+  /** Goes back to a moment, with these changes; packets are known so many seconds ahead. */
+  back(moment: number, ahead: number, edits: Edit[]) {
     // Earlier requests are obsolete.
     this.run += 1;
     this.forget();
     this.busy = true;
     this.details = true;
-    this.send({ type: "back", run: this.run, moment });
+    this.target = moment + ahead;
+    this.send({ type: "back", run: this.run, moment, ahead, edits });
   }
 
-  change(change: Change) {
-    this.send({ type: "change", run: this.run, change });
+  /** Replaces the changes, which differ only in what lies ahead. */
+  replan(edits: Edit[]) {
+    this.send({ type: "replan", run: this.run, edits });
   }
 
-  history(connection: number): Promise<History> {
+  private ask<T>(order: (id: number) => Order): Promise<T> {
+    const id = (this.asked += 1);
     return new Promise((resolve) => {
-      this.histories.set(connection, resolve);
-      this.send({ type: "history", run: this.run, connection });
+      this.questions.set(id, resolve as (answer: unknown) => void);
+      this.send(order(id));
     });
   }
 
+  history(connection: number) {
+    return this.ask<History>((id) => ({ type: "history", run: this.run, id, connection }));
+  }
+
+  /** The first time from `after` on at which something is seen; nothing if that never happens. */
+  find(sight: Sight, after: number) {
+    return this.ask<Seen | undefined>((id) => ({ type: "find", run: this.run, id, sight, after }));
+  }
+
   private hear(report: Report) {
+    if (report.type === "answer") {
+      this.questions.get(report.id)?.(report.value);
+      this.questions.delete(report.id);
+      return;
+    }
     if (report.run !== this.run) return;
     switch (report.type) {
       case "error":
         this.busy = false;
         this.onError(report.message);
-        break;
-      case "history":
-        this.histories.get(report.connection)?.(report.history);
-        this.histories.delete(report.connection);
         break;
       case "state":
         this.busy = false;
@@ -170,7 +187,7 @@ export class Side {
         const plain = shape & 15;
         this.packets.set(id, {
           id, shape: plain, again, side: side as 0 | 1, connection, bytes, offered: at, dequeued: Infinity, sent: Infinity,
-          delivered: Infinity, dropped: Infinity, cause: -1, marked: false, x: NaN, y: NaN, fell: NaN,
+          delivered: Infinity, dropped: Infinity, cause: -1, marked: false, x: NaN, y: NaN, slot: -1,
         });
         if (plain === SYN || plain === SYN_ACK) this.waits.delete(connection);
         continue;
@@ -205,9 +222,9 @@ export class Side {
   }
 
   /** Removes everything that is over at `now`. */
-  tidy(now: number, real: number) {
+  tidy(now: number, speed: number) {
     for (const [id, packet] of this.packets) {
-      const fallen = packet.dropped <= now && real - packet.fell > FALL * 1000;
+      const fallen = now - packet.dropped > FALL * speed;
       if (packet.delivered <= now || fallen || this.packets.size > MOST) this.packets.delete(id);
     }
     if (this.ahead.length > 20_000) this.ahead = this.ahead.filter((at) => at > now);

@@ -1,5 +1,6 @@
 // Stories: scenes that each show one thing.
-import { FIRST, type Scene } from "./address";
+import { FIRST, type Scene } from "./scene";
+import type { Sight } from "./protocol";
 
 export interface Story {
   id: string;
@@ -8,8 +9,9 @@ export interface Story {
   text: string;
   scene: Scene;
   speed: number;
-  /** Seconds after which the story begins to be shown. */
-  from: number;
+  /** The event on the left that the text promises; the story starts shortly before the first one after `after` seconds. */
+  sight: Sight;
+  after: number;
 }
 
 const GSP = `title = "Ten downloads through one queue"
@@ -85,27 +87,27 @@ const scene = (change: Partial<Scene>): Scene => ({ ...FIRST, ...change });
 
 export const STORIES: Story[] = [
   {
-    id: "hang", title: "The page that hangs for a second", speed: 0.2, from: 88, scene: FIRST,
-    text: "Both sides carry the same connections. On the left a full queue drops every arrival, including SYNs, the packets that open connections; a host that gets no answer to its SYN waits a whole second. SPA serves SYNs first and drops none. Watch for a red cross on a red triangle.",
+    id: "hang", title: "The page that hangs for a second", speed: 0.2, sight: "handshake-drop", after: 20, scene: FIRST,
+    text: "Watch for a red cross on a red triangle: the left queue is full, and drops a SYN, the packet that opens a connection. Its sender waits a whole second before it tries again. On the right, the same SYN goes first.",
   },
   {
-    id: "pie", title: "Why PIE loses SYNs", speed: 0.2, from: 65, scene: scene({ a: "pie", b: "spa" }),
-    text: "PIE keeps the queue short: it drops packets at random before the queue is full, more often the longer they wait. It treats all packets alike, so a SYN is as likely to be dropped as one of a thousand data packets, but costs a second instead of a few milliseconds.",
+    id: "pie", title: "Why PIE loses SYNs", speed: 0.2, sight: "handshake-drop", after: 20, scene: scene({ a: "pie", b: "spa" }),
+    text: "PIE keeps the queue short: it drops packets at random before the queue is full. All packets are alike to it, so it also drops SYNs. A lost data packet costs milliseconds, a lost SYN a second.",
   },
   {
-    id: "fin", title: "The FIN that overtakes its data", speed: 0.2, from: 88, scene: scene({ a: "spa published", b: "spa" }),
-    text: "As published, SPA sends FINs first, too. A FIN that overtakes the last data packets of its own connection arrives too early, which looks like a loss to the receiver. By default here, FINs stay behind their data.",
+    id: "fin", title: "The FIN that overtakes its data", speed: 0.2, sight: "fin-overtakes", after: 20, scene: scene({ a: "spa published", b: "spa" }),
+    text: "As published, SPA sends FINs first, too. Watch a narrow bar on the left: a FIN leaves before the last data of its own connection, which looks like a loss to the receiver. On the right, FINs stay behind their data.",
   },
   {
-    id: "gsp", title: "Ten flows that back off together", speed: 1, from: 15, scene: scene({ traffic: "", toml: GSP, a: "pfifo limit=100", b: "gsp limit=100" }),
-    text: "When a queue overflows, many flows lose packets at the same time, slow down together, and leave the link idle. GSP drops one packet at a time, before the queue is full, so that the flows slow down one after another. Compare the waves in the time in the queue.",
+    id: "gsp", title: "Ten flows that back off together", speed: 1, sight: "burst-of-drops", after: 15, scene: scene({ traffic: "", toml: GSP, a: "pfifo limit=100", b: "gsp limit=100" }),
+    text: "The left queue overflows: many flows lose packets at once, slow down together, and leave the link idle. GSP drops one packet at a time before the queue is full, so the flows slow down one after another. Compare the waves in the time in the queue.",
   },
   {
-    id: "flood", title: "A SYN flood", speed: 0.2, from: 12, scene: scene({ traffic: "", toml: FLOOD, a: "spa", b: "fq_codel" }),
-    text: "Hollow triangles are SYNs of a flood, to an address that never answers. A scheme that serves every SYN first also serves the flood first; see how much capacity is left for the pages.",
+    id: "flood", title: "A SYN flood", speed: 0.2, sight: "flood", after: 0, scene: scene({ traffic: "", toml: FLOOD, a: "spa", b: "fq_codel" }),
+    text: "Hollow triangles are SYNs of a flood, to an address that never answers. A queue that sends every SYN first also sends the flood first. See how little is left for the pages.",
   },
   {
-    id: "call", title: "A call and a download", speed: 0.2, from: 20, scene: scene({ traffic: "", toml: CALL, a: "pfifo limit=400", b: "fq_codel" }),
-    text: "The download fills any buffer that it finds. In one long queue the packets of the call (circles) wait behind it: bufferbloat. A scheme with a queue for each flow serves them in between.",
+    id: "call", title: "A call and a download", speed: 0.2, sight: "late-datagram", after: 10, scene: scene({ traffic: "", toml: CALL, a: "pfifo limit=400", b: "fq_codel" }),
+    text: "The download fills any buffer that it finds. On the left the packets of the call (circles) wait behind it for more than a tenth of a second: bufferbloat. On the right each flow has its own queue.",
   },
 ];

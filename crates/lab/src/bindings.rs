@@ -1,12 +1,12 @@
 //! The crate for JavaScript. Times are in seconds; errors are sentences.
 
 use crate::capture;
-use crate::session::{Change, Reached, Session};
+use crate::lookout::Sight;
+use crate::session::{Reached, Session};
 use crate::setup::{Setup, SetupError};
 use crate::trial::Trial;
 use gentle_capture::{CaptureError, CaptureReader};
-use gentle_experiment::Direction;
-use gentle_units::{Instant, Rate};
+use gentle_units::Instant;
 use std::cell::RefCell;
 use std::io::{self, Read};
 use wasm_bindgen::prelude::*;
@@ -82,9 +82,16 @@ impl Lab {
         self.0.step()
     }
 
-    /// Goes back to the start; changes made up to a moment are made again.
-    pub fn back(&mut self, moment: f64) {
-        self.0.back(Instant::from_secs_f64(moment));
+    /// Goes back to the start; changes are made again.
+    pub fn back(&mut self) {
+        self.0.back();
+    }
+
+    /// Replaces all changes by a list in JSON, each to be made at its moment. Goes back to the start unless only changes
+    /// that lie ahead are different.
+    pub fn replan(&mut self, changes: &str) -> Result<(), JsError> {
+        self.0.replan(crate::plan::plan(changes).map_err(thrown)?);
+        Ok(())
     }
 
     /// The moment shown.
@@ -107,30 +114,16 @@ impl Lab {
         json(&self.0.snapshot(curves))
     }
 
-    /// Sets the rate of the link under test, or of the reverse link, in bits per second.
-    pub fn rate(&mut self, reverse: bool, bits: u64) {
-        let direction = match reverse {
-            true => Direction::Up,
-            false => Direction::Down,
-        };
-        if let Some(rate) = Rate::from_bits_per_second(bits) {
-            self.0.change(Change::Rate(direction, rate));
-        }
-    }
-
-    /// Sets the offered load as a fraction of the rate.
-    pub fn load(&mut self, load: f64) {
-        self.0.change(Change::Load(load));
-    }
-
-    /// Sets the buffer in packets. False: the scheme has no such limit.
-    pub fn buffer(&mut self, packets: u32) -> bool {
-        self.0.set_buffer(packets.into())
-    }
-
     /// The life of a connection as JSON.
     pub fn history(&self, connection: u32) -> String {
         json(&self.0.history(connection))
+    }
+
+    /// The first time from `after` on at which a sight is seen, as JSON; nothing if the run ends before, or has no such
+    /// sight.
+    pub fn find(&self, sight: &str, after: f64) -> Option<String> {
+        let (_, sight) = Sight::NAMED.into_iter().find(|(name, _)| *name == sight)?;
+        self.0.find(sight, Instant::from_secs_f64(after)).map(|seen| json(&seen))
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn side(direction: Direction) -> f64 {
 /// Names of the causes of drops, in the order of their indices.
 pub fn causes() -> Vec<&'static str> {
     let queue = gentle_aqm::DropReason::ALL.map(|reason| DropCause::Queue(reason).name());
-    queue.into_iter().chain([DropCause::Loss.name()]).collect()
+    queue.into_iter().chain([DropCause::Loss.name(), DropCause::Request.name()]).collect()
 }
 
 /// Index of a cause in [`causes`].
@@ -98,5 +98,6 @@ pub(crate) fn cause(cause: DropCause) -> usize {
     match cause {
         DropCause::Queue(reason) => reason as usize,
         DropCause::Loss => gentle_aqm::DropReason::ALL.len(),
+        DropCause::Request => gentle_aqm::DropReason::ALL.len() + 1,
     }
 }

@@ -1,6 +1,7 @@
 //! One run that a page shows while it lasts.
 
 use crate::history::{Follower, History};
+use crate::lookout::{Lookout, Seen, Sight};
 use crate::meter::{Curves, Meter, Sums};
 use crate::setup::{Setup, SetupError, load_of, with_buffer};
 use crate::watcher::Watcher;
@@ -23,8 +24,11 @@ pub enum Change {
     Rate(Direction, Rate),
     /// The offered load of the link under test, as a fraction of its rate.
     Load(f64),
-    /// The scheme under test, with another buffer or other options. Packets that wait stay.
-    Scheme(Spec),
+    /// The buffer of the scheme under test in packets; without effect on a scheme without such a limit. Packets that wait
+    /// stay.
+    Buffer(u64),
+    /// The loss of the next SYN or SYN/ACK that a host sends over the link under test.
+    DropHandshake,
 }
 
 /// How far [`Session::advance`] came.
@@ -46,10 +50,12 @@ pub struct Session {
     simulation: Simulation<Watcher>,
     /// The moment shown: every event up to it has happened.
     clock: Instant,
-    /// Changes in order of time, those that lie ahead included; see [`Session::back`].
+    /// Changes in order of time, including changes that lie ahead.
     changes: Vec<(Instant, Change)>,
     /// Number of changes made.
     made: usize,
+    /// The scheme under test with its present buffer.
+    current: Spec,
     load: f64,
     rates: [Rate; 2],
     ended: bool,
@@ -90,6 +96,7 @@ impl Session {
             load: load_of(&scenario),
             rates: [0, 1].map(|side: usize| scenario.links[side].rate),
             scenario,
+            current: scheme.clone(),
             scheme,
             seed,
             simulation,
@@ -165,45 +172,44 @@ impl Session {
         true
     }
 
-    /// Goes back to the start, with the changes made up to `moment` still ahead: [`Session::advance`] makes them again,
-    /// so that the same happens as before. Later changes are forgotten.
-    pub fn back(&mut self, moment: Instant) {
-        self.changes.truncate(self.made);
-        self.changes.retain(|(at, _)| *at <= moment);
+    /// Goes back to the start. [`Session::advance`] makes the changes again, so that the same happens as before.
+    pub fn back(&mut self) {
         self.made = 0;
         self.ended = false;
         self.clock = Instant::ZERO;
         self.simulation = start(&self.scenario, &self.scheme, self.seed);
+        self.current = self.scheme.clone();
         self.load = load_of(&self.scenario);
         self.rates = [0, 1].map(|side: usize| self.scenario.links[side].rate);
     }
 
-    /// Changes the run from now on. Changes that lie ahead are forgotten.
-    pub fn change(&mut self, change: Change) {
-        self.changes.truncate(self.made);
-        self.changes.push((self.clock, change.clone()));
-        self.made += 1;
-        self.make(&change);
-    }
-
-    /// Sets the buffer of the scheme under test to so many packets from now on. False: the scheme has no such limit.
-    pub fn set_buffer(&mut self, packets: u64) -> bool {
-        let spec = with_buffer(&self.current_scheme(), packets);
-        let has_limit = spec.is_some();
-        if let Some(spec) = spec {
-            self.change(Change::Scheme(spec));
+    /// Replaces all changes, each to be made at its moment. Goes back to the start unless only changes that lie ahead are
+    /// different.
+    pub fn replan(&mut self, mut changes: Vec<(Instant, Change)>) {
+        changes.sort_by_key(|(at, _)| *at);
+        let ahead = changes.get(self.made).is_none_or(|(at, _)| *at >= self.clock);
+        let stays = ahead && changes.get(..self.made) == Some(&self.changes[..self.made]);
+        self.changes = changes;
+        if !stays {
+            self.back();
         }
-        has_limit
     }
 
-    fn current_scheme(&self) -> Spec {
-        let made = self.changes[..self.made].iter().rev();
-        let scheme = made.filter_map(|(_, change)| match change {
-            Change::Scheme(spec) => Some(spec.clone()),
-            _ => None,
-        });
-        let mut scheme = scheme;
-        scheme.next().unwrap_or_else(|| self.scheme.clone())
+    /// The run from its start, with the changes made so far.
+    fn again(&self) -> Session {
+        Session {
+            scenario: self.scenario.clone(),
+            scheme: self.scheme.clone(),
+            seed: self.seed,
+            simulation: start(&self.scenario, &self.scheme, self.seed),
+            clock: Instant::ZERO,
+            changes: self.changes.clone(),
+            made: 0,
+            current: self.scheme.clone(),
+            load: load_of(&self.scenario),
+            rates: [0, 1].map(|side: usize| self.scenario.links[side].rate),
+            ended: false,
+        }
     }
 
     fn make(&mut self, change: &Change) {
@@ -226,14 +232,18 @@ impl Session {
                     self.load = *load;
                 }
             }
-            Change::Scheme(spec) => {
-                let queue = registry::build(spec, self.seed);
-                self.simulation.replace_queue(down, queue);
+            Change::Buffer(packets) => {
+                let Some(spec) = with_buffer(&self.current, *packets) else {
+                    return;
+                };
+                self.simulation.replace_queue(down, registry::build(&spec, self.seed));
                 if self.scenario.link(Direction::Up).as_down {
-                    let queue = registry::build(spec, !self.seed);
+                    let queue = registry::build(&spec, !self.seed);
                     self.simulation.replace_queue(Direction::Up, queue);
                 }
+                self.current = spec;
             }
+            Change::DropHandshake => self.simulation.drop_next_handshake(down),
         }
     }
 
@@ -248,7 +258,7 @@ impl Session {
             now_s: self.clock.as_secs_f64(),
             end_s: self.simulation.end().as_secs_f64(),
             ended: self.ended,
-            scheme: self.current_scheme().to_string(),
+            scheme: self.current.to_string(),
             backlog,
             open: self.simulation.open_connections(),
             sums: meter.sums().clone(),
@@ -259,18 +269,7 @@ impl Session {
     /// The life of a connection, from its first packet to its end, or at most two minutes beyond the moment shown. The
     /// run is made again for that.
     pub fn history(&self, connection: u32) -> History {
-        let mut again = Session {
-            scenario: self.scenario.clone(),
-            scheme: self.scheme.clone(),
-            seed: self.seed,
-            simulation: start(&self.scenario, &self.scheme, self.seed),
-            clock: Instant::ZERO,
-            changes: self.changes[..self.made].to_vec(),
-            made: 0,
-            load: load_of(&self.scenario),
-            rates: [0, 1].map(|side: usize| self.scenario.links[side].rate),
-            ended: false,
-        };
+        let mut again = self.again();
         again.simulation.tap_mut().follow(Follower::new(connection));
         let last = self.clock + FORESIGHT;
         while again.advance(last, STEPS) == Reached::Steps {
@@ -281,6 +280,23 @@ impl Session {
         }
         let follower = again.simulation.tap().follower();
         follower.map(|follower| follower.history().clone()).unwrap_or_default()
+    }
+
+    /// The first time from `after` on at which a sight is seen, and the connection concerned; nothing before the end of the
+    /// run. The run is made again for that.
+    pub fn find(&self, sight: Sight, after: Instant) -> Option<Seen> {
+        let mut again = self.again();
+        again.simulation.tap_mut().look_out(Lookout::new(sight, after));
+        loop {
+            let next = again.simulation.next_at();
+            let reached = again.advance(next, STEPS);
+            if let Some(seen) = again.simulation.tap().seen() {
+                return Some(seen);
+            }
+            if reached == Reached::End {
+                return None;
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::event::{self, AGAIN, Kind, ROW, Shape};
 use crate::history::Follower;
+use crate::lookout::{Lookout, Seen};
 use crate::meter::Meter;
 use gentle_aqm::Packet as _;
 use gentle_experiment::{Class, Direction, Ending};
@@ -37,6 +38,7 @@ pub struct Watcher {
     sequences: HashMap<u32, Sequence>,
     /// The connection whose life is collected.
     follower: Option<Follower>,
+    lookout: Option<Lookout>,
     /// Sums and curves.
     pub(crate) meter: Meter,
     /// Packets offered, sent, dropped and delivered: what a page steps by.
@@ -53,6 +55,7 @@ impl Watcher {
             next_packet: 0,
             sequences: HashMap::new(),
             follower: None,
+            lookout: None,
             meter,
             events_seen: 0,
         }
@@ -76,6 +79,16 @@ impl Watcher {
     /// The collector of one connection's life, if a connection is followed.
     pub(crate) fn follower(&self) -> Option<&Follower> {
         self.follower.as_ref()
+    }
+
+    /// Looks out for a sight.
+    pub(crate) fn look_out(&mut self, lookout: Lookout) {
+        self.lookout = Some(lookout);
+    }
+
+    /// What the lookout has seen.
+    pub(crate) fn seen(&self) -> Option<Seen> {
+        self.lookout.as_ref().and_then(Lookout::seen)
     }
 
     /// Takes the rows collected so far ([`ROW`]).
@@ -153,6 +166,9 @@ impl Tap for Watcher {
         if let Some(follower) = &mut self.follower {
             follower.offered(now, direction, packet);
         }
+        if let Some(lookout) = &mut self.lookout {
+            lookout.offered(now, direction, packet);
+        }
         self.events_seen += 1;
         self.meter.offered(now, direction, packet);
         if self.details {
@@ -166,6 +182,9 @@ impl Tap for Watcher {
     }
 
     fn dequeued(&mut self, now: Instant, direction: Direction, packet: &Packet) {
+        if let Some(lookout) = &mut self.lookout {
+            lookout.dequeued(now, direction, packet);
+        }
         self.events_seen += 1;
         self.meter.dequeued(now, direction, packet);
         if self.details {
@@ -190,6 +209,9 @@ impl Tap for Watcher {
     fn dropped(&mut self, now: Instant, direction: Direction, packet: &Packet, cause: DropCause) {
         if let Some(follower) = &mut self.follower {
             follower.dropped(now, direction, packet, cause);
+        }
+        if let Some(lookout) = &mut self.lookout {
+            lookout.dropped(now, direction, packet, cause);
         }
         self.events_seen += 1;
         self.meter.dropped(now, direction, packet);

@@ -141,20 +141,35 @@ fn going_back_repeats_what_was_with_its_changes() {
     let setup = setup("real", "60s");
     let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
     sums(&mut session, 10.0, ALL);
-    assert!(session.set_buffer(20));
+    let unchanged = sums(&mut session, 30.0, ALL);
     let rate = Rate::from_bits_per_second(1_000_000).unwrap();
-    session.change(Change::Rate(Direction::Down, rate));
+    let at = Instant::from_secs;
+    let mut changes = vec![
+        (at(20), Change::Load(1.5)),
+        (at(10), Change::Buffer(20)),
+        (at(10), Change::Rate(Direction::Down, rate)),
+        (at(15), Change::DropHandshake),
+    ];
+    session.replan(changes.clone());
+    assert!(sums(&mut session, 9.5, ALL).contains("pfifo limit=50"));
     let at_20 = sums(&mut session, 20.0, ALL);
     assert!(at_20.contains("pfifo limit=20"));
-    session.change(Change::Load(1.5));
     let at_30 = sums(&mut session, 30.0, ALL);
 
-    session.back(Instant::from_secs(30));
+    session.back();
     assert_eq!(sums(&mut session, 20.0, 1_000), at_20.clone());
     assert_eq!(sums(&mut session, 30.0, ALL), at_30);
-    session.back(Instant::from_secs(20) - Nanos(1));
+    changes.remove(0);
+    session.replan(changes);
     assert_eq!(sums(&mut session, 20.0, ALL), at_20);
-    assert_ne!(sums(&mut session, 30.0, ALL), at_30, "the later load is forgotten");
+    assert_ne!(sums(&mut session, 30.0, ALL), at_30, "the load stays as it was");
+    session.replan(vec![(at(40), Change::Load(1.2))]);
+    assert_eq!(session.now(), Instant::ZERO, "changes that were made are missing");
+    sums(&mut session, 30.0, ALL);
+    session.replan(vec![(at(35), Change::Load(1.2)), (at(45), Change::Buffer(20))]);
+    assert_eq!(session.now(), at(30), "other changes lie ahead");
+    session.replan(Vec::new());
+    assert_eq!(sums(&mut session, 30.0, ALL), unchanged);
 }
 
 #[test]
@@ -162,11 +177,9 @@ fn changes_have_their_effect() {
     let setup = setup("real", "200s");
     let sums = |change: Option<Change>| {
         let mut session = Session::new(&setup, "pfifo limit=50", 1).unwrap();
+        session.replan(change.map(|change| (Instant::from_secs(20), change)).into_iter().collect());
         session.advance(Instant::from_secs(20), ALL);
         let before = session.snapshot(false).sums.completed;
-        if let Some(change) = change {
-            session.change(change);
-        }
         session.advance(Instant::from_secs(200), ALL);
         let sums = session.snapshot(false).sums;
         let loss = sums.dropped[0] as f64 / sums.offered[0] as f64;
@@ -177,8 +190,7 @@ fn changes_have_their_effect() {
     assert!((few / own - 0.3 / 0.87).abs() < 0.1, "{few} of {own}");
     let (many, loss) = sums(Some(Change::Load(1.6)));
     assert!(many > own && loss > own_loss, "{many} of {own}, {loss} {own_loss}");
-    let small = "pfifo limit=5".parse().unwrap();
-    assert!(sums(Some(Change::Scheme(small))).1 > own_loss * 1.5);
+    assert!(sums(Some(Change::Buffer(5))).1 > own_loss * 1.5);
 }
 
 #[test]

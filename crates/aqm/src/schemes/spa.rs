@@ -14,7 +14,7 @@ use crate::schemes::codel;
 /// SPA, by default over CoDel.
 pub static SCHEME: Scheme = Scheme {
     name: "spa",
-    summary: "SYN and SYN/ACK, optionally FIN, go to a priority queue; both queues are under CoDel",
+    summary: "packets that open a connection (SYN, SYN/ACK) go first, optionally FIN too; the rest waits in a CoDel queue",
     source: "Braud, Heusse and Duda 2018 (fin=priority maxlen=0 share=100 as published)",
     options: &[FIN, MAXLEN, SHARE],
     child: Some(&codel::SCHEME),

@@ -59,7 +59,7 @@ test("a dropped capture is analysed, and its connections run as under the comman
 
   await page.locator("#local").fill("10.2.0.0/99");
   await page.locator("#local").press("Enter");
-  await expect(page.locator("#error")).toHaveText("my side: '10.2.0.0/99': expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32");
+  await expect(page.locator("#capture-error")).toHaveText("my side: '10.2.0.0/99': expected an address or a prefix such as 192.0.2.0/24 or 2001:db8::/32");
   await page.locator("#local").fill("10.2.0.0/16");
   await page.locator("#local").press("Enter");
   await expect(page.locator("#captured-text")).toContainText("The run starts with");
@@ -85,11 +85,15 @@ test("a dropped capture is analysed, and its connections run as under the comman
 test("what cannot be read is refused in the command's sentence, and a list of connections runs", async ({ page, lab }) => {
   await lab("#traffic=short");
   await drop(page, path.join(folder, "notes.txt"));
-  await expect(page.locator("#error")).toHaveText(/^notes.txt: not a pcap or pcapng capture: it looks like text/);
+  await expect(page.locator("#capture-error")).toHaveText(/^notes.txt: not a pcap or pcapng capture: it looks like text/);
+  await expect(page.locator("#capture-error")).toBeInViewport();
   await expect(page.locator("#captured")).toBeHidden();
   await drop(page, path.join(folder, "flows.csv"));
   await expect(page.locator("#compare")).toContainText("--traffic flows.csv");
   await expect(page.locator("#error")).toBeHidden();
+  await page.locator("#flows").setInputFiles({ name: "bad.csv", mimeType: "text/csv", buffer: Buffer.from("start_s,bytes\nnoon,1\n") });
+  await expect(page.locator("#flows-error")).toContainText("flow list: flows.csv:2");
+  await expect(page.locator("#flows-error")).toBeInViewport();
 });
 
 test("on a phone the analysis fits", async ({ page, lab }) => {

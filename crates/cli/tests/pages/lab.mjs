@@ -14,7 +14,7 @@ export const test = base.extend({
     page.on("request", (request) => {
       if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) trouble.push(`request: ${request.url()}`);
     });
-    await use(async (hash = "", address = ADDRESS) => {
+    await use(async (hash = "#story=hang", address = ADDRESS) => {
       origin = address;
       await page.goto(address + hash);
       await page.waitForFunction(() => window.gentle?.state().sides.length === 2);

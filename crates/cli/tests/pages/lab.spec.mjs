@@ -99,10 +99,14 @@ test("a drop opens its connection, which shows what it cost", async ({ page, lab
   await drop.focus();
   await page.keyboard.press("Enter");
   const dialog = page.locator("dialog[open]");
-  await expect(dialog).toContainText(/A SYN was dropped \(tail\); it was sent again 1(\.\d+)? s later, when its retransmission timer ran out/);
+  await expect(dialog.locator(".result")).toHaveText(/^The same connection, [\d,]+ packets? of data: [\d.]+ m?s with pfifo limit=50, [\d.]+ m?s with spa\.$/);
+  await expect(dialog.locator("section")).toHaveCount(2);
+  await expect(dialog).toContainText(/A SYN was dropped \(queue full\); it was sent again 1(\.\d+)? s later, when its retransmission timer ran out/);
   await expect(dialog.locator("svg .wait")).not.toHaveCount(0);
-  await dialog.locator("summary").click();
-  await expect(dialog.locator("tbody tr").first()).toContainText("dropped (tail), sent again");
+  await expect(dialog.locator("section.b svg .handshake")).not.toHaveCount(0);
+  await expect(dialog.locator("section.b svg .answer")).not.toHaveCount(0);
+  await dialog.locator(".a summary").click();
+  await expect(dialog.locator("tbody tr").first()).toContainText("dropped (queue full), sent again");
   expect(await findings(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await expect(dialog).toHaveCount(0);
@@ -116,7 +120,7 @@ test("a click on a packet opens its connection", async ({ page, lab }) => {
   const canvas = page.locator(".side.a canvas");
   const { width, height } = await canvas.boundingBox();
   // A little before the gate, where a packet waits unless the queue is empty.
-  await canvas.click({ position: { x: width * 0.6 - 12, y: 34 + height * 0.36 - 12 } });
+  await canvas.click({ position: { x: width * 0.64 - 12, y: 32 + height * 0.46 - 12 } });
   await expect(page.locator("dialog[open]")).toContainText(/Connection \d+/i);
   await expect(page.locator("dialog[open] svg")).not.toHaveCount(0);
 });
@@ -128,6 +132,8 @@ test("the address is the scenario", async ({ page, lab }) => {
   await expect(page.locator("#compare")).toHaveText(
     "gentle compare --traffic lab.toml --rate 2mbit --load 95% --profile freebsd-9.3 --scheme codel --scheme 'fq_codel target=20ms' --first-seed 7 --seeds 5",
   );
+  await pause(page);
+  await expect.poll(() => page.evaluate(() => location.hash)).toContain(`t=${Number((await state(page)).now.toFixed(4))}`);
   const written = await page.evaluate(() => location.hash);
   await page.reload();
   await page.waitForFunction(() => window.gentle?.state().sides.length === 2);
@@ -167,7 +173,7 @@ test("what cannot be run is refused in a sentence", async ({ page, lab }) => {
   await expect(page.locator("#rate")).toHaveAttribute("aria-invalid", "true");
 });
 
-for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [1400, "light"], [1400, "dark"], [3840, "light"]]) {
+for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [768, "light"], [1400, "light"], [1400, "dark"], [2560, "dark"], [3840, "light"]]) {
   test(`${width} px, ${colorScheme}: width, axe, plots`, async ({ page, lab }) => {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -176,7 +182,10 @@ for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [1400, "light
     await expect(page.locator("#plots svg[role=img] path.line").first()).toHaveAttribute("d", /L/);
     const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
     expect(content, "the page scrolls sideways").toBeLessThanOrEqual(window);
-    for (const details of await page.locator("main details").all()) await details.locator("summary").click();
+    for (const side of ["a", "b"]) await expect(page.locator(`.side.${side} canvas`)).toBeInViewport({ ratio: width < 600 ? 1 : 0.5 });
+    for (const details of await page.locator("main details").all()) {
+      if (!(await details.evaluate((details) => details.open))) await details.locator("> summary").click();
+    }
     expect(await findings(page)).toEqual([]);
   });
 }
@@ -218,13 +227,30 @@ test("pictures of 20 Mb/s are drawn in time for two a second, on any machine", a
   expect(cost).toBeLessThan(500);
 });
 
+/** Shows the first SYN that the left queue drops, while it falls. */
+async function showDrop(page) {
+  const drop = page.locator(".side.a .drops .handshake").first();
+  await expect(drop).toBeVisible({ timeout: 600_000 });
+  await pause(page);
+  const [minutes, seconds] = (await drop.textContent()).split(" ")[0].split(":").map(Number);
+  await goTo(page, minutes * 60 + seconds + 0.1);
+  await page.waitForTimeout(500);
+}
+
 test("the picture in the README: a SYN has been dropped, and the verdict stands", async ({ page, lab }) => {
   await page.setViewportSize({ width: 1280, height: 1000 });
   await lab();
-  await page.evaluate(() => window.gentle.speed(1));
-  await expect(page.locator(".side.a .drops .handshake").first()).toBeVisible({ timeout: 600_000 });
-  await pause(page);
+  await showDrop(page);
   await picture(page, "lab.png");
+});
+
+test("the picture in previews of links: a SYN is dropped on the left", async ({ page, lab }) => {
+  await page.setViewportSize({ width: 1200, height: 630 });
+  await lab();
+  await showDrop(page);
+  await page.addStyleTag({ content: "h1 { font-size: 40px } #theme, .lead, .stories, .story, .bar, .choose, .summary, .cause, .drops { display: none }" });
+  await page.evaluate(() => document.activeElement.blur());
+  await picture(page, "../../lab/public/preview.png");
 });
 
 test("it works from plain files under a path, and is small", async ({ page, lab }) => {

@@ -31,7 +31,7 @@ export default defineConfig({
   testDir: ".",
   outputDir: process.env.PAGES_OUTPUT,
   projects: [...looks, { name: "tools", testMatch: "tools.spec.mjs", use: { viewport: sizes.desktop } },
-    { name: "lab", testMatch: ["lab.spec.mjs", "capture.spec.mjs"], use: { viewport: sizes.desktop, offline: false } },
+    { name: "lab", testMatch: ["lab.spec.mjs", "capture.spec.mjs", "tour.spec.mjs", "share.spec.mjs"], use: { viewport: sizes.desktop, offline: false } },
     { name: "site", testMatch: "site.spec.mjs", use: { viewport: sizes.desktop, colorScheme: "light", offline: false } }],
   fullyParallel: true,
   workers: 2,

@@ -29,6 +29,11 @@ impl<T: Tap> Simulation<T> {
         self.links[direction.index()].set_rate(rate);
     }
 
+    /// Drops the next SYN or SYN/ACK of a connection in `direction` before it reaches the queue.
+    pub fn drop_next_handshake(&mut self, direction: Direction) {
+        self.links[direction.index()].drops_handshake = true;
+    }
+
     /// Replaces the queue of `direction` by an empty one. The packets that wait are offered to it in the order in which
     /// the old queue would have sent them, as if they arrived now; what either queue drops is dropped.
     pub fn replace_queue(&mut self, direction: Direction, queue: Queue) {

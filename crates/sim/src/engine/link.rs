@@ -20,6 +20,8 @@ pub type Queue = Box<dyn Qdisc<Box<Packet>>>;
 /// counts in the queue's length and sojourn time.
 pub(crate) struct Link {
     pub(crate) qdisc: Queue,
+    /// Whether the next SYN or SYN/ACK is dropped before it reaches the queue.
+    pub(crate) drops_handshake: bool,
     transmitter: Transmitter,
     /// Instead of the transmitter, if the rate follows a recording.
     opportunities: Option<Box<Opportunities>>,
@@ -44,6 +46,7 @@ impl Link {
     pub(crate) fn new(config: &LinkConfig, qdisc: Queue, rng: Stream) -> Link {
         Link {
             qdisc,
+            drops_handshake: false,
             transmitter: Transmitter::new(config.rate),
             opportunities: (config.trace.as_ref()).map(|trace| Box::new(Opportunities::new(Arc::clone(trace)))),
             delay: config.delay,

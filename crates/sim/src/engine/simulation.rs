@@ -14,7 +14,7 @@ use super::packet::{NO_CONNECTION, Packet, Path};
 use super::pipe::Pipe;
 use super::tap::{DropCause, Ended, Tap};
 use gentle_aqm::{Packet as _, registry};
-use gentle_experiment::{Arrival, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span};
+use gentle_experiment::{Arrival, Class, Direction, Ending, Recorder, RunRecord, RunSpec, Scenario, Schedule, Span};
 use gentle_tcp::Profile;
 use gentle_units::{Instant, Nanos};
 use slab::Slab;
@@ -683,6 +683,10 @@ impl<T: Tap> Simulation<T> {
         }
         self.tap.offered(at, direction, &packet);
         let link = &mut self.links[direction.index()];
+        if link.drops_handshake && matches!(packet.class, Class::Syn | Class::SynAck) {
+            link.drops_handshake = false;
+            return self.lose(at, direction, packet, DropCause::Request);
+        }
         link.qdisc.enqueue(at, packet, &mut link.signals);
         if link.is_idle() {
             self.transmit(at, direction);
@@ -742,6 +746,19 @@ impl<T: Tap> Simulation<T> {
         }
     }
 
+    /// Drops a packet outside of the queue.
+    #[inline(never)]
+    fn lose(&mut self, now: Instant, direction: Direction, packet: Box<Packet>, cause: DropCause) {
+        if packet.counts {
+            self.record.dropped(direction, packet.class, None);
+            if let Some(group) = packet.counted_group() {
+                self.record.group_dropped(group, direction);
+            }
+        }
+        self.tap.dropped(now, direction, &packet, cause);
+        self.outgoing.reuse(packet);
+    }
+
     /// A packet has been sent and travels on, or an idle link has waited long enough; the next one begins.
     #[inline(always)]
     fn departure(&mut self, now: Instant, direction: Direction) {
@@ -751,14 +768,7 @@ impl<T: Tap> Simulation<T> {
             return self.transmit(now, direction);
         };
         if link.loses() {
-            if packet.counts {
-                self.record.dropped(direction, packet.class, None);
-                if let Some(group) = packet.counted_group() {
-                    self.record.group_dropped(group, direction);
-                }
-            }
-            self.tap.dropped(now, direction, &packet, DropCause::Loss);
-            self.outgoing.reuse(packet);
+            self.lose(now, direction, packet, DropCause::Loss);
         } else {
             if packet.counts {
                 self.record.sent(direction);

@@ -13,6 +13,8 @@ pub enum DropCause {
     Queue(DropReason),
     /// It was lost at random on the link behind the queue.
     Loss,
+    /// [`Simulation::drop_next_handshake`](super::Simulation::drop_next_handshake) requested it.
+    Request,
 }
 
 impl DropCause {
@@ -21,6 +23,7 @@ impl DropCause {
         match self {
             DropCause::Queue(reason) => reason.name(),
             DropCause::Loss => LOSS,
+            DropCause::Request => "request",
         }
     }
 }

@@ -159,3 +159,26 @@ fn every_connection_is_reported_as_it_is_recorded() {
         assert!(log.ended.iter().filter(completed).count() > 200);
     }
 }
+
+#[test]
+fn a_request_drops_one_handshake_and_its_host_sends_it_again() {
+    let scenario = scenario("short", 20);
+    let run = |request: bool| {
+        let mut simulation = start(&scenario, "pfifo");
+        advance(&mut simulation, 5);
+        if request {
+            simulation.drop_next_handshake(DOWN);
+        }
+        assert_eq!(simulation.tap().dropped, 0);
+        advance(&mut simulation, 60);
+        let Log { dropped, ended, .. } = simulation.tap();
+        let mut starts: Vec<_> = ended.iter().map(|ended| ended.started).collect();
+        starts.sort();
+        (*dropped, ended.iter().filter_map(|ended| ended.handshake).max().unwrap(), starts)
+    };
+    let (dropped, slowest, starts) = run(true);
+    let (none, _, expected) = run(false);
+    assert_eq!((dropped, none), (1, 0));
+    assert!(slowest > Nanos::from_millis(900), "{slowest}");
+    assert_eq!(starts, expected, "the same connections");
+}

@@ -48,7 +48,7 @@ impl Tap for Counts {
     fn dropped(&mut self, _: Instant, direction: Direction, _: &Packet, cause: DropCause) {
         match cause {
             DropCause::Queue(_) => self.dropped[direction.index()] += 1,
-            DropCause::Loss => self.lost[direction.index()] += 1,
+            DropCause::Loss | DropCause::Request => self.lost[direction.index()] += 1,
         }
     }
     fn delivered(&mut self, now: Instant, direction: Direction, _: &Packet) {
