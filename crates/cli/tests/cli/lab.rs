@@ -5,7 +5,7 @@ use assert_cmd::cargo::cargo_bin;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Whether `lab/build` had made the page when the command was built.
 fn is_built() -> bool {
@@ -31,6 +31,16 @@ fn ask_host(address: &str, request: &str, host: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
+/// Lab that ends with the test.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn it_serves_the_page_until_interrupted() {
     if !is_built() {
@@ -39,13 +49,15 @@ fn it_serves_the_page_until_interrupted() {
         assert!(complaint(&refused).contains("run make lab"), "{}", complaint(&refused));
         return;
     }
-    let mut lab = Command::new(cargo_bin("gentle"))
-        .args(["lab", "--no-open", "--port", "0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut lab = Served(
+        Command::new(cargo_bin("gentle"))
+            .args(["lab", "--no-open", "--port", "0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     let mut line = String::new();
-    BufReader::new(lab.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(lab.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.split("http://").nth(1).unwrap();
     let address = address.split('/').next().unwrap().to_owned();
     assert!(address.starts_with("127.0.0.1:"), "{line}");
@@ -53,7 +65,7 @@ fn it_serves_the_page_until_interrupted() {
     let page = ask(&address, "GET /");
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
     assert!(page.to_lowercase().contains("content-security-policy: default-src 'self'"));
-    assert!(page.contains("What a queue does to a connection"));
+    assert!(page.contains("Why pages hang for a second"));
     for request in ["GET /nothing", "GET /../Cargo.toml", "GET /.gitignore"] {
         let answer = ask(&address, request);
         assert!(answer.starts_with("HTTP/1.1 40"), "{request}: {answer}");
@@ -85,9 +97,9 @@ fn it_serves_the_page_until_interrupted() {
     assert_eq!(taken.status.code(), Some(1));
     assert!(complaint(&taken).contains("choose another port"), "{}", complaint(&taken));
 
-    let pid = lab.id().to_string();
+    let pid = lab.0.id().to_string();
     let stopped = Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(stopped.success());
-    assert_eq!(lab.wait().unwrap().code(), Some(0));
+    assert_eq!(lab.0.wait().unwrap().code(), Some(0));
     TcpListener::bind(&address).expect("the port is free again");
 }

@@ -52,7 +52,7 @@ const LENGTHS: &[(&str, usize)] =
     &[("README.md", 1_200), ("docs/getting-started", 800), ("docs/guides", 800), ("docs/concepts", 1_500)];
 
 /// Most words that people wrote of README.md and the manual without research.
-const MANUAL: usize = 45_000;
+const MANUAL: usize = 46_500;
 
 /// Pages that the program writes whole, by how their paths begin.
 const GENERATED: [&str; 3] = ["docs/reference/cli.md", "docs/reference/json/", "docs/reference/python.md"];

@@ -3,7 +3,7 @@
 use super::section::{Block, Cell, Table};
 use super::sections::{brief, notes, sections};
 use crate::terminal::{GAP, STYLE, Sheet, bare, paragraph};
-use comfy_table::{Cell as Drawn, CellAlignment};
+use comfy_table::{Cell as Drawn, CellAlignment, ContentArrangement};
 use gentle_trace::results::{Analysis, Capture, Finding};
 
 /// Length of the longest bar of a column, characters.
@@ -112,7 +112,7 @@ pub(super) fn draw(sheet: &mut Sheet, table: &Table) {
         sheet.text += &paragraph(" ", caption, sheet.width);
     }
     let fits = |columns: &[usize]| {
-        let text = piece(table, columns);
+        let text = piece(table, columns, None);
         let widest = text.lines().map(|line| line.chars().count()).max();
         sheet.width.is_none_or(|width| widest <= Some(width))
     };
@@ -134,7 +134,9 @@ pub(super) fn draw(sheet: &mut Sheet, table: &Table) {
         while some > 1 && !fits(&left[..some]) {
             some -= 1;
         }
-        pieces.push(piece(table, &left[..some]));
+        // A single column that is too wide, as of a long name of a host, is wrapped.
+        let width = sheet.width.filter(|_| !fits(&left[..some]));
+        pieces.push(piece(table, &left[..some], width));
         left.drain(..some);
     }
     sheet.text += &pieces.join("\n");
@@ -153,9 +155,12 @@ pub(super) fn draw(sheet: &mut Sheet, table: &Table) {
     }
 }
 
-/// Table with the selected columns; column 0 is that of the names.
-fn piece(table: &Table, columns: &[usize]) -> String {
+/// Table with the selected columns, wrapped to `width` if given; column 0 is that of the names.
+fn piece(table: &Table, columns: &[usize], width: Option<usize>) -> String {
     let mut drawn = bare(STYLE, false);
+    if let Some(width) = width {
+        drawn.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    }
     let heads = std::iter::once(&0).chain(columns).map(|&i| &table.heads[i]);
     let two_lines = heads.clone().any(|head| !head.detail.is_empty());
     drawn.set_header(heads.clone().enumerate().map(|(i, head)| {

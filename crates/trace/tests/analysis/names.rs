@@ -151,7 +151,9 @@ fn live_attempts_and_windows_have_the_names_of_an_analysis() {
             live.packet(&packet, &mut |attempt| attempts.push(attempt.clone()));
         }
         let mut live = live.expect("packets");
-        live.advance(last + Nanos::from_secs(200), &mut |attempt| attempts.push(attempt.clone()));
+        for second in 1..200 {
+            live.advance(last + Nanos::from_secs(second), &mut |attempt| attempts.push(attempt.clone()));
+        }
         let [attempt] = attempts.as_slice() else { panic!("{attempts:?}") };
         assert_eq!(attempt.name.as_deref(), analysis.names.of(SERVER_ADDRESS));
         assert_eq!(attempt.client_name.as_deref(), analysis.names.of(CLIENT.0));

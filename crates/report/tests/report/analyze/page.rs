@@ -42,7 +42,7 @@ fn every_chart_has_a_place_and_every_table_its_cells() {
     let charts: Vec<&str> = charts.iter().map(|e| e.attr("data-chart").unwrap()).collect();
     assert_eq!(charts, ["timeline", "syn-intervals", "synack-intervals", "delay", "probability"]);
     let tables = select(&document, "table");
-    assert_eq!(tables.len(), 19);
+    assert_eq!(tables.len(), 20);
     let (head, row, cell) = (
         Selector::parse("thead th").unwrap(),
         Selector::parse("tbody tr").unwrap(),

@@ -33,8 +33,8 @@ fn a_lossy_capture_at_usual_widths() {
 
 #[test]
 fn the_brief_report_is_what_an_operator_acts_on() {
-    // Contains every possible part: losses, a list of flows, damage.
-    for (width, lines) in [(120, 58), (80, 84)] {
+    // Contains every possible part: losses, slow lookups, a list of flows, damage.
+    for (width, lines) in [(120, 74), (80, 110)] {
         let text = brief(&[rich_as_captured()], Some(width));
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         assert!(text.lines().count() <= lines, "{text}");
