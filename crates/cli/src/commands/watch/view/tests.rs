@@ -94,6 +94,7 @@ fn summary(second: u32) -> Summary {
         counts: Counts {
             packets: 1_000_000 + 12_345 * u64::from(second),
             sample: 1.0,
+            handshake_sample: 1.0,
             connections: 812,
             ..Counts::default()
         },
@@ -166,7 +167,7 @@ fn the_start_and_a_quiet_minute() {
         time: BEGIN,
         device,
         up_s: 1.0,
-        counts: Counts { sample: 1.0, ..Counts::default() },
+        counts: Counts { sample: 1.0, handshake_sample: 1.0, ..Counts::default() },
         seconds,
         minute,
         hour,
