@@ -138,5 +138,5 @@ fn given_names_are_in_attempts_and_windows() {
     let seen = watch.stop();
     let [attempt] = seen.attempts.as_slice() else { panic!("{:#?}", seen.attempts) };
     assert_eq!([&attempt.client_name, &attempt.name].map(Option::as_deref), [Some("office"), Some("shop")]);
-    assert_eq!(seen.summaries.last().expect("a summary").minute.names.of("192.0.2.2:9"), Some("shop"));
+    assert_eq!(seen.summaries.last().expect("a summary").seconds.names.of("192.0.2.2:9"), Some("shop"));
 }

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -25,8 +25,6 @@ pub(crate) struct Process {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
-    /// Packets that the watch has analysed, by its latest summary.
-    pub(crate) analysed: Arc<AtomicU64>,
 }
 
 impl Process {
@@ -45,20 +43,15 @@ impl Process {
         });
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("a pipe"));
         let (sender, lines) = channel();
-        let analysed = Arc::new(AtomicU64::new(0));
-        let latest = Arc::clone(&analysed);
         // Lines are read at once, so that the watch never waits for a reader.
         thread::spawn(move || {
             let values = BufReader::new(stdout).lines().map_while(Result::ok);
             let values = values.filter_map(|line| serde_json::from_str(&line).ok()).filter(Value::is_object);
             for value in values {
-                if let Some(packets) = value["value"]["packets"].as_u64() {
-                    latest.store(packets, Ordering::Relaxed);
-                }
                 let _ = sender.send(value);
             }
         });
-        let process = Process { child, stdin, lines, analysed };
+        let process = Process { child, stdin, lines };
         assert_eq!(process.next()["type"], "open");
         process
     }
