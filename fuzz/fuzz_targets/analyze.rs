@@ -9,6 +9,7 @@ use gentle_trace::{Anonymizer, Options, Selection, VantagePoint, When};
 use gentle_units::{Nanos, Rate};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use std::io::Cursor;
+use std::sync::Arc;
 
 /// Selects options by the bits of a byte.
 fn options(choice: u8) -> Options {
@@ -38,6 +39,7 @@ fn options(choice: u8) -> Options {
         rate: bit(4).then(|| Rate::from_bits_per_second(2_400_000)).flatten(),
         vantage: bit(5).then_some(VantagePoint::Server),
         top: if bit(3) { 1 } else { 10 },
+        names: Arc::default(),
     }
 }
 
