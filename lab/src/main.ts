@@ -349,7 +349,7 @@ async function show({ scene, edits, moment, speed }: address.Link) {
   if (moment === undefined) player.play(!calm.matches);
 }
 
-/** What the address describes: the tour, a story from its next event, or a moment of a run. */
+/** Shows the tour, a story from its next event, or a moment of a run, by the address. */
 async function fromAddress() {
   if (location.hash.length < 2) return tour.start();
   tour.stop();

@@ -3,7 +3,7 @@
 const stage = document.querySelector(".minute .stage");
 stage.querySelector("button").addEventListener("click", () => {
   const lab = document.createElement("iframe");
-  lab.src = "lab/index.html#minute";
+  lab.src = "lab/index.html";
   lab.title = "A guided minute: one lost packet, and its cure";
   lab.addEventListener("load", () => lab.focus());
   stage.replaceChildren(lab);
