@@ -19,8 +19,7 @@ use nix::sys::time::TimeSpec;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Size of the kernel's receive buffer, bytes.
@@ -84,8 +83,8 @@ pub struct Watch {
     newest: Instant,
     live: Live,
     sampling: Sampling,
-    /// Samples of the filter in use, shared with `live`.
-    shared: Arc<SharedSamples>,
+    /// Samples of the filter in use.
+    samples: Samples,
     /// Missed packets and lost attempts at the last look.
     lost: u64,
     /// Time from which the packets received have passed the present filter for a second.
@@ -101,25 +100,6 @@ pub struct Watch {
     next_summary: Instant,
 }
 
-/// Samples of the filter in use.
-#[derive(Debug, Default)]
-struct SharedSamples {
-    handshakes: AtomicU8,
-    data: AtomicU8,
-}
-
-impl SharedSamples {
-    fn set(&self, samples: Samples) {
-        self.handshakes.store(samples.handshakes, Ordering::Relaxed);
-        self.data.store(samples.data, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Samples {
-        let load = |sample: &AtomicU8| sample.load(Ordering::Relaxed);
-        Samples { handshakes: load(&self.handshakes), data: load(&self.data) }
-    }
-}
-
 impl Watch {
     /// Opens the packet socket, and the folder for captures.
     ///
@@ -132,12 +112,7 @@ impl Watch {
         });
         let clock = Clock::start();
         let now = clock.started();
-        let mut live = Live::new(&config.options, now);
-        let shared = Arc::new(SharedSamples::default());
-        let samples = Arc::clone(&shared);
-        live.sees_all_of(move |addresses, ports| filter::is_sampled(addresses, ports, samples.get().data));
-        let samples = Arc::clone(&shared);
-        live.sees_handshakes_of(move |addresses, ports| filter::is_sampled(addresses, ports, samples.get().handshakes));
+        let live = Live::new(&config.options, now);
         let mut host = Host::open();
         Ok(Watch {
             next_summary: now + config.interval,
@@ -148,7 +123,7 @@ impl Watch {
             clock,
             live,
             sampling: Sampling::default(),
-            shared,
+            samples: Samples::default(),
             lost: 0,
             settled: now,
             ring: ring.transpose()?,
@@ -304,7 +279,7 @@ impl Watch {
                 observer.note(format!("{device} is gone; waiting for its return"));
             }
             Some(_) => {}
-            None => match open(&self.config, self.sampling.samples()) {
+            None => match open(&self.config, self.samples) {
                 Ok(socket) => {
                     self.socket = Some(socket);
                     observer.note(format!("{device} is back"));
@@ -336,10 +311,13 @@ impl Watch {
         let present = self.clock.now();
         self.settled = present + Nanos::from_secs(1);
         // Of connections that a larger sample adds, earlier packets were not received.
-        if samples.handshakes < self.shared.get().handshakes {
+        if samples.handshakes < self.samples.handshakes {
             self.live.missed_before(present);
         }
-        self.shared.set(samples);
+        self.samples = samples;
+        let sees = |sample| move |addresses, ports| filter::is_sampled(addresses, ports, sample);
+        self.live.sees_all_of(sees(samples.data));
+        self.live.sees_handshakes_of(sees(samples.handshakes));
     }
 
     /// Packets that the kernel dropped because they came faster than they were analysed.
@@ -349,7 +327,7 @@ impl Watch {
 
     fn counts(&self) -> Counts {
         let share = |sample: u8| 1.0 / f64::from(1_u32 << sample);
-        let Samples { handshakes, data } = self.sampling.samples();
+        let Samples { handshakes, data } = self.samples;
         Counts {
             packets: self.live.packets(),
             missed: self.missed(),

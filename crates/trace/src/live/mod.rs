@@ -52,8 +52,6 @@ struct Reliable {
     from: Instant,
     /// Attempts that did not count.
     left_out: u64,
-    /// Value of [`Connections::lost`] at the last look.
-    lost: u64,
 }
 
 impl Reliable {
@@ -77,7 +75,7 @@ impl Live {
             windows: Windows::new(options, now),
             names: Arc::clone(&options.names),
             sees_all: Box::new(|_, _| true),
-            reliable: Reliable { sees_handshake: Box::new(|_, _| true), from: Instant::ZERO, left_out: 0, lost: 0 },
+            reliable: Reliable { sees_handshake: Box::new(|_, _| true), from: Instant::ZERO, left_out: 0 },
             packets: 0,
         }
     }
@@ -125,13 +123,13 @@ impl Live {
     }
 
     fn follow(&mut self, decided: &mut dyn FnMut(&Attempt)) {
+        let lost = self.connections.lost();
         self.sightings.leave_out_repeats(&mut self.batch, &mut self.tally);
         let names = Names { given: &self.names, dns: &self.decoder.names };
         let mut sink = DecidedSink { windows: &mut self.windows, names, reliable: &mut self.reliable, decided };
         let Ok(()) = self.connections.observe_all(&mut self.batch, &mut self.tally, &mut sink);
         self.batch.clear();
-        let lost = self.connections.lost();
-        if std::mem::replace(&mut self.reliable.lost, lost) < lost {
+        if self.connections.lost() > lost {
             self.missed_before(self.connections.latest());
         }
     }
