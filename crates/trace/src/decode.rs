@@ -4,7 +4,7 @@ use crate::flow_key::FlowKeyHasher;
 use crate::fragments::Fragments;
 use crate::lookups::{LookupCounts, Lookups};
 use crate::merged::MergedCounts;
-use crate::names::{DNS_PORT, DnsNames};
+use crate::names::DnsNames;
 use crate::options::Options;
 use crate::other::{OtherCounts, Others};
 use crate::points::{Points, Sightings};
@@ -196,9 +196,7 @@ impl Decoder {
                 counts.tcp_segments += 1;
                 counts.merged.record(&plain.tcp);
                 bin.segments += 1;
-                if plain.tcp.src_port == DNS_PORT {
-                    self.names.segment(raw.time, plain.tcp.payload);
-                }
+                self.names.segment(raw.time, &plain.tcp);
                 if self.annotates {
                     let addresses = [plain.src, plain.dst].map(Address::v4);
                     let direction = self.direction(file, &{ *raw }, addresses);
@@ -242,9 +240,6 @@ impl Decoder {
             Some(plain) => {
                 batch.push(packet_meta(raw, &plain), &plain.tcp, || self.hasher.of_plain_v6(&plain));
                 self.count_segment(file, raw.time, &plain.tcp);
-                if plain.tcp.src_port == DNS_PORT {
-                    self.names.segment(raw.time, plain.tcp.payload);
-                }
                 let addresses = [plain.src, plain.dst].map(Address);
                 let direction = self.direction(file, raw, addresses);
                 self.annotate(file, raw, direction, batch);
@@ -327,9 +322,6 @@ impl Decoder {
         let meta = PacketMeta { time: raw.time, wire_len, ip_id: ip.id.unwrap_or(0), ttl: ip.ttl };
         batch.push(meta, tcp, || self.hasher.key((ip.src, tcp.src_port), (ip.dst, tcp.dst_port)));
         self.count_segment(file, raw.time, tcp);
-        if tcp.src_port == DNS_PORT {
-            self.names.segment(raw.time, tcp.payload);
-        }
     }
 
     #[inline]
@@ -337,6 +329,7 @@ impl Decoder {
         self.files[file].tcp_segments += 1;
         self.files[file].merged.record(tcp);
         self.timeline.at(time).segments += 1;
+        self.names.segment(time, tcp);
     }
 
     /// Direction of a packet from one address to the other; counts the packet in that direction.

@@ -1,12 +1,11 @@
 //! Messages of DNS over UDP (RFC 1035, 4.1): the parts that show which answer belongs to which query.
 
+pub(super) use crate::names::DNS_PORT as PORT;
 use gentle_wire::{Address, Ip, Udp};
 use hashbrown::DefaultHashBuilder;
 use simple_dns::{Packet, PacketFlag, Question as Asked, header_buffer};
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// Port of DNS (RFC 1035, 4.2). Multicast DNS (RFC 6762) and LLMNR (RFC 4795) have others.
-pub(super) const PORT: u16 = 53;
 /// Types of questions for addresses (RFC 1035, 3.2.2; RFC 3596, 2.1).
 const A: u16 = 1;
 const AAAA: u16 = 28;

@@ -3,7 +3,7 @@
 use crate::codec::Host;
 use crate::sum::Sum;
 use gentle_units::Instant;
-use gentle_wire::{Address, Packet as WirePacket, Transport};
+use gentle_wire::{Address, Packet as WirePacket, Tcp, Transport};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use simple_dns::rdata::RData;
 use simple_dns::{Packet, PacketFlag};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Port of DNS (RFC 1035, 4.2).
+/// Port of DNS (RFC 1035, 4.2). Multicast DNS (RFC 6762) and LLMNR (RFC 4795) have others.
 pub(crate) const PORT: u16 = 53;
 /// Divisor of the memory limit for names.
 const SHARE: usize = 32;
@@ -67,10 +67,17 @@ impl DnsNames {
         }
     }
 
-    /// Reads the addresses in the payload of a TCP segment from the port of DNS that begins with a whole answer, as most do. The
-    /// length precedes each message (RFC 1035, 4.2.2).
+    /// Reads the addresses in a TCP segment if it is from the port of DNS and begins with a whole answer, as most do.
+    #[inline]
+    pub(crate) fn segment(&mut self, time: Instant, tcp: &Tcp<'_>) {
+        if tcp.src_port == PORT {
+            self.messages(time, tcp.payload);
+        }
+    }
+
+    /// Reads the answers in a payload. The length precedes each message (RFC 1035, 4.2.2).
     #[cold]
-    pub(crate) fn segment(&mut self, time: Instant, mut payload: &[u8]) {
+    fn messages(&mut self, time: Instant, mut payload: &[u8]) {
         while let Some((length, rest)) = payload.split_first_chunk()
             && let Some((message, rest)) = rest.split_at_checked(u16::from_be_bytes(*length).into())
         {
@@ -206,11 +213,11 @@ mod tests {
         let [first, second] = addresses();
         let messages = [answer("a.example", &[first]), answer("b.example", &[second])].map(with_length);
         let mut names = DnsNames::new(MEMORY);
-        names.segment(Instant::ZERO, &messages.concat());
+        names.messages(Instant::ZERO, &messages.concat());
         assert_eq!(names_of(&names), [Some("a.example"), Some("b.example")]);
         for cut in 0..messages[0].len() {
             let mut names = DnsNames::new(MEMORY);
-            names.segment(Instant::ZERO, &messages[0][..cut]);
+            names.messages(Instant::ZERO, &messages[0][..cut]);
             assert_eq!(names_of(&names), [None; 2]);
         }
     }
@@ -240,7 +247,7 @@ mod tests {
         fn no_answer_does_harm(payload in prop::collection::vec(any::<u8>(), 0..200), cut in 0_usize..90, at in 0_usize..90) {
             let mut names = DnsNames::new(MEMORY);
             pass(&mut names, 0, PORT, &payload);
-            names.segment(Instant::ZERO, &payload);
+            names.messages(Instant::ZERO, &payload);
             let mut whole = answer("www.shop.example", &[Ipv4Addr::LOCALHOST.into()]);
             if let (Some(byte), Some(to)) = (whole.get_mut(at), payload.first()) {
                 *byte = *to;
