@@ -52,8 +52,3 @@ pub use traffic::{
     Web,
 };
 pub use workload::{Arrival, IP_HEADER, Schedule, TcpChanges, Workload};
-
-/// Names of all queue schemes, in the order of the registry.
-pub fn scheme_names() -> Vec<&'static str> {
-    gentle_aqm::registry::SCHEMES.iter().map(|scheme| scheme.name).collect()
-}

@@ -86,7 +86,7 @@ impl Watcher {
         self.lookout = Some(lookout);
     }
 
-    /// What the lookout has seen.
+    /// Sight that the lookout has found.
     pub(crate) fn seen(&self) -> Option<Seen> {
         self.lookout.as_ref().and_then(Lookout::seen)
     }

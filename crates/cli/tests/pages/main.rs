@@ -94,26 +94,22 @@ fn make_pages(folder: &Path) {
 
 /// Debian's Chromium, or the one named by the environment.
 fn chromium() -> PathBuf {
-    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
-    let chromium = named.unwrap_or_else(|| PathBuf::from("/usr/bin/chromium"));
-    assert!(
-        chromium.exists(),
-        "{}: there is no Chromium; run scripts/bootstrap test, or name one in CHROMIUM",
-        chromium.display()
-    );
-    chromium
+    browser("Chromium", "CHROMIUM", "/usr/bin/chromium")
 }
 
 /// Debian's Firefox, or the one named by the environment.
 fn firefox() -> PathBuf {
-    let named = std::env::var_os("FIREFOX").map(PathBuf::from);
-    let firefox = named.unwrap_or_else(|| PathBuf::from("/usr/bin/firefox-esr"));
+    browser("Firefox", "FIREFOX", "/usr/bin/firefox-esr")
+}
+
+fn browser(name: &str, variable: &str, usual: &str) -> PathBuf {
+    let browser = std::env::var_os(variable).map_or_else(|| PathBuf::from(usual), PathBuf::from);
     assert!(
-        firefox.exists(),
-        "{}: there is no Firefox; run scripts/bootstrap test, or name one in FIREFOX",
-        firefox.display()
+        browser.exists(),
+        "{}: there is no {name}; run scripts/bootstrap test, or name one in {variable}",
+        browser.display()
     );
-    firefox
+    browser
 }
 
 /// Held while browsers run: a specification already uses every core.

@@ -123,6 +123,13 @@ pub(crate) fn document(name: &str, table: &str) {
     }
 }
 
+/// Asserts that less than 2 % of these `things` are wrong.
+pub(crate) fn assert_few_wrong(things: &str, judged: &BTreeMap<String, Judged>) {
+    let wrong: u64 = judged.values().map(|judged| judged.wrong).sum();
+    let all: u64 = judged.values().map(Judged::all).sum();
+    assert!(all > 20 && wrong * 50 < all, "{wrong} of {all}\n{}", table_of(things, judged));
+}
+
 /// Slow and failed attempts of the captures of one cause by the cause that `gentle analyze` names.
 #[derive(Default)]
 pub(crate) struct Judged {

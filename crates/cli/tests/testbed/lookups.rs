@@ -1,13 +1,13 @@
 //! Slow lookups of names with known causes (`dns` of `causes/make`).
 
-use crate::causes::{Judged, POINTS, Truth, document, make, table_of};
+use crate::causes::{Judged, POINTS, Truth, assert_few_wrong, document, make, table_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[test]
 fn slow_lookups_are_found() {
     let Some(truth) = make(&[101, 102, 103], &["dns"]) else { return };
-    assert_few_wrong(&judge(&truth));
+    assert_few_wrong("slow lookups", &judge(&truth));
 }
 
 /// The table in `docs/concepts/accuracy.md`, from 60 seeds that served for nothing else.
@@ -17,14 +17,8 @@ fn full_size_lookups_are_those_of_the_documentation() {
     let seeds: Vec<u64> = (301..=360).collect();
     let Some(truth) = make(&seeds, &["dns"]) else { return };
     let judged = judge(&truth);
-    assert_few_wrong(&judged);
+    assert_few_wrong("slow lookups", &judged);
     document("lookups", &table_of("slow lookups", &judged));
-}
-
-fn assert_few_wrong(judged: &BTreeMap<String, Judged>) {
-    let wrong: u64 = judged.values().map(|judged| judged.wrong).sum();
-    let all: u64 = judged.values().map(Judged::all).sum();
-    assert!(all > 20 && wrong * 50 < all, "{wrong} of {all}\n{}", table_of("slow lookups", judged));
 }
 
 /// Causes in results that are right for a kind of `dns`.

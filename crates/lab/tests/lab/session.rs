@@ -1,5 +1,6 @@
 //! A session shows what a plain tap sees, whatever way it is stepped, and the same again after going back.
 
+use crate::setup;
 use gentle_aqm::Packet as _;
 use gentle_experiment::{DEFAULT_BINS, Direction, RunSpec};
 use gentle_lab::event::{Kind, ROW};
@@ -8,15 +9,6 @@ use gentle_sim::{DropCause, Ended, Packet, Simulation, Tap};
 use gentle_units::{Instant, Nanos, Rate};
 
 const ALL: u64 = u64::MAX;
-
-fn setup(traffic: &str, duration: &str) -> Setup {
-    Setup {
-        traffic: traffic.to_owned(),
-        duration: Some(duration.to_owned()),
-        profile: Some("linux-7.2".to_owned()),
-        ..Setup::default()
-    }
-}
 
 /// Kind, time, direction, connection, length of every event.
 type Plain = (u8, f64, usize, Option<u32>, u32);

@@ -1,18 +1,10 @@
 //! Losses that a reader requests, and moments found by running ahead.
 
+use crate::setup;
 use gentle_lab::event::{AGAIN, Kind, ROW, causes};
-use gentle_lab::{Change, Session, Setup, Sight};
+use gentle_lab::{Change, Session, Sight};
 use gentle_testkit::draw::Draw;
 use gentle_units::Instant;
-
-fn setup(traffic: &str, duration: &str) -> Setup {
-    Setup {
-        traffic: traffic.to_owned(),
-        duration: Some(duration.to_owned()),
-        profile: Some("linux-7.2".to_owned()),
-        ..Setup::default()
-    }
-}
 
 /// Rows of every event up to a time.
 fn rows(session: &mut Session, seconds: f64) -> Vec<[f64; ROW]> {

@@ -58,7 +58,7 @@ impl Metric {
         Some(Metric { quantity: Quantity::Share, measure: Box::new(measure), ..column })
     }
 
-    /// Name of the scalar result in the JSON; empty if there is none.
+    /// Name of the single number in the JSON; empty for other metrics.
     pub(crate) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }

@@ -64,7 +64,8 @@ fn themes(color: &Color) -> [Rgb; 2] {
 #[test]
 fn each_scheme_has_a_colour_and_a_mark_of_no_other() {
     let names = PALETTE.schemes.iter().map(|look| look.name.as_str());
-    assert_eq!(names.collect::<Vec<_>>(), gentle_experiment::scheme_names());
+    let schemes = gentle_aqm::registry::SCHEMES.iter().map(|scheme| scheme.name);
+    assert_eq!(names.collect::<Vec<_>>(), schemes.collect::<Vec<_>>());
     let looks: BTreeSet<_> =
         PALETTE.schemes.iter().map(|look| (PALETTE.color(&look.color).unwrap(), look.mark)).collect();
     assert_eq!(looks.len(), PALETTE.schemes.len());
