@@ -20,6 +20,9 @@ const LEVELS: [(Nanos, usize); 3] = [(Nanos::from_secs(1), 10), (Nanos::from_sec
 /// Divisor of the memory limit for [`Outcomes`], which use a sixteenth of theirs: 31 slots take a quarter of the memory.
 const SHARE: u64 = 8;
 
+/// Largest number of servers of each cause of slow lookups in a slot: all slots together take at most some megabytes.
+const LOOKUP_SERVERS: usize = 512;
+
 /// Attempts of a slot.
 #[derive(Debug, Clone)]
 struct Slot {
@@ -52,7 +55,12 @@ impl Slot {
         self.completed += completed;
         self.slow += slow;
         self.failed += failed;
+        self.add_lookups(lookups);
+    }
+
+    fn add_lookups(&mut self, lookups: LookupCounts) {
         self.lookups.add(lookups);
+        self.lookups.limit_servers(LOOKUP_SERVERS);
     }
 }
 
@@ -151,7 +159,7 @@ impl Windows {
 
     /// Records lookups that ended.
     pub(super) fn record_lookups(&mut self, lookups: LookupCounts) {
-        self.levels[0].running.lookups.add(lookups);
+        self.levels[0].running.add_lookups(lookups);
     }
 
     /// Memory of the records about attempts, bytes.

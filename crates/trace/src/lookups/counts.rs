@@ -64,6 +64,11 @@ impl LookupCounts {
         }
     }
 
+    /// Frees memory: of causes with more servers than this, keeps only those that may be named.
+    pub(crate) fn limit_servers(&mut self, servers: usize) {
+        self.slow.iter_mut().filter(|group| group.parties.len() > servers).for_each(Group::keep_most);
+    }
+
     /// Replaces all addresses.
     pub(crate) fn replace(&mut self, replacement: impl Fn(Address) -> Address) {
         self.slow.iter_mut().for_each(|group| group.replace(&replacement));
@@ -97,5 +102,29 @@ impl LookupCounts {
             answer_s: self.answer.quantiles(),
             causes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sum::Sum;
+
+    #[test]
+    fn sums_of_many_servers_keep_those_with_most_lookups() {
+        let mut sum = LookupCounts::coarse();
+        for part in 0..100_u8 {
+            let mut more = LookupCounts::coarse();
+            let server = |a, b| Address::v4([192, 0, a, b]);
+            (0..100).for_each(|n| more.slow(CauseKind::DnsLoss, server(part, n), Nanos::from_secs(5)));
+            more.slow(CauseKind::DnsLoss, server(200, 53), Nanos::from_secs(5));
+            sum.add(more);
+            sum.limit_servers(200);
+            assert!(sum.slow.iter().all(|group| group.parties.len() <= 200));
+        }
+        let found = sum.result(|address, _| address.to_string()).expect("lookups");
+        let [cause] = found.causes.as_slice() else { panic!("{:?}", found.causes) };
+        assert_eq!((cause.group.attempts, cause.group.most[0].attempts), (10_100, 100));
+        assert_eq!(cause.group.most[0].name, "192.0.200.53");
     }
 }
