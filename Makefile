@@ -18,6 +18,17 @@ dist:
 	scripts/bootstrap build
 	$(CARGO) build --profile dist --locked --bin gentle
 
+# Packages in dist/, and tests that install each and run its main job. PACKAGES="static deb" names some of packaging/order.
+.PHONY: packages
+packages:
+	scripts/bootstrap packages
+	packaging/build $(PACKAGES)
+
+.PHONY: test-packages
+test-packages:
+	scripts/bootstrap test-packages
+	packaging/test $(PACKAGES)
+
 # gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
 .PHONY: demo
 demo:
