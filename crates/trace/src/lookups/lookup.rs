@@ -49,9 +49,10 @@ pub(super) struct Lookup {
     pub(super) server: Address,
     pub(super) first: Instant,
     pub(super) last: Instant,
-    /// Port of the first query, and identification of the query before the newest one, if it was another.
+    /// Port of the first query.
     first_port: u16,
-    id_before: Option<u16>,
+    /// State before the query under another identification that was taken for a repetition.
+    before: Option<Before>,
     /// Newest answer.
     answered_at: Option<Instant>,
     /// First answer after the newest query.
@@ -61,12 +62,27 @@ pub(super) struct Lookup {
     answer_lost: bool,
     /// Whether an answer came under the identification of an earlier query.
     earlier_answer: bool,
-    /// Times at which the resolver sent queries.
+    /// Times at which the resolver sent queries, without those sent again only for the other lookup of the pair.
     pub(super) rounds: u32,
+    /// Times at which it sent queries again only for the other lookup.
+    for_twin: u32,
     /// Time at which its place among the ends comes.
     pub(super) ends: Instant,
     /// Whether the other lookup of the pair had its answer when this one's query was repeated.
     pub(super) twin_answered: bool,
+}
+
+/// What a lookup was before a query under another identification.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    id: u16,
+    first: Instant,
+    last: Instant,
+    server: Address,
+    rounds: u32,
+    answers: u32,
+    /// Time of the query under the other identification.
+    until: Instant,
 }
 
 impl Lookup {
@@ -79,13 +95,14 @@ impl Lookup {
             first: time,
             last: time,
             first_port: query.client_port,
-            id_before: None,
+            before: None,
             answered_at: None,
             answer: None,
             answers: 0,
             answer_lost: false,
             earlier_answer: false,
             rounds: 1,
+            for_twin: 0,
             ends: time,
             twin_answered: false,
         }
@@ -123,6 +140,12 @@ impl Lookup {
     pub(super) fn send(&mut self, time: Instant, query: &Message) {
         (self.port, self.last_server) = (query.client_port, query.server);
         self.last = self.last.max(time);
+    }
+
+    /// Records a repetition of both queries of a pair of which this one has an answer.
+    pub(super) fn repeat_for_twin(&mut self, time: Instant, query: &Message) {
+        self.for_twin += 1;
+        self.send(time, query);
     }
 
     /// Records a repetition by a timer; `twin` is the other lookup of the pair.
@@ -169,14 +192,29 @@ impl Lookup {
         self.first_port == twin.first_port && later.saturating_since(earlier) <= TOGETHER
     }
 
-    /// The lookup with the identification `now`, which was `before`.
-    pub(super) fn under(self, now: u16, before: u16) -> Lookup {
-        Lookup { id_before: (now != before).then_some(before), ..self }
+    /// The lookup of the identification `before`, continued by a query at `time` under the identification `now`.
+    pub(super) fn under(self, now: u16, before: u16, time: Instant) -> Lookup {
+        let Lookup { first, last, server, rounds, answers, .. } = self;
+        let before = Before { id: before, first, last, server, rounds, answers, until: time };
+        Lookup { before: (now != before.id).then_some(before), ..self }
     }
 
     /// Whether the query before the newest one had this identification.
     pub(super) fn had(&self, id: u16) -> bool {
-        self.id_before == Some(id)
+        self.before.is_some_and(|before| before.id == id)
+    }
+
+    /// Separates the lookup of the earlier identification, whose query is sent again at `time`: this one did not repeat it.
+    pub(super) fn separate(&mut self, time: Instant) -> Option<Lookup> {
+        let Before { first, last, server, rounds, answers, until, .. } =
+            self.before.take_if(|before| time.saturating_since(before.last) >= SHORTEST_TIMER)?;
+        let earlier = Lookup { first, last, server, rounds, answers, answer: None, earlier_answer: false, ..*self };
+        self.first = until;
+        self.server = self.last_server;
+        self.rounds = self.rounds.saturating_sub(rounds).max(1);
+        self.answers = self.answers.saturating_sub(answers);
+        self.first_port = self.port;
+        Some(earlier)
     }
 
     /// Time from the first query to the answer.
@@ -187,7 +225,7 @@ impl Lookup {
     /// Whether each round of queries was answered, so that the answers were late.
     pub(super) fn is_each_answered(&self) -> bool {
         let answers = self.answers.saturating_add(self.earlier_answer.into());
-        !self.answer_lost && answers >= self.rounds
+        !self.answer_lost && answers >= self.rounds + self.for_twin
     }
 }
 

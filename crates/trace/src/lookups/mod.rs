@@ -107,6 +107,7 @@ impl Lookups {
 
     fn query(&mut self, time: Instant, query: &Message) {
         let key = (query.client, query.id);
+        self.restore(time, query);
         let twin = self.twin(query);
         let known = self.lookups.get_mut(&key).filter(|lookup| lookup.question == query.question);
         let mut next = Lookup::new(time, query);
@@ -126,7 +127,7 @@ impl Lookups {
                 }
                 Meaning::RepetitionOfPair => {
                     self.counts.queries += 1;
-                    lookup.send(time, query);
+                    lookup.repeat_for_twin(time, query);
                     if let Some(twin) = twin.and_then(|(key, _)| self.lookups.get_mut(&key)) {
                         twin.twin_answered = true;
                     }
@@ -140,6 +141,16 @@ impl Lookups {
         }
         self.counts.queries += 1;
         self.insert(key, next);
+    }
+
+    /// Restores the lookup of a query's identification if another lookup was taken for its repetition.
+    fn restore(&mut self, time: Instant, query: &Message) {
+        let other =
+            self.same(query.client, query.question).find(|(key, other)| key.1 != query.id && other.had(query.id));
+        let key = other.map(|(key, _)| key);
+        if let Some(earlier) = key.and_then(|key| self.lookups.get_mut(&key)?.separate(time)) {
+            self.insert((query.client, query.id), earlier);
+        }
     }
 
     /// Lookups of a client's question.
@@ -164,7 +175,7 @@ impl Lookups {
         let (_, key) = timers.min_by_key(|(error, _)| *error)?;
         let lookup = self.lookups.remove(&key)?;
         self.forget_question(key, lookup.question);
-        Some(lookup.under(query.id, key.1))
+        Some(lookup.under(query.id, key.1, time))
     }
 
     fn forget_question(&mut self, (client, id): Key, question: Question) {

@@ -117,6 +117,41 @@ fn a_repetition_may_have_another_identification_and_server() {
 }
 
 #[test]
+fn another_lookup_at_the_time_of_a_timer_is_no_repetition() {
+    let mut capture = Capture::default();
+    let query = Datagram::query(7, 40_000, "www.example.com");
+    let other = Datagram { id: 9, port: 40_001, ..query.clone() };
+    let again = Datagram { port: 40_002, ..query.clone() };
+    capture.add(0, &query);
+    capture.add(1_002, &other);
+    capture.add(5_003, &again);
+    capture.add(5_013, &again.answer());
+    // The other program has the same timer.
+    capture.add(6_003, &other);
+    capture.add(6_013, &other.answer());
+    let found = capture.found(60_000);
+    assert_eq!(causes(&found), [(CauseKind::DnsLoss, 2, 10_024)]);
+    assert_eq!((found.lookups, found.queries), (2, 4));
+}
+
+#[test]
+fn answers_to_queries_sent_for_the_other_lookup_are_not_late() {
+    let a = Datagram::query(7, 40_000, "www.example.com");
+    let aaaa = Datagram { id: 8, kind: TYPE::AAAA, ..a.clone() };
+    let mut capture = Capture::default();
+    // The first server is silent, and the second answers one of two questions.
+    for round in 0..3 {
+        capture.add(round * 5_005, &a);
+        capture.add(round * 5_005, &aaaa);
+        if round > 0 {
+            capture.add(round * 5_005 + 10, &a.answer());
+        }
+    }
+    let found = capture.found(60_000);
+    assert_eq!(causes(&found), [(CauseKind::DnsUnanswered, 1, 10_010), (CauseKind::DnsLoss, 1, 5_015)]);
+}
+
+#[test]
 fn both_queries_of_a_pair_are_repeated_for_one() {
     let a = Datagram::query(7, 40_000, "www.example.com");
     let aaaa = Datagram { id: 8, kind: TYPE::AAAA, ..a.clone() };

@@ -53,6 +53,8 @@ class Lookup:
     client: str
     question: bytes
     servers: list[str]
+    # The other question of the pair.
+    twin: "Lookup | None" = None
     # Time, identification and server of each query.
     sent: list[tuple[float, bytes, str]] = field(default_factory=list)
     answered: float | None = None
@@ -113,6 +115,8 @@ class Resolver:
         lookups = [
             Lookup(plan.client, encoded + kind.to_bytes(2, "big") + b"\x00\x01", servers) for kind in kinds
         ]
+        if len(lookups) == 2:
+            lookups[0].twin, lookups[1].twin = lookups[1], lookups[0]
         ids = {id(lookup): self.draw.randbytes(2) for lookup in lookups}
         timeouts = TIMEOUTS[self.how.kind] if len(servers) == 1 else [*TIMEOUTS[self.how.kind], 5.0]
         state: dict[str, Any] = {"socket": None, "round": 0, "over": False}
@@ -211,6 +215,10 @@ def hash_of(identification: bytes) -> float:
 def fate(lookup: Lookup, found: "Messages", received: float | None) -> dict[str, Any]:
     """What a capture shows of a lookup whose client received an answer at a time."""
     queries, answers = events(lookup, found, answers=False), events(lookup, found, answers=True)
+    is_asked_again = received is not None and any(time > received for time in queries)
+    if is_asked_again and lookup.twin and 0 < len(events(lookup.twin, found, answers=False)) < len(queries):
+        # The resolver repeats both questions of the pair, and an earlier query of the other was lost before this point.
+        return {"kind": "slow", "queries": len(queries), "beyond": True}
     if received is not None:
         queries = [time for time in queries if time < received]
         answers = [time for time in answers if time <= received or time < queries[-1] + 5] if queries else []
