@@ -4,7 +4,7 @@
 use crate::summary::Counts;
 use gentle_host::{Finding, FindingKind};
 use gentle_trace::live::{Attempt, Window};
-use gentle_trace::results::CauseKind;
+use gentle_trace::results::{Cause, CauseKind};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -58,6 +58,9 @@ pub struct Metrics {
     seconds: Histogram,
     caused: Family<ByCause, Counter>,
     waited: Family<ByCause, Seconds>,
+    lookups: Counter,
+    slow_lookups: Family<ByCause, Counter>,
+    lookups_waited: Family<ByCause, Seconds>,
     host: Family<ByKind, Counter>,
     packets: Counter,
     missed: Counter,
@@ -88,6 +91,9 @@ impl Metrics {
             seconds: Histogram::new(BUCKETS),
             caused: Family::default(),
             waited: Family::default(),
+            lookups: Counter::default(),
+            slow_lookups: Family::default(),
+            lookups_waited: Family::default(),
             host: Family::default(),
             packets: Counter::default(),
             missed: Counter::default(),
@@ -107,6 +113,12 @@ impl Metrics {
         registry.register("caused", help, metrics.caused.clone());
         let help = "Time that attempts waited by cause, counted at the end of each minute";
         registry.register_with_unit("waited", help, Unit::Seconds, metrics.waited.clone());
+        let help = "Lookups of names that ended, counted at the end of each minute";
+        registry.register("lookups", help, metrics.lookups.clone());
+        let help = "Slow and unanswered lookups of names by cause, counted at the end of each minute";
+        registry.register("slow_lookups", help, metrics.slow_lookups.clone());
+        let help = "Time that slow and unanswered lookups waited by cause, counted at the end of each minute";
+        registry.register_with_unit("slow_lookups_waited", help, Unit::Seconds, metrics.lookups_waited.clone());
         let help =
             "Counters of the host that drop or repeat handshakes; of a limit, the readings at which it was reached";
         registry.register("host_events", help, metrics.host.clone());
@@ -131,9 +143,12 @@ impl Metrics {
         for outcome in OUTCOMES {
             let _ = metrics.attempts.get_or_create(&ByOutcome { outcome });
         }
-        for kind in CauseKind::ALL.into_iter().filter(|kind| !kind.is_of_lookups()) {
-            let _ = metrics.caused.get_or_create(&cause(kind));
-            let _ = metrics.waited.get_or_create(&cause(kind));
+        for kind in CauseKind::ALL {
+            let (number, waited) = match kind.is_of_lookups() {
+                true => (&metrics.slow_lookups, &metrics.lookups_waited),
+                false => (&metrics.caused, &metrics.waited),
+            };
+            let _ = (number.get_or_create(&cause(kind)), waited.get_or_create(&cause(kind)));
         }
         for kind in FindingKind::ALL {
             let _ = metrics.host.get_or_create(&ByKind { kind: kind.name() });
@@ -176,11 +191,18 @@ impl Metrics {
         self.host.get_or_create(&ByKind { kind: finding.kind.name() }).inc_by(finding.count);
     }
 
-    /// Counts the causes of a minute.
+    /// Counts the causes and lookups of a minute.
     pub fn minute(&self, minute: &Window) {
-        for found in &minute.causes {
-            self.caused.get_or_create(&cause(found.kind)).inc_by(found.group.attempts);
-            self.waited.get_or_create(&cause(found.kind)).inc_by(found.group.waited_s);
+        let count = |causes: &[Cause], number: &Family<ByCause, Counter>, waited: &Family<ByCause, Seconds>| {
+            for found in causes {
+                number.get_or_create(&cause(found.kind)).inc_by(found.group.attempts);
+                waited.get_or_create(&cause(found.kind)).inc_by(found.group.waited_s);
+            }
+        };
+        count(&minute.causes, &self.caused, &self.waited);
+        if let Some(lookups) = &minute.lookups {
+            self.lookups.inc_by(lookups.lookups);
+            count(&lookups.causes, &self.slow_lookups, &self.lookups_waited);
         }
     }
 

@@ -26,7 +26,7 @@ const SLOWS: usize = 20;
 const REFUSALS: usize = 60;
 
 /// Largest number of series of gentle watch, as stated in the rules.
-const SERIES: usize = 172;
+const SERIES: usize = 181;
 
 fn sh(line: &str) {
     let output = Command::new("sh").args(["-ec", line]).output().expect("a shell");

@@ -117,7 +117,7 @@ pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
 }
 
 /// Cause with its attempts or lookups, the time that they waited, and the server with most.
-fn brief(window: &Window, cause: &Cause) -> String {
+pub(super) fn brief(window: &Window, cause: &Cause) -> String {
     let place =
         cause.group.most.first().map_or(String::new(), |most| format!(" at {}", named(&window.names, &most.name)));
     let waited = time(cause.group.waited_s);

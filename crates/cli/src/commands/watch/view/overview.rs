@@ -1,5 +1,6 @@
 //! Upper part of the view: the device, warnings, the verdict, the windows, and sparklines.
 
+use super::super::text::brief;
 use super::canvas::{Column, Kind, Meaning, cut, table, width, wrap};
 use super::words::{duration, first_seconds, rate, share, span_name, verdict};
 use super::{View, window_of};
@@ -101,14 +102,21 @@ pub(super) fn notices(view: &View, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// Answer of the chosen window.
+/// Answer of the chosen window, and its slow lookups of names.
 pub(super) fn answer(view: &View, columns: usize) -> Vec<Line<'static>> {
-    let (text, meaning) = match view.window() {
-        Some(window) => verdict(view.span, window),
-        None => ("Waiting for the first summary.".to_owned(), Meaning::Plain),
+    let look = &view.look;
+    let Some(window) = view.window() else {
+        return vec![look.line("Waiting for the first summary.", Meaning::Head)];
     };
-    let style = view.look.style(meaning).patch(view.look.style(Meaning::Head));
-    wrap(&text, columns).into_iter().map(|text| Line::styled(text, style)).collect()
+    let (text, meaning) = verdict(view.span, window);
+    let style = look.style(meaning).patch(look.style(Meaning::Head));
+    let mut lines: Vec<Line<'static>> =
+        wrap(&text, columns).into_iter().map(|text| Line::styled(text, style)).collect();
+    for cause in window.lookups.iter().flat_map(|lookups| &lookups.causes) {
+        let text = format!("Slow lookups: {}", brief(window, cause));
+        lines.push(look.line(cut(&text, columns), Meaning::Slow));
+    }
+    lines
 }
 
 /// Table of the three windows; with `only_chosen`, of the chosen one.

@@ -3,7 +3,7 @@
 use super::canvas::{Look, cut, width, wrap};
 use super::{Action, List, View};
 use gentle_trace::live::{Attempt, Span, Window};
-use gentle_trace::results::{AttemptGroup, Cause, CauseKind, NamedParty, Quantiles, Top, TopEntry};
+use gentle_trace::results::{AttemptGroup, Cause, CauseKind, Lookups, NamedParty, Quantiles, Top, TopEntry};
 use gentle_trace::row::Outcome;
 use gentle_watch::{Counts, Summary};
 use jiff::tz::TimeZone;
@@ -257,6 +257,17 @@ fn the_selection_follows_its_cause() {
         ..summary(201)
     });
     assert!(screen(&view, 80, 24).contains("> Scan"));
+}
+
+#[test]
+fn slow_lookups_follow_the_verdict() {
+    let mut view = evening();
+    let mut later = summary(200);
+    let causes = vec![cause(CauseKind::DnsLoss, 3, 0.01, 15.0, 1, &[("192.0.2.53:53", 3)])];
+    later.minute.lookups = Some(Lookups { lookups: 300, causes, ..Lookups::default() });
+    view.summary(later);
+    let shown = screen(&view, 80, 24);
+    assert!(shown.contains("Slow lookups: DNS query or answer lost: 3 lookups, 15.0 s at 192.0.2.53:53"), "{shown}");
 }
 
 #[test]
