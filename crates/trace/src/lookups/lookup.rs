@@ -53,8 +53,8 @@ pub(super) struct Lookup {
     first_port: u16,
     /// State before the query under another identification that was taken for a repetition.
     before: Option<Before>,
-    /// Newest answer.
-    answered_at: Option<Instant>,
+    /// Newest answer that counts: its time, server, and port of the client.
+    answered: Option<(Instant, Address, u16)>,
     /// First answer after the newest query.
     answer: Option<Instant>,
     answers: u32,
@@ -96,7 +96,7 @@ impl Lookup {
             last: time,
             first_port: query.client_port,
             before: None,
-            answered_at: None,
+            answered: None,
             answer: None,
             answers: 0,
             answer_lost: false,
@@ -167,11 +167,14 @@ impl Lookup {
     }
 
     /// Handles an answer.
-    pub(super) fn answer(&mut self, time: Instant) {
+    pub(super) fn answer(&mut self, time: Instant, answer: &Message) {
         self.answer.get_or_insert(time);
-        // Answers that come together are of several servers, or copies.
-        if self.answered_at.is_none_or(|before| time.saturating_since(before) >= SHORTEST_TIMER) {
-            self.answered_at = Some(time);
+        // Answers that come together are of several servers, or copies; those of a server to two ports answer two queries.
+        let is_another = self.answered.is_none_or(|(before, server, port)| {
+            time.saturating_since(before) >= SHORTEST_TIMER || (server == answer.server && port != answer.client_port)
+        });
+        if is_another {
+            self.answered = Some((time, answer.server, answer.client_port));
             self.answers = self.answers.saturating_add(1);
         }
     }

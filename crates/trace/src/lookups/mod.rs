@@ -96,7 +96,7 @@ impl Lookups {
         newer.extend([answer.server, answer.client]);
         let key = (answer.client, answer.id);
         if let Some(lookup) = self.lookups.get_mut(&key).filter(|lookup| lookup.question == answer.question) {
-            return lookup.answer(time);
+            return lookup.answer(time, answer);
         }
         let before = self.same(answer.client, answer.question).find(|(_, lookup)| lookup.had(answer.id));
         let key = before.map(|(key, _)| key);

@@ -197,6 +197,18 @@ fn answers_are_late_or_lost_beyond_the_capture_point() {
 }
 
 #[test]
+fn a_late_answer_may_come_soon_after_the_answer_to_the_repetition() {
+    let mut capture = Capture::default();
+    let query = Datagram::query(7, 40_000, "www.example.com");
+    let again = Datagram { port: 40_001, ..query.clone() };
+    capture.add(0, &query);
+    capture.add(1_000, &again);
+    capture.add(1_010, &again.answer());
+    capture.add(1_120, &query.answer());
+    assert_eq!(causes(&capture.found(30_000)), [(CauseKind::DnsLate, 1, 1_010)]);
+}
+
+#[test]
 fn without_any_answer_the_capture_may_have_one_direction() {
     let mut capture = Capture::default();
     for second in [0, 5, 10] {
