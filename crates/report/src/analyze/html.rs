@@ -7,7 +7,7 @@ use crate::format::{plain, plural, time, unbroken};
 use crate::page::{Origin, Provenance, Shell};
 use crate::terms::{Part, Reader, Sentence};
 use askama::Template;
-use gentle_trace::results::Analysis;
+use gentle_trace::results::{Analysis, Capture};
 
 #[derive(Template)]
 #[template(path = "analyze.html")]
@@ -46,7 +46,7 @@ impl Article {
         first.sort_by_key(|section| place(&FIRST, section));
         rest.sort_by_key(|section| place(&REST, section));
         Self {
-            title: plain(&paths(&analysis.captures)),
+            title: title(&analysis.captures),
             population: population(analysis),
             verdict: reader.sentences(sentences(&analysis.verdict)),
             next_steps: sentences(&analysis.next_steps),
@@ -64,7 +64,7 @@ pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
     let page = Page {
         origin: Provenance::new(origin, env!("CARGO_PKG_VERSION")),
         title: match analyses {
-            [only] => plain(&paths(&only.captures)),
+            [only] => title(&only.captures),
             _ => plural(analyses.len() as u64, "capture", "captures"),
         },
         articles: analyses.iter().map(|analysis| Article::of(analysis, &mut reader)).collect(),
@@ -75,6 +75,12 @@ pub fn html(analyses: &[Analysis], origin: &Origin) -> String {
         ),
     };
     page.render().expect("a template that compiles renders into a string")
+}
+
+/// Files of an analysis without their directories.
+fn title(captures: &[Capture]) -> String {
+    let paths = paths(captures);
+    plain(paths.rsplit('/').next().unwrap_or(&paths))
 }
 
 fn sentences(sentences: &[String]) -> Vec<String> {

@@ -103,7 +103,7 @@ impl Metric {
         }
     }
 
-    fn of<'a>(&self, result: &'a SchemeResult) -> Option<&'a Paired> {
+    pub(super) fn of<'a>(&self, result: &'a SchemeResult) -> Option<&'a Paired> {
         result.paired.get(self.name.as_ref()?)
     }
 

@@ -3,7 +3,7 @@
 use super::applications::{columns, kind, title};
 use super::metric::Metric;
 use crate::format::{Quantity, Scale, list, percent, time};
-use gentle_experiment::results::{Comparison, SchemeResult};
+use gentle_experiment::results::{Comparison, SchemeResult, Verdict};
 
 /// Kinds of applications, those first whose delays most people know.
 const KNOWN: [&str; 8] = ["pages", "video_call", "game", "voice", "on_off", "dns", "ssh", "ping"];
@@ -49,10 +49,10 @@ pub(super) fn noticed(comparison: &Comparison) -> Vec<Noticed> {
     all.into_iter().map(|(_, noticed)| noticed).collect()
 }
 
-/// Sentences on the best-known applications: under the reference, and the lowest number of each.
+/// Sentences on the best-known applications: under the reference, the lowest number of each, and schemes that are worse.
 pub(super) fn sentences(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
-    let (mut of_reference, mut lowest) = (Vec::new(), Vec::new());
+    let (mut of_reference, mut lowest, mut worse) = (Vec::new(), Vec::new(), Vec::new());
     for noticed in noticed(comparison) {
         let Some(value) = value_of(&noticed, reference) else {
             continue;
@@ -62,6 +62,12 @@ pub(super) fn sentences(comparison: &Comparison, reference: &SchemeResult) -> Ve
             continue;
         };
         of_reference.push(format!("{} {}{}", noticed.before, noticed.shown(value), noticed.after));
+        let is_worse =
+            |r: &&SchemeResult| noticed.metric.of(r).is_some_and(|paired| paired.verdict == Some(Verdict::Worse));
+        let labels: Vec<String> = comparison.results.iter().filter(is_worse).map(|r| r.label.clone()).collect();
+        if !labels.is_empty() {
+            worse.push(format!("{} with {}", noticed.title, list(&labels)));
+        }
         lowest.push((format!("{}{}", noticed.shown(least), noticed.after), best.label.as_str()));
         if of_reference.len() == NAMED {
             break;
@@ -81,5 +87,9 @@ pub(super) fn sentences(comparison: &Comparison, reference: &SchemeResult) -> Ve
             format!("The lowest of {schemes} schemes: {}.", list(&values))
         }
     };
-    vec![format!("With {}, the reference, {}.", reference.label, list(&of_reference)), lowest]
+    let second = match worse.as_slice() {
+        [] => lowest,
+        worse => format!("{lowest} Worse than with the reference, beyond chance: {}.", worse.join("; ")),
+    };
+    vec![format!("With {}, the reference, {}.", reference.label, list(&of_reference)), second]
 }
