@@ -29,6 +29,12 @@ test-packages:
 	scripts/bootstrap test-packages
 	packaging/test $(PACKAGES)
 
+# Everything of a release in dist/: all packages, bill of materials, changelog, SHA-256 sums, and a checklist, which says what
+# make test-packages has tried where.
+.PHONY: release
+release: packages
+	packaging/release
+
 # gentle compare with its defaults: the traffic of spa-2018, every scheme, five seeds.
 .PHONY: demo
 demo:

@@ -4,20 +4,20 @@ use crate::args::LabArgs;
 use crate::interrupt;
 use crate::output::{print, warn};
 use anyhow::{Context, bail};
+use flate2::read::GzDecoder;
 use oxhttp::Server;
 use oxhttp::model::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
 use oxhttp::model::{Body, Method, Request, Response, StatusCode};
-use rust_embed::{Embed, EmbeddedFile};
+use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Files of the page, built by `lab/build`; none if it was not run before the program was built.
-#[derive(Embed)]
-#[folder = "../../lab/dist"]
-struct Page;
+/// Names of the files of the page, built by `lab/build`, and their content, compressed with gzip; none if it was not run
+/// before the program was built.
+static PAGE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// The page loads nothing from elsewhere; WebAssembly counts as script.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
@@ -40,7 +40,7 @@ const RESOURCE_POLICY: &str = "cross-origin-resource-policy";
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
-    if Page::get("index.html").is_none() {
+    if PAGE.is_empty() {
         bail!(
             "this gentle was built without the lab; run make lab in its source, which needs Node.js, and build it again"
         );
@@ -100,9 +100,8 @@ fn answer(request: &Request<Body>, port: u16) -> Response<Body> {
     }
     let path = request.uri().path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
-    // The folder has a hidden file that is not part of the page.
-    match Page::get(path).filter(|_| !path.starts_with('.')) {
-        Some(file) => serve(path, file),
+    match PAGE.iter().find(|(name, _)| *name == path) {
+        Some((_, compressed)) => serve(path, compressed),
         None => status(StatusCode::NOT_FOUND),
     }
 }
@@ -113,14 +112,18 @@ fn is_own(host: &str, port: u16) -> bool {
     NAMES.contains(&name) && of_host.parse() == Ok(port)
 }
 
-fn serve(path: &str, file: EmbeddedFile) -> Response<Body> {
+fn serve(path: &str, compressed: &[u8]) -> Response<Body> {
+    let mut content = Vec::new();
+    if GzDecoder::new(compressed).read_to_end(&mut content).is_err() {
+        return status(StatusCode::INTERNAL_SERVER_ERROR);
+    }
     Response::builder()
         .header(CONTENT_TYPE, media_type(path))
         .header(CONTENT_SECURITY_POLICY, POLICY)
         .header(CACHE_CONTROL, "no-cache")
         .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
         .header(RESOURCE_POLICY, "same-origin")
-        .body(Body::from(file.data.into_owned()))
+        .body(Body::from(content))
         .unwrap_or_else(|_| status(StatusCode::INTERNAL_SERVER_ERROR))
 }
 
