@@ -65,7 +65,7 @@ site: build wheel
 	crates/python/tests/install
 	rm -rf target/site
 	"$$(crates/python/tests/install --path)/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
-		--target target/site dist/*.whl
+		--target target/site dist/*-manylinux*.whl
 	site/build --package target/site site/dist
 
 # Required for every change. test-all adds the tests before a release.
@@ -178,17 +178,13 @@ docs-images: lab
 	crates/cli/tests/pages/install
 	UPDATE_DOCS=1 $(CARGO) test --workspace --locked --test pages -- pages_hold_in_a_browser the_lab_holds_in_a_browser
 
-# The Python package in dist/: a source distribution, and a wheel built from it alone. The wheel is tested in a new environment.
+# The Python package in dist/: a source distribution, and a wheel for glibc built from it alone, which is tested in a new
+# environment. PACKAGES=wheel of "make packages" also builds one for musl.
 .PHONY: wheel
 wheel:
 	scripts/bootstrap wheel
-	scripts/wheel
-
-# Packages the crates that are useful to other programs, and builds each from its package alone.
-.PHONY: package
-package:
-	scripts/bootstrap build
-	$(CARGO) package --locked $(foreach crate,identity units aqm tcp wire capture experiment sim trace model,-p gentle-$(crate))
+	packaging/wheel/build manylinux
+	packaging/wheel/test manylinux
 
 # Only the tests of the Python package. The test "install" makes cargo build the command, which they call.
 .PHONY: test-python
