@@ -330,12 +330,17 @@ function recolor() {
 async function tell(story: Story, how: "push" | "replace") {
   tour.stop();
   opening += 1;
+  player.play(false);
   player.setSpeed(story.speed);
   await run(story.scene, [], story.after, how);
+  const begin = player.now;
   const seen = await sides[0].find(story.sight, story.after);
   opening -= 1;
-  player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
-  player.play(!calm.matches);
+  // A user who has played or moved meanwhile goes on there.
+  if (!player.playing && player.now === begin) {
+    player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
+    player.play(!calm.matches);
+  }
   showMoment();
 }
 
