@@ -401,7 +401,7 @@ declare global {
       stories: () => string[];
       setup: () => ReturnType<typeof address.setupOf>;
       costs: () => number[];
-      state: () => { now: number; speed: number; playing: boolean; standing: Standing | undefined; sides: (Side["snapshot"] & object)[]; known: number };
+      state: () => { now: number; speed: number; playing: boolean; opening: boolean; standing: Standing | undefined; sides: (Side["snapshot"] & object)[]; known: number };
       speed: (value: number) => void;
     };
   }
@@ -415,7 +415,7 @@ window.gentle = {
   setup: () => address.setupOf(scene),
   costs: () => [...costs],
   state: () => ({
-    now: player.now, speed: player.speed, playing: player.playing, standing: verdict.standing,
+    now: player.now, speed: player.speed, playing: player.playing, opening: opening > 0, standing: verdict.standing,
     sides: sides.map((side) => side.snapshot).filter((snapshot) => snapshot !== undefined),
     known: sides.reduce((sum, side) => sum + side.packets.size, 0),
   }),

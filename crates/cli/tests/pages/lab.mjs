@@ -34,7 +34,9 @@ export async function goTo(page, seconds) {
   await page.waitForFunction((value) => window.gentle.state().sides.every((side) => Math.abs(side.now_s - value) < 1e-6), seconds);
 }
 
+/** Pauses once the run that is being opened, which may begin to play, is there. */
 export const pause = async (page) => {
+  await page.waitForFunction(() => !window.gentle.state().opening);
   if ((await state(page)).playing) await page.locator("#play").click();
 };
 
