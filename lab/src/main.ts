@@ -336,7 +336,7 @@ async function tell(story: Story, how: "push" | "replace") {
   const begin = player.now;
   const seen = await sides[0].find(story.sight, story.after);
   opening -= 1;
-  // A user who has played or moved meanwhile goes on there.
+  // What a user has played or moved to meanwhile stays.
   if (!player.playing && player.now === begin) {
     player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
     player.play(!calm.matches);
