@@ -336,7 +336,7 @@ async function tell(story: Story, how: "push" | "replace") {
   const begin = player.now;
   const seen = await sides[0].find(story.sight, story.after);
   opening -= 1;
-  // What a user has played or moved to meanwhile stays.
+  // The moment stays if the user has moved to it or begun to play meanwhile.
   if (!player.playing && player.now === begin) {
     player.goTo(Math.max(0, (seen?.at_s ?? story.after) - RUN_UP * story.speed));
     player.play(!calm.matches);

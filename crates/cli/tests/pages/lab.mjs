@@ -9,11 +9,7 @@ export const test = base.extend({
   lab: async ({ page }, use) => {
     const trouble = [];
     let origin = ADDRESS;
-    page.on("console", (message) => {
-      // Chromium may ask for the icon in the name of the blank page that precedes the lab.
-      if (message.location().url.endsWith("/icon.svg") || message.text().includes("icon.svg' from origin 'null'")) return;
-      trouble.push(`console: ${message.text()}`);
-    });
+    page.on("console", (message) => trouble.push(`console: ${message.text()}`));
     page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
     page.on("request", (request) => {
       if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) trouble.push(`request: ${request.url()}`);

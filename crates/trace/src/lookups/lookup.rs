@@ -72,7 +72,7 @@ pub(super) struct Lookup {
     pub(super) twin_answered: bool,
 }
 
-/// What a lookup was before a query under another identification.
+/// State of a lookup before a query under another identification.
 #[derive(Debug, Clone, Copy)]
 struct Before {
     id: u16,
