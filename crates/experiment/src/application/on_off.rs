@@ -8,6 +8,7 @@ use crate::results::{Better, HarmNumbers};
 use crate::section::Section;
 use crate::sizes::Sizes;
 use gentle_units::Nanos;
+use gentle_units::text::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
@@ -48,6 +49,7 @@ impl Transactions for OnOff {
     }
 
     fn describe(&self, users: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{users} on/off users, mean pause {}, {}", Nanos(self.off_ns), self.sizes)
+        let users = plural(u64::from(users), "on/off user", "on/off users");
+        write!(f, "{users}, mean pause {}, {}", Nanos(self.off_ns), self.sizes)
     }
 }

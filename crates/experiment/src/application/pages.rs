@@ -8,6 +8,7 @@ use crate::initiator::REQUEST_BYTES;
 use crate::results::{Better, HarmNumbers};
 use crate::section::Section;
 use gentle_units::Nanos;
+use gentle_units::text::plural;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -102,8 +103,8 @@ impl Transactions for Pages {
     fn describe(&self, users: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{users} users of web pages, mean pause {}, mean {} pages per connection; bytes of the document {}, \
-             objects {}, bytes of each {}",
+            "{}, mean pause {}, mean {} pages per connection; bytes of the document {}, objects {}, bytes of each {}",
+            plural(u64::from(users), "user of web pages", "users of web pages"),
             Nanos(self.think_ns),
             self.pages,
             self.document,

@@ -7,6 +7,7 @@ use crate::error::ScenarioError;
 use crate::results::{Better, HarmNumbers};
 use crate::section::Section;
 use gentle_units::Nanos;
+use gentle_units::text::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
@@ -66,6 +67,7 @@ impl Transactions for Ssh {
     }
 
     fn describe(&self, users: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{users} typists, mean gap {}, {} bytes and their echo", Nanos(self.gap_ns), self.packet)
+        let users = plural(u64::from(users), "typist", "typists");
+        write!(f, "{users}, mean gap {}, {} bytes and their echo", Nanos(self.gap_ns), self.packet)
     }
 }

@@ -61,8 +61,8 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
 /// Number of sentences in a headline.
 const HEADLINES: usize = 2;
 
-/// Advice on the next step: set the best scheme up, if it is better than the reference and Linux can have it, or make more
-/// runs where chance may have decided.
+/// Advice on the next step: set the best scheme up, with what it does, if it is better than the reference and Linux can have it,
+/// or make more runs where chance may have decided.
 fn next_step(comparison: &Comparison) -> Option<String> {
     let results = &comparison.results;
     let of = |r: &SchemeResult| r.paired.get(HEADLINE).copied().unwrap_or_default();
@@ -77,7 +77,8 @@ fn next_step(comparison: &Comparison) -> Option<String> {
             };
             let label = if best.label.contains(' ') { format!("'{}'", best.label) } else { best.label.clone() };
             Some(format!(
-                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}."
+                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}. How {} works: {}.",
+                scheme.name, scheme.summary
             ))
         }
         _ if results.iter().any(|r| of(r).undecided) => {
