@@ -322,15 +322,15 @@ fn a_workload_has_a_host_where_there_are_so_many() {
 fn users_are_counted_in_the_singular_and_plural() {
     const POISSON: &str = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     let kinds = [
-        ("pages", "think = \"3s\"\npages = 4", "user of web pages", "users of web pages"),
-        ("on_off", "off = \"1s\"\nsize = { segments = 3 }", "on/off user", "on/off users"),
-        ("ssh", "", "typist", "typists"),
+        ("pages", "users", "think = \"3s\"\npages = 4", "user of web pages", "users of web pages"),
+        ("on_off", "users", "off = \"1s\"\nsize = { segments = 3 }", "on/off user", "on/off users"),
+        ("ssh", "sessions", "", "typist", "typists"),
     ];
-    for (kind, keys, one, many) in kinds {
-        for (users, noun) in [(1, one), (2, many)] {
-            let text = GOOD.replace(POISSON, &format!("kind = \"{kind}\"\nusers = {users}\n{keys}"));
+    for (kind, number, keys, one, many) in kinds {
+        for (n, noun) in [(1, one), (2, many)] {
+            let text = GOOD.replace(POISSON, &format!("kind = \"{kind}\"\n{number} = {n}\n{keys}"));
             let shown = read(&text).unwrap().workloads[0].to_string();
-            assert!(shown.contains(&format!("{users} {noun},")), "{shown}");
+            assert!(shown.contains(&format!("{n} {noun},")), "{shown}");
         }
     }
 }
