@@ -25,6 +25,9 @@ gap = "120ms"
 size = { zipf = 1.7, max = 6000 }
 "#;
 
+/// Workload of [`GOOD`].
+const POISSON: &str = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
+
 fn read(text: &str) -> Result<Scenario, String> {
     let none = |_: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     Scenario::from_toml("x.toml", text, &none).map_err(|error| error.to_string())
@@ -258,7 +261,6 @@ proptest::proptest! {
 
 #[test]
 fn the_keys_of_dialogues_are_checked() {
-    const POISSON: &str = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     const PAGES: &str = "kind = \"pages\"\nusers = 2\nthink = \"3s\"\npages = 4\n";
     read(&GOOD.replace(POISSON, PAGES)).unwrap();
     let with = |keys: &str| format!("{PAGES}{keys}");
@@ -320,7 +322,6 @@ fn a_workload_has_a_host_where_there_are_so_many() {
 
 #[test]
 fn users_are_counted_in_the_singular_and_plural() {
-    const POISSON: &str = "kind = \"poisson\"\ngap = \"120ms\"\nsize = { zipf = 1.7, max = 6000 }";
     let kinds = [
         ("pages", "users", "think = \"3s\"\npages = 4", "user of web pages", "users of web pages"),
         ("on_off", "users", "off = \"1s\"\nsize = { segments = 3 }", "on/off user", "on/off users"),
