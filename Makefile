@@ -60,7 +60,7 @@ lab:
 .PHONY: site
 site: build wheel
 	scripts/bootstrap lab
-	lab/build dist
+	LAB_URL=$(SITE_URL:%=%lab/) lab/build dist
 	site/install
 	crates/python/tests/install
 	rm -rf target/site

@@ -71,16 +71,20 @@ function table(history: History, scheme: string): HTMLElement {
 
 const KEY = "Horizontal: time. Vertical: bytes of the connection. A triangle is a SYN, a diamond a SYN/ACK, a stroke a data packet, all when they reach the queue; retransmissions are violet. A cross is a drop, the shaded time the wait until the packet is sent again, a triangle below the axis an expired timer. The thin line shows the acknowledged bytes.";
 
-/** Shows a connection in a dialog. */
-export function show(dialog: HTMLDialogElement, lives: Life[], number: number) {
+/** Opens the dialog of a connection at once, and fills it when both runs have been repeated up to the connection's end. */
+export async function show(dialog: HTMLDialogElement, number: number, found: Promise<Life[]>) {
   const content = dialog.querySelector(".content") as HTMLElement;
   const heading = document.createElement("h2");
   heading.id = "connection-title";
   heading.textContent = `Connection ${count(number)}`;
+  content.replaceChildren(heading, paragraph("Both runs are repeated to follow this connection …"));
+  if (!dialog.open) dialog.showModal();
+  const lives = await found;
+  // The reader may have opened another one meanwhile.
+  if (!heading.isConnected) return;
   const result = paragraph(headline(lives));
   result.className = "result";
   content.replaceChildren(heading, result);
-  if (!dialog.open) dialog.showModal();
   const width = Math.max(280, content.clientWidth);
   const end = Math.max(...lives.map(({ history }) => lengthOf(history)));
   for (const { history, scheme, key } of lives) {

@@ -12,6 +12,7 @@ import { applied, MOST, ofSide, withChanges } from "./edits";
 import { moment } from "./format";
 import { showColors } from "./colors";
 import { showOptions } from "./options";
+import { showStory, wireMenu } from "./menu";
 import { OwnTraffic } from "./own-traffic";
 import { Player } from "./player";
 import { Plots } from "./plots";
@@ -144,10 +145,8 @@ function showScene(how: "push" | "replace") {
   for (const id of ["#copy-toml", "#save-toml"]) $(id).hidden = Boolean(scene.flows);
   showColors([scene.a, scene.b]);
   showOptions(catalog, [scene.a, scene.b]);
-  const story = address.storyOf(base);
-  $<HTMLSelectElement>("#story").value = String(story ? STORIES.indexOf(story) : -1);
+  showStory(tour.active ? undefined : address.storyOf(base));
   if (tour.active) return;
-  $("#story-text").textContent = story?.text ?? "";
   void link().then((text) => (how === "push" ? history.pushState(null, "", `#${text}`) : history.replaceState(null, "", `#${text}`)));
 }
 
@@ -253,13 +252,18 @@ function frame(real: number) {
   requestAnimationFrame(frame);
 }
 
-async function openConnection(index: number, connection: number) {
-  player.play(false);
+/** A connection under both schemes; under one of them if the other run has another connection of this number. */
+async function livesOf(index: number, connection: number) {
   const lives = (await Promise.all(sides.map((side) => side.history(connection)))).map((history, side) => ({ history, scheme: label(side), key: "ab"[side] as "a" | "b" }));
   // Load that depends on what a queue did to earlier packets can make the numbers differ: then it is another connection.
   const [a, b] = lives.map(({ history }) => history.moments[0]?.at_s);
   const same = a !== undefined && b !== undefined && Math.abs(a - b) < 1e-6;
-  showConnection($("#connection"), same ? lives : [lives[index]], connection);
+  return same ? lives : [lives[index]];
+}
+
+function openConnection(index: number, connection: number) {
+  player.play(false);
+  void showConnection($("#connection"), connection, livesOf(index, connection));
 }
 
 // ---- wiring --------------------------------------------------------------------------------------------------------
@@ -284,7 +288,7 @@ function wire() {
     const canvas = $<HTMLCanvasElement>("canvas", article);
     canvas.addEventListener("click", (event) => {
       const packet = stages[index].at(event.offsetX, event.offsetY);
-      if (packet) void openConnection(index, packet.connection);
+      if (packet) openConnection(index, packet.connection);
     });
     $(".drop-syn", article).addEventListener("click", () => {
       $("#spoken").textContent = `The next SYN or SYN/ACK with ${label(index)} will be dropped.`;
@@ -292,7 +296,7 @@ function wire() {
     });
     $("ol", article).addEventListener("click", (event) => {
       const button = (event.target as HTMLElement).closest<HTMLElement>("[data-connection]");
-      if (button) void openConnection(index, Number(button.dataset.connection));
+      if (button) openConnection(index, Number(button.dataset.connection));
     });
   });
   $("#traffic").addEventListener("change", () => {
@@ -308,10 +312,7 @@ function wire() {
     void restart({ toml: $<HTMLTextAreaElement>("#toml").value, traffic: "", flows: undefined, rate: undefined, up_rate: undefined, load: undefined, rtt: undefined });
   });
   $("#controls").addEventListener("submit", (event) => event.preventDefault());
-  $("#story").addEventListener("change", () => {
-    const story = STORIES[Number($<HTMLSelectElement>("#story").value)];
-    if (story) void tell(story, "push");
-  });
+  wireMenu((story) => void tell(story, "push"));
   wireButtons({ player, stages, names: () => [scene.a, scene.b], link, toml: () => questions.file(address.setupOf(scene)), recolor, complain });
   $("#explain").addEventListener("click", () => void explain($("#syn"), !calm.matches));
   $("#take-tour").addEventListener("click", () => void tour.start());
@@ -376,7 +377,6 @@ async function main() {
   choices($("#traffic"), [{ value: "", text: "a file, below" }, ...catalog.scenarios.map(({ name, title }) => ({ value: name, text: `${name}: ${title}` }))], "");
   verdict.showLimits(catalog.grades);
   choices($("#profile"), [{ value: "", text: "from the scenario" }, ...catalog.profiles.map(({ name, summary }) => ({ value: name, text: `${name}: ${summary}` }))], "");
-  choices($("#story"), [...STORIES.map(({ title }, index) => ({ value: String(index), text: title })), { value: "-1", text: "none: your own" }], "0");
   $("#version").textContent = `gentle ${catalog.version}. Everything is computed in this page; nothing leaves it.`;
   const key = document.createElement("p");
   key.className = "chart-key";

@@ -87,6 +87,10 @@ const scene = (change: Partial<Scene>): Scene => ({ ...FIRST, ...change });
 
 export const STORIES: Story[] = [
   {
+    id: "home", title: "An evening at home", speed: 0.2, sight: "late-datagram", after: 150, scene: scene({ traffic: "home-evening", a: "pfifo limit=1000", b: "cake" }),
+    text: "A film, two calls, a game and web pages share one line while a computer downloads an update. On the left is the long queue of a router without queue management: every packet of the calls and the game (circles) waits behind the download. On the right cake gives each computer and each transfer a fair turn.",
+  },
+  {
     id: "hang", title: "The page that hangs for a second", speed: 0.2, sight: "handshake-drop", after: 20, scene: FIRST,
     text: "Watch for a red cross on a red triangle: the left queue is full, and drops a SYN, the packet that opens a connection. Its sender waits a whole second before it tries again. On the right, the same SYN goes first.",
   },

@@ -6,6 +6,7 @@ use crate::setup::{Setup, SetupError};
 use gentle_aqm::Spec;
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, Verdict};
 use gentle_experiment::{Backend, DEFAULT_BINS, RunRecord, RunSpec, Scenario, Watch, assemble};
+use gentle_report::compare::noticed_by_users;
 use gentle_sim::Simulator;
 use gentle_units::text::{count, factor, percent, plural, time};
 use serde::Serialize;
@@ -157,6 +158,10 @@ impl Trial {
         let labels = [&first.label, &second.label];
         let seeds = plural(self.seeds(), "seed", "seeds");
         let mut words = Vec::new();
+        let noticed = noticed_by_users(comparison);
+        if !noticed.is_empty() {
+            words.push(noticed.join(" "));
+        }
         let bin = first.response_time_by_size.first();
         let sizes = bin.and_then(|bin| bin.max_segments).unwrap_or_default();
         let paired = second.paired.get(HEADLINE).copied().unwrap_or_default();

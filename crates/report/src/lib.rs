@@ -10,7 +10,6 @@
 
 pub mod analyze;
 mod columns;
-#[cfg(feature = "full")]
 pub mod compare;
 #[cfg(feature = "full")]
 pub mod connections;

@@ -40,6 +40,14 @@ test("all parts of the site are there", () => {
   }
 });
 
+test("links to the first page have a preview", async ({ page, open }) => {
+  await open("index.html");
+  const meta = (name) => page.locator(`meta[property="og:${name}"]`).getAttribute("content");
+  expect((await meta("title")).length).toBeGreaterThan(20);
+  const picture = readFileSync(path.join(SITE, await meta("image")));
+  expect([picture.readUInt32BE(16), picture.readUInt32BE(20)].map(String)).toEqual([await meta("image:width"), await meta("image:height")]);
+});
+
 test("earlier addresses lead to the pages", async ({ page, open }) => {
   expect(moved).toContain("docs/analyze.html");
   for (const old of moved) {

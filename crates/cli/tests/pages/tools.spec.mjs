@@ -287,6 +287,25 @@ test("a line follows the pointer through all images of a chart", async ({ page, 
   expect(places[0]).toMatch(/^visible/);
 });
 
+test("lines have their names where it is clear whose they are", async ({ page, visit }) => {
+  await visit("compare");
+  const names = page.locator("#response-ccdf [data-mark=name] text");
+  const chosen = await page.locator("#legend button[aria-pressed=true]").allTextContents();
+  const found = await names.allTextContents();
+  expect(found.length).toBeGreaterThan(1);
+  expect(chosen.map((name) => name.trim())).toEqual(expect.arrayContaining(found));
+  const boxes = await names.evaluateAll((all) => all.map((name) => name.getBoundingClientRect().toJSON()));
+  for (const [i, a] of boxes.entries()) {
+    for (const b of boxes.slice(i + 1)) {
+      expect(a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom, `${found[i]} covers another name`).toBe(false);
+    }
+  }
+  await page.locator("#legend").getByRole("button", { name: "none" }).click();
+  await expect(names).toHaveCount(0);
+  await page.locator("#legend").getByRole("button", { name: "pfifo" }).first().click();
+  await expect(names).toHaveCount(1);
+});
+
 test("schemes can be chosen, and the theme", async ({ page, visit }) => {
   await visit("compare");
   const lines = () => page.locator("#response-ccdf [data-mark=line] path").count();

@@ -281,6 +281,15 @@ fn without_short_connections_there_is_no_grade() {
 }
 
 #[test]
+fn a_trial_says_first_what_people_notice() {
+    let mut trial = Trial::new(&setup("home-evening", "60s"), ["pfifo limit=1000", "cake"], 1).unwrap();
+    trial.run_seed();
+    let words = trial.standing().unwrap().words;
+    assert!(words[0].starts_with("With a plain queue (pfifo limit=1000), 95 % of web pages load within "), "{words:?}");
+    assert!(words[0].contains(" With cake: "), "{words:?}");
+}
+
+#[test]
 fn grades_change_at_their_limits() {
     let all = [0.0, 0.0049, 0.005, 0.03, 0.06, 0.2, 0.4, 100.0].map(grade);
     assert_eq!(all, ["A+", "A+", "A", "B", "C", "D", "F", "F"]);

@@ -20,7 +20,7 @@ const lineCharts = (() => {
       const [low, high] = scaleX.domain;
       const inside = everything.filter((d) => d.x >= low && d.x <= high);
       const axis = { tickSize: 0, color: "var(--muted)" };
-      return Plot.plot({
+      const image = Plot.plot({
         ...frame(width),
         x: { type: scaleX.type, domain: scaleX.domain },
         y: { type: scaleY.type, domain: scaleY.domain },
@@ -56,6 +56,8 @@ const lineCharts = (() => {
           Plot.tip(inside, Plot.pointer({ x: "x", y: "y", title: "title", maxRadius: 60, ...tipLook })),
         ],
       });
+      lineLabels.add(image, series.map(({ scheme, data }) => ({ name: scheme.label, points: data, opacity: opacity(scheme) })));
+      return image;
     };
     const place = document.getElementById(id);
     // Without connections the page has no charts of them.

@@ -48,7 +48,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
                 retransmission_delay(reference),
             ];
             (ranking(comparison, reference).into_iter())
-                .chain(noticed::sentences(comparison, reference))
+                .chain(noticed::sentences(comparison))
                 .chain(of_others.into_iter().flatten())
                 .chain(on_applications())
                 .collect()
@@ -86,6 +86,14 @@ fn next_step(comparison: &Comparison) -> Option<String> {
             Some(format!("--seeds {more} narrows the intervals by half or more, which may tell the schemes apart."))
         }
         _ => None,
+    }
+}
+
+/// Label of a scheme, after a name that newcomers understand where there is one.
+pub(super) fn in_words(r: &SchemeResult) -> String {
+    match r.scheme.as_str() {
+        "pfifo" | "bfifo" => format!("a plain queue ({})", r.label),
+        _ => r.label.clone(),
     }
 }
 
@@ -139,9 +147,9 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let best = labels(&|paired| paired.best);
     let mut sentences = vec![match mean(reference) {
         Some(mean) => {
-            format!("Small transfers ({sizes}) take {} on average with {}, the reference.", time(mean), reference.label)
+            format!("Small transfers ({sizes}) take {} on average with {}, the reference.", time(mean), in_words(reference))
         }
-        None => format!("No small transfer ({sizes}) completes with {}, the reference.", reference.label),
+        None => format!("No small transfer ({sizes}) completes with {}, the reference.", in_words(reference)),
     }];
     if let Some((leader, least)) = leader {
         sentences.push(leading(comparison, reference, (leader, least), &best));

@@ -109,6 +109,7 @@ pub fn html(comparison: &Comparison, origin: &Origin) -> String {
                 include_str!("../../assets/compare/schemes.js"),
                 include_str!("../../assets/compare/rows.js"),
                 include_str!("../../assets/compare/noticed.js"),
+                include_str!("../../assets/compare/labels.js"),
                 include_str!("../../assets/compare/lines.js"),
                 include_str!("../../assets/compare/main.js"),
             ],

@@ -1,6 +1,7 @@
 //! Numbers of applications that their users notice: load times of pages, freezes of calls, delays of games.
 
 use super::applications::{columns, kind, title};
+use super::conclusions::in_words;
 use super::metric::Metric;
 use crate::format::{Quantity, Scale, list, percent, time};
 use gentle_experiment::results::{Comparison, SchemeResult, Verdict};
@@ -49,34 +50,45 @@ pub(super) fn noticed(comparison: &Comparison) -> Vec<Noticed> {
     all.into_iter().map(|(_, noticed)| noticed).collect()
 }
 
-/// Sentences on the best-known applications: under the reference, the lowest number of each, and schemes that are worse.
-pub(super) fn sentences(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
+/// Sentences on the best-known applications: their numbers under the reference, and under the other scheme if there are two,
+/// else the lowest number of each and the schemes that are worse. None without applications whose users notice anything.
+pub fn sentences(comparison: &Comparison) -> Vec<String> {
+    let results = &comparison.results;
+    let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
+    let Some(reference) = results.iter().find(is_reference).or(results.first()) else {
+        return Vec::new();
+    };
     let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
-    let (mut of_reference, mut lowest, mut worse) = (Vec::new(), Vec::new(), Vec::new());
-    for noticed in noticed(comparison) {
-        let Some(value) = value_of(&noticed, reference) else {
-            continue;
-        };
-        let values = comparison.results.iter().filter_map(|r| Some((r, value_of(&noticed, r)?)));
-        let Some((best, least)) = values.min_by(|a, b| a.1.total_cmp(&b.1)) else {
-            continue;
-        };
-        of_reference.push(format!("{} {}{}", noticed.before, noticed.shown(value), noticed.after));
-        let is_worse =
-            |r: &&SchemeResult| noticed.metric.of(r).is_some_and(|paired| paired.verdict == Some(Verdict::Worse));
-        let labels: Vec<String> = comparison.results.iter().filter(is_worse).map(|r| r.label.clone()).collect();
-        if !labels.is_empty() {
-            worse.push(format!("{} with {}", noticed.title, list(&labels)));
-        }
-        lowest.push((format!("{}{}", noticed.shown(least), noticed.after), best.label.as_str()));
-        if of_reference.len() == NAMED {
-            break;
-        }
-    }
-    if of_reference.is_empty() {
+    let mut known = noticed(comparison);
+    known.retain(|noticed| value_of(noticed, reference).is_some());
+    known.truncate(NAMED);
+    if known.is_empty() {
         return Vec::new();
     }
-    let schemes = comparison.results.len();
+    let of_reference = known.iter().filter_map(|noticed| {
+        let value = value_of(noticed, reference)?;
+        Some(format!("{} {}{}", noticed.before, noticed.shown(value), noticed.after))
+    });
+    let of_reference = list(&of_reference.collect::<Vec<String>>());
+    if let [first, second] = results.as_slice() {
+        let other = if std::ptr::eq(first, reference) { second } else { first };
+        let values = known.iter().map(|noticed| match value_of(noticed, other) {
+            Some(value) => format!("{}{}", noticed.shown(value), noticed.after),
+            None => format!("nothing was measured of {}", noticed.title),
+        });
+        let values = list(&values.collect::<Vec<String>>());
+        return vec![
+            format!("With {}, {of_reference}.", in_words(reference)),
+            format!("With {}: {values}.{}", other.label, worse(comparison, &known)),
+        ];
+    }
+    let lowest = known.iter().filter_map(|noticed| {
+        let values = results.iter().filter_map(|r| Some((r, value_of(noticed, r)?)));
+        let (best, least) = values.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((format!("{}{}", noticed.shown(least), noticed.after), best.label.as_str()))
+    });
+    let lowest: Vec<(String, &str)> = lowest.collect();
+    let schemes = results.len();
     let lowest = match lowest.iter().all(|(_, label)| *label == lowest[0].1) {
         true => {
             let values: Vec<String> = lowest.iter().map(|(value, _)| value.clone()).collect();
@@ -87,9 +99,22 @@ pub(super) fn sentences(comparison: &Comparison, reference: &SchemeResult) -> Ve
             format!("The lowest of {schemes} schemes: {}.", list(&values))
         }
     };
-    let second = match worse.as_slice() {
-        [] => lowest,
-        worse => format!("{lowest} Worse than with the reference, beyond chance: {}.", worse.join("; ")),
-    };
-    vec![format!("With {}, the reference, {}.", reference.label, list(&of_reference)), second]
+    vec![
+        format!("With {}, the reference, {of_reference}.", in_words(reference)),
+        lowest + &worse(comparison, &known),
+    ]
+}
+
+/// Sentence on the schemes under which users notice more than under the reference, beyond chance; empty if there are none.
+fn worse(comparison: &Comparison, known: &[Noticed]) -> String {
+    let worse = known.iter().filter_map(|noticed| {
+        let is_worse =
+            |r: &&SchemeResult| noticed.metric.of(r).is_some_and(|paired| paired.verdict == Some(Verdict::Worse));
+        let labels: Vec<String> = comparison.results.iter().filter(is_worse).map(|r| r.label.clone()).collect();
+        (!labels.is_empty()).then(|| format!("{} with {}", noticed.title, list(&labels)))
+    });
+    match worse.collect::<Vec<String>>().as_slice() {
+        [] => String::new(),
+        worse => format!(" Worse than with the reference, beyond chance: {}.", worse.join("; ")),
+    }
 }

@@ -241,13 +241,16 @@ fn loss(finding: &Finding) -> String {
     else {
         return String::new();
     };
-    let share = with_loss as f64 / answered as f64;
-    let mut sentence = format!(
-        "{} of {} ({}) lost a SYN or SYN/ACK",
-        percent(share),
-        attempts(answered, all_answered),
-        count(with_loss),
-    );
+    let attempts = attempts(answered, all_answered);
+    let mut sentence = match (with_loss, answered) {
+        (1, 1) => format!("The only {} lost a SYN or SYN/ACK", attempt(all_answered)),
+        (lost, all) if lost == all => format!("All {attempts} lost a SYN or SYN/ACK"),
+        _ => format!(
+            "{} of {attempts} ({}) lost a SYN or SYN/ACK",
+            percent(with_loss as f64 / answered as f64),
+            count(with_loss),
+        ),
+    };
     if let Some(mean) = mean_wait_s {
         sentence += &match (with_loss, completed_with_loss) {
             (1, _) => format!(" and waited {} for it", time(mean)),

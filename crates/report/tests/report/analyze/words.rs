@@ -2,7 +2,7 @@
 
 use super::fixture::rich;
 use gentle_report::analyze::{assumptions, put_into_words};
-use gentle_trace::results::{Analysis, CauseKind, CostGap, Flows, Interface, TrustWarning, TrustWarningKind};
+use gentle_trace::results::{Analysis, CauseKind, CostGap, Finding, Flows, Interface, TrustWarning, TrustWarningKind};
 use std::collections::BTreeMap;
 
 /// An analysis in words.
@@ -14,6 +14,21 @@ fn worded(mut analysis: Analysis) -> Analysis {
 #[test]
 fn every_finding_is_a_sentence() {
     insta::assert_snapshot!(worded(rich()).verdict.join("\n"));
+}
+
+#[test]
+fn all_attempts_with_a_loss_are_all() {
+    let sentence = |answered, with_loss| {
+        let mut analysis = rich();
+        for finding in &mut analysis.findings {
+            if let Finding::Loss { answered: all, with_loss: lost, .. } = finding {
+                (*all, *lost) = (answered, with_loss);
+            }
+        }
+        worded(analysis).verdict.into_iter().find(|sentence| sentence.contains("(1.01 s of ")).unwrap()
+    };
+    assert!(sentence(30, 30).starts_with("All 30 connection attempts lost a SYN or SYN/ACK"), "{}", sentence(30, 30));
+    assert!(sentence(30, 3).starts_with("10 % of 30 connection attempts (3) lost"), "{}", sentence(30, 3));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::calls::{harmed, household};
 use super::fixture::comparison;
 use gentle_experiment::results::{GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Series};
 use gentle_report::Origin;
-use gentle_report::compare::{csv, html, single, table};
+use gentle_report::compare::{csv, html, noticed_by_users, single, table};
 
 fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
@@ -334,6 +334,25 @@ fn applications_have_a_table_each() {
         assert!(widest(&text) <= width, "wider than {width}:\n{text}");
         insta::assert_snapshot!(format!("applications_{width}"), text);
     }
+}
+
+#[test]
+fn two_schemes_are_said_side_by_side() {
+    let mut comparison = household();
+    comparison.results.retain(|result| ["pfifo", "cake"].contains(&result.scheme.as_str()));
+    let both = [
+        "With a plain queue (pfifo), 95 % of web pages load within 4.16 s, voice calls drop out 4.10 times a minute and 99 % of lookups are answered within 901 ms.",
+        "With cake: 1.33 s, 0.10 times a minute and 43.0 ms.",
+    ];
+    assert_eq!(noticed_by_users(&comparison), both);
+    // The lowest numbers are no longer those of the other scheme.
+    comparison.results[0].applications[0].stalls_per_minute.mean = Some(0.05);
+    comparison.results[1].applications[1].transaction_s.p95 = None;
+    let both = noticed_by_users(&comparison);
+    assert!(both[0].contains("voice calls drop out 0.05 times a minute"), "{both:?}");
+    assert_eq!(both[1], "With cake: nothing was measured of Web pages (browsing), 0.10 times a minute and 43.0 ms.");
+    comparison.results.clear();
+    assert!(noticed_by_users(&comparison).is_empty());
 }
 
 #[test]
