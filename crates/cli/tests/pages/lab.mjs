@@ -25,20 +25,21 @@ export const test = base.extend({
 
 export const state = (page) => page.evaluate(() => window.gentle.state());
 
+/** Pauses once the run that is being opened, which may begin to play, is there. */
+export const pause = async (page) => {
+  await page.waitForFunction(() => !window.gentle.state().opening);
+  if ((await state(page)).playing) await page.locator("#play").click();
+};
+
 /** Goes to a moment and stays there. */
 export async function goTo(page, seconds) {
+  await pause(page);
   await page.locator("#moment").evaluate((slider, value) => {
     slider.value = String(value);
     slider.dispatchEvent(new Event("change"));
   }, seconds);
   await page.waitForFunction((value) => window.gentle.state().sides.every((side) => Math.abs(side.now_s - value) < 1e-6), seconds);
 }
-
-/** Pauses once the run that is being opened, which may begin to play, is there. */
-export const pause = async (page) => {
-  await page.waitForFunction(() => !window.gentle.state().opening);
-  if ((await state(page)).playing) await page.locator("#play").click();
-};
 
 /** Waits until the verdict stands; drawing would take time from the runs that it needs. */
 export async function verdict(page) {

@@ -342,17 +342,22 @@ const LONG: &str = "a day of simulated time|the story (fin|pie) shows";
 
 #[test]
 fn the_lab_holds_in_a_browser() {
-    lab_holds(&format!("--grep-invert={LONG}"), 4);
+    lab_holds("lab", &format!("--grep-invert={LONG}"), 4);
+}
+
+#[test]
+fn the_lab_holds_in_firefox() {
+    lab_holds("firefox lab", "--grep=.", 1);
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn full_size_the_lab_holds_for_a_day() {
-    lab_holds(&format!("--grep={LONG}|every capture"), 1);
+    lab_holds("lab", &format!("--grep={LONG}|every capture"), 1);
 }
 
-/// Runs the chosen specifications of the lab, with every `step`th capture.
-fn lab_holds(chosen: &str, step: usize) {
+/// Runs the chosen specifications of the lab in a project of playwright.config.mjs, with every `step`th capture.
+fn lab_holds(project: &str, chosen: &str, step: usize) {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/dist");
     if !dist.join("index.html").exists() {
         assert!(!has_webassembly(), "the page is not built; run lab/build");
@@ -367,8 +372,9 @@ fn lab_holds(chosen: &str, step: usize) {
     captures(folder.path(), step);
     let (_served, address) = serve_lab();
     specifications(
-        &["--project=lab", chosen],
+        &[&format!("--project={project}"), chosen],
         &[
+            ("FIREFOX", firefox().as_os_str()),
             ("PAGES", folder.path().as_os_str()),
             ("LAB", address.as_ref()),
             ("LAB_DIST", dist.as_os_str()),
@@ -414,6 +420,7 @@ fn site_holds(pages: &str) {
         .arg(papers::pages())
         .arg(&site)
         .env("GENTLE", cargo_bin("gentle"))
+        .env("SITE_URL", "https://gentle.example/")
         .output()
         .unwrap();
     let complaint = String::from_utf8_lossy(&build.stderr);

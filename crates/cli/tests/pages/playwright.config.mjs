@@ -32,6 +32,8 @@ export default defineConfig({
   outputDir: process.env.PAGES_OUTPUT,
   projects: [...looks, { name: "tools", testMatch: "tools.spec.mjs", use: { viewport: sizes.desktop } },
     { name: "lab", testMatch: ["lab.spec.mjs", "capture.spec.mjs", "tour.spec.mjs", "share.spec.mjs"], use: { viewport: sizes.desktop, offline: false } },
+    // Over WebDriver BiDi Playwright emulates neither touch nor less motion, and does not see downloads.
+    { name: "firefox lab", testMatch: ["tour.spec.mjs", "share.spec.mjs"], grepInvert: /by touch|each story|as a film/, use: { ...firefox, viewport: sizes.desktop } },
     { name: "site", testMatch: "site.spec.mjs", use: { viewport: sizes.desktop, colorScheme: "light", offline: false } }],
   fullyParallel: true,
   workers: 2,

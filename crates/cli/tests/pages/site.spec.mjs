@@ -44,7 +44,10 @@ test("links to the first page have a preview", async ({ page, open }) => {
   await open("index.html");
   const meta = (name) => page.locator(`meta[property="og:${name}"]`).getAttribute("content");
   expect((await meta("title")).length).toBeGreaterThan(20);
-  const picture = readFileSync(path.join(SITE, await meta("image")));
+  await expect(page.locator("link[rel=canonical]")).toHaveAttribute("href", "https://gentle.example/index.html");
+  const image = await meta("image");
+  expect(image).toMatch(/^https:\/\/gentle\.example\//);
+  const picture = readFileSync(path.join(SITE, new URL(image).pathname));
   expect([picture.readUInt32BE(16), picture.readUInt32BE(20)].map(String)).toEqual([await meta("image:width"), await meta("image:height")]);
 });
 

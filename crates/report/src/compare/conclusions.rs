@@ -147,7 +147,11 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
     let best = labels(&|paired| paired.best);
     let mut sentences = vec![match mean(reference) {
         Some(mean) => {
-            format!("Small transfers ({sizes}) take {} on average with {}, the reference.", time(mean), in_words(reference))
+            format!(
+                "Small transfers ({sizes}) take {} on average with {}, the reference.",
+                time(mean),
+                in_words(reference)
+            )
         }
         None => format!("No small transfer ({sizes}) completes with {}, the reference.", in_words(reference)),
     }];

@@ -99,10 +99,7 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
             format!("The lowest of {schemes} schemes: {}.", list(&values))
         }
     };
-    vec![
-        format!("With {}, the reference, {of_reference}.", in_words(reference)),
-        lowest + &worse(comparison, &known),
-    ]
+    vec![format!("With {}, the reference, {of_reference}.", in_words(reference)), lowest + &worse(comparison, &known)]
 }
 
 /// Sentence on the schemes under which users notice more than under the reference, beyond chance; empty if there are none.
