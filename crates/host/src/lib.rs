@@ -10,7 +10,6 @@ mod kind;
 mod ledger;
 mod listeners;
 mod missing;
-mod netlink;
 mod proc_file;
 mod qdiscs;
 mod reasons;

@@ -5,11 +5,10 @@ use crate::finding::Finding;
 use crate::growth::Growth;
 use crate::kind::FindingKind;
 use crate::missing::{Missing, Source};
-use crate::netlink::{Netlink, NetlinkError, find, word};
 use crate::tcp_counters::check;
 use crate::wording::{counted, times};
 use crate::worst::{MAX_PLACES, Worst};
-use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use gentle_netlink::{NetlinkSocket, Protocol, RequestError, find, word};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -87,18 +86,18 @@ fn request(family: u8) -> Vec<u8> {
 /// Listening sockets of a network namespace.
 #[derive(Debug)]
 pub(crate) struct Listeners {
-    netlink: Netlink,
+    netlink: NetlinkSocket,
     drops: Growth<u64>,
 }
 
 impl Listeners {
     pub(crate) fn open() -> Result<Listeners, Missing> {
         let open = || {
-            let mut netlink = Netlink::open(NETLINK_SOCK_DIAG)?;
+            let mut netlink = NetlinkSocket::open(Protocol::SockDiag)?;
             list(&mut netlink)?;
             Ok(Listeners { netlink, drops: Growth::new() })
         };
-        open().map_err(|error: NetlinkError| {
+        open().map_err(|error: RequestError| {
             let remedy = "load the kernel's modules inet_diag and tcp_diag: modprobe tcp_diag";
             Missing::new(Source::Listeners, "queues of listening sockets", &io::Error::from(error), remedy)
         })
@@ -113,7 +112,7 @@ impl Listeners {
 }
 
 /// Listening sockets of both families, and whether some were left out.
-fn list(netlink: &mut Netlink) -> Result<(Vec<Listener>, bool), NetlinkError> {
+fn list(netlink: &mut NetlinkSocket) -> Result<(Vec<Listener>, bool), RequestError> {
     let mut all = Vec::new();
     let mut incomplete = false;
     for family in [AF_INET, AF_INET6] {
@@ -126,10 +125,12 @@ fn list(netlink: &mut Netlink) -> Result<(Vec<Listener>, bool), NetlinkError> {
         });
         let (list, left_out) = match worst {
             // Kernels without IPv6.
-            Err(NetlinkError::Failed(error)) if family == AF_INET6 && error.kind() == io::ErrorKind::NotFound => {
+            Err(RequestError::Refused { cause, .. })
+                if family == AF_INET6 && cause.kind() == io::ErrorKind::NotFound =>
+            {
                 continue;
             }
-            worst => worst?.finish(),
+            worst => worst?.value.finish(),
         };
         all.extend(list);
         incomplete |= left_out;

@@ -4,10 +4,9 @@ use crate::finding::Finding;
 use crate::growth::Growth;
 use crate::kind::FindingKind;
 use crate::missing::{Missing, Source};
-use crate::netlink::{Netlink, NetlinkError, find, text, word};
 use crate::wording::counted;
 use crate::worst::{MAX_PLACES, Worst};
-use netlink_sys::protocols::NETLINK_ROUTE;
+use gentle_netlink::{NetlinkSocket, Protocol, RequestError, find, text, word};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -86,18 +85,18 @@ impl Qdisc {
 /// Queue disciplines of a network namespace.
 #[derive(Debug)]
 pub(crate) struct Qdiscs {
-    netlink: Netlink,
+    netlink: NetlinkSocket,
     drops: Growth<Key>,
 }
 
 impl Qdiscs {
     pub(crate) fn open() -> Result<Qdiscs, Missing> {
         let open = || {
-            let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+            let mut netlink = NetlinkSocket::open(Protocol::Route)?;
             list(&mut netlink)?;
             Ok(Qdiscs { netlink, drops: Growth::new() })
         };
-        open().map_err(|error: NetlinkError| {
+        open().map_err(|error: RequestError| {
             let remedy = "use a kernel with CONFIG_NET_SCHED";
             Missing::new(Source::Qdiscs, "drops of queue disciplines", &io::Error::from(error), remedy)
         })
@@ -115,25 +114,26 @@ impl Qdiscs {
     }
 }
 
-fn list(netlink: &mut Netlink) -> Result<(Vec<Qdisc>, bool), NetlinkError> {
+fn list(netlink: &mut NetlinkSocket) -> Result<(Vec<Qdisc>, bool), RequestError> {
     let start = || Worst::new(MAX_QDISCS, |qdisc: &Qdisc| qdisc.drops);
     let worst = netlink.dump(RTM_GETQDISC, &[0; TC_HEADER], start, |worst, message| {
         if let Some(qdisc) = Qdisc::parse(message) {
             worst.push(qdisc);
         }
     });
-    Ok(worst?.finish())
+    Ok(worst?.value.finish())
 }
 
 /// Names of devices by index.
-fn names(netlink: &mut Netlink) -> Result<BTreeMap<u32, String>, NetlinkError> {
+fn names(netlink: &mut NetlinkSocket) -> Result<BTreeMap<u32, String>, RequestError> {
     let mut request = vec![0; LINK_HEADER];
     request.extend(8_u16.to_ne_bytes());
     request.extend(IFLA_EXT_MASK.to_ne_bytes());
     request.extend(RTEXT_FILTER_SKIP_STATS.to_ne_bytes());
-    netlink.dump(RTM_GETLINK, &request, BTreeMap::new, |names, message| {
+    let names = netlink.dump(RTM_GETLINK, &request, BTreeMap::new, |names, message| {
         names.extend(name(message));
-    })
+    });
+    Ok(names?.value)
 }
 
 /// Parses `struct ifinfomsg` with its attributes.

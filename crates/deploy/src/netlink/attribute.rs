@@ -58,12 +58,6 @@ pub(crate) fn find(attributes: &[Attribute], kind: u16) -> Option<&[u8]> {
     attributes.iter().find(|attribute| attribute.kind() == kind).map(|attribute| attribute.value.as_slice())
 }
 
-/// Text up to the terminating zero.
-pub(crate) fn text(value: &[u8]) -> String {
-    let end = value.iter().position(|byte| *byte == 0);
-    String::from_utf8_lossy(&value[..end.unwrap_or(value.len())]).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::Attribute;

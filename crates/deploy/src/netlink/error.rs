@@ -1,9 +1,10 @@
 //! Errors of netlink requests.
 
+use gentle_netlink::RequestError;
 use std::io::{self, ErrorKind};
 use thiserror::Error;
 
-/// Error of a netlink request.
+/// Error of a netlink request, with what was requested.
 #[derive(Debug, Error)]
 pub enum NetlinkError {
     /// The socket failed.
@@ -30,4 +31,17 @@ pub enum NetlinkError {
     /// The answer is truncated or malformed.
     #[error("netlink: the kernel sent a malformed answer ({0})")]
     Malformed(&'static str),
+}
+
+impl NetlinkError {
+    /// Error of a request about `what`.
+    pub(super) fn about(what: &'static str, error: RequestError) -> NetlinkError {
+        match error {
+            RequestError::Socket(error) => NetlinkError::Socket(error),
+            RequestError::Refused { ref cause, .. } => {
+                NetlinkError::Refused { what, reason: error.to_string(), code: cause.kind() }
+            }
+            RequestError::Malformed(part) => NetlinkError::Malformed(part),
+        }
+    }
 }

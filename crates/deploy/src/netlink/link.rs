@@ -4,6 +4,7 @@ use super::attribute::{self, Attribute};
 use super::error::NetlinkError;
 use super::socket::Netlink;
 use crate::device::{Device, Link};
+use gentle_netlink::{text, word};
 
 const RTM_GETLINK: u16 = 18;
 const IFINFO_HEADER: usize = 16;
@@ -61,18 +62,15 @@ pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<Interface>, Netlin
 
 fn parse(bytes: &[u8]) -> Option<Interface> {
     let attributes = Attribute::all(bytes.get(IFINFO_HEADER..)?);
-    let number = |kind| {
-        let value = attribute::find(&attributes, kind)?;
-        Some(u32::from_ne_bytes(*value.first_chunk()?))
-    };
+    let number = |kind| word(attribute::find(&attributes, kind)?, 0);
     let hardware = u16::from_ne_bytes(*bytes.get(2..)?.first_chunk()?);
-    let flags = u32::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);
+    let flags = word(bytes, 8)?;
     let information = attribute::find(&attributes, IFLA_LINKINFO).unwrap_or_default();
     let information = Attribute::all(information);
     Some(Interface {
-        index: u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?),
-        name: attribute::find(&attributes, IFLA_IFNAME).map(attribute::text)?,
-        kind: attribute::find(&information, IFLA_INFO_KIND).map(attribute::text).unwrap_or_default(),
+        index: word(bytes, 4)?,
+        name: attribute::find(&attributes, IFLA_IFNAME).map(text)?,
+        kind: attribute::find(&information, IFLA_INFO_KIND).map(text).unwrap_or_default(),
         up: flags & IFF_UP != 0,
         loopback: hardware == ARPHRD_LOOPBACK,
         address: attribute::find(&attributes, IFLA_ADDRESS).unwrap_or_default().to_owned(),
@@ -83,7 +81,7 @@ fn parse(bytes: &[u8]) -> Option<Interface> {
             },
             mtu: number(IFLA_MTU)?,
         },
-        alias: attribute::find(&attributes, IFLA_IFALIAS).map(attribute::text),
+        alias: attribute::find(&attributes, IFLA_IFALIAS).map(text),
         transmit_queues: number(IFLA_NUM_TX_QUEUES).unwrap_or(1),
         txqueuelen: number(IFLA_TXQLEN).unwrap_or_default(),
     })

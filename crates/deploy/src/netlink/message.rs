@@ -1,6 +1,7 @@
 //! Messages about qdiscs, classes and filters: `struct tcmsg` with attributes (kernel: `linux/rtnetlink.h`).
 
 use super::attribute::{self, Attribute};
+use gentle_netlink::{text, word};
 use netlink_packet_core::NLA_F_NESTED;
 use serde::{Deserialize, Serialize};
 
@@ -72,15 +73,11 @@ impl TcMessage {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Option<TcMessage> {
-        let word = |at: usize| {
-            let bytes = bytes.get(at..at + 4)?;
-            Some(u32::from_ne_bytes(bytes.try_into().ok()?))
-        };
         Some(TcMessage {
-            ifindex: word(4)?,
-            handle: word(8)?,
-            parent: word(12)?,
-            info: word(16)?,
+            ifindex: word(bytes, 4)?,
+            handle: word(bytes, 8)?,
+            parent: word(bytes, 12)?,
+            info: word(bytes, 16)?,
             attributes: Attribute::all(bytes.get(HEADER..)?),
         })
     }
@@ -104,7 +101,7 @@ impl TcMessage {
 
     /// Kind of the qdisc, class or filter.
     pub(crate) fn kind(&self) -> String {
-        self.attribute(tca::KIND).map(attribute::text).unwrap_or_default()
+        self.attribute(tca::KIND).map(text).unwrap_or_default()
     }
 
     /// Configuration without statistics, in the form that the kernel accepts.
@@ -147,8 +144,7 @@ impl TcMessage {
 
     /// Number of the chain of a filter or chain; 0 without one.
     pub(crate) fn chain(&self) -> u32 {
-        let number = self.attribute(tca::CHAIN).and_then(|n| n.first_chunk());
-        number.map_or(0, |n| u32::from_ne_bytes(*n))
+        self.attribute(tca::CHAIN).and_then(|number| word(number, 0)).unwrap_or(0)
     }
 }
 

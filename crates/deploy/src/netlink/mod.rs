@@ -12,7 +12,7 @@ mod socket;
 
 pub use error::NetlinkError;
 
-pub(crate) use attribute::{Attribute, find, text};
+pub(crate) use attribute::{Attribute, find};
 pub(crate) use link::{Interface, interface, interfaces};
 pub(crate) use message::{INGRESS, Object, ROOT, TcMessage, format_handle, tca};
 pub(crate) use namespace::{Namespace, namespace};

@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "getsockopt(SO_NETNS_COOKIE) has no safe interface")]
 
-use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixDatagram;
 
 /// Network namespace of this process.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ pub(crate) fn namespace() -> Namespace {
 
 fn cookie() -> io::Result<u64> {
     // A socket has the namespace of the process at the time of the call.
-    let socket = Socket::new(NETLINK_ROUTE)?;
+    let socket = UnixDatagram::unbound()?;
     let mut cookie = 0u64;
     let mut length = size_of::<u64>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes at the pointer, which points to a number of this size, and the

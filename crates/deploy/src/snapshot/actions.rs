@@ -1,7 +1,8 @@
 //! Actions of filters: `TCA_ACT_*` within the options of a filter (`linux/pkt_cls.h`).
 
 use super::kinds::{self, MIRRED};
-use crate::netlink::{Attribute, TcMessage, find, text};
+use crate::netlink::{Attribute, TcMessage, find};
+use gentle_netlink::text;
 use netlink_packet_core::NLA_F_NESTED;
 use std::ops::Range;
 
