@@ -185,6 +185,7 @@ async function run(next: Scene, changes: Edit[], from: number, how: "push" | "re
   }
   complain(description.warnings.join(" ") || undefined);
   verdict.standing = undefined;
+  $("#spoken").textContent = "";
   const setup = address.setupOf(base);
   sides.forEach((side, index) => side.open(setup, index ? base.b : base.a, base.seed));
   stages.forEach((stage) => stage.reset());

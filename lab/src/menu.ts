@@ -1,5 +1,6 @@
 // The menu at the top: a button for the guided minute, for each story, and for the user's own capture.
 import { $ } from "./dom";
+import { placed } from "./placed";
 import { STORIES, type Story } from "./stories";
 
 /** Adds a button for each story; `tell` starts it. */
@@ -26,5 +27,5 @@ export function showStory(story: Story | undefined) {
   for (const button of document.querySelectorAll<HTMLElement>("[data-story]")) {
     button.setAttribute("aria-current", String(button.dataset.story === story?.id));
   }
-  $("#story-text").textContent = story?.text ?? "";
+  $("#story-text").textContent = placed(story?.text ?? "");
 }

@@ -25,11 +25,13 @@ size = { segments = 3 }
 
 /** Seconds of real time for each of the sentences. */
 const SENTENCE = 6;
-const [WIDEST, TOP] = [330, 46];
+const [WIDEST, TOP] = [330, 62];
 /** Pixels for a second. */
 const SCALE = 215;
 
 const WORDS: Partial<Record<Moment["kind"], string>> = { syn: "SYN: hello?", "syn/ack": "SYN/ACK: hello!", data: "data" };
+/** Width of a picture from which the words have room between two arrows. */
+const ROOMY = 200;
 
 /** The arrows of a connection, up to a time after its first packet. */
 function ladder(history: History, title: string, seconds: number, width: number, height: number): SVGElement[] {
@@ -57,10 +59,10 @@ function ladder(history: History, title: string, seconds: number, width: number,
     const kind = m.kind === "syn" ? "syn" : m.kind === "syn/ack" ? "synack" : m.kind === "data" ? "data" : "other";
     parts.push(element("line", { class: `arrow ${kind}`, x1: from, y1: y(m.at_s), x2, y2 }));
     if (lost && done === whole) parts.push(element("path", { class: "cross", d: `M${x2 - 7} ${y2 - 7}l14 14M${x2 + 7} ${y2 - 7}l-14 14` }));
-    const words = WORDS[m.kind];
+    const words = width < ROOMY ? WORDS[m.kind]?.split(":")[0] : WORDS[m.kind];
     if (words && words !== said) {
       said = words;
-      parts.push(element("text", { class: kind, x: from + (opener ? 10 : -10), y: y(m.at_s) + (m.kind === "syn" ? -6 : 17), "text-anchor": opener ? "start" : "end" }, lost ? "SYN: lost" : words));
+      parts.push(element("text", { class: kind, x: from + (opener ? 10 : -10), y: y(m.at_s) + (m.kind === "syn" ? -6 : m.kind === "syn/ack" ? 24 : 17), "text-anchor": opener ? "start" : "end" }, lost ? "SYN: lost" : words));
       if (lost) said = "";
     }
     if (lost && m.cost_s) {

@@ -1,6 +1,7 @@
 // The guided minute: the reader drops a SYN, sees what that costs, and changes the queue that drops SYNs by itself.
 import { $ } from "./dom";
 import { time } from "./format";
+import { placed } from "./placed";
 import type { Player } from "./player";
 import type { History } from "./protocol";
 import type { Side } from "./side";
@@ -80,7 +81,7 @@ export class Tour {
   /** Shows a step; `button` is what the reader does next, nothing if the picture plays. */
   private say(number: number, text: string, button?: string) {
     $("#tour-step").textContent = `${number} of 5`;
-    $("#tour-text").textContent = text;
+    $("#tour-text").textContent = placed(text);
     const next = $<HTMLButtonElement>("#tour-next");
     const focused = document.activeElement === next || document.activeElement === document.body;
     next.disabled = !button;

@@ -60,6 +60,7 @@ test("the guided minute by touch on a phone, with less motion", async ({ browser
   const page = await context.newPage();
   await page.goto(process.env.LAB);
   const texts = await take(page, async (button) => {
+    await expect(page.locator("#tour-text"), "the sides are above each other").not.toContainText(/on the (left|right)\b|(left|right) (queue|side)/i);
     for (const side of ["a", "b"]) await expect(page.locator(`.side.${side} canvas`)).toBeInViewport({ ratio: 1 });
     await button.tap();
   });

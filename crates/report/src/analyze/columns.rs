@@ -17,7 +17,7 @@ const TABLES: &[(&str, Names)] = &[
             ("with a late answer", "a SYN or SYN/ACK was retransmitted while its answer was on the way"),
             (
                 "deferred by the server",
-                "the server ignored a SYN that had reached it, or retransmitted a SYN/ACK that had been acknowledged",
+                "the server ignored a SYN that had reached it, or retransmitted a SYN/ACK that had been acknowledged; an ACK lost beyond the capture point looks the same, and among the causes counts as loss",
             ),
             (
                 "after a port still in use",

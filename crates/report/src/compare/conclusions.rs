@@ -67,26 +67,40 @@ fn next_step(comparison: &Comparison) -> Option<String> {
     let results = &comparison.results;
     let of = |r: &SchemeResult| r.paired.get(HEADLINE).copied().unwrap_or_default();
     let best = lowest(results.iter().filter(|r| of(r).best), |r| r.response_time_by_size.first()?.mean_s);
-    match best {
-        Some((best, _)) if of(best).verdict == Some(Verdict::Better) => {
-            let scheme = registry::listed().find(|scheme| scheme.name == best.scheme)?;
-            let qdisc = scheme.linux?.qdisc;
-            let module = match qdisc.origin {
-                Origin::Gentle => format!(" (its kernel module is sch_{})", qdisc.kind),
-                Origin::Linux => String::new(),
-            };
-            let label = if best.label.contains(' ') { format!("'{}'", best.label) } else { best.label.clone() };
-            Some(format!(
-                "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}. How {} works: {}.",
-                scheme.name, scheme.summary
-            ))
-        }
-        _ if results.iter().any(|r| of(r).undecided) => {
-            let more = (2 * comparison.seeds.len()).max(5);
-            Some(format!("--seeds {more} narrows the intervals by half or more, which may tell the schemes apart."))
-        }
-        _ => None,
+    if let Some((best, _)) = best
+        && of(best).verdict == Some(Verdict::Better)
+    {
+        return set_up(best);
     }
+    if let Some(choice) = noticed::choice(comparison) {
+        let why = format!(
+            "{} is better than {} in {} of the {} numbers that people notice, beyond chance, and worse in none",
+            choice.scheme.label,
+            comparison.reference.as_deref().unwrap_or("the reference"),
+            choice.better,
+            choice.all
+        );
+        return Some(format!("{why}. {}", set_up(choice.scheme)?));
+    }
+    results.iter().any(|r| of(r).undecided).then(|| {
+        let more = (2 * comparison.seeds.len()).max(5);
+        format!("--seeds {more} narrows the intervals by half or more, which may tell the schemes apart.")
+    })
+}
+
+/// How to set a scheme up, and what it does; `None` if Linux does not have it.
+fn set_up(r: &SchemeResult) -> Option<String> {
+    let scheme = registry::listed().find(|scheme| scheme.name == r.scheme)?;
+    let qdisc = scheme.linux?.qdisc;
+    let module = match qdisc.origin {
+        Origin::Gentle => format!(" (its kernel module is sch_{})", qdisc.kind),
+        Origin::Linux => String::new(),
+    };
+    let label = if r.label.contains(' ') { format!("'{}'", r.label) } else { r.label.clone() };
+    Some(format!(
+        "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}. How {} works: {}.",
+        scheme.name, scheme.summary
+    ))
 }
 
 /// Label of a scheme, after a name that newcomers understand where there is one.
@@ -340,7 +354,9 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
     let (best, least) = lowest(results.iter(), lost)?;
     let (worst, most) = highest(results, lost)?;
     if most == 0.0 {
-        return Some("No scheme drops a packet that opens a connection (SYN, SYN/ACK).".to_owned());
+        return Some(
+            "The queue under test drops no packet that opens a connection (SYN, SYN/ACK), with any scheme.".to_owned(),
+        );
     }
     let spared: Vec<String> = results.iter().filter(|r| lost(r) == Some(0.0)).map(|r| r.label.clone()).collect();
     let fewest = match spared.as_slice() {
@@ -361,13 +377,23 @@ fn handshake_loss(results: &[SchemeResult], reference: &SchemeResult) -> Option<
 /// Sentence on losses in the queue of the reverse link, which no scheme under test can influence.
 fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
     let lost = |r: &SchemeResult| r.links.up.loss.handshake;
-    let (_, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
-    let (_, least) = lowest(comparison.results.iter(), lost)?;
+    let (worst, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
+    let (best, least) = lowest(comparison.results.iter(), lost)?;
     let up = &comparison.scenario.up;
     let share = match least == most {
         true => percent(most),
         false => format!("{} to {}", percent(least), percent(most)),
     };
+    if up.qdisc == TESTED && least < most {
+        return Some(format!(
+            "Of the SYNs and SYN/ACKs on the reverse link ({}), {} drops the most ({}), {} the fewest ({}).",
+            rate(up.rate_bps),
+            worst.label,
+            percent(most),
+            best.label,
+            percent(least)
+        ));
+    }
     if up.qdisc == TESTED {
         return Some(format!("The reverse link ({}) drops {share} of its own SYNs and SYN/ACKs.", rate(up.rate_bps)));
     }

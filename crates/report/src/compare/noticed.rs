@@ -102,6 +102,42 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
     vec![format!("With {}, the reference, {of_reference}.", in_words(reference)), lowest + &worse(comparison, &known)]
 }
 
+/// Scheme to choose for what users notice.
+pub(super) struct Choice<'a> {
+    pub(super) scheme: &'a SchemeResult,
+    /// Numbers in which it is better than the reference, beyond chance, and how many there are.
+    pub(super) better: usize,
+    pub(super) all: usize,
+}
+
+/// Scheme that is better than the reference in some number that users notice, and worse in none, beyond chance. Of several, the one
+/// whose numbers are nowhere far from the lowest: the largest distance to it, as a part of the range over all schemes, is least.
+pub(super) fn choice(comparison: &Comparison) -> Option<Choice<'_>> {
+    let known = noticed(comparison);
+    let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
+    let farthest = |r: &SchemeResult| {
+        let distances = known.iter().map(|noticed| {
+            let values: Vec<f64> = comparison.results.iter().filter_map(|r| value_of(noticed, r)).collect();
+            let (least, most) =
+                (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max));
+            match value_of(noticed, r) {
+                Some(value) if most > least => (value - least) / (most - least),
+                Some(_) => 0.0,
+                None => 1.0,
+            }
+        });
+        distances.fold(0.0, f64::max)
+    };
+    let candidates = comparison.results.iter().filter_map(|scheme| {
+        let verdicts: Vec<Option<Verdict>> =
+            known.iter().map(|noticed| noticed.metric.of(scheme).and_then(|paired| paired.verdict)).collect();
+        let count = |wanted| verdicts.iter().filter(|verdict| **verdict == Some(wanted)).count();
+        let better = count(Verdict::Better);
+        (better > 0 && count(Verdict::Worse) == 0).then_some(Choice { scheme, better, all: known.len() })
+    });
+    candidates.min_by(|a, b| farthest(a.scheme).total_cmp(&farthest(b.scheme)))
+}
+
 /// Sentence on the schemes under which users notice more than under the reference, beyond chance; empty if there are none.
 fn worse(comparison: &Comparison, known: &[Noticed]) -> String {
     let worse = known.iter().filter_map(|noticed| {

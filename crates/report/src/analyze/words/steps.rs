@@ -1,6 +1,6 @@
 //! Next steps after an analysis: what to do about a cause or a finding, and the command that shows more.
 
-use gentle_trace::results::{Analysis, Cause, CauseKind, Finding};
+use gentle_trace::results::{Analysis, Cause, CauseKind, Finding, LossDirection};
 
 /// Next steps, each once: about the capture, then about the causes in their order, of attempts and of lookups. The causes have their text.
 pub(super) fn steps(analysis: &Analysis) -> Vec<String> {
@@ -23,7 +23,13 @@ fn has_step(cause: &Cause) -> bool {
 
 fn of_cause(cause: &Cause) -> String {
     let name = super::cause_name(cause.kind);
-    format!("{name}: {} Check: {}", cause.remedy, cause.check)
+    let direction = match cause.direction {
+        Some(LossDirection::ToServer) => " toward the server",
+        Some(LossDirection::ToClient) => " toward the client",
+        Some(LossDirection::Both) => " in both directions",
+        None => "",
+    };
+    format!("{name}{direction}: {} Check: {}", cause.remedy, cause.check)
 }
 
 fn of_finding(finding: &Finding) -> Option<&'static str> {

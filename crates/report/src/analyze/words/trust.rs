@@ -68,7 +68,7 @@ pub(super) fn sentence(warning: &TrustWarning, captures: &[Capture]) -> String {
                 _ => format!("Only {} analysed", were(&analysed)),
             };
             format!(
-                "{analysed}; {} left out, with {}. --interface NAME chooses others.",
+                "{analysed}; {} left out, with {} more. --interface NAME chooses others.",
                 were(&left_out),
                 packets("packet", "packets"),
             )

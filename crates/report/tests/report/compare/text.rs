@@ -2,7 +2,9 @@
 
 use super::calls::{harmed, household};
 use super::fixture::comparison;
-use gentle_experiment::results::{GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Series};
+use gentle_experiment::results::{
+    Comparison, GroupLinkResult, GroupLinks, GroupResult, HEADLINE, Mean, Paired, Series, Verdict,
+};
 use gentle_report::Origin;
 use gentle_report::compare::{csv, html, noticed_by_users, single, table};
 
@@ -353,6 +355,34 @@ fn two_schemes_are_said_side_by_side() {
     assert_eq!(both[1], "With cake: nothing was measured of Web pages (browsing), 0.10 times a minute and 43.0 ms.");
     comparison.results.clear();
     assert!(noticed_by_users(&comparison).is_empty());
+}
+
+/// The scheme recommended for applications is worse in none of their numbers, and nowhere far from the best.
+#[test]
+fn the_next_step_names_a_scheme_that_people_notice_no_harm_of() {
+    let mut comparison = household();
+    let advice = |comparison: &Comparison| {
+        let text = table(comparison, None, false);
+        text.lines().find(|line| line.starts_with("Next: ")).map(str::to_owned)
+    };
+    comparison.results.iter_mut().for_each(|result| result.paired.clear());
+    assert_eq!(advice(&comparison), None);
+    let [voice, pages, lookups] = ["0.stalls_per_minute.mean", "1.transaction_s.p95", "2.transaction_s.p99"]
+        .map(|end| format!("applications.{end}"));
+    let mut decide = |scheme: &str, number: &str, verdict| {
+        let result = comparison.results.iter_mut().find(|result| result.scheme == scheme).unwrap();
+        result.paired.insert(number.to_owned(), Paired { verdict: Some(verdict), ..Paired::default() });
+    };
+    decide("spa", &pages, Verdict::Better);
+    decide("spa", &voice, Verdict::Worse);
+    decide("fq_codel", &pages, Verdict::Better);
+    decide("cake", &pages, Verdict::Better);
+    decide("cake", &lookups, Verdict::Better);
+    let text = advice(&comparison).unwrap();
+    assert!(
+        text.starts_with("Next: cake is better than pfifo in 2 of the 3 numbers that people notice, beyond chance, and worse in none. gentle qdisc plan DEVICE cake --rate RATE prints"),
+        "{text}"
+    );
 }
 
 #[test]
