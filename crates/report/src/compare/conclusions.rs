@@ -5,7 +5,7 @@ use super::columns::near;
 use super::experiment::{measured_anything, nothing_started};
 use super::noticed;
 use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
-use gentle_aqm::{Origin, registry};
+use gentle_aqm::{KernelQdisc, Origin, Scheme, registry};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
@@ -62,17 +62,20 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
 const HEADLINES: usize = 2;
 
 /// Advice on the next step: set the best scheme up, with what it does, if it is better than the reference and Linux can have it,
-/// or make more runs where chance may have decided.
+/// or make more runs where chance may have decided. A scheme that needs a kernel module has an alternative without.
 fn next_step(comparison: &Comparison) -> Option<String> {
     let results = &comparison.results;
     let of = |r: &SchemeResult| r.paired.get(HEADLINE).copied().unwrap_or_default();
-    let best = lowest(results.iter().filter(|r| of(r).best), |r| r.response_time_by_size.first()?.mean_s);
-    if let Some((best, _)) = best
-        && of(best).verdict == Some(Verdict::Better)
+    let mean = |r: &SchemeResult| r.response_time_by_size.first()?.mean_s;
+    let is_better = |r: &&SchemeResult| of(r).verdict == Some(Verdict::Better);
+    if let Some((best, _)) = lowest(results.iter().filter(|r| of(r).best), mean)
+        && is_better(&best)
     {
-        return set_up(best);
+        let stock = lowest(results.iter().filter(is_better).filter(|r| is_in_linux(r)), mean);
+        return set_up(best, stock.map(|(r, mean)| format!("{} ({})", r.label, time(mean))));
     }
-    if let Some(choice) = noticed::choice(comparison) {
+    if let Some(choice) = noticed::choice(comparison, |_| true) {
+        let stock = noticed::choice(comparison, is_in_linux);
         let why = format!(
             "{} is better than {} in {} of the {} numbers that people notice, beyond chance, and worse in none",
             choice.scheme.label,
@@ -80,7 +83,8 @@ fn next_step(comparison: &Comparison) -> Option<String> {
             choice.better,
             choice.all
         );
-        return Some(format!("{why}. {}", set_up(choice.scheme)?));
+        let stock = stock.map(|stock| format!("{} (better in {})", stock.scheme.label, stock.better));
+        return Some(format!("{why}. {}", set_up(choice.scheme, stock)?));
     }
     results.iter().any(|r| of(r).undecided).then(|| {
         let more = (2 * comparison.seeds.len()).max(5);
@@ -88,17 +92,30 @@ fn next_step(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// How to set a scheme up, and what it does; `None` if Linux does not have it.
-fn set_up(r: &SchemeResult) -> Option<String> {
+/// Queue discipline of Linux or of gentle that a scheme is.
+fn qdisc_of(r: &SchemeResult) -> Option<(&'static Scheme, &'static KernelQdisc)> {
     let scheme = registry::listed().find(|scheme| scheme.name == r.scheme)?;
-    let qdisc = scheme.linux?.qdisc;
-    let module = match qdisc.origin {
-        Origin::Gentle => format!(" (its kernel module is sch_{})", qdisc.kind),
-        Origin::Linux => String::new(),
+    Some((scheme, scheme.linux.as_ref()?.qdisc))
+}
+
+/// Whether Linux has the scheme without a module of gentle.
+fn is_in_linux(r: &SchemeResult) -> bool {
+    qdisc_of(r).is_some_and(|(_, qdisc)| matches!(qdisc.origin, Origin::Linux))
+}
+
+/// How to set a scheme up, and what it does; `None` if Linux cannot have it. `stock` is the best scheme that Linux has.
+fn set_up(r: &SchemeResult, stock: Option<String>) -> Option<String> {
+    let (scheme, qdisc) = qdisc_of(r)?;
+    let needs = match (&qdisc.origin, stock) {
+        (Origin::Linux, _) => String::new(),
+        (Origin::Gentle, None) => format!(" (its kernel module is sch_{})", qdisc.kind),
+        (Origin::Gentle, Some(stock)) => {
+            format!("; it needs the kernel module sch_{}, and the best without one is {stock}", qdisc.kind)
+        }
     };
     let label = if r.label.contains(' ') { format!("'{}'", r.label) } else { r.label.clone() };
     Some(format!(
-        "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{module}. How {} works: {}.",
+        "gentle qdisc plan DEVICE {label} --rate RATE prints the commands that set it up on a router{needs}. How {} works: {}.",
         scheme.name, scheme.summary
     ))
 }

@@ -110,9 +110,9 @@ pub(super) struct Choice<'a> {
     pub(super) all: usize,
 }
 
-/// Scheme that is better than the reference in some number that users notice, and worse in none, beyond chance. Of several, the one
+/// Admitted scheme that is better than the reference in some number that users notice, and worse in none, beyond chance. Of several, the one
 /// whose numbers are nowhere far from the lowest: the largest distance to it, as a part of the range over all schemes, is least.
-pub(super) fn choice(comparison: &Comparison) -> Option<Choice<'_>> {
+pub(super) fn choice(comparison: &Comparison, admitted: impl Fn(&SchemeResult) -> bool) -> Option<Choice<'_>> {
     let known = noticed(comparison);
     let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
     let farthest = |r: &SchemeResult| {
@@ -128,7 +128,7 @@ pub(super) fn choice(comparison: &Comparison) -> Option<Choice<'_>> {
         });
         distances.fold(0.0, f64::max)
     };
-    let candidates = comparison.results.iter().filter_map(|scheme| {
+    let candidates = comparison.results.iter().filter(|r| admitted(r)).filter_map(|scheme| {
         let verdicts: Vec<Option<Verdict>> =
             known.iter().map(|noticed| noticed.metric.of(scheme).and_then(|paired| paired.verdict)).collect();
         let count = |wanted| verdicts.iter().filter(|verdict| **verdict == Some(wanted)).count();
