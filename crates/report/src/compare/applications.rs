@@ -3,7 +3,7 @@
 use super::columns::near;
 use super::conclusions::{named, none_is_best, seeds};
 use super::metric::{Metric, metric};
-use crate::format::{Quantity, list, percent, throughput, time};
+use crate::format::{Quantity, list};
 use gentle_experiment::measure::{Measured, Number};
 use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
 
@@ -27,12 +27,9 @@ const FAILED: Source = ApplicationResult::number("failed");
 const UNFINISHED: Source = ApplicationResult::number("unfinished");
 const RATE: Source = ApplicationResult::number("goodput_bps.mean");
 
-/// Column of the tables of a kind: subject, statistic, explanation, number. The first one leads; the last ones are
-/// dropped first if there is little room.
+/// Column of the tables of a kind: subject, statistic, explanation, number. The first one is what users notice most; the last
+/// ones are dropped first if there is little room.
 type Column = (&'static str, &'static str, &'static str, Source);
-
-/// Column that users of an application notice most: its place among the columns, and the words before and after its value.
-pub(super) type Noticed = (usize, &'static str, &'static str);
 
 /// A kind of application, and how its results are shown.
 pub(super) struct Kind {
@@ -40,11 +37,9 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Title of its tables.
     title: &'static str,
-    /// Beginning of a sentence that the number of the first column completes.
-    leading: &'static str,
+    /// Words before and after the number of the first column in a sentence.
+    pub(super) words: (&'static str, &'static str),
     columns: &'static [Column],
-    /// `None`: the kind is not known.
-    pub(super) noticed: Option<Noticed>,
 }
 
 const JITTER_COLUMN: Column = ("jitter", "mean", "difference between the delays of consecutive packets", JITTER);
@@ -57,11 +52,10 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "voice",
         title: "Voice calls",
-        leading: "99 % of the speech arrives within",
-        noticed: Some((1, "voice calls drop out", " times a minute")),
+        words: ("voice calls drop out", " times a minute"),
         columns: &[
-            DELAY_WITHIN,
             ("dropouts", "a minute", "interruptions that a listener notices, for each minute of speech", STALLS),
+            DELAY_WITHIN,
             ("speech", "lost", "packets that did not arrive, or too late to be played", USELESS),
             JITTER_COLUMN,
             MEAN_DELAY,
@@ -71,11 +65,10 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "video_call",
         title: "Video calls",
-        leading: "the share of late frames is",
-        noticed: Some((1, "video calls freeze", " times a minute")),
+        words: ("video calls freeze", " times a minute"),
         columns: &[
-            ("frames", "late", "frames that were complete too late, or never", LATE_FRAMES),
             ("freezes", "a minute", "times that the picture stood still, for each minute of video", STALLS),
+            ("frames", "late", "frames that were complete too late, or never", LATE_FRAMES),
             ("rate", "mean", "payload of the video that arrived, all senders together", RATE),
             DELAY_WITHIN,
             ("picture", "frozen", "fraction of the time in which the picture stood still", STALLED),
@@ -87,15 +80,13 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "game",
         title: "Games",
-        leading: "99 % of the packets arrive within",
-        noticed: Some((0, "99 % of game packets arrive within", "")),
+        words: ("99 % of game packets arrive within", ""),
         columns: &[DELAY_WITHIN, LOST_PACKETS, JITTER_COLUMN, MEAN_DELAY],
     },
     Kind {
         name: "pages",
         title: "Web pages",
-        leading: "95 % of the pages load within",
-        noticed: Some((0, "95 % of web pages load within", "")),
+        words: ("95 % of web pages load within", ""),
         columns: &[
             ("page load", "95 % within", "95 % of the pages were complete after at most this long", TRANSACTION_P95),
             ("page load", "half within", "half of the pages were complete after at most this long", TRANSACTION_P50),
@@ -108,8 +99,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "dns",
         title: "DNS lookups",
-        leading: "99 % of the lookups are answered within",
-        noticed: Some((0, "99 % of lookups are answered within", "")),
+        words: ("99 % of lookups are answered within", ""),
         columns: &[
             ("lookup", "99 % within", "99 % of the lookups were answered after at most this long", TRANSACTION_P99),
             ("lookup", "half within", "half of the lookups were answered after at most this long", TRANSACTION_P50),
@@ -120,8 +110,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "ssh",
         title: "SSH sessions",
-        leading: "99 % of the keystrokes are echoed within",
-        noticed: Some((0, "99 % of keystrokes are echoed within", "")),
+        words: ("99 % of keystrokes are echoed within", ""),
         columns: &[
             ("echo", "99 % within", "99 % of the keystrokes were echoed after at most this long", TRANSACTION_P99),
             ("echo", "half within", "half of the keystrokes were echoed after at most this long", TRANSACTION_P50),
@@ -131,8 +120,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "on_off",
         title: "Downloads with pauses",
-        leading: "95 % of the downloads are complete within",
-        noticed: Some((0, "95 % of downloads finish within", "")),
+        words: ("95 % of downloads finish within", ""),
         columns: &[
             ("download", "95 % within", "95 % of the downloads were complete after at most this long", TRANSACTION_P95),
             ("download", "mean", "from the request until the last byte has arrived", TRANSACTION),
@@ -143,8 +131,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "ping",
         title: "Pings",
-        leading: "99 % of the pings that are answered return within",
-        noticed: Some((0, "99 % of pings return within", "")),
+        words: ("99 % of pings return within", ""),
         columns: &[
             (
                 "round trip",
@@ -168,8 +155,7 @@ const KINDS: &[Kind] = &[
 const OTHER: Kind = Kind {
     name: "",
     title: "",
-    leading: "99 % of the packets arrive within",
-    noticed: None,
+    words: ("99 % of packets arrive within", ""),
     columns: &[
         DELAY_WITHIN,
         ("transaction", "95 % within", "95 % of the transactions ended after at most this long", TRANSACTION_P95),
@@ -289,11 +275,7 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     let lead = columns(kind, index).into_iter().next()?;
     let results = &comparison.results;
     let measured = lead.measure(results);
-    let shown = |value: f64| match lead.quantity {
-        Quantity::Time => time(value),
-        Quantity::Rate => throughput(value),
-        _ => percent(value),
-    };
+    let shown = |value: f64| lead.in_words(value);
     let known = || {
         let values = results.iter().zip(&measured);
         values.filter_map(|(r, measured)| Some((r, measured.value?)))
@@ -303,7 +285,12 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     let ranked = ranked.filter_map(|((r, measured), _)| Some((r, measured.value?)));
     let (best, least) = ranked.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (worst, most) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let start = format!("{title}: {} {}", kind.leading, shown(least));
+    let (before, after) = kind.words;
+    let start = match title == kind.title {
+        true => before[..1].to_uppercase() + &before[1..],
+        false => format!("{title}: {before}"),
+    };
+    let start = format!("{start} {}{after}", shown(least));
     if results.len() == 1 {
         return Some(start + ".");
     }

@@ -1,7 +1,7 @@
 //! Metrics of a table, one column each, in reading order.
 
 use super::applications::keep_observed;
-use crate::format::{Quantity, Scale, sizes};
+use crate::format::{Quantity, Scale, percent, sizes, throughput, time};
 use gentle_experiment::measure::{self, Measured};
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, SizeBin};
 
@@ -76,6 +76,16 @@ impl Metric {
     pub(crate) fn of_scheme(&self, result: &SchemeResult) -> (Measured, Scale) {
         let measured = (self.measure)(result);
         (measured, self.scale(&[measured]))
+    }
+
+    /// Value as it stands in a sentence.
+    pub(crate) fn in_words(&self, value: f64) -> String {
+        match self.quantity {
+            Quantity::Time => time(value),
+            Quantity::Share => percent(value),
+            Quantity::Rate => throughput(value),
+            quantity => Scale::of(quantity, std::iter::once(value)).show(Some(value)),
+        }
     }
 
     /// Unit and digits for `values`.

@@ -3,7 +3,7 @@
 use super::applications::{columns, kind, title};
 use super::conclusions::in_words;
 use super::metric::Metric;
-use crate::format::{Quantity, Scale, list, percent, time};
+use crate::format::list;
 use gentle_experiment::results::{Comparison, SchemeResult, Verdict};
 
 /// Kinds of applications, those first whose delays most people know.
@@ -22,24 +22,16 @@ pub(super) struct Noticed {
     after: &'static str,
 }
 
-impl Noticed {
-    fn shown(&self, value: f64) -> String {
-        match self.metric.quantity {
-            Quantity::Time => time(value),
-            Quantity::Share => percent(value),
-            quantity => Scale::of(quantity, std::iter::once(value)).show(Some(value)),
-        }
-    }
-}
-
 /// Numbers that were observed, well-known applications first.
 pub(super) fn noticed(comparison: &Comparison) -> Vec<Noticed> {
     let applications = comparison.results.first().map_or(&[][..], |first| &first.applications);
     let mut all: Vec<(usize, Noticed)> = (applications.iter().enumerate())
         .filter_map(|(index, result)| {
             let kind = kind(result);
-            let (column, before, after) = kind.noticed?;
-            let metric = columns(kind, index).into_iter().nth(column)?;
+            // Of a kind without a name nobody knows what is noticed.
+            (!kind.name.is_empty()).then_some(())?;
+            let (before, after) = kind.words;
+            let metric = columns(kind, index).into_iter().next()?;
             let values = metric.measure(&comparison.results);
             values.iter().any(|measured| measured.value.is_some()).then_some(())?;
             let rank = KNOWN.iter().position(|name| *name == kind.name).unwrap_or(KNOWN.len());
@@ -67,13 +59,13 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
     }
     let of_reference = known.iter().filter_map(|noticed| {
         let value = value_of(noticed, reference)?;
-        Some(format!("{} {}{}", noticed.before, noticed.shown(value), noticed.after))
+        Some(format!("{} {}{}", noticed.before, noticed.metric.in_words(value), noticed.after))
     });
     let of_reference = list(&of_reference.collect::<Vec<String>>());
     if let [first, second] = results.as_slice() {
         let other = if std::ptr::eq(first, reference) { second } else { first };
         let values = known.iter().map(|noticed| match value_of(noticed, other) {
-            Some(value) => format!("{}{}", noticed.shown(value), noticed.after),
+            Some(value) => format!("{}{}", noticed.metric.in_words(value), noticed.after),
             None => format!("nothing was measured of {}", noticed.title),
         });
         let values = list(&values.collect::<Vec<String>>());
@@ -85,7 +77,7 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
     let lowest = known.iter().filter_map(|noticed| {
         let values = results.iter().filter_map(|r| Some((r, value_of(noticed, r)?)));
         let (best, least) = values.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((format!("{}{}", noticed.shown(least), noticed.after), best.label.as_str()))
+        Some((format!("{}{}", noticed.metric.in_words(least), noticed.after), best.label.as_str()))
     });
     let lowest: Vec<(String, &str)> = lowest.collect();
     let schemes = results.len();
