@@ -6,6 +6,7 @@ use super::experiment::{measured_anything, nothing_started};
 use super::noticed;
 use crate::format::{count, factor as factor_of, list, percent, plural, rate, sizes, time};
 use gentle_aqm::{KernelQdisc, Origin, Scheme, registry};
+use gentle_experiment::MATTERS;
 use gentle_experiment::results::{Comparison, HEADLINE, Paired, SchemeResult, TESTED, Verdict};
 
 /// Maximum number of schemes named in a sentence before "and … more".
@@ -74,14 +75,21 @@ fn next_step(comparison: &Comparison) -> Option<String> {
         let stock = lowest(results.iter().filter(is_better).filter(|r| is_in_linux(r)), mean);
         return set_up(best, stock.map(|(r, mean)| format!("{} ({})", r.label, time(mean))));
     }
-    if let Some(choice) = noticed::choice(comparison, |_| true) {
+    if let Some(best) = noticed::choice(comparison, |_| true) {
+        // A module has to gain something.
         let stock = noticed::choice(comparison, is_in_linux);
+        let (choice, stock) = match stock {
+            Some(stock) if stock.farthest <= best.farthest + MATTERS => (stock, None),
+            stock => (best, stock),
+        };
+        let numbers = match choice.better == choice.all {
+            true => format!("all {} numbers", choice.all),
+            false => format!("{} of the {} numbers", choice.better, choice.all),
+        };
         let why = format!(
-            "{} is better than {} in {} of the {} numbers that people notice, beyond chance, and worse in none",
+            "{} is better than {} in {numbers} that people notice, beyond chance, and worse in none",
             choice.scheme.label,
-            comparison.reference.as_deref().unwrap_or("the reference"),
-            choice.better,
-            choice.all
+            comparison.reference.as_deref().unwrap_or("the reference")
         );
         let stock = stock.map(|stock| format!("{} (better in {})", stock.scheme.label, stock.better));
         return Some(format!("{why}. {}", set_up(choice.scheme, stock)?));

@@ -100,10 +100,12 @@ pub(super) struct Choice<'a> {
     /// Numbers in which it is better than the reference, beyond chance, and how many there are.
     pub(super) better: usize,
     pub(super) all: usize,
+    /// Largest distance of its numbers to the lowest of all schemes, as a part of the range over all schemes.
+    pub(super) farthest: f64,
 }
 
 /// Admitted scheme that is better than the reference in some number that users notice, and worse in none, beyond chance. Of several, the one
-/// whose numbers are nowhere far from the lowest: the largest distance to it, as a part of the range over all schemes, is least.
+/// whose numbers are nowhere far from the lowest ([`Choice::farthest`]).
 pub(super) fn choice(comparison: &Comparison, admitted: impl Fn(&SchemeResult) -> bool) -> Option<Choice<'_>> {
     let known = noticed(comparison);
     let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
@@ -125,9 +127,14 @@ pub(super) fn choice(comparison: &Comparison, admitted: impl Fn(&SchemeResult) -
             known.iter().map(|noticed| noticed.metric.of(scheme).and_then(|paired| paired.verdict)).collect();
         let count = |wanted| verdicts.iter().filter(|verdict| **verdict == Some(wanted)).count();
         let better = count(Verdict::Better);
-        (better > 0 && count(Verdict::Worse) == 0).then_some(Choice { scheme, better, all: known.len() })
+        (better > 0 && count(Verdict::Worse) == 0).then(|| Choice {
+            scheme,
+            better,
+            all: known.len(),
+            farthest: farthest(scheme),
+        })
     });
-    candidates.min_by(|a, b| farthest(a.scheme).total_cmp(&farthest(b.scheme)))
+    candidates.min_by(|a, b| a.farthest.total_cmp(&b.farthest))
 }
 
 /// Sentence on the schemes under which users notice more than under the reference, beyond chance; empty if there are none.
