@@ -6,6 +6,8 @@ require "pathname"
 require "uri"
 
 formula, sources, prefix = ARGV
+# The encoding of Homebrew's locale.
+Encoding.default_external = Encoding::UTF_8
 
 class Formula
   FACTS = %i[desc homepage url sha256 license].freeze
