@@ -1,12 +1,4 @@
-//! Network experiments independent of the backend: scenarios, workloads, metrics, run records and paired comparisons.
-//!
-//! A [`Scenario`] describes links, hosts and traffic. A [`Backend`] runs it under one queue scheme with one seed and
-//! returns a [`RunRecord`]; the event simulator (`gentle-sim`) and Linux in virtual time (`gentle-testbed`) are
-//! backends. [`compare`] executes the runs of all schemes and seeds on a backend and returns a [`results::Comparison`].
-//! Workloads draw from random streams that do not depend on the queues, so every scheme sees the same connections, and
-//! comparisons are paired by seed.
-//!
-//! [`assemble`] makes a comparison from records of runs, of any origin; `gentle-runs` stores records between calls.
+#![doc = include_str!("../README.md")]
 
 pub mod application;
 mod backend;
