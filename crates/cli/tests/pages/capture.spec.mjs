@@ -36,6 +36,17 @@ test("every capture gives what the command prints and writes, or its sentence", 
   expect(different).toEqual([]);
 });
 
+test("a button at the top leads to the choice of a capture", async ({ page, lab }) => {
+  await lab("#traffic=short");
+  await page.getByRole("button", { name: "My capture" }).click();
+  await expect(page.locator("#captures")).toBeFocused();
+  const visible = () => page.locator("#capture summary").evaluate((summary) => {
+    const { left, top } = summary.getBoundingClientRect();
+    return summary.contains(document.elementFromPoint(left + 5, top + 5));
+  });
+  await expect.poll(visible, "the bar does not cover it").toBe(true);
+});
+
 test("several captures are one trace", async ({ page, lab }) => {
   await lab("#traffic=short");
   await page.locator("#captures").setInputFiles([ROUTER, ROUTER]);
