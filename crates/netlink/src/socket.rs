@@ -59,7 +59,7 @@ impl From<RequestError> for io::Error {
 /// Result of a dump.
 #[derive(Debug)]
 pub struct Dump<T> {
-    /// What the answers amount to.
+    /// Value that the answers were folded into.
     pub value: T,
     /// Whether objects changed during the last attempt, so that some may be missing.
     pub interrupted: bool,

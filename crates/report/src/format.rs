@@ -149,6 +149,12 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// The text with a capital at its beginning, as a sentence.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Sentence with non-breaking spaces between numbers and units.
 pub(crate) fn unbroken(sentence: &str) -> String {
     const UNITS: [&str; 13] = ["s", "ms", "µs", "%", "Gb/s", "Mb/s", "kb/s", "b/s", "TB", "GB", "MB", "kB", "bytes"];

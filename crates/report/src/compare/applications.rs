@@ -3,7 +3,7 @@
 use super::columns::near;
 use super::conclusions::{named, none_is_best, seeds};
 use super::metric::{Metric, metric};
-use crate::format::{Quantity, list};
+use crate::format::{Quantity, capitalized, list};
 use gentle_experiment::measure::{Measured, Number};
 use gentle_experiment::results::{ApplicationResult, Comparison, Harm, SchemeResult};
 
@@ -287,7 +287,7 @@ fn sentence(comparison: &Comparison, title: &str, kind: &Kind, index: usize) -> 
     let (worst, most) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (before, after) = kind.words;
     let start = match title == kind.title {
-        true => before[..1].to_uppercase() + &before[1..],
+        true => capitalized(before),
         false => format!("{title}: {before}"),
     };
     let start = format!("{start} {}{after}", shown(least));

@@ -39,8 +39,7 @@ pub(crate) fn conclusions(comparison: &Comparison) -> Conclusions {
             sentences
         }
         [first, ..] => {
-            let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
-            let reference = results.iter().find(is_reference).unwrap_or(first);
+            let reference = reference(comparison).unwrap_or(first);
             let of_others = [
                 all_connections(comparison),
                 unranked(comparison, ALL),
@@ -128,8 +127,14 @@ fn set_up(r: &SchemeResult, stock: Option<String>) -> Option<String> {
     ))
 }
 
+/// Results of the reference, or of the first scheme if there is none.
+pub(super) fn reference(comparison: &Comparison) -> Option<&SchemeResult> {
+    let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
+    comparison.results.iter().find(is_reference).or(comparison.results.first())
+}
+
 /// Label of a scheme, after a name that newcomers understand where there is one.
-pub(super) fn in_words(r: &SchemeResult) -> String {
+pub(super) fn introduced(r: &SchemeResult) -> String {
     match r.scheme.as_str() {
         "pfifo" | "bfifo" => format!("a plain queue ({})", r.label),
         _ => r.label.clone(),
@@ -189,10 +194,10 @@ fn ranking(comparison: &Comparison, reference: &SchemeResult) -> Vec<String> {
             format!(
                 "Small transfers ({sizes}) take {} on average with {}, the reference.",
                 time(mean),
-                in_words(reference)
+                introduced(reference)
             )
         }
-        None => format!("No small transfer ({sizes}) completes with {}, the reference.", in_words(reference)),
+        None => format!("No small transfer ({sizes}) completes with {}, the reference.", introduced(reference)),
     }];
     if let Some((leader, least)) = leader {
         sentences.push(leading(comparison, reference, (leader, least), &best));
@@ -405,28 +410,19 @@ fn handshake_loss_on_reverse_link(comparison: &Comparison) -> Option<String> {
     let (worst, most) = highest(&comparison.results, lost).filter(|(_, most)| *most > 0.0)?;
     let (best, least) = lowest(comparison.results.iter(), lost)?;
     let up = &comparison.scenario.up;
-    let share = match least == most {
-        true => percent(most),
-        false => format!("{} to {}", percent(least), percent(most)),
-    };
-    if up.qdisc == TESTED && least < most {
-        return Some(format!(
-            "Of the SYNs and SYN/ACKs on the reverse link ({}), {} drops the most ({}), {} the fewest ({}).",
-            rate(up.rate_bps),
-            worst.label,
-            percent(most),
-            best.label,
-            percent(least)
-        ));
-    }
-    if up.qdisc == TESTED {
-        return Some(format!("The reverse link ({}) drops {share} of its own SYNs and SYN/ACKs.", rate(up.rate_bps)));
-    }
-    Some(format!(
-        "The reverse link ({}, {}) drops {share} of its own SYNs and SYN/ACKs under every scheme.",
-        rate(up.rate_bps),
-        up.qdisc
-    ))
+    let (link, largest, smallest) = (rate(up.rate_bps), percent(most), percent(least));
+    let share = if least == most { largest.clone() } else { format!("{smallest} to {largest}") };
+    Some(match up.qdisc == TESTED {
+        true if least < most => format!(
+            "Of the SYNs and SYN/ACKs on the reverse link ({link}), {} drops the most ({largest}), {} the fewest ({smallest}).",
+            worst.label, best.label
+        ),
+        true => format!("The reverse link ({link}) drops {share} of its own SYNs and SYN/ACKs."),
+        false => format!(
+            "The reverse link ({link}, {}) drops {share} of its own SYNs and SYN/ACKs under every scheme.",
+            up.qdisc
+        ),
+    })
 }
 
 /// Sentence on the cost of lost handshake packets under one scheme.

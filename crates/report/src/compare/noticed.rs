@@ -1,7 +1,7 @@
 //! Numbers of applications that their users notice: load times of pages, freezes of calls, delays of games.
 
 use super::applications::{columns, kind, title};
-use super::conclusions::in_words;
+use super::conclusions::{introduced, reference};
 use super::metric::Metric;
 use crate::format::list;
 use gentle_experiment::results::{Comparison, SchemeResult, Verdict};
@@ -20,6 +20,13 @@ pub(super) struct Noticed {
     pub(super) metric: Metric,
     before: &'static str,
     after: &'static str,
+}
+
+impl Noticed {
+    /// Number under one scheme; `None`: not observed.
+    fn of(&self, r: &SchemeResult) -> Option<f64> {
+        self.metric.of_scheme(r).0.value
+    }
 }
 
 /// Numbers that were observed, well-known applications first.
@@ -46,36 +53,34 @@ pub(super) fn noticed(comparison: &Comparison) -> Vec<Noticed> {
 /// else the lowest number of each and the schemes that are worse. None without applications whose users notice anything.
 pub fn sentences(comparison: &Comparison) -> Vec<String> {
     let results = &comparison.results;
-    let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
-    let Some(reference) = results.iter().find(is_reference).or(results.first()) else {
+    let Some(reference) = reference(comparison) else {
         return Vec::new();
     };
-    let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
     let mut known = noticed(comparison);
-    known.retain(|noticed| value_of(noticed, reference).is_some());
+    known.retain(|noticed| noticed.of(reference).is_some());
     known.truncate(NAMED);
     if known.is_empty() {
         return Vec::new();
     }
     let of_reference = known.iter().filter_map(|noticed| {
-        let value = value_of(noticed, reference)?;
+        let value = noticed.of(reference)?;
         Some(format!("{} {}{}", noticed.before, noticed.metric.in_words(value), noticed.after))
     });
     let of_reference = list(&of_reference.collect::<Vec<String>>());
     if let [first, second] = results.as_slice() {
         let other = if std::ptr::eq(first, reference) { second } else { first };
-        let values = known.iter().map(|noticed| match value_of(noticed, other) {
+        let values = known.iter().map(|noticed| match noticed.of(other) {
             Some(value) => format!("{}{}", noticed.metric.in_words(value), noticed.after),
             None => format!("nothing was measured of {}", noticed.title),
         });
         let values = list(&values.collect::<Vec<String>>());
         return vec![
-            format!("With {}, {of_reference}.", in_words(reference)),
+            format!("With {}, {of_reference}.", introduced(reference)),
             format!("With {}: {values}.{}", other.label, worse(comparison, &known)),
         ];
     }
     let lowest = known.iter().filter_map(|noticed| {
-        let values = results.iter().filter_map(|r| Some((r, value_of(noticed, r)?)));
+        let values = results.iter().filter_map(|r| Some((r, noticed.of(r)?)));
         let (best, least) = values.min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((format!("{}{}", noticed.metric.in_words(least), noticed.after), best.label.as_str()))
     });
@@ -91,7 +96,7 @@ pub fn sentences(comparison: &Comparison) -> Vec<String> {
             format!("The lowest of {schemes} schemes: {}.", list(&values))
         }
     };
-    vec![format!("With {}, the reference, {of_reference}.", in_words(reference)), lowest + &worse(comparison, &known)]
+    vec![format!("With {}, the reference, {of_reference}.", introduced(reference)), lowest + &worse(comparison, &known)]
 }
 
 /// Scheme to choose for what users notice.
@@ -104,21 +109,20 @@ pub(super) struct Choice<'a> {
     pub(super) farthest: f64,
 }
 
-/// Admitted scheme that is better than the reference in some number that users notice, and worse in none, beyond chance. Of several, the one
-/// whose numbers are nowhere far from the lowest ([`Choice::farthest`]).
+/// Admitted scheme that is better than the reference in some number that users notice, and worse in none, beyond chance.
+/// Of several, the one whose numbers are nowhere far from the lowest ([`Choice::farthest`]).
 pub(super) fn choice(comparison: &Comparison, admitted: impl Fn(&SchemeResult) -> bool) -> Option<Choice<'_>> {
     let known = noticed(comparison);
-    let value_of = |noticed: &Noticed, r: &SchemeResult| noticed.metric.of_scheme(r).0.value;
+    let range = |noticed: &Noticed| {
+        let values = || comparison.results.iter().filter_map(|r| noticed.of(r));
+        (values().fold(f64::MAX, f64::min), values().fold(0.0, f64::max))
+    };
+    let ranges: Vec<(f64, f64)> = known.iter().map(range).collect();
     let farthest = |r: &SchemeResult| {
-        let distances = known.iter().map(|noticed| {
-            let values: Vec<f64> = comparison.results.iter().filter_map(|r| value_of(noticed, r)).collect();
-            let (least, most) =
-                (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max));
-            match value_of(noticed, r) {
-                Some(value) if most > least => (value - least) / (most - least),
-                Some(_) => 0.0,
-                None => 1.0,
-            }
+        let distances = known.iter().zip(&ranges).map(|(noticed, (least, most))| match noticed.of(r) {
+            Some(value) if most > least => (value - least) / (most - least),
+            Some(_) => 0.0,
+            None => 1.0,
         });
         distances.fold(0.0, f64::max)
     };

@@ -1,6 +1,6 @@
 //! Causes of slow and failed attempts: name, evidence, remedy, and the command that verifies it.
 
-use crate::format::{count, percent, plural};
+use crate::format::{capitalized, count, percent, plural};
 use gentle_trace::results::{Cause, CauseKind, DroppedFor, LossDirection};
 
 /// Text of a kind of cause.
@@ -25,8 +25,7 @@ pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor]) {
     let remedy = dropped_remedy(&dropped);
     for cause in causes {
         let Text { seen, remedy: usual, check, .. } = text(cause.kind);
-        let (first, rest) = seen.split_at(1);
-        cause.sentence = format!("{}{rest}{}{}.", first.to_uppercase(), evidence(cause), direction(cause));
+        cause.sentence = format!("{}{}{}.", capitalized(seen), evidence(cause), direction(cause));
         cause.remedy = match cause.kind {
             CauseKind::DroppedOptions => remedy.clone(),
             _ => usual.to_owned(),
