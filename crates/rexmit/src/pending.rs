@@ -40,7 +40,7 @@ pub(crate) struct Handshake {
     due: Instant,
 }
 
-/// Retransmissions of a packet by the stack itself.
+/// Retransmissions of a packet by the stack itself; several within half an RTO count as the first of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StackRetransmissions {
     /// Time at which the first retransmission was sent.

@@ -250,6 +250,10 @@ impl Retransmitter {
             return;
         };
         let (began, count) = match handshake.stack_retransmissions {
+            // A server's timer and the SYN that its client retransmits cause a SYN/ACK each, at nearly the same time.
+            Some(retransmissions) if now.saturating_since(retransmissions.latest).0 < self.config.stack_rto.0 / 2 => {
+                return;
+            }
             Some(retransmissions) => (retransmissions.began, retransmissions.count.saturating_add(1)),
             None => {
                 self.counters.stack_retransmissions += 1;

@@ -138,6 +138,44 @@ fn a_lost_synack_of_a_server_is_rescued() {
     assert_eq!((c.copies, c.answered_after_copy, c.rescued, c.saved_ms), (1, 1, 1, 800));
 }
 
+/// The server's timer and the SYN that the client retransmits cause a SYN/ACK each. The first is answered.
+#[test]
+fn two_synacks_at_nearly_the_same_time_take_the_place_of_one_copy() {
+    for (round_trip, apart) in [(40, 0), (40, 3), (40, 30), (100, 45), (2, 0), (2, 1)] {
+        for stamped in [false, true] {
+            let mut wire = Wire::new(Config { dry_run: true, ..config() });
+            let packet = |port: u16, stamp: u32| match stamped {
+                true => synack(port, stamp),
+                false => Segment { flags: SYN | ACK, ..Segment::syn(port) },
+            };
+            let answer = |port: u16, stamp: u32| match stamped {
+                true => Segment { options: timestamps(1, stamp), ..synack(port, stamp).answer(ACK) },
+                false => packet(port, stamp).answer(ACK),
+            };
+            for port in [1, 3] {
+                wire.out(&packet(port, 100).frame());
+                wire.wait_ms(round_trip);
+                wire.arrives(&answer(port, 100).frame());
+            }
+            wire.out(&packet(2, 100).frame());
+            assert_eq!(wire.wait_ms(1_000), [200]);
+            wire.out(&packet(2, 1_100).frame());
+            wire.wait_ms(apart);
+            wire.out(&packet(2, 1_100 + apart as u32).frame());
+            wire.wait_ms(round_trip - apart);
+            wire.arrives(&answer(2, 1_100).frame());
+            // No second answer follows, and the next handshake finds the path as fast as before.
+            wire.wait_ms(3_000);
+            wire.out(&packet(4, 100).frame());
+            wire.wait_ms(round_trip);
+            wire.arrives(&answer(4, 100).frame());
+            let c = wire.core.counters();
+            let numbers = (c.copies, c.rescued, c.spurious, c.saved_ms);
+            assert_eq!(numbers, (1, 1, 0, 800), "{round_trip} {apart} {stamped}: {c:?}");
+        }
+    }
+}
+
 #[test]
 fn a_slow_path_is_not_a_loss() {
     // Longer than the initial RTO: the SYN and its retransmission are both answered.

@@ -31,7 +31,7 @@ fn opens_in(side: Side, server: &str, losses: Losses, expected: u128) -> Option<
 }
 
 fn lost(syns: u32, synacks: u32) -> Losses {
-    Losses { syns, synacks }
+    Losses { syns, synacks, ..Losses::default() }
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Network {
 pub(crate) struct Losses {
     pub(crate) syns: u32,
     pub(crate) synacks: u32,
+    /// Whether every SYN after the first is dropped, so that only the server's timer retransmits the SYN/ACK.
+    pub(crate) later_syns: bool,
 }
 
 impl Network {
@@ -70,17 +72,21 @@ impl Network {
 
     /// Makes the router drop the first packets of each kind from now on, and no others.
     pub(crate) fn lose(&self, losses: Losses) {
-        let rule = |flags: &str, count: u32| match count {
+        let rule = |flags: &str, dropped: &str| {
+            format!(
+                "nft add rule inet loss forward 'tcp flags & (syn|ack) == {flags} numgen inc mod 1000000 {dropped} drop';"
+            )
+        };
+        let first = |flags: &str, count: u32| match count {
             0 => String::new(),
-            count => format!(
-                "nft add rule inet loss forward 'tcp flags & (syn|ack) == {flags} numgen inc mod 1000000 < {count} drop';"
-            ),
+            count => rule(flags, &format!("< {count}")),
         };
         self.router.sh(&format!(
             "nft add table inet loss; nft flush table inet loss; \
-             nft add chain inet loss forward '{{ type filter hook forward priority 0; }}'; {}{}",
-            rule("syn", losses.syns),
-            rule("(syn|ack)", losses.synacks)
+             nft add chain inet loss forward '{{ type filter hook forward priority 0; }}'; {}{}{}",
+            first("syn", losses.syns),
+            first("(syn|ack)", losses.synacks),
+            if losses.later_syns { rule("syn", ">= 1") } else { String::new() }
         ));
     }
 
