@@ -72,9 +72,13 @@ fn the_example_takes_the_options_of_a_capture() {
     stdout(&mut gentle(&["analyze", "--example", "-w", text(&written)]));
     let without_captures = |mut analysis: Value| {
         analysis.as_object_mut().unwrap().remove("captures");
-        analysis
+        analysis.to_string()
     };
-    assert_eq!(without_captures(json(&[text(&written)])), without_captures(json(&["--example"])));
+    // Commands that read the capture name it.
+    let of_file = without_captures(json(&[text(&written)]));
+    let command = format!("gentle compare --from {} --rate RATE", text(&written));
+    assert!(of_file.contains(&command), "{of_file}");
+    assert_eq!(of_file.replace(text(&written), "CAPTURE"), without_captures(json(&["--example"])));
     let mut command = gentle(&["compare", "--quiet", "--seeds=1", "--scheme=spa", "--rate=2mbit"]);
     assert!(stdout(command.args(["--from", text(&written)])).contains("can be replayed"));
     for arguments in [&["--example", text(&written)][..], &["-w", "x.pcap", text(&written)], &[]] {

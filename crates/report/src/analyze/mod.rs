@@ -19,4 +19,4 @@ pub use self::columns::columns;
 #[cfg(feature = "full")]
 pub use self::html::html;
 pub use self::text::{Detail, text};
-pub use self::words::{assumptions, cause_name, describe_causes, named, put_into_words};
+pub use self::words::{Known, assumptions, cause_name, describe_causes, named, put_into_words};

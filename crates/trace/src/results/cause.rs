@@ -24,7 +24,7 @@ pub struct Cause {
     pub sentence: String,
     /// Remedy, or that gentle has none. Text.
     pub remedy: String,
-    /// Command that verifies the cause. Text.
+    /// Command that verifies the cause, with the capture and the server with most attempts, if they are known. Text.
     pub check: String,
 }
 

@@ -14,7 +14,7 @@ const CAPTURE: &[u8] = include_bytes!("../../../example.pcap.gz");
 /// Opens the capture.
 pub(super) fn open() -> Result<CaptureReader, CaptureError> {
     let stream = Box::new(Cursor::new(CAPTURE));
-    let reader = CaptureReader::from_reader("the example".to_owned(), stream)?;
+    let reader = CaptureReader::from_reader("--example".to_owned(), stream)?;
     Ok(reader.reopened_by(CAPTURE.len() as u64, open))
 }
 

@@ -2,7 +2,7 @@
 
 use super::ANY;
 use gentle_host::Finding;
-use gentle_report::analyze::{cause_name, describe_causes, named};
+use gentle_report::analyze::{Known, cause_name, describe_causes, named};
 use gentle_trace::live::{Attempt, Window};
 use gentle_trace::results::{Cause, CauseKind};
 use gentle_units::Nanos;
@@ -12,9 +12,6 @@ use gentle_watch::Summary;
 use jiff::Timestamp;
 use std::fmt::Write;
 use std::net::SocketAddr;
-
-/// Place of a device in a command.
-const DEVICE: &str = "DEVICE";
 
 /// Maximum number of causes in the line of a summary.
 const CAUSES: usize = 3;
@@ -70,17 +67,12 @@ pub(super) fn limit_ended(now: f64, limit: &Finding) -> String {
 
 /// Fills in the text of all causes, with the device in their checks unless all devices are watched.
 pub(super) fn describe(summary: &mut Summary) {
-    // A name with a zero byte is no device's.
-    let device = shlex::try_quote(&summary.device).ok().filter(|_| summary.device != ANY);
+    let device = Some(&*summary.device).filter(|device| *device != ANY);
+    let known = Known { device, servers: true, ..Known::default() };
     for window in [&mut summary.seconds, &mut summary.minute, &mut summary.hour] {
         let Window { causes, dropped_for, lookups, .. } = window;
-        describe_causes(causes, dropped_for);
-        lookups.iter_mut().for_each(|lookups| describe_causes(&mut lookups.causes, &[]));
-        for cause in causes.iter_mut().chain(lookups.iter_mut().flat_map(|lookups| &mut lookups.causes)) {
-            if let Some(device) = &device {
-                cause.check = cause.check.replace(DEVICE, device);
-            }
-        }
+        describe_causes(causes, dropped_for, &known);
+        lookups.iter_mut().for_each(|lookups| describe_causes(&mut lookups.causes, &[], &known));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Causes of slow and failed attempts: name, evidence, remedy, and the command that verifies it.
 
+use super::checks::Known;
 use crate::format::{capitalized, count, percent, plural};
 use gentle_trace::results::{Cause, CauseKind, DroppedFor, LossDirection};
 
@@ -10,7 +11,7 @@ struct Text {
     seen: &'static str,
     /// Remedy.
     remedy: &'static str,
-    /// Command that verifies the cause.
+    /// Command that verifies the cause, with placeholders in capitals.
     check: &'static str,
 }
 
@@ -19,8 +20,8 @@ pub fn cause_name(kind: CauseKind) -> &'static str {
     text(kind).name
 }
 
-/// Fills the text of causes; `dropped` has the parts for which SYNs are dropped.
-pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor]) {
+/// Fills the text of causes; `dropped` has the parts for which SYNs are dropped, and `known` the values for checks.
+pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor], known: &Known<'_>) {
     let dropped: Vec<&str> = dropped.iter().map(|it| it.name).collect();
     let remedy = dropped_remedy(&dropped);
     for cause in causes {
@@ -30,7 +31,7 @@ pub fn describe_causes(causes: &mut [Cause], dropped: &[DroppedFor]) {
             CauseKind::DroppedOptions => remedy.clone(),
             _ => usual.to_owned(),
         };
-        cause.check = check.to_owned();
+        cause.check = known.check(check, cause);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sentences of an analysis, made of its findings.
 
 mod causes;
+mod checks;
 mod cost;
 mod filters;
 mod flows;
@@ -12,6 +13,7 @@ mod vantage;
 mod verdict;
 
 pub use causes::{cause_name, describe_causes};
+pub use checks::Known;
 pub use names::named;
 pub use replay::assumptions;
 
@@ -23,10 +25,14 @@ pub fn put_into_words(analysis: &mut Analysis) {
         warning.sentence = trust::sentence(warning, &analysis.captures);
     }
     analysis.verdict = analysis.findings.iter().map(|finding| verdict::sentence(finding, analysis)).collect();
-    describe_causes(&mut analysis.causes, &analysis.outcomes.dropped_for);
-    if let Some(lookups) = &mut analysis.lookups {
-        describe_causes(&mut lookups.causes, &[]);
+    // The values are of other fields.
+    let (mut causes, mut lookups) = (std::mem::take(&mut analysis.causes), analysis.lookups.take());
+    let known = Known::of(analysis);
+    describe_causes(&mut causes, &analysis.outcomes.dropped_for, &known);
+    if let Some(lookups) = &mut lookups {
+        describe_causes(&mut lookups.causes, &[], &known);
     }
+    (analysis.causes, analysis.lookups) = (causes, lookups);
     analysis.next_steps = steps::steps(analysis);
     if let Some(cost) = &mut analysis.expected_cost {
         cost.not_computed = cost.gaps.iter().map(|&gap| cost::gap(gap).to_owned()).collect();
