@@ -1,4 +1,5 @@
-//! Clock of a program that receives packets: Unix time at the start, advanced by the monotonic clock.
+//! Clock of a program that receives packets: Unix time at the start, advanced by the monotonic clock. The times that it shows are
+//! those of the system's clock.
 
 use gentle_units::{Instant, Nanos};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,6 +30,12 @@ pub struct Comparison {
     steady: bool,
 }
 
+/// Lead of the system's clock over a [`Clock`].
+#[derive(Debug, Clone, Copy)]
+pub struct Lead {
+    nanoseconds: i128,
+}
+
 impl Clock {
     /// Starts a clock with the system's Unix time.
     pub fn start() -> Clock {
@@ -47,6 +54,19 @@ impl Clock {
 
     /// Compares both clocks. Packet timestamps come from the system clock, which may be set at any time.
     pub fn compare(&mut self) -> Comparison {
+        let (now, system) = self.read_both();
+        self.against(now, system)
+    }
+
+    /// Current lead of the system's clock, which may have been set since the start, or have gone on while the machine was
+    /// suspended.
+    pub fn lead(&self) -> Lead {
+        let (now, system) = self.read_both();
+        Lead { nanoseconds: i128::from(system.0) - i128::from(now.0) }
+    }
+
+    /// Times of this clock and the system's.
+    fn read_both(&self) -> (Instant, Instant) {
         let mut read = (self.now(), system());
         // Read again if the process was held up between the two clocks.
         for _ in 1..READINGS {
@@ -56,7 +76,7 @@ impl Clock {
             }
             read = (after, system());
         }
-        self.against(read.0, read.1)
+        read
     }
 
     fn against(&mut self, now: Instant, system: Instant) -> Comparison {
@@ -81,6 +101,18 @@ impl Comparison {
     }
 }
 
+impl Lead {
+    /// Unix time by the system's clock, of a time of the clock.
+    pub fn unix(self, time: Instant) -> Instant {
+        Instant(u64::try_from(i128::from(time.0) + self.nanoseconds).unwrap_or_default())
+    }
+
+    /// Lead, seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.nanoseconds as f64 / 1e9
+    }
+}
+
 fn system() -> Instant {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
     Instant(unix.unwrap_or_default().as_nanos() as u64)
@@ -102,6 +134,16 @@ mod tests {
         assert_eq!(comparison.passed(Some(start + MS(20))), (start + MS(20), true));
         assert_eq!(comparison.passed(None), (read, false));
         assert_eq!(comparison.passed(Some(read + MS(9))), (read, false));
+    }
+
+    #[test]
+    fn times_are_shown_by_the_system_s_clock() {
+        let time = Instant(5_000_000_000);
+        let unix = |nanoseconds: i128| Lead { nanoseconds }.unix(time).0;
+        assert_eq!([3_000_000_000, -3_000_000_000, -6_000_000_000].map(unix), [8_000_000_000, 2_000_000_000, 0]);
+        assert_eq!(Lead { nanoseconds: -1_500_000_000 }.as_secs_f64(), -1.5);
+        // Nobody sets the clock of this machine within a second.
+        assert!(Clock::start().lead().as_secs_f64().abs() < 1.0);
     }
 
     #[test]

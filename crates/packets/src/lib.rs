@@ -13,7 +13,7 @@ pub mod interpreter;
 mod socket;
 
 pub use call::tcp_info;
-pub use clock::{Clock, Comparison};
+pub use clock::{Clock, Comparison, Lead};
 pub use error::PacketError;
 #[cfg(any(test, feature = "testing"))]
 pub use host::Host;

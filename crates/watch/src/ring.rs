@@ -6,6 +6,7 @@
 //! interrupts at most the section of one attempt; sections before it stay readable.
 
 use gentle_capture::{InterfaceDescription, PcapNgWriter, RawPacket};
+use gentle_packets::Lead;
 use gentle_trace::live::Attempt;
 use gentle_units::{Instant, Nanos};
 use gentle_wire::{LinkType, TcpFlags, Transport, Tunnels, dissect};
@@ -159,14 +160,14 @@ impl Ring {
         }
     }
 
-    /// Writes the packets of an attempt with a comment.
-    pub(crate) fn write(&mut self, now: Instant, attempt: &Attempt, comment: &str) -> io::Result<()> {
+    /// Writes the packets of an attempt with a comment; `lead` is that of the system's clock at `now`.
+    pub(crate) fn write(&mut self, now: Instant, lead: Lead, attempt: &Attempt, comment: &str) -> io::Result<()> {
         if now < self.paused_until {
             return Ok(());
         }
         let numbers = self.around(attempt);
-        let section = self.section(&numbers, attempt, comment)?;
-        let written = self.append(now, &section);
+        let section = self.section(&numbers, lead, attempt, comment)?;
+        let written = self.append(lead.unix(now), &section);
         match written {
             Ok(()) => numbers.iter().for_each(|number| self.packets[(number - self.first) as usize].is_written = true),
             Err(_) => self.paused_until = now + PAUSE,
@@ -218,7 +219,7 @@ impl Ring {
     }
 
     /// Packets as a section of a pcapng file; empty if there are none.
-    fn section(&self, numbers: &[u64], attempt: &Attempt, comment: &str) -> io::Result<Vec<u8>> {
+    fn section(&self, numbers: &[u64], lead: Lead, attempt: &Attempt, comment: &str) -> io::Result<Vec<u8>> {
         if numbers.is_empty() {
             return Ok(Vec::new());
         }
@@ -238,7 +239,7 @@ impl Ring {
                 }
             };
             let packet = RawPacket {
-                time: kept.time,
+                time: lead.unix(kept.time),
                 interface,
                 link: LinkType::RAW,
                 original_len: kept.original_len,
@@ -259,7 +260,7 @@ impl Ring {
         self.size / FILES as u64
     }
 
-    fn append(&mut self, now: Instant, section: &[u8]) -> io::Result<()> {
+    fn append(&mut self, unix: Instant, section: &[u8]) -> io::Result<()> {
         if section.is_empty() {
             return Ok(());
         }
@@ -270,7 +271,7 @@ impl Ring {
         };
         let mut open = match self.file.take().filter(is_usable) {
             Some(open) => open,
-            None => self.begin(now)?,
+            None => self.begin(unix)?,
         };
         if let Err(error) = open.file.write_all(section) {
             // The part that was written would hide later sections from some readers.
@@ -289,7 +290,7 @@ impl Ring {
     }
 
     /// Begins a file, after the removal of the oldest files until there is space for it.
-    fn begin(&self, now: Instant) -> io::Result<Open> {
+    fn begin(&self, unix: Instant) -> io::Result<Open> {
         fs::create_dir_all(&self.folder)?;
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -312,7 +313,7 @@ impl Ring {
             fs::remove_file(path)?;
             (sum, left) = (sum - length, left - 1);
         }
-        let milliseconds = now.since_origin().as_millis();
+        let milliseconds = unix.since_origin().as_millis();
         let time = newest.map_or(milliseconds, |newest| milliseconds.max(newest.saturating_add(1)));
         let path = self.folder.join(format!("{}{time:013}{}", NAME.0, NAME.1));
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;

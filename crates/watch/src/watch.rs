@@ -244,7 +244,7 @@ impl Watch {
             live.packet(&packet, &mut |attempt| over.push(attempt.clone()));
         })?;
         let now = self.clock.now();
-        over.iter().for_each(|attempt| self.decided(now, attempt, observer));
+        self.decided(now, over, observer);
         Ok(count)
     }
 
@@ -252,7 +252,7 @@ impl Watch {
     fn advance(&mut self, now: Instant, observer: &mut dyn Observer) {
         let mut over = Vec::new();
         self.live.advance(now, &mut |attempt| over.push(attempt.clone()));
-        over.iter().for_each(|attempt| self.decided(now, attempt, observer));
+        self.decided(now, over, observer);
         let second = now.saturating_since(self.clock.started()).as_secs_f64() as u64;
         if second > self.second {
             let passed = second - self.second;
@@ -277,14 +277,22 @@ impl Watch {
         }
     }
 
-    fn decided(&mut self, now: Instant, attempt: &Attempt, observer: &mut dyn Observer) {
-        observer.attempt(attempt);
-        let Some(ring) = &mut self.ring else { return };
-        ring.decided(attempt);
-        if (attempt.slow || attempt.has_failed())
-            && let Err(error) = ring.write(now, attempt, &observer.comment(attempt))
-        {
-            observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));
+    fn decided(&mut self, now: Instant, attempts: Vec<Attempt>, observer: &mut dyn Observer) {
+        if attempts.is_empty() {
+            return;
+        }
+        let lead = self.clock.lead();
+        for mut attempt in attempts {
+            if let Some(ring) = &mut self.ring {
+                ring.decided(&attempt);
+                if (attempt.slow || attempt.has_failed())
+                    && let Err(error) = ring.write(now, lead, &attempt, &observer.comment(&attempt))
+                {
+                    observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));
+                }
+            }
+            attempt.time += lead.as_secs_f64();
+            observer.attempt(&attempt);
         }
     }
 
@@ -363,7 +371,7 @@ impl Watch {
         let now = self.clock.now();
         Summary {
             version: VERSION,
-            time: now.since_origin().as_secs_f64(),
+            time: self.clock.lead().unix(now).since_origin().as_secs_f64(),
             device: self.config.device.clone().unwrap_or_else(|| "any".to_owned()),
             up_s: now.saturating_since(self.clock.started()).as_secs_f64(),
             seconds: window(Span::Seconds),

@@ -28,6 +28,8 @@ struct Scene {
     truth: Value,
     lines: BTreeMap<&'static str, Vec<Value>>,
     analyses: BTreeMap<&'static str, Value>,
+    /// Times of the SYNs with a comment in the rings, in the order of their files.
+    commented: BTreeMap<&'static str, Vec<f64>>,
 }
 
 /// Makes a scene; `None` where no kernel can be built.
@@ -53,11 +55,26 @@ fn make(name: &str, seconds: u32) -> Option<Scene> {
         let output = Command::new(&gentle).args(["analyze", "--json"]).arg(capture).output().unwrap();
         (*point, serde_json::from_slice(&output.stdout).unwrap())
     };
+    let commented = |point: &&'static str| {
+        let mut files: Vec<_> =
+            folder.path().join(point).read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        (*point, files.iter().flat_map(|file| commented(file)).collect())
+    };
     Some(Scene {
         truth: serde_json::from_str(&read("truth.json")).unwrap(),
         lines: POINTS.iter().map(lines).collect(),
         analyses: POINTS.iter().map(analysis).collect(),
+        commented: POINTS.iter().map(commented).collect(),
     })
+}
+
+/// Times of packets with a comment, by tshark.
+fn commented(file: &Path) -> Vec<f64> {
+    let fields = ["-Y", "frame.comment", "-T", "fields", "-e", "frame.time_epoch"];
+    let output = Command::new("tshark").arg("-r").arg(file).args(fields).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().lines().map(|time| time.parse().unwrap()).collect()
 }
 
 impl Scene {
@@ -140,6 +157,37 @@ fn counts_are_those_of_the_kernel_and_causes_those_of_a_capture() {
         second.iter().copied().for_each(scene);
         other.join().unwrap();
     });
+}
+
+/// Changes of the system's clock in the scene `clock` so far, by third of its time, seconds.
+const STEPS: [f64; 3] = [0.0, 3_600.0, -3_600.0];
+
+#[test]
+fn a_clock_that_is_set_changes_no_count_and_no_capture() {
+    let Some(scene) = make("clock", SECONDS) else { return };
+    assert_eq!(scene.hour("client")["attempts"], scene.truth["connections"]);
+    assert_eq!(scene.repeated("client", "syns"), scene.counter("client", "TCPSynRetrans"));
+    assert_eq!(scene.repeated("server", "synacks"), scene.counter("server", "TCPSynRetrans"));
+    let end = scene.truth["ended"].as_f64().unwrap();
+    for point in POINTS {
+        assert_eq!(scene.truth["codes"][point], 0, "{point}");
+        let last = scene.of(point, "summary").last().unwrap();
+        assert!((last["time"].as_f64().unwrap() - end).abs() < 5.0, "{point}: {last}, {end}");
+        // Times are those of the clock when the attempt was decided.
+        let times: Vec<f64> = scene.of(point, "attempt").map(|attempt| attempt["time"].as_f64().unwrap()).collect();
+        let start = end - STEPS[2] - f64::from(SECONDS + 300);
+        let third = |time: &f64| {
+            let is_then = |step: &f64| (start..start + f64::from(SECONDS + 300)).contains(&(time - step));
+            STEPS.iter().position(is_then).unwrap_or_else(|| panic!("{point}: {time}, from {start}"))
+        };
+        let thirds: Vec<usize> = times.iter().map(third).collect();
+        assert!(thirds.is_sorted() && thirds.ends_with(&[2]), "{point}: {thirds:?}");
+        assert!(thirds.starts_with(&[0]) && thirds.contains(&1), "{point}: {thirds:?}");
+        // The ring has each attempt, with the same time.
+        assert_eq!(scene.commented[point].len(), times.len(), "{point}");
+        let same = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
+        assert!(times.iter().zip(&scene.commented[point]).all(same), "{point}: {times:?} {:?}", scene.commented[point]);
+    }
 }
 
 /// Memory after a quarter of the time is that at the end: windows of an hour are full after 65 min.

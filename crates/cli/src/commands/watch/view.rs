@@ -71,7 +71,7 @@ enum Entry {
 /// Numbers of a summary that later ones are compared with, and the columns of the sparklines.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
-    time: f64,
+    up_s: f64,
     packets: u64,
     missed: u64,
     forgotten: u64,
@@ -89,7 +89,7 @@ struct Received {
     history: VecDeque<Moment>,
     /// Latest first.
     log: VecDeque<Entry>,
-    /// Latest first, with the Unix time of the summary before each: many attempts would push them out of the log.
+    /// Latest first, with the time from the start to the summary before each: many attempts would push them out of the log.
     notes: VecDeque<(f64, String)>,
 }
 
@@ -134,7 +134,7 @@ impl View {
         let window = &summary.seconds;
         let rate = |number: u64| if window.seconds > 0.0 { number as f64 / window.seconds } else { 0.0 };
         self.received.history.push_back(Moment {
-            time: summary.time,
+            up_s: summary.up_s,
             packets: summary.counts.packets,
             missed: summary.counts.missed,
             forgotten: summary.counts.forgotten,
@@ -150,8 +150,8 @@ impl View {
                 Entry::Note(time, _) => Some(time),
                 Entry::Attempt(_) => None,
             });
-            let noted = self.received.notes.iter_mut().map(|(time, _)| time);
-            logged.chain(noted).for_each(|time| *time = summary.time);
+            logged.for_each(|time| *time = summary.time);
+            self.received.notes.iter_mut().for_each(|(up_s, _)| *up_s = summary.up_s);
         }
         self.received.summary = Some(summary);
     }
@@ -163,9 +163,9 @@ impl View {
 
     /// Receives a sentence about the host or the device.
     pub(super) fn note(&mut self, sentence: String) {
-        let time = self.received.summary.as_ref().map_or(0.0, |summary| summary.time);
+        let (time, up_s) = self.received.summary.as_ref().map_or((0.0, 0.0), |summary| (summary.time, summary.up_s));
         let sentence = plain(&sentence);
-        self.received.notes.push_front((time, sentence.clone()));
+        self.received.notes.push_front((up_s, sentence.clone()));
         self.received.notes.truncate(NOTES);
         self.log(Entry::Note(time, sentence));
     }

@@ -62,7 +62,7 @@ fn packet_rate(view: &View) -> Option<f64> {
     let shown = view.shown();
     let summary = shown.summary.as_ref()?;
     let (packets, seconds) = match shown.history.iter().rev().nth(1) {
-        Some(before) => (summary.counts.packets.saturating_sub(before.packets), summary.time - before.time),
+        Some(before) => (summary.counts.packets.saturating_sub(before.packets), summary.up_s - before.up_s),
         None => (summary.counts.packets, summary.up_s),
     };
     (seconds > 0.0).then(|| packets as f64 / seconds)
@@ -76,11 +76,11 @@ pub(super) fn notices(view: &View, columns: usize) -> Vec<Line<'static>> {
         return shown.notes.iter().map(|(_, text)| look.line(cut(text, columns), Meaning::Slow)).collect();
     };
     let mut lines = Vec::new();
-    let earlier = shown.history.iter().find(|moment| moment.time >= summary.time - RECENT_S);
+    let earlier = shown.history.iter().find(|moment| moment.up_s >= summary.up_s - RECENT_S);
     let (missed, forgotten) = earlier.map_or((0, 0), |earlier| {
         // The first summary follows the start, when both were 0.
         let is_first =
-            shown.history.front().is_some_and(|first| first.time >= earlier.time) && summary.up_s <= RECENT_S;
+            shown.history.front().is_some_and(|first| first.up_s >= earlier.up_s) && summary.up_s <= RECENT_S;
         let since = if is_first { (0, 0) } else { (earlier.missed, earlier.forgotten) };
         (summary.counts.missed.saturating_sub(since.0), summary.counts.forgotten.saturating_sub(since.1))
     });
@@ -94,9 +94,10 @@ pub(super) fn notices(view: &View, columns: usize) -> Vec<Line<'static>> {
         let text = format!("Warning: {forgotten} forgotten in the last minute because memory was short.");
         lines.extend(wrap(&text, columns).into_iter().map(|text| look.line(text, Meaning::Alert)));
     }
-    let recent = shown.notes.iter().filter(|(time, _)| *time >= summary.time - NOTES_S);
-    lines.extend(recent.map(|(time, text)| {
-        let text = format!("{} {text}", look.time_of_day(*time));
+    let recent = shown.notes.iter().filter(|(up_s, _)| *up_s >= summary.up_s - NOTES_S);
+    lines.extend(recent.map(|(up_s, text)| {
+        let time = summary.time - (summary.up_s - up_s);
+        let text = format!("{} {text}", look.time_of_day(time));
         look.line(cut(&text, columns), Meaning::Slow)
     }));
     lines
