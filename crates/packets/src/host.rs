@@ -2,6 +2,7 @@
 
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Pid, gettid};
+use std::net::TcpListener;
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -64,6 +65,34 @@ impl Host {
             let error = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {error}");
         });
+    }
+
+    /// Starts a server on a port of IPv4 and IPv6, which accepts connections and closes each when its client does.
+    pub fn serve(&self, port: u16) {
+        let listener = self.run(move || TcpListener::bind(("::", port)).expect("a port"));
+        drop(self.start(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+            }
+        }));
+    }
+
+    /// Value of a counter of TCP, by its name in `/proc/net/snmp` or `/proc/net/netstat`.
+    pub fn counter(&self, name: &str) -> u64 {
+        let name = name.to_owned();
+        self.run(move || {
+            let read = |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).expect("counters");
+            let text = ["snmp", "netstat"].map(read).concat();
+            let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+            let value = lines.chunks(2).find_map(|pair| match pair {
+                [names, values] if names[0].starts_with("Tcp") => {
+                    let at = names.iter().position(|column| *column == name)?;
+                    values[at].parse().ok()
+                }
+                _ => None,
+            });
+            value.expect(&name)
+        })
     }
 
     /// Thread identifier by which ip finds the namespace.

@@ -10,6 +10,8 @@ mod host;
 mod interface;
 #[cfg(any(test, feature = "testing"))]
 pub mod interpreter;
+#[cfg(any(test, feature = "testing"))]
+mod pair;
 mod socket;
 
 pub use call::tcp_info;
@@ -18,4 +20,6 @@ pub use error::PacketError;
 #[cfg(any(test, feature = "testing"))]
 pub use host::Host;
 pub use interface::default_route_interface;
+#[cfg(any(test, feature = "testing"))]
+pub use pair::Pair;
 pub use socket::{BATCH, Device, Layer, PacketSocket, Received};

@@ -1,18 +1,18 @@
 //! Network of a client and a server.
 
 use gentle_host::{Finding, FindingKind, Host};
-use gentle_packets::Host as Namespace;
+use gentle_packets::{Host as Namespace, Pair};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, listen, socket};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const SERVER: &str = "192.0.2.2:80";
 
 /// Host in its network namespace, with the counters that are read there.
 pub(crate) struct Machine {
-    pub(crate) namespace: Namespace,
+    pub(crate) namespace: Arc<Namespace>,
 }
 
 pub(crate) struct Network {
@@ -23,13 +23,7 @@ pub(crate) struct Network {
 impl Machine {
     /// Creates a host with a loopback device; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Machine> {
-        for program in ["ip", "nft", "tc"] {
-            if Command::new(program).arg("-V").output().is_err() {
-                eprintln!("skipped: {program} is missing");
-                return None;
-            }
-        }
-        let namespace = Namespace::new()?;
+        let namespace = Arc::new(Namespace::new()?);
         namespace.sh("ip link set lo up");
         Some(Machine { namespace })
     }
@@ -66,18 +60,8 @@ impl Machine {
 impl Network {
     /// Creates the network; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Network> {
-        let (client, server) = (Machine::new()?, Machine::new()?);
-        client.namespace.sh(&format!("ip link add eth0 type veth peer name eth0 netns {}", server.namespace.thread()));
-        for (machine, end) in [(&client, 1), (&server, 2)] {
-            machine.namespace.sh(&format!(
-                "ip address add 192.0.2.{end}/24 dev eth0; ip link set eth0 up; \
-                 nft add table inet loss; nft add chain inet loss arriving '{{ type filter hook input priority 0; }}'"
-            ));
-        }
-        // Resolves the neighbours; until then, a SYN waits for up to a second.
-        let refused = client.connect("192.0.2.2:9", Duration::from_secs(10));
-        assert_eq!(refused.err().map(|error| error.kind()), Some(std::io::ErrorKind::ConnectionRefused));
-        Some(Network { client, server })
+        let Pair { client, server } = Pair::new()?;
+        Some(Network { client: Machine { namespace: client }, server: Machine { namespace: server } })
     }
 }
 

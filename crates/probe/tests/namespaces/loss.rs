@@ -23,7 +23,7 @@ fn with_losses(network: &Network, syns: u32, synacks: u32) -> Report {
             false => format!("192.0.2.2:{port}"),
         })
         .collect();
-    (PORT..PORT + PORTS).for_each(|port| network.serve(port));
+    (PORT..PORT + PORTS).for_each(|port| network.server.serve(port));
     let report = probe(network, targets, syns, synacks);
     assert_eq!(report.connects.len() as u64 + report.skipped, COUNT * u64::from(PORTS));
     assert!(report.connects.iter().take(report.before_change).all(|connect| !connect.has_loss()));
@@ -125,7 +125,7 @@ fn without_timestamps_the_side_is_unknown() {
     for (syns, synacks) in [(1, 0), (0, 1)] {
         let Some(network) = Network::new() else { return };
         network.server.sh("echo 0 > /proc/sys/net/ipv4/tcp_timestamps");
-        network.serve(PORT);
+        network.server.serve(PORT);
         let targets = vec![SERVER.to_owned()];
         let report = probe(&network, targets, syns, synacks);
         let connects = after_change(&report);

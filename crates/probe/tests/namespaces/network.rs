@@ -1,22 +1,27 @@
 //! Network of a client and a server, and the probes of the client.
 
-use gentle_packets::Host;
+use gentle_packets::Pair;
 use gentle_probe::{Config, Connect, Event, Families, Outcome, Prober, Target, TargetSummary};
-use std::io::ErrorKind;
-use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
 pub(crate) const PORT: u16 = 80;
 pub(crate) const SERVER: &str = "192.0.2.2:80";
 pub(crate) const SERVER_V6: &str = "[2001:db8::2]:80";
 
+/// Client that probes, and server.
 pub(crate) struct Network {
-    pub(crate) client: Arc<Host>,
-    pub(crate) server: Arc<Host>,
+    hosts: Pair,
+}
+
+impl Deref for Network {
+    type Target = Pair;
+
+    fn deref(&self) -> &Pair {
+        &self.hosts
+    }
 }
 
 /// Everything that a prober has reported.
@@ -31,38 +36,7 @@ pub(crate) struct Report {
 impl Network {
     /// Creates the network; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Network> {
-        for program in ["ip", "nft"] {
-            if Command::new(program).arg("-V").output().is_err() {
-                eprintln!("skipped: {program} is missing");
-                return None;
-            }
-        }
-        let (client, server) = (Arc::new(Host::new()?), Arc::new(Host::new()?));
-        client.sh(&format!("ip link add eth0 type veth peer name eth0 netns {}", server.thread()));
-        for (host, end) in [(&client, 1), (&server, 2)] {
-            host.sh(&format!(
-                "ip link set lo up; ip link set eth0 up; ip address add 192.0.2.{end}/24 dev eth0; \
-                 ip address add 2001:db8::{end}/64 dev eth0 nodad; \
-                 nft add table inet loss; \
-                 nft add chain inet loss arriving '{{ type filter hook prerouting priority 0; }}'"
-            ));
-        }
-        // Resolves the neighbours. Until then, SYNs wait for up to a second in a queue of the client.
-        for address in [SERVER, SERVER_V6] {
-            let refused = client.run(move || TcpStream::connect(address).map_err(|error| error.kind()));
-            assert_eq!(refused.err(), Some(ErrorKind::ConnectionRefused));
-        }
-        Some(Network { client, server })
-    }
-
-    /// Starts a server on a port, which accepts connections and closes them when the client does.
-    pub(crate) fn serve(&self, port: u16) {
-        let listener = self.server.run(move || TcpListener::bind(("::", port)).expect("a port"));
-        drop(self.server.start(move || {
-            while let Ok((mut stream, _)) = listener.accept() {
-                thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
-            }
-        }));
+        Some(Network { hosts: Pair::new()? })
     }
 
     /// Probes until `count` connects to each target have ended.

@@ -26,7 +26,7 @@ fn a_closed_port_refuses() {
 #[test]
 fn a_blackhole_times_out() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     network.server.sh("nft add rule inet loss arriving tcp dport 80 drop");
     let report = network.probe(&[SERVER.to_owned()], 20.0, 5, Duration::from_millis(2_500));
     assert_eq!(report.connects.len() as u64 + report.skipped, 5);
@@ -93,7 +93,7 @@ fn a_server_with_a_full_queue_answers_nothing() {
 fn a_queue_that_was_full_looks_like_a_lost_syn() {
     let Some(network) = Network::new() else { return };
     let listener = TcpListener::from(listen_only(&network, PORT));
-    network.serve(PORT + 1);
+    network.server.serve(PORT + 1);
     let server = Arc::clone(&network.server);
     let accept = move || drop(server.start(move || while listener.accept().is_ok() {}));
     let targets = [SERVER.to_owned(), format!("192.0.2.2:{}", PORT + 1)];
@@ -111,7 +111,7 @@ fn a_queue_that_was_full_looks_like_a_lost_syn() {
 #[test]
 fn a_name_that_does_not_resolve_fails_and_others_go_on() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     let targets = ["gentle.invalid:80".to_owned(), SERVER.to_owned()];
     let report = network.probe(&targets, 20.0, 3, TIMEOUT);
     let of = |outcome: Outcome| report.connects.iter().filter(|connect| connect.outcome == outcome).count();

@@ -10,7 +10,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 fn many_targets_are_probed_at_their_rate() {
     let Some(network) = Network::new() else { return };
     let ports = PORT..PORT + 50;
-    ports.clone().for_each(|port| network.serve(port));
+    ports.clone().for_each(|port| network.server.serve(port));
     let targets: Vec<String> = ports.map(|port| format!("192.0.2.2:{port}")).collect();
     let begin = Instant::now();
     let report = network.probe(&targets, 10.0, 20, TIMEOUT);

@@ -2,7 +2,6 @@
 
 use crate::engine::{Running, paper};
 use crate::network::{Losses, Network, SERVER_V4, SERVER_V6};
-use gentle_packets::Host;
 use gentle_rexmit::{Config, Counters};
 use std::time::Duration;
 
@@ -23,24 +22,11 @@ struct Numbers {
     segments: u64,
 }
 
-/// Value of a counter of TCP in this file of /proc.
-fn counter(host: &Host, file: &'static str, name: &'static str) -> u64 {
-    host.run(move || {
-        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).expect("counters");
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        let value = lines.chunks(2).find_map(|pair| {
-            let at = pair[0].iter().position(|column| *column == name)?;
-            pair[1][at].parse().ok()
-        });
-        value.expect(name)
-    })
-}
-
 /// Opens a connection with each of these losses, between others without loss.
 fn measure(client: bool, server: &str, pattern: &[Losses], dry_run: bool) -> Option<Numbers> {
     let network = Network::new()?;
     let host = if client { &network.client } else { &network.server };
-    let kernel = || [counter(host, "netstat", "TCPSynRetrans"), counter(host, "snmp", "RetransSegs")];
+    let kernel = || ["TCPSynRetrans", "RetransSegs"].map(|name| host.counter(name));
     let before = kernel();
     let engine = Running::start(host, "eth0", Config { dry_run, ..paper(client, !client) });
     let connect = |losses: Losses| {

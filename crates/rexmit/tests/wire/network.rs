@@ -1,8 +1,7 @@
 //! Network of client, router and server, and the losses at the router.
 
 use gentle_packets::Host;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 pub(crate) const PORT: u16 = 80;
@@ -25,12 +24,6 @@ pub(crate) struct Losses {
 impl Network {
     /// Creates the network; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Network> {
-        for program in ["ip", "nft"] {
-            if Command::new(program).arg("-V").output().is_err() {
-                eprintln!("skipped: {program} is missing");
-                return None;
-            }
-        }
         let network = Network { client: Host::new()?, router: Host::new()?, server: Host::new()? };
         let (client, router, server) = (&network.client, &network.router, &network.server);
         // Disables duplicate address detection: on a busy machine it takes longer than neighbour discovery waits.
@@ -53,16 +46,7 @@ impl Network {
              ip address add 192.0.${d#*:}.1/24 dev ${d%:*}; \
              ip address add 2001:db8:${d#*:}::1/64 dev ${d%:*} nodad; done; \
              echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding");
-        server.run(|| {
-            // IPv4 clients appear as mapped addresses.
-            let listener = TcpListener::bind(("::", PORT)).expect("a port");
-            std::thread::spawn(move || {
-                // Each connection stays open until its client closes it.
-                while let Ok((mut stream, _)) = listener.accept() {
-                    std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
-                }
-            });
-        });
+        server.serve(PORT);
         // Resolves neighbours and routes before anything is measured.
         for address in [SERVER_V4, SERVER_V6] {
             network.connect(address);

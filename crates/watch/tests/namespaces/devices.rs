@@ -7,7 +7,7 @@ const CONNECTS: usize = 5;
 #[test]
 fn device_that_is_created_again_is_watched_again() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     let watch = Watching::start(&network.client, config());
     network.connect(SERVER, CONNECTS);
     network.client.sh("ip link delete eth0");
@@ -26,7 +26,7 @@ fn device_that_is_created_again_is_watched_again() {
 #[test]
 fn device_that_is_replaced_at_once_is_watched_again() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     let watch = Watching::start(&network.client, config());
     for round in 1..=5 {
         network.client.sh("ping -f -q -c 200 192.0.2.2 > /dev/null 2>&1 || true; ip link delete eth0");
@@ -43,7 +43,7 @@ fn device_that_is_replaced_at_once_is_watched_again() {
 #[test]
 fn device_that_was_down_is_still_watched() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     let watch = Watching::start(&network.client, config());
     network.connect(SERVER, CONNECTS);
     network.client.sh("ip link set eth0 down; sleep 1.2; ip link set eth0 up; \

@@ -33,7 +33,7 @@ struct Flooded {
 impl Flooded {
     fn new() -> Option<Flooded> {
         let network = Network::new()?;
-        network.serve(PORT);
+        network.server.serve(PORT);
         network.server.sh("ip link set eth0 address 02:00:00:00:00:02");
         network.client.sh("ip neighbour flush dev eth0");
         network.resolve();

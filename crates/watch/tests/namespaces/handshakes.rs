@@ -1,6 +1,6 @@
 //! Handshakes: prompt, slow and failed ones.
 
-use crate::network::{Network, PORT, SERVER, SERVER_V6, Watching, config, counter};
+use crate::network::{Network, PORT, SERVER, SERVER_V6, Watching, config};
 use gentle_host::FindingKind;
 use gentle_trace::Options;
 use gentle_trace::names::GivenNames;
@@ -19,7 +19,7 @@ fn drop_some(flags: &str, every: u32) -> String {
 #[test]
 fn clean_connects_are_prompt_and_counted() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     let watches = [Watching::start(&network.client, config()), Watching::start(&network.server, config())];
     assert_eq!((network.connect(SERVER, CONNECTS), network.connect(SERVER_V6, CONNECTS)), (CONNECTS, CONNECTS));
     for watch in watches {
@@ -43,7 +43,7 @@ fn all_devices_count_each_attempt_once() {
          ip address flush dev eth0; ip address add 192.0.2.2/24 dev br0; ip address add 2001:db8::2/64 dev br0 nodad");
     network.client.sh("ip neighbour flush dev eth0");
     network.resolve();
-    network.serve(PORT);
+    network.server.serve(PORT);
     let all = Config { device: None, ..config() };
     let watches = [Watching::start(&network.client, all.clone()), Watching::start(&network.server, all)];
     // The server's namespace also has connects over its loopback device.
@@ -63,14 +63,14 @@ fn all_devices_count_each_attempt_once() {
 #[test]
 fn repeated_syns_are_those_of_the_kernel() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
-    let retransmitted = counter(&network.client, "TCPSynRetrans");
+    network.server.serve(PORT);
+    let retransmitted = network.client.counter("TCPSynRetrans");
     network.server.sh(&drop_some("syn", 3));
     let watch = Watching::start(&network.client, config());
     let connected = network.connect(SERVER, CONNECTS);
     watch.expect_attempts(CONNECTS);
     let seen = watch.stop();
-    let repeated = counter(&network.client, "TCPSynRetrans") - retransmitted;
+    let repeated = network.client.counter("TCPSynRetrans") - retransmitted;
     assert!(repeated >= CONNECTS as u64 / 3, "{repeated}");
     assert_eq!(seen.repeated(), (repeated, 0), "{:#?}", seen.attempts);
     assert_eq!(seen.attempts.len() - seen.count(|attempt| attempt.has_failed()), connected);
@@ -84,8 +84,8 @@ fn repeated_syns_are_those_of_the_kernel() {
 #[test]
 fn repeated_synacks_are_those_of_the_kernel() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
-    let counts = || [&network.client, &network.server].map(|host| counter(host, "TCPSynRetrans"));
+    network.server.serve(PORT);
+    let counts = || [&network.client, &network.server].map(|host| host.counter("TCPSynRetrans"));
     let before = counts();
     network.client.sh(&drop_some("(syn|ack)", 3));
     let watch = Watching::start(&network.server, config());
@@ -108,7 +108,7 @@ fn repeated_synacks_are_those_of_the_kernel() {
 #[test]
 fn refused_and_unanswered_attempts_fail() {
     let Some(network) = Network::new() else { return };
-    network.serve(PORT);
+    network.server.serve(PORT);
     network.server.sh("nft add rule inet loss arriving tcp dport 81 drop");
     let watch = Watching::start(&network.client, config());
     assert_eq!(network.connect("192.0.2.2:9", CONNECTS), 0);
@@ -123,7 +123,7 @@ fn refused_and_unanswered_attempts_fail() {
     assert_eq!(refused, CONNECTS, "{:#?}", seen.attempts);
     let last = &seen.summaries.last().expect("a summary").hour;
     assert!(last.attempts <= seen.attempts.len() as u64);
-    assert_eq!(seen.repeated().0, counter(&network.client, "TCPSynRetrans"));
+    assert_eq!(seen.repeated().0, network.client.counter("TCPSynRetrans"));
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Network of a client and a server, and a watch of one of them.
 
 use gentle_host::{Finding, FindingKind};
-use gentle_packets::Host;
+use gentle_packets::{Host, Pair};
 use gentle_trace::Options;
 use gentle_trace::live::{Attempt, Window};
 use gentle_units::Nanos;
 use gentle_watch::{Config, Counts, Observer, Summary, Watch};
-use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::ops::Deref;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -22,59 +22,26 @@ pub(crate) const SERVER_V6: &str = "[2001:db8::2]:80";
 /// Time within which everything that a test waits for happens, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Client and server, one of which is watched.
 pub(crate) struct Network {
-    pub(crate) client: Arc<Host>,
-    pub(crate) server: Arc<Host>,
+    hosts: Pair,
+}
+
+impl Deref for Network {
+    type Target = Pair;
+
+    fn deref(&self) -> &Pair {
+        &self.hosts
+    }
 }
 
 impl Network {
     /// Creates the network; `None` if that is not possible here.
     pub(crate) fn new() -> Option<Network> {
-        for program in ["ip", "nft"] {
-            if Command::new(program).arg("-V").output().is_err() {
-                eprintln!("skipped: {program} is missing");
-                return None;
-            }
-        }
-        let network = Network { client: Arc::new(Host::new()?), server: Arc::new(Host::new()?) };
-        network.connect_devices();
-        for host in [&network.client, &network.server] {
-            host.sh("ip link set lo up; nft add table inet loss; \
-                     nft add chain inet loss arriving '{ type filter hook prerouting priority 0; }'");
-        }
+        let network = Network { hosts: Pair::new()? };
         // SYNs at 0, 1 and 2 s or, without linear timeouts, at 0, 1 and 3 s.
         network.client.sh("echo 2 > /proc/sys/net/ipv4/tcp_syn_retries");
-        network.resolve();
         Some(network)
-    }
-
-    /// Creates a veth pair between the hosts.
-    pub(crate) fn connect_devices(&self) {
-        self.client.sh(&format!("ip link add eth0 type veth peer name eth0 netns {}", self.server.thread()));
-        for (host, end) in [(&self.client, 1), (&self.server, 2)] {
-            host.sh(&format!(
-                "ip link set eth0 up; ip address add 192.0.2.{end}/24 dev eth0; \
-                 ip address add 2001:db8::{end}/64 dev eth0 nodad"
-            ));
-        }
-    }
-
-    /// Resolves the neighbours. Until then, SYNs wait for up to a second in a queue of the client.
-    pub(crate) fn resolve(&self) {
-        for address in ["192.0.2.2:9", "[2001:db8::2]:9"] {
-            let refused = self.client.run(move || TcpStream::connect(address).map_err(|error| error.kind()));
-            assert_eq!(refused.err(), Some(ErrorKind::ConnectionRefused));
-        }
-    }
-
-    /// Starts a server on a port, which accepts connections and closes them when the client does.
-    pub(crate) fn serve(&self, port: u16) {
-        let listener = self.server.run(move || TcpListener::bind(("::", port)).expect("a port"));
-        drop(self.server.start(move || {
-            while let Ok((mut stream, _)) = listener.accept() {
-                thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
-            }
-        }));
     }
 
     /// Connects `count` times at once, and closes each connection; returns those that were connected.
@@ -109,18 +76,6 @@ pub(crate) fn connect_once(address: SocketAddr) -> Option<Connected> {
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.read(&mut [0]);
     Some(Connected { port, took })
-}
-
-/// Counter of a host (`TcpExt`), as in `/proc/net/netstat`.
-pub(crate) fn counter(host: &Host, name: &str) -> u64 {
-    let name = name.to_owned();
-    host.run(move || {
-        let text = std::fs::read_to_string("/proc/thread-self/net/netstat").expect("the counters");
-        let mut lines = text.lines().filter(|line| line.starts_with("TcpExt:"));
-        let (names, values) = (lines.next().expect("names"), lines.next().expect("values"));
-        let at = names.split_whitespace().position(|other| other == name).expect("a counter");
-        values.split_whitespace().nth(at).expect("a value").parse().expect("a number")
-    })
 }
 
 /// Everything that a watch has reported.

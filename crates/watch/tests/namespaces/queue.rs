@@ -1,6 +1,6 @@
 //! Listen queue that is full.
 
-use crate::network::{Network, PORT, SERVER, Watching, config, counter};
+use crate::network::{Network, PORT, SERVER, Watching, config};
 use gentle_host::FindingKind;
 use gentle_trace::results::CauseKind;
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
@@ -37,8 +37,8 @@ fn full_listen_queue_is_found_with_its_socket() {
         seen.events(FindingKind::ListenQueueOverflow) > 0 && last == Some((2, 10))
     });
     let seen = watch.stop();
-    let overflows = counter(&network.server, "ListenOverflows");
-    assert_eq!(overflows, counter(&network.server, "ListenDrops"));
+    let overflows = network.server.counter("ListenOverflows");
+    assert_eq!(overflows, network.server.counter("ListenDrops"));
     assert_eq!(seen.events(FindingKind::ListenQueueOverflow), overflows, "{:#?}", seen.found);
     for finding in seen.found.iter().filter(|finding| finding.kind == FindingKind::ListenQueueOverflow) {
         assert_eq!(finding.place, "0.0.0.0:80");
