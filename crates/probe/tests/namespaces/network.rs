@@ -80,12 +80,13 @@ impl Network {
     }
 }
 
-/// Rule of nft: the first `count` packets of each connection with these flags are dropped; `port` is the client's.
-pub(crate) fn drop_first(flags: &str, port: &str, count: u32) -> String {
+/// Rule of nft: the first `count` packets of each connection with these flags are dropped. Connections to different ports may
+/// have the same port of the client.
+pub(crate) fn drop_first(flags: &str, count: u32) -> String {
     format!(
-        "nft 'add set inet loss {port} {{ type inet_service; flags dynamic; size 65535; }}; \
+        "nft 'add set inet loss seen {{ type inet_service . inet_service; flags dynamic; size 65535; }}; \
          add rule inet loss arriving tcp flags & (syn|ack) == {flags} \
-         update @{port} {{ tcp {port} limit rate 1/hour burst {count} packets }} drop'"
+         update @seen {{ tcp sport . tcp dport limit rate 1/hour burst {count} packets }} drop'"
     )
 }
 
@@ -94,10 +95,10 @@ pub(crate) fn lose(network: &Network, syns: u32, synacks: u32) -> impl FnOnce() 
     let (client, server) = (Arc::clone(&network.client), Arc::clone(&network.server));
     move || {
         if syns > 0 {
-            server.sh(&drop_first("syn", "sport", syns));
+            server.sh(&drop_first("syn", syns));
         }
         if synacks > 0 {
-            client.sh(&drop_first("(syn|ack)", "dport", synacks));
+            client.sh(&drop_first("(syn|ack)", synacks));
         }
     }
 }
