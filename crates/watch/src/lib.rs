@@ -10,6 +10,7 @@
 mod error;
 mod filter;
 mod limits;
+mod listing;
 mod metrics;
 mod ring;
 mod sampling;

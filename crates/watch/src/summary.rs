@@ -37,6 +37,8 @@ pub struct Counts {
     pub forgotten: u64,
     /// Attempts that do not count because packets of them may have been missed, since the start.
     pub left_out: u64,
+    /// Failed attempts that count, but have no line and no capture because there were too many, since the start.
+    pub unlisted: u64,
 }
 
 /// Handshakes of the last seconds, minute and hour.

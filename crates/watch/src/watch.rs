@@ -3,6 +3,7 @@
 use crate::error::WatchError;
 use crate::filter::{self, Samples};
 use crate::limits::Limits;
+use crate::listing::Listing;
 use crate::ring::Ring;
 use crate::sampling::Sampling;
 use crate::summary::{Counts, Summary, VERSION};
@@ -55,8 +56,8 @@ pub struct Config {
 
 /// Receiver of what a watch finds. Its calls delay the analysis.
 pub trait Observer {
-    /// Called for each decided attempt.
-    fn attempt(&mut self, attempt: &Attempt);
+    /// Called for each decided attempt. `is_listed`: whether it is slow, or failed and not one of too many.
+    fn attempt(&mut self, attempt: &Attempt, is_listed: bool);
     /// Called at each interval.
     fn summary(&mut self, summary: Summary);
     /// Called every second.
@@ -99,6 +100,7 @@ pub struct Watch {
     /// Findings of the first reading, which is the baseline of later ones.
     baseline: Vec<Finding>,
     limits: Limits,
+    listing: Listing,
     hour: Window,
     /// Seconds since the start.
     second: u64,
@@ -135,6 +137,7 @@ impl Watch {
             ring: ring.transpose()?,
             baseline: host.read(),
             limits: Limits::default(),
+            listing: Listing::default(),
             host,
             hour: Window::default(),
             second: 0,
@@ -283,16 +286,15 @@ impl Watch {
         }
         let lead = self.clock.lead();
         for mut attempt in attempts {
+            let is_listed = self.listing.lists(now, &attempt);
             if let Some(ring) = &mut self.ring {
                 ring.decided(&attempt);
-                if (attempt.slow || attempt.has_failed())
-                    && let Err(error) = ring.write(now, lead, &attempt, &observer.comment(&attempt))
-                {
+                if is_listed && let Err(error) = ring.write(now, lead, &attempt, &observer.comment(&attempt)) {
                     observer.note(format!("packets of slow attempts are not kept for 10 s: {error}"));
                 }
             }
             attempt.time += lead.as_secs_f64();
-            observer.attempt(&attempt);
+            observer.attempt(&attempt, is_listed);
         }
     }
 
@@ -363,6 +365,7 @@ impl Watch {
             connections: self.live.connections() as u64,
             forgotten: self.live.forgotten(),
             left_out: self.live.left_out(),
+            unlisted: self.listing.unlisted(),
         }
     }
 

@@ -131,9 +131,9 @@ impl Sender {
 }
 
 impl Observer for Sender {
-    fn attempt(&mut self, attempt: &Attempt) {
+    fn attempt(&mut self, attempt: &Attempt, is_listed: bool) {
         self.metrics.attempt(attempt);
-        if attempt.slow || attempt.has_failed() {
+        if is_listed {
             self.send(Message::Attempt(attempt.clone()));
         }
     }

@@ -118,7 +118,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn attempt(&mut self, attempt: &Attempt) {
+    fn attempt(&mut self, attempt: &Attempt, _is_listed: bool) {
         self.record(|seen| seen.attempts.push(attempt.clone()));
     }
 

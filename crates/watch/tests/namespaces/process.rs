@@ -88,7 +88,7 @@ impl Printer {
 }
 
 impl Observer for Printer {
-    fn attempt(&mut self, attempt: &Attempt) {
+    fn attempt(&mut self, attempt: &Attempt, _is_listed: bool) {
         if attempt.server.port() == PORT {
             self.print("attempt", serde_json::to_value(attempt).expect("JSON"));
         }

@@ -102,6 +102,9 @@ pub(super) fn summary(summary: &Summary, interval: Nanos) -> String {
     if summary.counts.missed > 0 {
         let _ = write!(text, "; {} missed since the start", plural(summary.counts.missed, "packet", "packets"));
     }
+    if summary.counts.unlisted > 0 {
+        let _ = write!(text, "; {} not listed since the start", plural(summary.counts.unlisted, "failure", "failures"));
+    }
     if summary.counts.handshake_sample < 1.0 {
         let _ = write!(text, "; of {:.3} % of the connections", summary.counts.handshake_sample * 100.0);
     }
