@@ -27,6 +27,7 @@ const SECONDS: u32 = 150;
 struct Scene {
     truth: Value,
     lines: BTreeMap<&'static str, Vec<Value>>,
+    /// Without those of a flood, which is not captured.
     analyses: BTreeMap<&'static str, Value>,
     /// Times of the SYNs with a comment in the rings, in the order of their files.
     commented: BTreeMap<&'static str, Vec<f64>>,
@@ -56,15 +57,20 @@ fn make(name: &str, seconds: u32) -> Option<Scene> {
         (*point, serde_json::from_slice(&output.stdout).unwrap())
     };
     let commented = |point: &&'static str| {
-        let mut files: Vec<_> =
-            folder.path().join(point).read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+        // There is no folder without slow attempts.
+        let files = folder.path().join(point).read_dir().into_iter().flatten();
+        let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
         files.sort();
         (*point, files.iter().flat_map(|file| commented(file)).collect())
     };
     Some(Scene {
         truth: serde_json::from_str(&read("truth.json")).unwrap(),
         lines: POINTS.iter().map(lines).collect(),
-        analyses: POINTS.iter().map(analysis).collect(),
+        analyses: POINTS
+            .iter()
+            .filter(|point| folder.path().join(format!("{point}.pcap")).exists())
+            .map(analysis)
+            .collect(),
         commented: POINTS.iter().map(commented).collect(),
     })
 }
@@ -187,6 +193,32 @@ fn a_clock_that_is_set_changes_no_count_and_no_capture() {
         assert_eq!(scene.commented[point].len(), times.len(), "{point}");
         let same = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6;
         assert!(times.iter().zip(&scene.commented[point]).all(same), "{point}: {times:?} {:?}", scene.commented[point]);
+    }
+}
+
+/// 400 ms of a million SYNs per second, which no other machine could send without losses of its own.
+#[test]
+fn a_flood_of_a_million_syns_per_second_makes_no_attempt_fail() {
+    let Some(scene) = make("flood", 30) else { return };
+    for point in POINTS {
+        assert_eq!(scene.truth["codes"][point], 0, "{point}");
+        let last = scene.of(point, "summary").last().unwrap();
+        assert_eq!((&last["missed"], &last["hour"]["failed"]), (&0.into(), &0.into()), "{point}");
+        let sizes = scene.truth["memory_kb"][point].as_array().unwrap().iter().flat_map(Value::as_u64);
+        assert!(sizes.max().unwrap() < 100_000, "{point}");
+    }
+    let connections = scene.truth["connections"].as_u64().unwrap();
+    assert_eq!(scene.hour("client")["attempts"], connections);
+    assert_eq!(scene.repeated("client", "syns"), scene.counter("client", "TCPSynRetrans"));
+    // Between the flood and the server, attempts are left out at most while it lasts and its attempts wait for their decision.
+    let last = scene.of("server", "summary").last().unwrap();
+    assert!(last["packets"].as_u64() > Some(400_000) && last["left_out"].as_u64() > Some(0), "{last}");
+    let counted = last["hour"]["attempts"].as_u64().unwrap();
+    assert!((connections / 2..connections).contains(&counted), "{counted} of {connections}");
+    for attempt in scene.of("server", "attempt") {
+        let is_same =
+            |other: &Value| (&other["client"], &other["outcome"]) == (&attempt["client"], &attempt["outcome"]);
+        assert!(scene.of("client", "attempt").any(is_same), "{attempt}");
     }
 }
 
