@@ -62,7 +62,7 @@ impl Clock {
     /// suspended.
     pub fn lead(&self) -> Lead {
         let (now, system) = self.read_both();
-        Lead { nanoseconds: i128::from(system.0) - i128::from(now.0) }
+        Lead { nanoseconds: ahead(now, system) }
     }
 
     /// Times of this clock and the system's.
@@ -80,7 +80,7 @@ impl Clock {
     }
 
     fn against(&mut self, now: Instant, system: Instant) -> Comparison {
-        let ahead = i128::from(system.0) - i128::from(now.0);
+        let ahead = ahead(now, system);
         let passed = now.saturating_since(self.compared);
         let allowed = SLACK.0 + passed.0 / 1_000 * SLEW_PER_MILLE;
         let steady = (ahead - self.ahead).unsigned_abs() <= u128::from(allowed);
@@ -90,6 +90,11 @@ impl Clock {
 }
 
 impl Comparison {
+    /// Lead of the system's clock.
+    pub fn lead(&self) -> Lead {
+        Lead { nanoseconds: self.ahead }
+    }
+
     /// Time of the clock at which a packet with this timestamp (Unix time) passed, and whether it is exact. It is not
     /// exact if the timestamp is missing or impossible; the time is then that of the comparison.
     pub fn passed(&self, time: Option<Instant>) -> (Instant, bool) {
@@ -111,6 +116,11 @@ impl Lead {
     pub fn as_secs_f64(self) -> f64 {
         self.nanoseconds as f64 / 1e9
     }
+}
+
+/// Nanoseconds by which a time of the system's clock is ahead.
+fn ahead(now: Instant, system: Instant) -> i128 {
+    i128::from(system.0) - i128::from(now.0)
 }
 
 fn system() -> Instant {

@@ -189,7 +189,7 @@ impl Engine {
             }
             let direction = if received.outgoing { Direction::Out } else { Direction::In };
             if let Some(answered) = core.frame(passed, direction, &frame(&received, link, exact_time)) {
-                observer.answered(passed, &answered);
+                observer.answered(comparison.lead().unix(passed), &answered);
             }
         })?;
         if self.socket.is_removed() {
@@ -225,7 +225,7 @@ impl Engine {
             {
                 failed = Some((copy.connection, copy.number));
             }
-            observer.event(now, &event, failed.is_none() && !self.dry_run);
+            observer.event(self.clock.lead().unix(now), &event, failed.is_none() && !self.dry_run);
             if let Some((connection, number)) = failed {
                 self.core.not_sent(&connection, number);
             }
@@ -234,19 +234,22 @@ impl Engine {
 
     /// Current status.
     pub fn status(&self) -> Status {
+        let lead = self.clock.lead();
+        let mut paths = self.core.paths(self.clock.now());
+        paths.iter_mut().for_each(|path| path.measured_ns = lead.unix(Instant(path.measured_ns)).0);
         Status {
             version: STATUS_VERSION,
             engine: "wire".to_owned(),
             interface: self.interface.clone(),
             pid: std::process::id(),
-            started_s: self.clock.started().0 / 1_000_000_000,
+            started_s: lead.unix(self.clock.started()).0 / 1_000_000_000,
             dry_run: self.dry_run,
             files_confined: self.confined.files,
             calls_confined: self.confined.calls,
             pending: self.core.pending() as u64,
             missed: self.socket.missed(),
             counters: self.core.counters(),
-            paths: self.core.paths(self.clock.now()),
+            paths,
         }
     }
 }
