@@ -1,8 +1,9 @@
 //! Zeros in a pcap file, where it was never written: they yield no packets, and reading resumes after them.
 
-use crate::build::{ORDERS, Order, Packet, packets, pcap, pcap_header, read};
-use gentle_capture::WarningKind;
+use crate::build::{ORDERS, Order, Packet, drain, packets, pcap, pcap_header, read};
+use gentle_capture::{CaptureReader, WarningKind};
 use proptest::prelude::*;
+use std::io::{self, Cursor, Read};
 
 /// Packets with data: the record of an empty one has only 16 bytes, which could be others.
 fn some_packets() -> Vec<Packet> {
@@ -93,7 +94,34 @@ fn in_place_of_packets() {
     }
 }
 
+/// Reader of a number of bytes at a time.
+struct Pieces(Cursor<Vec<u8>>, usize);
+
+impl Read for Pieces {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        let most = space.len().min(self.1);
+        self.0.read(&mut space[..most])
+    }
+}
+
 proptest! {
+    /// Zeros that end within a header, which begins with zeros then and may still be sound.
+    #[test]
+    fn however_few_bytes_arrive_at_a_time(
+        big_endian: bool,
+        nanos: bool,
+        (first, last, rest) in (8_usize..10, 10_usize..12, 0_usize..16),
+        piece in 1_usize..40,
+    ) {
+        let packets = [some_packets(), some_packets()].concat();
+        let mut file = pcap(Order { big_endian }, nanos, &packets);
+        let boundaries = boundaries(&packets);
+        file[boundaries[first]..boundaries[last] + rest].fill(0);
+        let pieces = Pieces(Cursor::new(file.clone()), piece);
+        let reader = CaptureReader::from_reader("test".into(), Box::new(pieces)).unwrap();
+        prop_assert_eq!(drain(reader).unwrap(), read(&file));
+    }
+
     /// Zeros up to the end of a record, wherever they begin, yield no packets of 1970 and lose none before them. (If
     /// they end within a header, its time may be anything; the analysis warns of times far from the others.)
     #[test]

@@ -30,24 +30,27 @@ impl Pcap {
     /// Skips zeros and the rest of the packet in which they end; returns the warning about it.
     pub(super) fn pass_zeros(&self, input: &mut Input) -> Result<Box<Fault>, io::Error> {
         let offset = input.offset();
-        // A record header may begin with zeros, so the last ones are kept. The written part of the first record is
-        // skipped with the zeros.
+        // The written part of the first record is skipped with the zeros.
         input.take(RECORD_HEADER);
         let mut zeros = RECORD_HEADER as u64;
         loop {
             let window = input.window();
             let run = window.iter().take_while(|&&byte| byte == 0).count();
             let ends = run < window.len();
-            let kept = if ends { run.min(RECORD_HEADER - 1) } else { 0 };
-            zeros += run as u64;
+            // A record header may begin with zeros, so the last ones are kept, however few arrive at a time.
+            let kept = run.min(RECORD_HEADER - 1);
+            zeros += (run - kept) as u64;
             input.take(run - kept);
-            if ends || !input.want(1)? {
+            if ends || !input.want(kept + 1)? {
+                zeros += kept as u64;
+                input.take(if ends { 0 } else { kept });
                 break;
             }
         }
         input.want(SEARCHED)?;
         let left = input.window();
-        let found = (0..left.len().min(SEARCHED)).find(|&at| self.continues(&left[at..]));
+        let left = &left[..left.len().min(SEARCHED)];
+        let found = (0..left.len()).find(|&at| self.continues(&left[at..]));
         let (kind, behind) = match found {
             _ if left.is_empty() => (WarningKind::Zeros, "up to the end of the file"),
             Some(at) => {
