@@ -161,10 +161,12 @@ impl Retransmitter {
         };
         let answered = handshake.answered.unwrap_or(now);
         let after_copy = answered.saturating_since(resent.map_or(handshake.last, |resent| resent.latest));
+        // On the shortest paths, a host that is busy for a moment delays answers by more than their time varies.
+        let timing = &self.config.timing;
         let late = self
             .paths
             .learned(now, connection.dst.0)
-            .is_some_and(|learned| after_copy > self.config.timing.timeout(&learned));
+            .is_some_and(|learned| after_copy > timing.timeout(&learned).max(timing.min));
         if late {
             return;
         }
