@@ -2,7 +2,7 @@
 
 use gentle_capture::{CaptureError, CaptureReader, Merge, RawPacket, Sink, Warning};
 use gentle_units::Instant;
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::ops::ControlFlow;
 
 /// Packet as returned by the reader.
@@ -196,6 +196,30 @@ pub(crate) fn lz4(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
+}
+
+/// Reader of at most `piece` bytes at a time, with interruptions in between.
+pub(crate) struct Trickle {
+    from: Cursor<Vec<u8>>,
+    piece: usize,
+    is_interrupted: bool,
+}
+
+impl Trickle {
+    pub(crate) fn new(bytes: Vec<u8>, piece: usize) -> Trickle {
+        Trickle { from: Cursor::new(bytes), piece, is_interrupted: false }
+    }
+}
+
+impl Read for Trickle {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        self.is_interrupted = !self.is_interrupted;
+        if self.is_interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let piece = space.len().min(self.piece);
+        self.from.read(&mut space[..piece])
+    }
 }
 
 pub(crate) fn open(bytes: &[u8]) -> Result<CaptureReader, CaptureError> {

@@ -286,25 +286,11 @@ fn a_file_tells_its_size_and_how_far_it_was_read() {
     }
 }
 
-/// Reader of one byte at a time, with interruptions in between.
-struct Trickle(Cursor<Vec<u8>>, bool);
-
-impl Read for Trickle {
-    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
-        self.1 = !self.1;
-        if self.1 {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let one = space.len().min(1);
-        self.0.read(&mut space[..one])
-    }
-}
-
 #[test]
 fn a_stream_that_trickles() {
     for (name, compress) in COMPRESSIONS {
         for file in [pcap(ORDERS[0], true, &packets(1)), pcapng(ORDERS[1], &packets(1))] {
-            let from = Trickle(Cursor::new(compress(&file)), false);
+            let from = Trickle::new(compress(&file), 1);
             let reader = CaptureReader::from_reader("trickle".into(), Box::new(from)).unwrap();
             assert_eq!(drain(reader).unwrap(), (packets(1), vec![]), "{name}");
         }

@@ -1,9 +1,8 @@
 //! Zeros in a pcap file, where it was never written: they yield no packets, and reading resumes after them.
 
-use crate::build::{ORDERS, Order, Packet, drain, packets, pcap, pcap_header, read};
+use crate::build::{ORDERS, Order, Packet, Trickle, drain, packets, pcap, pcap_header, read};
 use gentle_capture::{CaptureReader, WarningKind};
 use proptest::prelude::*;
-use std::io::{self, Cursor, Read};
 
 /// Packets with data: the record of an empty one has only 16 bytes, which could be others.
 fn some_packets() -> Vec<Packet> {
@@ -94,16 +93,6 @@ fn in_place_of_packets() {
     }
 }
 
-/// Reader of a number of bytes at a time.
-struct Pieces(Cursor<Vec<u8>>, usize);
-
-impl Read for Pieces {
-    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
-        let most = space.len().min(self.1);
-        self.0.read(&mut space[..most])
-    }
-}
-
 proptest! {
     /// Zeros that end within a header, which begins with zeros then and may still be sound.
     #[test]
@@ -117,8 +106,8 @@ proptest! {
         let mut file = pcap(Order { big_endian }, nanos, &packets);
         let boundaries = boundaries(&packets);
         file[boundaries[first]..boundaries[last] + rest].fill(0);
-        let pieces = Pieces(Cursor::new(file.clone()), piece);
-        let reader = CaptureReader::from_reader("test".into(), Box::new(pieces)).unwrap();
+        let from = Trickle::new(file.clone(), piece);
+        let reader = CaptureReader::from_reader("test".into(), Box::new(from)).unwrap();
         prop_assert_eq!(drain(reader).unwrap(), read(&file));
     }
 

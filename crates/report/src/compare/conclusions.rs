@@ -127,7 +127,7 @@ fn set_up(r: &SchemeResult, stock: Option<String>) -> Option<String> {
     ))
 }
 
-/// Results of the reference, or of the first scheme if there is none.
+/// Results of the reference; without a reference, of the first scheme.
 pub(super) fn reference(comparison: &Comparison) -> Option<&SchemeResult> {
     let is_reference = |r: &&SchemeResult| Some(&r.label) == comparison.reference.as_ref();
     comparison.results.iter().find(is_reference).or(comparison.results.first())
